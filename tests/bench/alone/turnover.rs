@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use rouse_core::job::Job;
+use rouse_core::slots::DecidedSlots;
 use rouse_core::{Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Claim, Finish};
 use rusqlite::Connection;
@@ -57,6 +58,7 @@ async fn turns(stage: &Stage, job: &Job) -> anyhow::Result<()> {
             job_id: job.id.clone(),
             slot_at: slot,
             next_run_at: Some(next),
+            decided: DecidedSlots { until: Some(slot), settled_until: None },
             runs: vec![begun(job, slot)],
             under: None,
             fired: Vec::new(),

@@ -43,24 +43,25 @@ async fn after_a_year(policies: Value) -> anyhow::Result<(f64, f64, usize)> {
     let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
     let job = stage.store.insert_job(&job, NEW_YEAR).await?;
     let now = NEW_YEAR.plus_ms(i64::from(MINUTES - 1) * 60_000);
-    let (plan, decided) = timed(|| {
+    let (plan, planned) = timed(|| {
         let slots = Slots::compile(&job.schedule, &job.id, &zones)?;
         let due = Due { job: &job, slots: &slots, slot: NEW_YEAR, queued: 0, active: 0 };
         Ok::<_, String>(plan_claim(due, now, &Firing::On))
     });
-    let ClaimPlan { runs, next_run_at, .. } = plan.map_err(anyhow::Error::msg)?;
+    let ClaimPlan { runs, next_run_at, decided, .. } = plan.map_err(anyhow::Error::msg)?;
     let stand_for: u32 = runs.iter().map(|run| run.stands_for).sum();
     assert!(stand_for == MINUTES, "the rows stand for {stand_for} slots of {MINUTES}");
     let claim = Claim {
         job_id: job.id.clone(),
         slot_at: NEW_YEAR,
         next_run_at,
+        decided,
         runs: runs.into_iter().map(|planned| run_of(&job, planned, now)).collect(),
         under: None,
         fired: Vec::new(),
     };
     let (claimed, stored) = timed_async(stage.store.claim(&[claim], now)).await;
-    Ok((millis_of(decided), millis_of(stored), claimed?.runs.len()))
+    Ok((millis_of(planned), millis_of(stored), claimed?.runs.len()))
 }
 
 fn run_of(job: &Job, planned: PlannedRun, now: UnixMs) -> Run {

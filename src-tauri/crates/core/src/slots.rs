@@ -2,11 +2,14 @@
 //!
 //! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole grid
 //! by an offset that depends on the job's id alone, so it never makes two slots of one, and it comes on top of the first
-//! interval. What a change of the jitter makes of the slot that is next is `next_by_new_jitter`, and nothing else. One
-//! could get it wrong by looking for the newest slot from the first one on, through all that have passed.
+//! interval. Which slot a job is given is in `plan`. One could get it wrong by looking for the newest slot from the first
+//! one on, through all that have passed.
 
-use crate::job::{JobError, Schedule, ScheduleSpec};
-use crate::json_fields::FieldError;
+mod plan;
+
+pub use plan::{DecidedSlots, Plan};
+
+use crate::job::{Schedule, ScheduleSpec};
 use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};
 use crate::stable_hash::stable_hash;
 use crate::{JobId, UnixMs};
@@ -36,21 +39,6 @@ pub struct Passed {
 }
 
 impl Slots {
-    /// The next slot when these slots take the place of `old`, those of the same job by the rules that its zone had
-    /// until `now`. It lies before `now` only where the clock jumped over it, and then after every slot by the old rules:
-    /// these have come, and an instant at which another time has fired would be taken for that one.
-    #[must_use]
-    pub fn next_by_new_rules(&self, old: &Self, now: UnixMs) -> Option<UnixMs> {
-        let (Grid::Cron { pattern, zone }, Grid::Cron { zone: old, .. }) = (&self.grid, &old.grid)
-        else {
-            return self.next_after(now);
-        };
-        let now = self.on_grid(now);
-        let next = pattern.next_by_new_rules(*old, *zone, now)?;
-        let has_come = if next <= now { pattern.last_until(*old, now) } else { None };
-        Some(self.off_grid(has_come.map_or(next, |last| next.max(last + 1))))
-    }
-
     /// Compiles `schedule` for the job `id`. A schedule that a job was saved with always compiles; one whose zone or
     /// pattern this version does not know any more has no slots and says why.
     ///
@@ -95,92 +83,73 @@ impl Slots {
         Ok(slots)
     }
 
-    /// The next slot of a job that is new, has another schedule or was switched on at `now`.
-    ///
-    /// # Errors
-    /// It is a one-shot, and its slot has passed.
-    pub fn first_after(&self, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
-        match (self.next_after(now), &self.grid) {
-            (None, Grid::Once(_)) => Err(JobError(vec![FieldError {
-                path: "schedule.atMs".to_owned(),
-                message: "has passed: give it a time in the future".to_owned(),
-            }])),
-            (next, _) => Ok(next),
-        }
-    }
-
-    /// The next slot when nothing but the jitter was changed at `now`: `next` was it by `old`, the slots before.
-    ///
-    /// What counts is the grid without the offset. What stands before `next` there is decided and does not come again,
-    /// wherever the new offset moves it. What stands there from `next` on is still to come: at its new instant, or, where
-    /// that has passed, at its old one, which has not. So a change of the jitter loses nothing, doubles nothing and fires
-    /// nothing. Where slots are closer together than the offsets, the first of them keeps its instant and the others go
-    /// on behind it by the new offset.
-    #[must_use]
-    pub fn next_by_new_jitter(&self, old: &Self, next: UnixMs, now: UnixMs) -> UnixMs {
-        let moved = self.off_grid(self.place_at(old.on_grid(next)));
-        if moved > now { moved } else { next }
-    }
-
-    /// Whether `slot`, which is ahead at `now`, is decided already where `next` is the next one: its place on the grid has
-    /// come, and `next` follows it. Only a jitter that was made longer since puts such a slot ahead.
-    #[must_use]
-    pub fn is_decided(&self, slot: UnixMs, next: UnixMs, now: UnixMs) -> bool {
-        self.on_grid(slot) <= now.0 && self.next_after(slot) == Some(next)
-    }
-
-    /// The newest place on the grid at `at` or before: a slot that kept its instant over a change lies behind its own.
-    fn place_at(&self, at: i64) -> i64 {
-        let place = match &self.grid {
-            Grid::Once(once) => Some(once.0),
-            Grid::Every { anchor, every_ms, .. } => {
-                let every_ms = (*every_ms).max(1);
-                Some(at - (at - anchor.0).rem_euclid(every_ms))
-            }
-            Grid::Cron { pattern, zone } => pattern.last_until(*zone, at),
-            Grid::Never => None,
-        };
-        place.unwrap_or(at)
-    }
-
-    /// The first slot strictly after `after`.
+    /// The first slot strictly after `after`, whatever is decided.
     #[must_use]
     pub fn next_after(&self, after: UnixMs) -> Option<UnixMs> {
-        let (asked, after) = (after, self.on_grid(after));
-        let next = match &self.grid {
-            Grid::Once(at) => Some(at.0).filter(|at| *at > after),
-            Grid::Every { anchor, every_ms, reaches_back } => {
-                // Once the anchor is behind, a new job waits for a whole interval, whatever its offset.
-                let after = if asked < *anchor { after } else { after.max(anchor.0) };
-                let first = first_slot(anchor.0, *every_ms, after, *reaches_back);
-                every_next_after(first, *every_ms, after)
-            }
-            Grid::Cron { pattern, zone } => pattern.next_after(*zone, after),
-            Grid::Never => None,
-        };
-        next.map(|at| self.off_grid(at))
+        self.place_after(self.come_by(after)).map(|place| self.off_grid(place))
     }
 
     /// What has come by `until` when `first` was the next slot: how many, and the newest `keep` of them. The cost does
     /// not grow with their number.
     #[must_use]
-    pub fn passed(&self, first: UnixMs, until: UnixMs, keep: usize) -> Passed {
+    pub fn passed(
+        &self,
+        first: UnixMs,
+        decided: DecidedSlots,
+        until: UnixMs,
+        keep: usize,
+    ) -> Passed {
         let (from, to) = (self.on_grid(first), self.on_grid(until));
-        let (later, newest) = match &self.grid {
-            Grid::Once(_) | Grid::Never => (0, Vec::new()),
+        let later = self.count_between(from, to);
+        let newest = match &self.grid {
+            Grid::Once(_) | Grid::Never => Vec::new(),
             Grid::Every { anchor, every_ms, reaches_back } => {
                 let first = first_slot(anchor.0, *every_ms, from, *reaches_back);
-                newest_of_interval(first, *every_ms, from, to, keep)
+                newest_of_interval((first, *every_ms), from, later, keep)
             }
-            Grid::Cron { pattern, zone } => {
-                (pattern.count_slots(*zone, from, to), pattern.newest_slots(*zone, from, to, keep))
-            }
+            Grid::Cron { pattern, zone } => pattern.newest_slots(*zone, from, to, keep),
         };
-        // `first` is put in front rather than searched: it may lie off today's grid when the zone's rules have changed.
+        // `first` is put in front rather than searched: it may lie off today's grid when its jitter or the zone's rules
+        // have changed.
         let room_for_first = newest.len() < keep.max(1);
         let newest = newest.into_iter().map(|at| self.off_grid(at));
         let newest = room_for_first.then_some(first).into_iter().chain(newest).collect();
-        Passed { count: later.saturating_add(1), newest }
+        Passed { count: later.saturating_add(self.stands_for(first, decided)), newest }
+    }
+
+    /// How many places on the grid lie after `from`, up to `to`.
+    fn count_between(&self, from: i64, to: i64) -> u32 {
+        match &self.grid {
+            Grid::Once(_) | Grid::Never => 0,
+            Grid::Every { anchor, every_ms, reaches_back } => {
+                let first = first_slot(anchor.0, *every_ms, from, *reaches_back);
+                every_count_slots(first, *every_ms, from, to, u32::MAX)
+            }
+            Grid::Cron { pattern, zone } => pattern.count_slots(*zone, from, to),
+        }
+    }
+
+    /// The first place on the grid after `after`.
+    fn place_after(&self, after: i64) -> Option<i64> {
+        match &self.grid {
+            Grid::Once(at) => Some(at.0).filter(|at| *at > after),
+            Grid::Every { anchor, every_ms, reaches_back } => {
+                let first = first_slot(anchor.0, *every_ms, after, *reaches_back);
+                every_next_after(first, *every_ms, after)
+            }
+            Grid::Cron { pattern, zone } => pattern.next_after(*zone, after),
+            Grid::Never => None,
+        }
+    }
+
+    /// Up to where the grid has come at `now`. Once the anchor of an interval is behind, a new job waits for a whole one,
+    /// whatever its offset.
+    fn come_by(&self, now: UnixMs) -> i64 {
+        let come = self.on_grid(now);
+        match &self.grid {
+            Grid::Every { anchor, .. } if now >= *anchor => come.max(anchor.0),
+            _ => come,
+        }
     }
 
     const fn on_grid(&self, at: UnixMs) -> i64 {
@@ -200,18 +169,17 @@ fn first_slot(anchor: i64, every_ms: i64, at: i64, reaches_back: bool) -> i64 {
     at.saturating_sub(at.saturating_sub(anchor).rem_euclid(every_ms))
 }
 
+/// The newest `keep` of `count` slots after `from`.
 fn newest_of_interval(
-    anchor: i64,
-    every_ms: i64,
+    (anchor, every_ms): (i64, i64),
     from: i64,
-    to: i64,
+    count: u32,
     keep: usize,
-) -> (u32, Vec<i64>) {
-    let count = every_count_slots(anchor, every_ms, from, to, u32::MAX);
+) -> Vec<i64> {
     let first = every_next_after(anchor, every_ms, from).unwrap_or(from);
     let kept = u32::try_from(keep).unwrap_or(u32::MAX).min(count);
     let slot = |k: u32| first.saturating_add(i64::from(k).saturating_mul(every_ms));
-    (count, (count - kept..count).map(slot).collect())
+    (count - kept..count).map(slot).collect()
 }
 
 fn jitter_offset(id: &JobId, jitter_ms: u32) -> i64 {
@@ -273,7 +241,7 @@ mod tests {
             ((5_500, 7_000, 9), (3, vec![5_500, 6_000, 7_000])),
         ];
         for ((first, until, keep), (count, newest)) in table {
-            let passed = slots.passed(UnixMs(first), UnixMs(until), keep);
+            let passed = slots.passed(UnixMs(first), DecidedSlots::default(), UnixMs(until), keep);
             assert_eq!(
                 (passed.count, instants(&passed)),
                 (count, newest),
@@ -286,18 +254,19 @@ mod tests {
     fn the_slots_of_a_pattern_are_counted_and_the_newest_of_them_told() {
         let slots = cron("* * * * *");
         let first = NEW_YEAR;
-        let passed = slots.passed(UnixMs(first), UnixMs(first + 120_000), 2);
+        let passed =
+            slots.passed(UnixMs(first), DecidedSlots::default(), UnixMs(first + 120_000), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![first + 60_000, first + 120_000]));
 
         let year = first + 365 * DAY;
-        let passed = slots.passed(UnixMs(first), UnixMs(year), 1);
+        let passed = slots.passed(UnixMs(first), DecidedSlots::default(), UnixMs(year), 1);
         assert_eq!((passed.count, instants(&passed)), (525_601, vec![year]));
     }
 
     #[test]
     fn passed_of_a_one_shot_is_its_slot() {
         let slots = slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, 0);
-        let passed = slots.passed(UnixMs(5_000), UnixMs(5_000 + DAY), 3);
+        let passed = slots.passed(UnixMs(5_000), DecidedSlots::default(), UnixMs(5_000 + DAY), 3);
         assert_eq!((passed.count, instants(&passed)), (1, vec![5_000]));
     }
 
@@ -310,11 +279,11 @@ mod tests {
         // A job that was stored with this slot keeps it.
         let first = UnixMs(3_606);
         assert_eq!(slots.next_after(first), Some(UnixMs(63_606)));
-        let passed = slots.passed(first, UnixMs(123_606), 2);
+        let passed = slots.passed(first, DecidedSlots::default(), UnixMs(123_606), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![63_606, 123_606]));
         let cron_slots =
             slots_of(ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "UTC".into() }, 30_000);
-        let passed = cron_slots.passed(UnixMs(3_606), UnixMs(63_606), 1);
+        let passed = cron_slots.passed(UnixMs(3_606), DecidedSlots::default(), UnixMs(63_606), 1);
         assert_eq!((passed.count, instants(&passed)), (2, vec![63_606]));
     }
 
@@ -347,60 +316,6 @@ mod tests {
     }
 
     #[test]
-    fn the_slot_of_a_one_shot_is_what_has_passed() {
-        let slots = slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, 30_000);
-        assert_eq!(slots.first_after(UnixMs(8_605)), Ok(Some(UnixMs(8_606))));
-        let refused = slots.first_after(UnixMs(8_606)).expect_err("it has passed");
-        assert_eq!(refused.to_string(), "schedule.atMs: has passed: give it a time in the future");
-        assert_eq!(slots_of(ScheduleSpec::Manual, 0).first_after(UnixMs(0)), Ok(None));
-    }
-
-    #[test]
-    fn another_jitter_loses_nothing_doubles_nothing_and_fires_nothing() {
-        // Of 30 s the offset is 3.606 s, of 7 s it is 5.606 s.
-        const LATE: u32 = 7_000;
-        const EARLY: u32 = 30_000;
-        let minute = NEW_YEAR + 60_000;
-        let table = [
-            // (jitter before and after, next slot before, now) → next slot, all since the minute on the grid
-            // Not decided, and ahead by both.
-            ((EARLY, LATE, 3_606, -5_000), 5_606),
-            ((LATE, EARLY, 5_606, -5_000), 3_606),
-            ((LATE, 0, 5_606, -5_000), 0),
-            ((0, LATE, 0, -1), 5_606),
-            // Not decided, and by the new one it has passed: it keeps its instant, to the millisecond.
-            ((LATE, EARLY, 5_606, 3_605), 3_606),
-            ((LATE, EARLY, 5_606, 3_606), 5_606),
-            ((LATE, 0, 5_606, 5_605), 5_606),
-            ((LATE, 0, 5_606, 0), 5_606),
-            // Decided, and by the new one it would come again: the next one is that of the minute after.
-            ((0, LATE, 60_000, 2_000), 65_606),
-            ((EARLY, LATE, 63_606, 3_606), 65_606),
-            // And if the jitter goes back meanwhile.
-            ((LATE, 0, 65_606, 3_000), 60_000),
-            // A slot that has kept its instant once is moved from its place.
-            ((0, LATE, 5_606, 1_000), 5_606),
-            ((0, EARLY, 5_606, 1_000), 3_606),
-        ];
-        for ((before, after, next, now), expected) in table {
-            let of = |jitter| {
-                let tz = "UTC".to_owned();
-                slots_of(ScheduleSpec::Cron { expr: "* * * * *".to_owned(), tz }, jitter)
-            };
-            let (next, now) = (UnixMs(minute + next), UnixMs(minute + now));
-            let found = of(after).next_by_new_jitter(&of(before), next, now);
-            assert_eq!(found.0 - minute, expected, "{before} → {after}, {next:?} at {now:?}");
-            // What follows is the next one on the grid, once.
-            let follows = of(after).next_after(found).expect("a slot");
-            let on_grid = |at: UnixMs| at.plus_ms(-of(after).offset_ms).0.div_euclid(60_000);
-            assert_eq!(on_grid(follows), on_grid(found) + 1, "{before} → {after}");
-        }
-        let once = |jitter| slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, jitter);
-        let moved = once(0).next_by_new_jitter(&once(EARLY), UnixMs(8_606), UnixMs(6_000));
-        assert_eq!(moved, UnixMs(8_606));
-    }
-
-    #[test]
     fn an_anchor_that_nobody_chose_does_not_hold_up_the_first_slot() {
         let made_at = 400 * DAY + 5_000;
         let spec = ScheduleSpec::Every { every_ms: 60_000, anchor: UnixMs(made_at) };
@@ -422,7 +337,7 @@ mod tests {
         ] {
             assert_eq!(slots.next_after(UnixMs(after)), Some(UnixMs(next)), "after {after}");
         }
-        let passed = slots.passed(UnixMs(5_000), UnixMs(125_000), 2);
+        let passed = slots.passed(UnixMs(5_000), DecidedSlots::default(), UnixMs(125_000), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![65_000, 125_000]));
         let chosen = of_job(0);
         assert_eq!(chosen.next_after(UnixMs(0)), Some(UnixMs(made_at)));

@@ -12,8 +12,8 @@
 //! start: what was due by the old ones comes by them. Where nothing can be read of that, the next slots begin after now. A
 //! machine that moves to another zone moves no job, because each keeps the zone it was made with.
 //!
-//! When the clock is set within a day of such a change, or the machine wakes up, the difference between the rules still
-//! counts: a time that the old ones had shown, and that the new ones show again, has fired.
+//! What a change of the clock may plan, and that it never brings a slot again that has been decided, is `core::slots`' to
+//! say; up to where they are is kept with each job.
 //!
 //! One could get it wrong by going over to the new rules before what was due by the old ones is claimed, or before the
 //! plan is on the disk: then a full disk would lose the difference between the two.
@@ -22,22 +22,12 @@ use std::collections::BTreeSet;
 
 use rouse_core::job::{Schedule, ScheduleSpec};
 use rouse_core::schedule::Zones;
-use rouse_core::slots::Slots;
+use rouse_core::slots::{Plan, Slots};
 use rouse_core::{JobId, UnixMs};
 use rouse_store::{PlannedJob, StoreError};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;
-
-/// How long before and after a change of rules a step of the clock can come back to times that both have shown.
-const SEAM_MS: i64 = 24 * 3_600_000;
-
-/// The newest change of rules.
-#[derive(Debug)]
-pub(crate) struct Seam {
-    at: UnixMs,
-    old: Zones,
-}
 
 /// Where the store keeps the rules that the next slots were planned with: their `source`, and the `zones` of the jobs.
 const SETTING: &str = "zoneData";
@@ -102,11 +92,7 @@ impl Engine {
         if has_new_rules || self.clock_was_set {
             self.plan_anew(&zones, has_new_rules).await?;
         }
-        let old = std::mem::replace(&mut self.zones, zones);
-        // Of those of an earlier life nothing could be read.
-        if has_new_rules && !self.rules_are_new {
-            self.seam = Some(Seam { at: self.clock.now(), old });
-        }
+        self.zones = zones;
         self.rules_are_new = false;
         self.plan_beat_anew().await?;
         self.clock_was_set = false;
@@ -127,16 +113,15 @@ impl Engine {
             old: &self.zones,
             new: zones,
             has_new_rules,
-            seam: self.seam.as_ref().filter(|seam| now.since(seam.at).abs() <= SEAM_MS),
+            knows_old_rules: !self.rules_are_new,
             only_changed_zones: !(self.clock_was_set || self.rules_are_new),
         };
         let jobs = self.store.planned_jobs().await?;
         let names =
             jobs.iter().filter_map(|job| zone_of(&job.schedule)).map(str::to_owned).collect();
-        let moved: Vec<(JobId, Option<UnixMs>)> = jobs
+        let moved: Vec<(JobId, Plan)> = jobs
             .into_iter()
-            .filter_map(|job| Some((planning.moved(&job)?, job.id)))
-            .map(|(at, id)| (id, Some(at)))
+            .filter_map(|job| planning.moved(&job).map(|plan| (job.id, plan)))
             .collect();
         if !moved.is_empty() {
             self.store.set_next_run(&moved, now).await?;
@@ -155,33 +140,29 @@ struct Planning<'a> {
     old: &'a Zones,
     new: &'a Zones,
     has_new_rules: bool,
-    seam: Option<&'a Seam>,
+    /// False for those of an earlier life of which nothing can be read.
+    knows_old_rules: bool,
     /// Whether jobs in zones whose rules stay as they were need no look.
     only_changed_zones: bool,
 }
 
 impl Planning<'_> {
-    /// The next slot of `job` where it is not the one it has.
-    fn moved(&self, job: &PlannedJob) -> Option<UnixMs> {
+    /// The plan of `job` where it is not the one it has.
+    fn moved(&self, job: &PlannedJob) -> Option<Plan> {
         // What is due is claimed as it is.
-        if job.next_run_at <= self.now || (self.only_changed_zones && self.keeps_its_rules(job)) {
+        let is_due = job.plan.next <= Some(self.now);
+        if is_due || (self.only_changed_zones && self.keeps_its_rules(job)) {
             return None;
         }
         let slots = Self::slots(job, self.new)?;
-        if !(self.has_new_rules && zone_of(&job.schedule).is_some()) {
-            let next = slots.next_after(self.now);
-            let unseen = self
-                .seam
-                .and_then(|seam| slots.next_by_new_rules(&Self::slots(job, &seam.old)?, seam.at));
-            let next = next.map(|next| unseen.map_or(next, |unseen| unseen.max(next)));
-            let is_new = |next: &UnixMs| !slots.is_decided(*next, job.next_run_at, self.now);
-            return next.filter(|next| *next < job.next_run_at).filter(is_new);
-        }
-        let next = match Self::slots(job, self.old) {
-            Some(old) => slots.next_by_new_rules(&old, self.now),
-            None => slots.next_after(self.now),
+        let has_new_rules = self.has_new_rules && zone_of(&job.schedule).is_some();
+        let old = Self::slots(job, self.old).filter(|_| self.knows_old_rules);
+        let plan = match old {
+            _ if !has_new_rules => slots.nearer_plan(job.plan, self.now),
+            Some(old) => slots.plan_by_new_rules(&old, job.plan, self.now),
+            None => slots.plan_after(job.plan.decided, self.now),
         };
-        next.filter(|next| *next != job.next_run_at)
+        Some(plan).filter(|plan| *plan != job.plan)
     }
 
     fn keeps_its_rules(&self, job: &PlannedJob) -> bool {

@@ -18,7 +18,6 @@ use tokio::task::{self, JoinError, JoinSet};
 
 use crate::ahead::Ahead;
 use crate::attempt::Running;
-use crate::clock_change::Seam;
 use crate::execute::Waiting;
 use crate::finish::WaitEnded;
 use crate::handle::{Request, SchedulerHandle};
@@ -96,7 +95,6 @@ pub(crate) struct Engine {
     /// Runs taken out of their lanes whose end is still to be written.
     pub(crate) wait_ended: VecDeque<WaitEnded>,
     pub(crate) zones: Zones,
-    pub(crate) seam: Option<Seam>,
     pub(crate) listeners: Listeners,
     pub(crate) parked: Parked,
     /// Jobs that may have an open incident.
@@ -161,7 +159,6 @@ impl Engine {
             runs_of_tasks: HashMap::new(),
             wait_ended: VecDeque::new(),
             zones: clock.zones(),
-            seam: None,
             listeners: Listeners::default(),
             parked: Parked::default(),
             with_incidents: HashSet::new(),

@@ -2,14 +2,15 @@
 //!
 //! Owns the rule that neither enabling nor editing fires anything: a next slot is planned strictly after now, and only
 //! when the schedule changes or the job is switched on; another jitter moves the next slot and makes no other
-//! (`Slots::next_by_new_jitter`). Everything else leaves the grid and the next slot alone. One could get it wrong by
-//! planning anew on every edit, which pushes an interval job away as long as somebody types.
+//! (`Slots::plan_by_new_jitter`). Everything else leaves the grid and the next slot alone. A slot that has been decided is
+//! planned by none of it, not even for a job that was removed and comes back. One could get it wrong by planning anew on
+//! every edit, which pushes an interval job away as long as somebody types.
 
 use rouse_core::job::{Job, JobError, JobState, patch_job, payload_to_json};
 use rouse_core::json_fields::FieldError;
 use rouse_core::naming::for_log;
 use rouse_core::schedule::Zones;
-use rouse_core::slots::Slots;
+use rouse_core::slots::{DecidedSlots, Plan, Slots};
 use rouse_core::{JobId, RunId, UnixMs};
 use rouse_store::StoreError;
 use serde_json::Value;
@@ -45,7 +46,15 @@ impl Engine {
         job.state = JobState { extra: job.state.extra, ..remembered };
         let has_fired =
             job.schedule.spec.instant().is_some_and(|at| job.state.last_run_at >= Some(at));
-        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
+        let decided = match self.store.newest_slot(&job.id, now).await? {
+            Some(newest) => slots_of(&job, &self.zones)?.remembering(newest),
+            None => DecidedSlots::default(),
+        };
+        let plan = match has_fired {
+            true => Plan { next: None, decided },
+            false => first_plan(&job, decided, now, &self.zones)?,
+        };
+        set_plan(&mut job, plan);
         self.keep_rules_of(&job.schedule).await?;
         let job = self.store.insert_job(&job, now).await?;
         log_saved(&job);
@@ -69,7 +78,8 @@ impl Engine {
             old = self.found(id).await?;
         }
         let mut job = patch_job(&old, patch, now, &self.zones)?;
-        job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
+        let plan = plan_after_edit(&old, &job, now, &self.zones)?;
+        set_plan(&mut job, plan);
         self.keep_rules_of(&job.schedule).await?;
         let job = if origin == Origin::Elsewhere && old.payload != job.payload {
             self.store.replace_job(&job, expected_revision, now).await?
@@ -117,30 +127,33 @@ fn log_saved(job: &Job) {
     tracing::debug!(job_id = %job.id, name, next_run_at_ms, "cron: job saved");
 }
 
-fn next_slot_after_edit(
-    old: &Job,
-    job: &Job,
-    now: UnixMs,
-    zones: &Zones,
-) -> Result<Option<UnixMs>, JobError> {
-    let stays_on = job.enabled && old.enabled;
-    if !stays_on || old.schedule.spec != job.schedule.spec {
-        return first_slot(job, now, zones);
-    }
-    let next = old.state.next_run_at;
-    match next.filter(|_| old.schedule.jitter_ms != job.schedule.jitter_ms) {
-        Some(next) => {
-            let (before, slots) = (slots_of(old, zones)?, slots_of(job, zones)?);
-            Ok(Some(slots.next_by_new_jitter(&before, next, now)))
-        }
-        None => Ok(next),
-    }
+const fn set_plan(job: &mut Job, plan: Plan) {
+    (job.state.next_run_at, job.state.decided) = (plan.next, plan.decided);
 }
 
-/// The first slot of a job that is new, has a new schedule or was switched on.
-fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
+fn plan_after_edit(old: &Job, job: &Job, now: UnixMs, zones: &Zones) -> Result<Plan, JobError> {
+    let mut plan = Plan { next: old.state.next_run_at, decided: old.state.decided };
+    let has_other_slots = old.schedule.spec != job.schedule.spec;
+    if has_other_slots {
+        plan.decided = plan.decided.of_another_schedule();
+    } else if old.schedule.jitter_ms != job.schedule.jitter_ms {
+        plan = slots_of(job, zones)?.plan_by_new_jitter(&slots_of(old, zones)?, plan, now);
+    }
+    if has_other_slots || !(job.enabled && old.enabled) {
+        plan = first_plan(job, plan.decided, now, zones)?;
+    }
+    Ok(plan)
+}
+
+/// The plan of a job that is new, has a new schedule or was switched on.
+fn first_plan(
+    job: &Job,
+    decided: DecidedSlots,
+    now: UnixMs,
+    zones: &Zones,
+) -> Result<Plan, JobError> {
     let slots = slots_of(job, zones)?;
-    if job.enabled { slots.first_after(now) } else { Ok(None) }
+    if job.enabled { slots.first_plan(decided, now) } else { Ok(Plan { next: None, decided }) }
 }
 
 fn slots_of(job: &Job, zones: &Zones) -> Result<Slots, JobError> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 use rouse_core::job::{Job, Payload, payload_to_json};
 use rouse_core::schedule::Zones;
-use rouse_core::slots::Slots;
+use rouse_core::slots::{DecidedSlots, Slots};
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{Claim, Claimed, Counted, DueJob, DueJobs, StoreError};
 use serde_json::Value;
@@ -68,7 +68,7 @@ impl Planning {
                 let due = Due { job: &job, slots: &slots, slot, queued, active };
                 plan_claim(due, self.now, &self.firing)
             }
-            Err(reason) => unreadable(slot, &reason),
+            Err(reason) => unreadable(slot, job.state.decided, &reason),
         };
         let payload = payload_to_json(&job.payload);
         let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, &payload, self.now));
@@ -76,6 +76,7 @@ impl Planning {
             job_id: job.id.clone(),
             slot_at: slot,
             next_run_at: plan.next_run_at,
+            decided: plan.decided,
             runs: runs.collect(),
             under: Some(self.under(&job)),
             fired: Vec::new(),
@@ -350,7 +351,7 @@ fn follow_counted(claim: &Claim, counted: &[Counted], report: &mut TickReport) {
 }
 
 /// The plan for a job whose schedule this version cannot read: its slot is on record, and it does not come again.
-fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
+fn unreadable(slot_at: UnixMs, decided: DecidedSlots, reason: &str) -> ClaimPlan {
     let run = PlannedRun {
         slot_at,
         first_slot_at: None,
@@ -359,7 +360,7 @@ fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
         reason: Some(format!("Its schedule cannot be read: {reason}")),
         stands_for: 1,
     };
-    ClaimPlan { runs: vec![run], next_run_at: None, cancel_others: false }
+    ClaimPlan { runs: vec![run], next_run_at: None, decided, cancel_others: false }
 }
 
 fn claimed_run(job: &Job, planned: PlannedRun, payload: &Value, now: UnixMs) -> Run {

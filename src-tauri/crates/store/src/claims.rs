@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
+use rouse_core::slots::DecidedSlots;
 use rouse_core::{JobId, Run, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 
@@ -34,6 +35,8 @@ pub struct Claim {
     pub slot_at: UnixMs,
     /// The next slot after it.
     pub next_run_at: Option<UnixMs>,
+    /// Up to where the slots of the job are decided by then.
+    pub decided: DecidedSlots,
     /// `Queued`, `Skipped` or `Missed` runs, oldest slot first; a `Running` one begins with the
     /// claim, which saves a transaction between its slot and its work.
     pub runs: Vec<Run>,
@@ -55,8 +58,9 @@ pub struct Claimed {
 }
 
 pub(crate) static MOVE: Rows = Rows::new(
-    "UPDATE jobs SET next_run_at = claim.column3 FROM (",
-    3,
+    "UPDATE jobs SET next_run_at = claim.column3, decided_until = claim.column4,
+        settled_until = claim.column5 FROM (",
+    5,
     ") AS claim WHERE jobs.id = claim.column1 AND jobs.next_run_at = claim.column2 AND jobs.enabled = 1",
 );
 pub(crate) const HOLDS: &str = "SELECT jobs.id FROM jsonb_each(?1) AS claim
@@ -231,7 +235,10 @@ fn runs_of<'c>(claims: &[&'c Claim]) -> impl Iterator<Item = &'c Run> {
 }
 
 fn bind_claim(query: Query, claim: &&Claim) -> Query {
-    query.bind(claim.job_id.as_str()).bind(claim.slot_at.0).bind(claim.next_run_at.map(|at| at.0))
+    let at = |at: Option<UnixMs>| at.map(|at| at.0);
+    let query = query.bind(claim.job_id.as_str()).bind(claim.slot_at.0);
+    let query = query.bind(at(claim.next_run_at));
+    query.bind(at(claim.decided.until)).bind(at(claim.decided.settled_until))
 }
 
 /// Adds what the jobs remember of their runs.

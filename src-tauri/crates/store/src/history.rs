@@ -15,6 +15,11 @@ pub(crate) const NEWEST: &str =
     WHERE job_id = ?1 AND finished_at IS NOT NULL AND NOT (+state = 'cancelled' AND started_at IS NULL)
     ORDER BY created_at DESC, seq DESC LIMIT 100";
 
+// Whichever is newer of those that have a row and those that had one.
+pub(crate) const NEWEST_SLOT: &str = "SELECT max(at) FROM (
+    SELECT max(slot_at) AS at FROM runs WHERE job_id = ?1 AND slot_at <= ?2
+    UNION ALL SELECT max(through_at) FROM pruned_slots WHERE job_id = ?1 AND through_at <= ?2)";
+
 /// The end of a run, as far as a job remembers it.
 struct End {
     state: RunState,
@@ -40,6 +45,21 @@ impl Store {
             })
         });
         Ok(state_after(&ends.await?))
+    }
+
+    /// The newest slot up to `now` that a job of this id has or had a row for.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn newest_slot(
+        &self,
+        job: &JobId,
+        now: UnixMs,
+    ) -> Result<Option<UnixMs>, StoreError> {
+        let query = sqlx::query(NEWEST_SLOT).bind(job.as_str()).bind(now.0);
+        let newest =
+            self.one("read the newest slot of a job", query, |row| Columns::of(row).some_instant());
+        Ok(newest.await?.flatten())
     }
 }
 

@@ -3,6 +3,7 @@
 //! One could get it wrong by failing with a state that is no word of ours: that is history, and the job goes on without it.
 
 use rouse_core::job::{JobState, stored_job_from_json};
+use rouse_core::slots::DecidedSlots;
 use rouse_core::{Job, JobId, RunState};
 use serde_json::Map;
 use sqlx::sqlite::SqliteRow;
@@ -25,10 +26,13 @@ impl JobRow {
 
     pub(crate) fn take(columns: &mut Columns<'_>) -> sqlx::Result<Self> {
         let (id, enabled, revision) = (columns.id(JobId::new)?, columns.get()?, columns.get()?);
-        let (next_run_at, last_run_at) = (columns.some_instant()?, columns.some_instant()?);
+        let next_run_at = columns.some_instant()?;
+        let decided = decided(columns)?;
+        let last_run_at = columns.some_instant()?;
         let word: Option<&str> = columns.get()?;
         let state = JobState {
             next_run_at,
+            decided,
             last_run_at,
             last_state: word.and_then(RunState::from_name),
             last_error: columns.get()?,
@@ -86,4 +90,9 @@ impl JobRow {
         let state = JobState { extra: job.state.extra, ..self.state };
         Job { id: self.id, enabled: self.enabled, state, ..job }
     }
+}
+
+/// Up to where the slots of a job are decided: two columns.
+pub(crate) fn decided(columns: &mut Columns<'_>) -> sqlx::Result<DecidedSlots> {
+    Ok(DecidedSlots { until: columns.some_instant()?, settled_until: columns.some_instant()? })
 }

@@ -9,12 +9,14 @@
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
 use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_schedule_from_json};
+use rouse_core::slots::Plan;
 use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
 
 use crate::broken::BrokenJob;
 use crate::grants::{revoke_all, revoke_good};
 use crate::incidents;
+use crate::job_row::decided;
 use crate::row::Columns;
 use crate::runs::cancel_queued_of;
 use crate::write::{Durability, Write};
@@ -52,8 +54,8 @@ pub struct PlannedJob {
     pub id: JobId,
     /// When it was made.
     pub created_at: UnixMs,
-    /// Its next slot.
-    pub next_run_at: UnixMs,
+    /// Its next slot, and up to where those before it are decided.
+    pub plan: Plan,
     /// Its trigger.
     pub schedule: Schedule,
 }
@@ -72,8 +74,8 @@ pub struct JobCounts {
 /// What `JobRow::read` reads, in its order.
 macro_rules! job_columns {
     () => {
-        "id, enabled, revision, next_run_at, last_run_at, last_state, last_error, last_duration_ms,
-         consecutive_failures, definition"
+        "id, enabled, revision, next_run_at, decided_until, settled_until, last_run_at, last_state, last_error,
+         last_duration_ms, consecutive_failures, definition"
     };
 }
 pub(crate) use job_columns;
@@ -90,10 +92,11 @@ pub(crate) const LIST: &str = concat!(
      ORDER BY ifnull(next_run_at, 9223372036854775807), name COLLATE NOCASE, id LIMIT ?5"
 );
 const INSERT: &str = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, last_run_at, last_state, last_error,
-        last_duration_ms, consecutive_failures, definition)
-    VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING";
+        last_duration_ms, consecutive_failures, definition, decided_until, settled_until)
+    VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str = concat!(
-    "UPDATE jobs SET name = ?2, revision = revision + 1, next_run_at = ?4, definition = ?5,
+    "UPDATE jobs SET name = ?2, revision = revision + 1, next_run_at = ?4, definition = ?5, decided_until = ?6,
+        settled_until = ?7,
         consecutive_failures = CASE WHEN enabled < ?3 THEN 0 ELSE consecutive_failures END, enabled = ?3
      WHERE id = ?1 RETURNING ",
     job_columns!()
@@ -101,12 +104,14 @@ const UPDATE: &str = concat!(
 const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
 pub(crate) const COUNT: &str =
     "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
-pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1
+pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1,
+        decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
     FROM jsonb_each(?1) AS planned
-    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
+    WHERE jobs.id = planned.value ->> 0 AND (jobs.next_run_at, jobs.decided_until, jobs.settled_until)
+        IS NOT (planned.value ->> 1, planned.value ->> 2, planned.value ->> 3)
     RETURNING id, next_run_at";
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
-pub(crate) const PLANNED: &str = "SELECT id, next_run_at,
+pub(crate) const PLANNED: &str = "SELECT id, next_run_at, decided_until, settled_until,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
         CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END, name FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
@@ -137,7 +142,9 @@ impl Store {
             .bind(state.last_error.as_deref())
             .bind(state.last_duration_ms)
             .bind(state.consecutive_failures)
-            .bind(definition(job));
+            .bind(definition(job))
+            .bind(state.decided.until.map(|at| at.0))
+            .bind(state.decided.settled_until.map(|at| at.0));
         if write.run(query).await?.rows_affected() == 0 {
             write.undo().await?;
             return Err(StoreError::Exists { what: "job", id: job.id.to_string() });
@@ -190,7 +197,9 @@ impl Store {
             .bind(job.name.as_str())
             .bind(job.enabled)
             .bind(job.state.next_run_at.map(|at| at.0))
-            .bind(definition(job));
+            .bind(definition(job))
+            .bind(job.state.decided.until.map(|at| at.0))
+            .bind(job.state.decided.settled_until.map(|at| at.0));
         let Some(updated) = write.one(query, JobRow::read).await? else {
             write.undo().await?;
             return Err(StoreError::NotFound { what: "job", id: job.id.to_string() });
@@ -329,14 +338,13 @@ impl Store {
         let rows = self.list("read what is planned", sqlx::query(PLANNED), |row| {
             let mut columns = Columns::of(row);
             let (id, next_run_at) = (columns.id(JobId::new)?, columns.instant()?);
+            let plan = Plan { next: Some(next_run_at), decided: decided(&mut columns)? };
             let created_at = columns.some_instant()?.unwrap_or(UnixMs(0));
-            Ok((id, next_run_at, created_at, columns.json()?, columns.get::<String>()?))
+            Ok((id, plan, created_at, columns.json()?, columns.get::<String>()?))
         });
         let planned =
-            |(id, next_run_at, created_at, schedule, name)| match stored_schedule_from_json(
-                schedule,
-            ) {
-                Ok(schedule) => Some(PlannedJob { id, created_at, next_run_at, schedule }),
+            |(id, plan, created_at, schedule, name)| match stored_schedule_from_json(schedule) {
+                Ok(schedule) => Some(PlannedJob { id, created_at, plan, schedule }),
                 Err(error) => {
                     tracing::warn!(job_id = %id, name, %error, "a job's schedule cannot be read");
                     None
@@ -345,17 +353,19 @@ impl Store {
         Ok(rows.await?.into_iter().filter_map(planned).collect())
     }
 
-    /// Writes re-planned next slots; no new revision. Event `cron` `updated` for those that
-    /// changed.
+    /// Writes new plans; no new revision. Event `cron` `updated` for those that changed.
     ///
     /// # Errors
     /// `Write`.
     pub async fn set_next_run(
         &self,
-        next: &[(JobId, Option<UnixMs>)],
+        plans: &[(JobId, Plan)],
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let planned = next.iter().map(|(id, at)| json!([id.as_str(), at.map(|at| at.0)]));
+        let planned = plans.iter().map(|(id, Plan { next, decided })| {
+            let at = |at: &Option<UnixMs>| at.map(|at| at.0);
+            json!([id.as_str(), at(next), at(&decided.until), at(&decided.settled_until)])
+        });
         let planned = Value::Array(planned.collect()).to_string();
         let mut write = self.write("plan the next runs", Durability::Normal, now).await?;
         let changed = write

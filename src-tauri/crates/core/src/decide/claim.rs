@@ -7,7 +7,7 @@
 
 use crate::job::{Job, MisfireMode, Overlap};
 use crate::schedule::format_duration;
-use crate::slots::{Passed, Slots};
+use crate::slots::{DecidedSlots, Passed, Plan, Slots};
 use crate::{RunState, RunTrigger, UnixMs};
 
 /// Up to this much lateness a slot counts as on time (Quartz's default misfire threshold): the machine was busy, not away.
@@ -94,6 +94,8 @@ pub struct ClaimPlan {
     pub runs: Vec<PlannedRun>,
     /// The slot after the claimed ones.
     pub next_run_at: Option<UnixMs>,
+    /// Up to where the slots of the job are decided with them.
+    pub decided: DecidedSlots,
     /// Whether the runs that are going or waiting must be cancelled first.
     pub cancel_others: bool,
 }
@@ -106,7 +108,8 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
         MisfireMode::Skip | MisfireMode::RunOnce => 1,
     };
     // One more than can run, so that the row for the older ones carries a slot of its own.
-    let passed = due.slots.passed(due.slot, now, most + 1);
+    let decided = due.job.state.decided;
+    let passed = due.slots.passed(due.slot, decided, now, most + 1);
     let (runs, cancel_others) = match firing {
         Firing::Off(reason) => {
             let newest = *passed.newest.last().expect("BUG: a due slot has passed");
@@ -119,7 +122,8 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
             (in_few_rows(runs), cancel_others)
         }
     };
-    ClaimPlan { runs, next_run_at: due.slots.next_after(now), cancel_others }
+    let Plan { next: next_run_at, decided } = due.slots.plan_after_claim(decided, due.slot, now);
+    ClaimPlan { runs, next_run_at, decided, cancel_others }
 }
 
 /// The runs that the misfire policy wants, before overlap: the newest slots that are not too late, and one row for all
@@ -139,11 +143,12 @@ fn made_up_for(
     if let ([.., newest], MisfireMode::RunOnce) = (fitting, job.policies.misfire.mode) {
         return vec![firing_run(*newest, passed.count, now).since(first)];
     }
-    let missed = older.last().map(|slot| {
-        let fitting = u32::try_from(in_time).unwrap_or(u32::MAX);
-        missed_run(job, *slot, passed.count.saturating_sub(fitting), now).since(first)
-    });
-    let fires = fitting.iter().map(|slot| firing_run(*slot, 1, now));
+    // The oldest row stands for whatever has none of its own.
+    let rows = u32::try_from(in_time + usize::from(!older.is_empty())).unwrap_or(u32::MAX);
+    let mut stands_for = passed.count.saturating_sub(rows).saturating_add(1);
+    let mut of_row = || std::mem::replace(&mut stands_for, 1);
+    let missed = older.last().map(|slot| missed_run(job, *slot, of_row(), now).since(first));
+    let fires: Vec<_> = fitting.iter().map(|slot| firing_run(*slot, of_row(), now)).collect();
     missed.into_iter().chain(fires).collect()
 }
 

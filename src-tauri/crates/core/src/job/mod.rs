@@ -26,6 +26,7 @@ pub use write::{job_to_json, payload_to_json, state_to_json};
 
 use serde_json::{Map, Value};
 
+use crate::slots::DecidedSlots;
 use crate::{JobId, RunState, UnixMs};
 
 /// What the user schedules: trigger + payload + policies.
@@ -108,6 +109,8 @@ pub struct Runtime {
 pub struct JobState {
     /// The next slot; none for a disabled, finished or manual job.
     pub next_run_at: Option<UnixMs>,
+    /// Up to where its slots are decided, which the job format does not tell.
+    pub decided: DecidedSlots,
     /// When the newest run started.
     pub last_run_at: Option<UnixMs>,
     /// The newest run's final state.

@@ -23,6 +23,7 @@ use crate::json_fields::{FieldError, Fields};
 use crate::money::{MicroUsd, read_tokens};
 use crate::quiet::QuietPolicy;
 use crate::schedule::{CronPattern, Zone, Zones, no_zone};
+use crate::slots::DecidedSlots;
 use crate::{JobId, RunState, UnixMs, when};
 
 /// The longest interval and the largest instant that are taken for real.
@@ -434,6 +435,7 @@ fn read_state(mut fields: Fields<'_>) -> JobState {
     fields.take("lastStatus");
     JobState {
         next_run_at,
+        decided: DecidedSlots::default(),
         last_run_at,
         last_state: fields.text("lastState").and_then(|name| RunState::from_name(&name)),
         last_error: fields.text("lastError"),

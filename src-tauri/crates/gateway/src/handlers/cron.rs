@@ -23,7 +23,7 @@ use rouse_core::job::{
     patch_job,
 };
 use rouse_core::schedule::month_start;
-use rouse_core::slots::Slots;
+use rouse_core::slots::{DecidedSlots, Slots};
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_scheduler::{Removed, SchedulerError};
@@ -257,19 +257,25 @@ async fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
     }
 }
 
-/// The slots that a job would have by `schedule`, as the engine will plan them; `id` names one that exists.
+/// The slots that a job would have by `schedule`, and what of them is decided; `id` names one that exists.
 async fn slots_of(
     context: &Context,
     schedule: &Schedule,
     id: Option<&str>,
-) -> Result<Slots, RpcError> {
+) -> Result<(Slots, DecidedSlots), RpcError> {
     let zones = context.clock.zones();
     let id = JobId::new(id.unwrap_or("new"));
-    let slots = match context.store.job(&id).await? {
-        Some(job) => Slots::of_job(schedule, &id, job.created_at, &zones),
-        None => Slots::compile(schedule, &id, &zones),
+    let (slots, decided) = match context.store.job(&id).await? {
+        Some(job) => {
+            let decided = match job.schedule.spec == schedule.spec {
+                true => job.state.decided,
+                false => job.state.decided.of_another_schedule(),
+            };
+            (Slots::of_job(schedule, &id, job.created_at, &zones), decided)
+        }
+        None => (Slots::compile(schedule, &id, &zones), DecidedSlots::default()),
     };
-    slots.map_err(|reason| RpcError::field("schedule", &reason))
+    Ok((slots.map_err(|reason| RpcError::field("schedule", &reason))?, decided))
 }
 
 async fn found(context: &Context, id: &str) -> Result<Job, RpcError> {

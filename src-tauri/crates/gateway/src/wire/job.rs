@@ -451,6 +451,7 @@ mod tests {
     fn state() -> core_job::JobState {
         core_job::JobState {
             next_run_at: Some(NOW.plus_ms(60_000)),
+            decided: rouse_core::slots::DecidedSlots::default(),
             last_run_at: Some(NOW),
             last_state: Some(RunState::TimedOut),
             last_error: Some("It took too long.".to_owned()),

@@ -223,7 +223,8 @@ async fn more_jobs_than_one_claim_takes_are_all_claimed() {
     let file = opened(&stage.database()).await;
     sqlx::query(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-         INSERT INTO jobs SELECT 'job-' || i, name, 1, 1, ?2, NULL, NULL, NULL, NULL, 0, definition FROM jobs, n",
+         INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
+         SELECT 'job-' || i, name, 1, 1, ?2, 0, definition FROM jobs, n",
     )
     .bind(i64::try_from(total).expect("small"))
     .bind(START.0 + MINUTE)

@@ -9,6 +9,7 @@ mod by_hand;
 mod chat;
 mod clock;
 mod zones;
+mod places;
 mod ends;
 mod events;
 mod fire;

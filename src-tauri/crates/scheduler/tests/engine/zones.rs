@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use chrono::DateTime;
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
-use rouse_core::slots::Slots;
+use rouse_core::slots::{DecidedSlots, Plan, Slots};
 use rouse_core::{Job, RunState, UnixMs};
 use rouse_scheduler::SchedulerConfig;
 use serde_json::{Value, json};
@@ -23,20 +23,20 @@ impl ZoneFiles for Newer {
     }
 }
 
-fn newer() -> Zones {
+pub(crate) fn newer() -> Zones {
     let version = ZoneVersion::parse("2026f").expect("a version");
     Zones::newest(ZoneSource { version, folder: Some("/zones".to_owned()) }, Box::new(Newer))
 }
 
-fn built_in() -> Zones {
+pub(crate) fn built_in() -> Zones {
     chrono_tz::UTC.into()
 }
 
-fn at(text: &str) -> UnixMs {
+pub(crate) fn at(text: &str) -> UnixMs {
     UnixMs(DateTime::parse_from_rfc3339(text).expect("an instant").timestamp_millis())
 }
 
-fn cron(id: &str, expr: &str, tz: &str) -> Value {
+pub(crate) fn cron(id: &str, expr: &str, tz: &str) -> Value {
     every(
         MINUTE,
         json!({ "id": id, "schedule": { "kind": "cron", "expr": expr, "tz": tz, "everyMs": null, "anchorMs": null } }),
@@ -44,7 +44,7 @@ fn cron(id: &str, expr: &str, tz: &str) -> Value {
 }
 
 /// A scheduler whose clock shows `now` with `zones`, and a job at half past seven in Vancouver.
-async fn vancouver(now: &str, zones: Zones) -> (Stage, Job) {
+pub(crate) async fn vancouver(now: &str, zones: Zones) -> (Stage, Job) {
     let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 50, ..config() }, false).await;
     stage.clock.set_zones(zones);
     stage.clock.set(at(now));
@@ -53,13 +53,13 @@ async fn vancouver(now: &str, zones: Zones) -> (Stage, Job) {
     (stage, job)
 }
 
-async fn change_to(stage: &Stage, zones: Zones) {
+pub(crate) async fn change_to(stage: &Stage, zones: Zones) {
     stage.clock.set_zones(zones);
     stage.handle.clock_changed().await.expect("told");
     stage.settle().await;
 }
 
-async fn next(stage: &Stage, job: &Job) -> Option<UnixMs> {
+pub(crate) async fn next(stage: &Stage, job: &Job) -> Option<UnixMs> {
     stage.stored(job).await.state.next_run_at
 }
 
@@ -285,7 +285,7 @@ async fn check(stage: &Stage, job: &Job, furthest: UnixMs) {
     assert!(runs.iter().all(|run| run.state != RunState::Cancelled));
     let first = slots.next_after(START).expect("a slot");
     if first <= furthest {
-        let came = slots.passed(first, furthest, 1);
+        let came = slots.passed(first, DecidedSlots::default(), furthest, 1);
         let stood_for: u32 = runs.iter().map(|run| run.stands_for).sum();
         assert!(
             stood_for >= came.count,
@@ -308,7 +308,7 @@ async fn an_interval_keeps_its_slot_when_rules_change() {
     assert!(first.since(START) < HOUR + 30 * MINUTE, "{first:?}");
     // As a version stored it that counted the anchor itself.
     let early = first.plus_ms(-HOUR);
-    let kept = (job.id.clone(), Some(early));
+    let kept = (job.id.clone(), Plan { next: Some(early), decided: DecidedSlots::default() });
     stage.store.set_next_run(&[kept], START).await.expect("stored");
     change_to(&stage, newer()).await;
     assert_eq!(next(&stage, &job).await, Some(early));

@@ -1,4 +1,5 @@
 use rouse_core::job::Payload;
+use rouse_core::slots::{DecidedSlots, Plan};
 
 use super::*;
 use crate::{JobCounts, JobQuery, StoreError};
@@ -274,9 +275,19 @@ async fn re_planning_writes_and_tells_only_what_changed() {
         fixture.insert_job(id, Some(NOW)).await;
     }
     fixture.told();
-    let next =
-        [(JobId::new("a"), Some(NOW)), (JobId::new("b"), Some(UnixMs(7))), (JobId::new("c"), None)];
-    fixture.store.set_next_run(&next, NOW).await.unwrap();
+    let plan = |id, next, until| {
+        (JobId::new(id), Plan { next, decided: DecidedSlots { until, settled_until: until } })
+    };
+    let plans = [
+        plan("a", Some(NOW), None),
+        plan("b", Some(UnixMs(7)), Some(UnixMs(5))),
+        plan("c", None, None),
+    ];
+    fixture.store.set_next_run(&plans, NOW).await.unwrap();
+    let (_, Plan { decided, .. }) = plans[1];
+    assert_eq!(fixture.job("b").await.state.decided, decided);
+    let planned = fixture.store.planned_jobs().await.unwrap();
+    assert!(planned.iter().any(|job| job.plan == plans[1].1), "{planned:?}");
     assert_eq!(fixture.job("b").await.state.next_run_at, Some(UnixMs(7)));
     assert_eq!(fixture.job("b").await.state.revision, 1);
     assert_eq!(fixture.job("c").await.state.next_run_at, None);

@@ -40,6 +40,7 @@ use rouse_core::incident::IncidentStep;
 use rouse_core::job::stored_job_from_json;
 use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Usage;
+use rouse_core::slots::DecidedSlots;
 use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
 
@@ -171,7 +172,9 @@ fn manual_run() -> Run {
 }
 
 fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>) -> Claim {
-    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs, under: None, fired: Vec::new() }
+    let decided = DecidedSlots { until: Some(slot_at), settled_until: None };
+    let (under, fired) = (None, Vec::new());
+    Claim { job_id: JobId::new(job), slot_at, next_run_at, decided, runs, under, fired }
 }
 
 fn delivery(id: &str) -> NewDelivery {

@@ -6,7 +6,7 @@
 
 use rouse_core::money::MicroUsd;
 use rouse_core::run::Usage;
-use rouse_core::slots::Slots;
+use rouse_core::slots::{DecidedSlots, Slots};
 use rouse_core::words::grouped;
 use rouse_core::{JobId, UnixMs};
 
@@ -25,7 +25,7 @@ pub(crate) async fn estimate(
 ) -> Result<CronEstimateResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    let slots = super::slots_of(context, &schedule, params.id.as_deref()).await?;
+    let (slots, _) = super::slots_of(context, &schedule, params.id.as_deref()).await?;
     let usages = match &params.id.map(JobId::new) {
         Some(id) => context.store.usage_of_newest_runs(id, NEWEST).await?,
         None => Vec::new(),
@@ -38,7 +38,7 @@ pub(crate) async fn estimate(
 pub(super) fn runs_within(slots: &Slots, now: UnixMs, span_ms: i64) -> u32 {
     let until = now.plus_ms(span_ms);
     let first = slots.next_after(now).filter(|first| *first <= until);
-    first.map_or(0, |first| slots.passed(first, until, 1).count)
+    first.map_or(0, |first| slots.passed(first, DecidedSlots::default(), until, 1).count)
 }
 
 fn of_usages(usages: &[Usage], runs_per_month: Option<u32>) -> CronEstimateResult {

@@ -29,12 +29,12 @@ pub(crate) async fn preview(
         Some(_) => None,
         None => schedule.jitter_ms.take().filter(|ms| *ms > 0),
     };
-    let slots = super::slots_of(context, &schedule, params.id.as_deref()).await?;
-    slots.first_after(now)?;
+    let (slots, decided) = super::slots_of(context, &schedule, params.id.as_deref()).await?;
+    let first = slots.first_plan(decided, now)?.next;
     let local = zones.local();
     let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
-    let next = following(&slots, now, count);
+    let next = following(&slots, first, count);
     let clock = Follows::of(&schedule.spec);
     let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
     let changes = next.last().map(|last| clock.notes((zone, local), now, *last));
@@ -59,15 +59,15 @@ pub(super) async fn of_job(
     let local = zones.local();
     let zone = zone_of(&job.schedule.spec, &zones).unwrap_or(local);
     let clock = Follows::of(&job.schedule.spec);
-    let next = following(&slots, now, count);
+    let first = job.state.next_run_at.filter(|first| *first > now);
+    let first = first.or_else(|| slots.plan_after(job.state.decided, now).next);
+    let next = following(&slots, first, count);
     let next = next.into_iter().map(|at| slot(at, &clock, zone, local)).collect();
     Ok((super::schedule_text(context, &job.schedule.spec).await?.0, next))
 }
 
-fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
-    std::iter::successors(slots.next_after(now), |last| slots.next_after(*last))
-        .take(count)
-        .collect()
+fn following(slots: &Slots, first: Option<UnixMs>, count: usize) -> Vec<UnixMs> {
+    std::iter::successors(first, |last| slots.next_after(*last)).take(count).collect()
 }
 
 fn slot(at: UnixMs, clock: &Follows, zone: Zone, local: Zone) -> PreviewSlot {

@@ -8,6 +8,7 @@ use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::job::job_from_json;
 use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Usage;
+use rouse_core::slots::DecidedSlots;
 use rouse_core::{
     ApprovalId, DeliveryId, Job, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs,
 };
@@ -82,6 +83,7 @@ impl<'d> Script<'d> {
             job_id: kept.id.clone(),
             slot_at: NOW,
             next_run_at: Some(next),
+            decided: DecidedSlots::default(),
             runs: vec![run.clone()],
             under: None,
             fired: Vec::new(),

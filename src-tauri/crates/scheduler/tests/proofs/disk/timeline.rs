@@ -222,7 +222,7 @@ fn day_before_next(shape: &Shape, at: i64, rules: Rules) -> Option<i64> {
 fn number(shape: &Shape, slot: i64) -> i64 {
     match shape {
         Shape::Every { every_ms, anchor } => (slot - anchor).div_euclid(*every_ms),
-        Shape::Once(_) => 0,
+        Shape::Once(_) | Shape::After(_) => 0,
         Shape::Quarters(_) => slot.div_euclid(DAY / 96),
         Shape::At { hour, minute, tz, .. } => {
             let base = chrono::NaiveDate::from_ymd_opt(2024, 1, 1).expect("a date");

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use chrono::NaiveDate;
 use rouse_core::UnixMs;
 use rouse_core::job::{Job, MisfireMode, Overlap, job_from_json};
-use rouse_core::slots::Slots;
+use rouse_core::slots::{Plan, Slots};
 use serde_json::{Value, json};
 
 use super::rules::Bounds;
-use super::shape::{HOUR, MINUTE, Shape};
+use super::shape::{DAY, HOUR, MINUTE, Shape, job_id};
 use crate::rules::Rules;
 use rouse_core::schedule::Zones;
 use rouse_testkit::Dice;
@@ -24,9 +24,15 @@ pub(crate) struct SimJob {
     pub(crate) covered: i64,
     /// The next slot, which comes by the jitter of before: where it stands without the offset, and when it comes.
     pub(crate) kept: Option<Kept>,
+    /// The furthest that this has been.
+    decided: i64,
+    /// Up to where it stays so when the clock is set back: by another jitter or other rules a slot has another instant.
+    settled: i64,
     /// Slots that have a row, without their offsets: another jitter makes no other slots.
     pub(crate) recorded: HashSet<i64>,
-    /// Up to here a slot may have come before, because the clock was set back since.
+    /// The instants of these rows, of which the disk takes none twice.
+    pub(crate) instants: HashSet<i64>,
+    /// Up to here a slot may have come before, because the clock was set far back since, or other rules were not seen.
     pub(crate) seen_until: i64,
     /// The dates on which a time of day has fired.
     dates: HashSet<NaiveDate>,
@@ -54,8 +60,8 @@ pub(crate) struct ZoneData {
 
 impl SimJob {
     pub(crate) fn random(dice: &mut Dice, number: usize, now: i64, zones: &Zones) -> Self {
-        let shape = Shape::random(dice, now);
-        let jitter = shape.jitter(dice);
+        let shape = Shape::random(dice, number, now);
+        let jitter = Shape::jitter(dice);
         let job = job(dice, number, (&shape, jitter), now);
         let slots = Slots::compile(&job.schedule, &job.id, zones).expect("compiles");
         let mut sim = Self {
@@ -65,7 +71,10 @@ impl SimJob {
             shape,
             covered: now,
             kept: None,
+            decided: i64::MIN,
+            settled: i64::MIN,
             recorded: HashSet::new(),
+            instants: HashSet::new(),
             seen_until: now,
             dates: HashSet::new(),
             is_mixed: false,
@@ -79,21 +88,63 @@ impl SimJob {
 
     /// As the engine plans a job that is new, has a new schedule or was switched on.
     pub(crate) fn plan(&mut self, now: i64) {
-        let next = self.slots.next_after(UnixMs(now)).filter(|_| self.job.enabled);
-        self.job.state.next_run_at = next;
-        self.cover(now);
-        // By other rules the clock may show a time again that it showed before the plan.
-        self.dates.clear();
+        if self.job.enabled {
+            let plan = self.slots.plan_after(self.job.state.decided, UnixMs(now));
+            self.follow(plan);
+            self.cover(now);
+        }
+    }
+
+    fn follow(&mut self, plan: Plan) {
+        (self.job.state.next_run_at, self.job.state.decided) = (plan.next, plan.decided);
+    }
+
+    fn plan_of_engine(&self) -> Plan {
+        Plan { next: self.job.state.next_run_at, decided: self.job.state.decided }
     }
 
     /// What has come by `now` is over.
     pub(crate) fn cover(&mut self, now: i64) {
-        self.covered = match self.shape {
+        self.covered = self.over_at(now);
+        self.forget_what_is_far(now);
+        self.decided = self.decided.max(self.covered);
+        self.kept = None;
+    }
+
+    /// What a wrong clock has left far ahead.
+    fn forget_what_is_far(&mut self, now: i64) {
+        for at in [&mut self.decided, &mut self.settled] {
+            *at = held(*at, now).unwrap_or(i64::MIN);
+        }
+    }
+
+    /// Up to where slots are over at `now`. When the furthest that they were is ahead, the clock was set back.
+    pub(crate) fn over_at(&self, now: i64) -> i64 {
+        let come = match self.shape {
             // A whole interval passes before the first one, whatever the offset.
             Shape::Every { anchor, .. } if now >= anchor => anchor.max(now - self.offset),
             _ => now - self.offset,
         };
-        self.kept = None;
+        let decided = if self.decided <= now { self.decided } else { i64::MIN };
+        come.max(decided).max(held(self.settled, now).unwrap_or(i64::MIN))
+    }
+
+    /// The clock may have been set back: what lies too far ahead is taken nearer, but for a slot that keeps its instant.
+    pub(crate) fn take_nearer(&mut self, now: i64, rules: Rules) {
+        if self.next().is_none() {
+            return;
+        }
+        self.follow(self.slots.nearer_plan(self.plan_of_engine(), UnixMs(now)));
+        self.forget_what_is_far(now);
+        let nearest = self.shape.next_after(self.over_at(now), rules).map(|at| at + self.offset);
+        let is_nearer = nearest.is_some() && nearest < self.due(rules);
+        if is_nearer && !self.keeps_its_instant(now) {
+            self.cover(now);
+        }
+    }
+
+    fn keeps_its_instant(&self, now: i64) -> bool {
+        self.kept.is_some_and(|kept| kept.stands_at + self.offset <= now) && self.decided <= now
     }
 
     /// Where a slot of now stands without the offset.
@@ -119,10 +170,11 @@ impl SimJob {
     /// Another schedule, another jitter and other policies. An instant that has passed would be refused, so it is never
     /// drawn.
     pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64, data: &ZoneData) {
-        let shape = if dice.once_in(3) { self.shape.clone() } else { Shape::random(dice, now) };
+        let shape =
+            if dice.once_in(3) { self.shape.clone() } else { Shape::random(dice, number, now) };
         let jitter = match self.job.schedule.jitter_ms {
             jitter if shape == self.shape && dice.once_in(2) => jitter,
-            _ => shape.jitter(dice),
+            _ => Shape::jitter(dice),
         };
         let (state, enabled) = (self.job.state.clone(), self.job.enabled);
         let schedule = self.job.schedule.clone();
@@ -136,6 +188,11 @@ impl SimJob {
                 Slots::compile(&self.job.schedule, &self.job.id, &data.zones).expect("compiles");
             self.offset = shape.offset(&self.job.id, jitter);
             self.shape = shape;
+            // These are other slots.
+            self.job.state.decided = self.job.state.decided.of_another_schedule();
+            self.settled = i64::MIN;
+            self.recorded.clear();
+            self.dates.clear();
             self.plan(now);
         }
         self.bounds = self.bounds.or(Bounds::of(self));
@@ -147,24 +204,41 @@ impl SimJob {
         let slots =
             Slots::compile(&self.job.schedule, &self.job.id, &data.zones).expect("compiles");
         let old = std::mem::replace(&mut self.slots, slots);
-        let next = self.next().map(UnixMs);
-        let next = next.map(|next| self.slots.next_by_new_jitter(&old, next, UnixMs(now)));
-        self.job.state.next_run_at = next;
+        self.follow(self.slots.plan_by_new_jitter(&old, self.plan_of_engine(), UnixMs(now)));
         self.move_by(self.shape.offset(&self.job.id, jitter), now, data.rules);
     }
 
     /// Another offset moves what is still to come, but nothing into the past.
     fn move_by(&mut self, offset: i64, now: i64, rules: Rules) {
-        let kept = self.kept.or_else(|| {
+        let next = self.next().and_then(|_| {
             let stands_at = self.shape.next_after(self.covered, rules)?;
             Some(Kept { stands_at, comes_at: stands_at + self.offset })
         });
+        let kept = self.kept.or(next);
+        self.settle(held(self.decided, now).unwrap_or(i64::MIN), now);
+        if kept.is_some_and(|kept| kept.stands_at <= self.settled) {
+            // It would only have come again.
+            self.offset = offset;
+            return self.cover(now);
+        }
         let moved = kept.map(|kept| kept.comes_at - self.offset + offset);
         self.offset = offset;
         self.kept = kept.map(|kept| Kept {
             comes_at: moved.filter(|moved| *moved > now).unwrap_or(kept.comes_at),
             ..kept
         });
+    }
+
+    /// The row of a slot that had kept its instant does not tell of its own.
+    pub(crate) fn settle_kept(&mut self, slot: i64, now: i64) {
+        if self.stands_at(slot) + self.offset != slot {
+            self.settle(slot - self.offset, now);
+        }
+    }
+
+    fn settle(&mut self, until: i64, now: i64) {
+        self.forget_what_is_far(now);
+        self.settled = self.settled.max(until);
     }
 
     /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
@@ -175,12 +249,32 @@ impl SimJob {
         }
         let slots = Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
         if self.next().is_some() {
-            self.job.state.next_run_at = slots.next_by_new_rules(&self.slots, UnixMs(now));
-            let stands_at = self.kept.take().map(|kept| kept.stands_at - 1);
-            let covered = stands_at.unwrap_or(self.covered);
-            self.covered = self.shape.covered_by_new_rules(covered, old, new.rules);
+            self.follow(slots.plan_by_new_rules(&self.slots, self.plan_of_engine(), UnixMs(now)));
+            self.show_by(old, new.rules, now);
         }
         self.slots = slots;
+    }
+
+    /// What the clock has shown by the old rules does not come again by the new ones.
+    fn show_by(&mut self, old: Rules, new: Rules, now: i64) {
+        if !self.shape.follows_rules() {
+            return self.forget_what_is_far(now);
+        }
+        let keeps = self.keeps_its_instant(now);
+        // What has come before the clock was set back would have other instants.
+        let decided = held(self.decided, now).unwrap_or(i64::MIN);
+        let over = self.over_at(now).max(now).max(decided);
+        let kept = self.kept.take();
+        let covered = kept.map_or(self.covered, |kept| kept.stands_at - 1).max(decided);
+        self.covered = self.shape.covered_by_new_rules(covered, old, new);
+        let Some(stands_at) = self.shape.next_after(self.covered, new) else { return };
+        if keeps && stands_at + self.offset <= now {
+            self.kept = kept.map(|kept| Kept { stands_at, ..kept });
+            return;
+        }
+        let shown = (stands_at - 1).min(over + RULES_APART);
+        self.settle(shown, now);
+        self.decided = self.decided.max(shown);
     }
 
     /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed
@@ -188,6 +282,9 @@ impl SimJob {
     pub(crate) fn start_with_rules(&mut self, new: &ZoneData, now: i64) {
         self.slots =
             Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
+        if !self.shape.follows_rules() {
+            return;
+        }
         self.seen_until = self.seen_until.max(now + NOT_KNOWN);
         match self.next() {
             Some(next) if next <= now => self.is_mixed = true,
@@ -249,21 +346,34 @@ fn job(dice: &mut Dice, number: usize, (shape, jitter): (&Shape, Option<u32>), n
         json!(dice.between(1, most))
     });
     maybe("pauseAfterFailures", 4, &mut |dice| json!(dice.between(1, 4)));
+    let runtime = dice.once_in(3).then(|| {
+        let backoff = *dice.pick(&[1_000, 5 * MINUTE, 3 * HOUR]);
+        json!({ "maxAttempts": dice.between(2, 4), "retryBackoffMs": backoff })
+    });
     let mut schedule = shape.schedule();
-    schedule["jitterMs"] = json!(jitter);
+    schedule["jitterMs"] = json!(jitter.filter(|_| !matches!(shape, Shape::After(_))));
     let document = json!({
-        "id": format!("job-{number}"),
+        "id": job_id(number).as_str(),
         "name": "Job",
         "schedule": schedule,
         "payload": { "kind": "toolCall", "tool": "echo" },
         "deleteAfterRun": matches!(shape, Shape::Once(_)) && number.is_multiple_of(2),
         "policies": policies,
+        "runtime": runtime,
     });
     job_from_json(document, UnixMs(now), chrono_tz::UTC).expect("a valid job")
 }
 
 /// What lies so soon after rules that were not seen to change may have been shown by the old ones.
 pub(crate) const NOT_KNOWN: i64 = 3 * HOUR;
+
+/// By other rules a clock shows a time again at most so much later.
+const RULES_APART: i64 = DAY;
+
+/// What lies farther ahead was left there by a clock that was wrong.
+fn held(at: i64, now: i64) -> Option<i64> {
+    (at <= now + 2 * RULES_APART).then_some(at)
+}
 
 /// Up to this much lateness a slot is on time.
 pub(crate) const ON_TIME: i64 = MINUTE;

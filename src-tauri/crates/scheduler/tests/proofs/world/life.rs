@@ -1,12 +1,12 @@
 //! One life of the process after another: ticks, lanes, ends, crashes and starts, as the engine does them.
 
 use rouse_core::decide::{
-    Calls, Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
+    Calls, Due, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank, Startable};
 
-use super::job::{NOT_KNOWN, SimJob};
+use super::job::SimJob;
 use super::rules::CAP;
 use super::shape::{HOUR, MINUTE};
 use super::{Broken, Row, World, hold};
@@ -16,9 +16,15 @@ impl World {
     pub(super) fn pass(&mut self, span: i64) -> Result<(), Broken> {
         let mut left = span;
         while self.is_up {
-            let due = self.jobs.values().filter_map(SimJob::next).min().map(|at| at - self.now);
+            let next = self.jobs.values().filter_map(SimJob::next).min();
+            let at = next.into_iter().chain(self.pause.and_then(|pause| pause.until)).min();
+            let due = at.map(|at| at - self.now);
             let end = self.working.values().min().copied();
-            let Some(wait) = due.into_iter().chain(end).min().filter(|wait| *wait <= left) else {
+            // One that is due already waits for a place, which others must free.
+            let attempt = self.resting.values().copied().filter(|left| *left > 0).min();
+            let Some(wait) =
+                due.into_iter().chain(end).chain(attempt).min().filter(|wait| *wait <= left)
+            else {
                 break;
             };
             self.elapse(wait.max(0));
@@ -33,6 +39,7 @@ impl World {
     fn elapse(&mut self, span: i64) {
         self.now += span;
         self.working.values_mut().for_each(|left| *left -= span);
+        self.resting.values_mut().for_each(|left| *left -= span);
         self.count_days();
     }
 
@@ -42,13 +49,37 @@ impl World {
             let states =
                 [RunState::Succeeded, RunState::Succeeded, RunState::Failed, RunState::TimedOut];
             let state = *self.dice.pick(&states);
-            self.end(run, state)?;
+            if !(state == RunState::Failed && self.waits_for_next_attempt(run)?) {
+                self.end(run, state)?;
+            }
         }
-        Ok(())
+        self.begin_next_attempts()
     }
 
-    /// What is due is claimed, what may start is started; and no next slot lies in the past.
+    pub(super) fn is_paused(&self) -> bool {
+        self.pause.is_some_and(|pause| pause.until.is_none_or(|until| until > self.now))
+    }
+
+    /// What is due is claimed, what may start is started; and no next slot lies in the past. When a pause has come to its
+    /// end while nobody looked, what came in it is left out, and what came after it is not.
     pub(super) fn tick(&mut self) -> Result<(), Broken> {
+        let end = self.pause.and_then(|pause| pause.until);
+        if let Some(until) = end.filter(|until| *until <= self.now) {
+            let now = std::mem::replace(&mut self.now, until - 1);
+            let claimed = self.claim_due();
+            self.now = now;
+            claimed?;
+            self.pause = None;
+        }
+        self.claim_due()?;
+        for (number, sim) in &self.jobs {
+            let next = sim.next();
+            hold!(next.is_none_or(|next| next > self.now), "job {number} stays due at {next:?}");
+        }
+        self.start_startable()
+    }
+
+    fn claim_due(&mut self) -> Result<(), Broken> {
         let mut due: Vec<_> = self
             .jobs
             .iter()
@@ -59,15 +90,11 @@ impl World {
         for (slot, number) in due {
             self.claim(number, slot)?;
         }
-        for (number, sim) in &self.jobs {
-            let next = sim.next();
-            hold!(next.is_none_or(|next| next > self.now), "job {number} stays due at {next:?}");
-        }
-        self.start_startable()
+        Ok(())
     }
 
     fn claim(&mut self, number: usize, slot: i64) -> Result<(), Broken> {
-        let firing = if self.paused { Firing::Off("paused".to_owned()) } else { Firing::On };
+        let firing = self.firing();
         let (queued, active) = self.load_of(number);
         self.notice_idle(number);
         let now = self.now;
@@ -76,21 +103,24 @@ impl World {
         let plan = plan_claim(due, UnixMs(now), &firing);
         self.check_claim(number, slot, (queued, active), &plan)?;
         let rules = self.data.rules;
+        self.left_out += if self.is_paused() { plan.runs.len() } else { 0 };
         let sim = self.jobs.get_mut(&number).expect("there");
-        sim.job.state.next_run_at = plan.next_run_at;
+        (sim.job.state.next_run_at, sim.job.state.decided) = (plan.next_run_at, plan.decided);
         // The date of a slot is not known when its rules are not.
         let was_mixed = std::mem::take(&mut sim.is_mixed);
         let (width, cooldown) = (sim.width(), sim.job.policies.cooldown_seconds);
         let mut claimed = Vec::new();
         for run in &plan.runs {
             let stands_at = sim.stands_at(run.slot_at.0);
-            let is_new = sim.recorded.insert(stands_at);
+            let is_known = !sim.recorded.insert(stands_at);
+            // The disk takes no instant twice.
+            let is_new = sim.instants.insert(run.slot_at.0);
             hold!(
-                is_new || stands_at <= sim.seen_until,
-                "slot {stands_at} of job {number} came twice, the second time at {}",
+                is_new != is_known || stands_at <= sim.seen_until,
+                "slot {stands_at} of job {number}, known: {is_known}, at {}, new: {is_new}",
                 run.slot_at.0
             );
-            let is_again = !was_mixed && !sim.shows_first_time(stands_at, rules);
+            let is_again = is_new && !was_mixed && !sim.shows_first_time(stands_at, rules);
             hold!(
                 !is_again || stands_at <= sim.seen_until,
                 "job {number} {:?} fires a second time on one date: {}",
@@ -101,6 +131,7 @@ impl World {
                 claimed.push((run.slot_at.0, run.trigger, run.state));
             }
         }
+        sim.settle_kept(slot, now);
         sim.cover(now);
         if plan.cancel_others && !claimed.is_empty() {
             self.end_runs_of(number)?;
@@ -108,8 +139,7 @@ impl World {
         for (slot, trigger, state) in claimed {
             self.made += 1;
             if state == RunState::Queued {
-                let (slot, is_again) = (Some(slot), false);
-                let row = Row { job: number, slot, trigger, state, is_again, cooldown };
+                let row = Row { cooldown, ..Row::new(number, Some(slot), trigger) };
                 self.enqueue(row, width);
             } else {
                 hold!(matches!(state, RunState::Skipped | RunState::Missed), "{state:?}");
@@ -167,18 +197,33 @@ impl World {
             sim.job.state.last_run_at = Some(UnixMs(self.now));
             sim.started_at = row.slot.map_or(sim.started_at, |_| Some(self.now));
         }
+        self.work_on(id);
+        Ok(())
+    }
+
+    pub(super) fn work_on(&mut self, id: u64) {
         let most = *self.dice.pick(&[MINUTE, 30 * MINUTE, 30 * HOUR]);
         self.working.insert(id, self.dice.between(1, most));
-        Ok(())
     }
 
     /// The end of a run at work, and what it does to its job.
     pub(super) fn end(&mut self, id: u64, state: RunState) -> Result<(), Broken> {
-        self.working.remove(&id);
         let row = self.close(id)?;
-        self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
+        match self.resting.remove(&id) {
+            Some(_) => self.lanes.finished_at_rest(&lane(row.job)),
+            None => {
+                self.working.remove(&id);
+                self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
+            }
+        }
+        self.tell_job(&row, &Outcome::of(state))?;
+        self.fire(id, &row, state)
+    }
+
+    /// What the end of a run does to its job.
+    pub(super) fn tell_job(&mut self, row: &Row, outcome: &Outcome) -> Result<(), Broken> {
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
-        let fate = fate_of_job(&sim.job, row.trigger, &Outcome::of(state));
+        let (state, fate) = (outcome.state, fate_of_job(&sim.job, row.trigger, outcome));
         if state.is_failure() {
             sim.job.state.consecutive_failures += 1;
         } else if state == RunState::Succeeded {
@@ -205,12 +250,12 @@ impl World {
         self.end_runs_of(number)
     }
 
-    fn end_runs_of(&mut self, number: usize) -> Result<(), Broken> {
+    pub(super) fn end_runs_of(&mut self, number: usize) -> Result<(), Broken> {
         for run in self.lanes.remove_lane(&lane(number)) {
             self.close(run.as_str().parse().expect("a number"))?;
         }
-        let at_work: Vec<u64> =
-            self.working.keys().copied().filter(|id| self.open[id].job == number).collect();
+        let begun = self.working.keys().chain(self.resting.keys()).copied();
+        let at_work: Vec<u64> = begun.filter(|id| self.open[id].job == number).collect();
         at_work.into_iter().try_for_each(|id| self.end(id, RunState::Cancelled))
     }
 
@@ -223,13 +268,14 @@ impl World {
             hold!(self.lanes.remove(&run_id(id)).is_some(), "run {id} waits in no lane");
             self.close(id)?;
         }
-        Ok(())
+        self.give_up_waits(|row| of_job(row) && !row.is_by_hand())
     }
 
     /// The process is gone; only the disk is left.
     pub(super) fn crash(&mut self) {
         self.is_up = false;
         self.working.clear();
+        self.resting.clear();
         self.lanes = Lanes::new(CAP);
     }
 
@@ -237,7 +283,10 @@ impl World {
         self.is_up = true;
         let left: Vec<(u64, Row)> = self.open.iter().map(|(id, row)| (*id, row.clone())).collect();
         for (id, row) in left.iter().filter(|(_, row)| row.state == RunState::Running) {
-            self.recover_cut_off(*id, row)?;
+            match row.waits {
+                Some(wait) => self.take_up_wait(*id, row, wait)?,
+                None => self.recover_cut_off(*id, row)?,
+            }
         }
         for (id, row) in left.into_iter().filter(|(_, row)| row.state == RunState::Queued) {
             self.recover_waiting(id, &row)?;
@@ -255,24 +304,21 @@ impl World {
         let calls = if had_effect { Calls::Unrepeatable } else { Calls::Repeatable };
         let sim = self.jobs.get(&row.job);
         let run = run_of(id, row);
-        let again = !self.paused
+        let again = !self.is_paused()
             && recover(sim.map(|sim| &sim.job), &run, calls, UnixMs(self.now))
                 == Recovery::RunAgain;
         hold!(!(again && (row.is_again || had_effect)), "run {id} is made up for in a loop");
         if let (true, Some(sim)) = (again, sim) {
             let width = sim.width();
             self.made += 1;
-            let again = Row {
-                slot: None,
-                trigger: RunTrigger::CatchUp,
-                state: RunState::Queued,
-                is_again: true,
-                cooldown: None,
-                ..row.clone()
-            };
+            let cause = row.cause.clone();
+            let again =
+                Row { is_again: true, cause, ..Row::new(row.job, None, RunTrigger::CatchUp) };
             self.enqueue(again, width);
+            return Ok(());
         }
-        Ok(())
+        // Whatever waits for its end waits for the run that makes up for it.
+        self.fire(id, row, RunState::Interrupted)
     }
 
     fn recover_waiting(&mut self, id: u64, row: &Row) -> Result<(), Broken> {
@@ -282,7 +328,9 @@ impl World {
             Some(_) if row.is_by_hand() => true,
             Some(sim) => {
                 let run = run_of(id, row);
-                !self.paused && sim.job.enabled && too_late_to_start(&sim.job, &run, now).is_none()
+                !self.is_paused()
+                    && sim.job.enabled
+                    && too_late_to_start(&sim.job, &run, now).is_none()
             }
         };
         match self.jobs.get(&row.job) {
@@ -302,37 +350,27 @@ impl World {
         if !std::mem::take(&mut self.was_set) {
             return Ok(());
         }
-        // A step soon after new rules finds the times that these show again.
-        let (now, shown) = (self.now, self.new_rules_at.saturating_add(NOT_KNOWN));
-        for sim in self.jobs.values_mut() {
-            sim.seen_until = sim.seen_until.max(shown);
-            let (Some(stored), Some(nearest)) = (sim.next(), sim.slots.next_after(UnixMs(now)))
-            else {
-                continue;
-            };
-            if nearest.0 < stored {
-                sim.job.state.next_run_at = Some(nearest);
-                sim.cover(now);
-            }
-        }
+        let (now, rules) = (self.now, self.data.rules);
+        self.jobs.values_mut().for_each(|sim| sim.take_nearer(now, rules));
         Ok(())
     }
 }
 
-fn lane(job: usize) -> LaneKey {
+pub(super) fn lane(job: usize) -> LaneKey {
     LaneKey::Job(JobId::new(job.to_string()))
 }
 
-fn run_id(id: u64) -> RunId {
+pub(super) fn run_id(id: u64) -> RunId {
     RunId::new(id.to_string())
 }
 
-fn run_of(id: u64, row: &Row) -> Run {
+pub(super) fn run_of(id: u64, row: &Row) -> Run {
     Run {
         job_id: Some(JobId::new(row.job.to_string())),
         slot_at: row.slot.map(UnixMs),
         state: row.state,
-        attempt: 1,
+        attempt: row.attempt,
+        payload: serde_json::json!({ "kind": "toolCall", "tool": "echo" }),
         retry_of: row.is_again.then(|| RunId::new("before")),
         ..Run::queued(run_id(id), row.trigger, UnixMs(0))
     }

@@ -4,12 +4,12 @@ use rouse_core::decide::{ClaimPlan, PlannedRun};
 use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
 
-use super::job::{NOT_KNOWN, ON_TIME, SimJob, ZoneData};
-use super::shape::{DAY, HOUR, MINUTE, SECOND, ZONES};
-use super::{Broken, Row, World, hold};
+use super::job::{ON_TIME, SimJob, ZoneData};
+use super::shape::{DAY, HOUR, MINUTE, SECOND, Shape, ZONES};
+use super::{Broken, Pause, Row, World, hold};
 
 /// Runs that may wait behind one that is going, with `overlap: queue`.
-const QUEUE_BOUND: usize = 10;
+pub(super) const QUEUE_BOUND: usize = 10;
 
 /// Places for runs; catch-up runs get half of them.
 pub(super) const CAP: usize = 4;
@@ -71,7 +71,7 @@ impl World {
             sim.is_mixed || stand_for == passed,
             "job {number} {shape:?}: {passed} slots passed and the rows stand for {stand_for}"
         );
-        let next = shape.next_after(now - sim.offset, rules).map(|at| at + sim.offset);
+        let next = shape.next_after(sim.over_at(now), rules).map(|at| at + sim.offset);
         let planned = plan.next_run_at.map(|at| at.0);
         hold!(
             planned == next,
@@ -86,7 +86,7 @@ impl World {
         );
         let fires: Vec<&PlannedRun> =
             plan.runs.iter().filter(|run| run.state == RunState::Queued).collect();
-        hold!(!self.paused || fires.is_empty(), "job {number} fires in a pause");
+        hold!(!self.is_paused() || fires.is_empty(), "job {number} fires in a pause");
         self.check_misfire(sim, &fires)?;
         self.check_admission(sim, load, plan)
     }
@@ -135,7 +135,7 @@ impl World {
         );
         let on_time = self.now - newest.slot_at.0 <= ON_TIME;
         let cools_down = self.check_cooldown(sim, queued, fires)?;
-        let must = is_let_in && on_time && !self.paused && !cools_down;
+        let must = is_let_in && on_time && !self.is_paused() && !cools_down;
         hold!(
             !must || newest.state == RunState::Queued,
             "a slot on time does not fire with {waiting} of {open} runs and {overlap:?}: {newest:?}"
@@ -216,10 +216,7 @@ impl World {
     pub(super) fn change_zones(&mut self) -> Result<(), Broken> {
         let old = self.data.rules;
         let local = *self.dice.pick(&ZONES);
-        // What a clock showed before the rules before these, nobody knows; nor what slots have come by another jitter.
-        let is_near = |at: i64| (self.now - at).abs() < NOT_KNOWN;
-        let is_soon = is_near(self.new_rules_at) || is_near(self.new_jitter_at);
-        let has_new_rules = !is_soon && self.dice.once_in(2);
+        let has_new_rules = self.dice.once_in(2);
         let rules = if has_new_rules { old.another(&mut self.dice) } else { old };
         if self.is_up {
             self.tick()?;
@@ -230,7 +227,6 @@ impl World {
             return Ok(());
         }
         self.data = ZoneData { rules, zones: rules.zones(local) };
-        self.new_rules_at = self.now;
         if !self.is_up {
             self.has_new_rules = true;
             return Ok(());
@@ -259,7 +255,6 @@ impl World {
         self.notice_idle(number);
         let sim = self.jobs.get_mut(&number).expect("there");
         sim.edit(&mut self.dice, number, now, &self.data);
-        self.new_jitter_at = now;
         let width = sim.width();
         let lane = rouse_scheduler::lanes::LaneKey::Job(rouse_core::JobId::new(number.to_string()));
         self.lanes.set_width(&lane, width);
@@ -274,10 +269,20 @@ impl World {
         self.pass((at - self.now).clamp(0, 2 * DAY))?;
         // A one-shot may be gone by now.
         let Some(sim) = self.jobs.get_mut(&number) else { return Ok(()) };
-        let jitter = sim.shape.jitter(&mut self.dice);
+        let jitter = Shape::jitter(&mut self.dice);
         sim.change_jitter(jitter, self.now, &self.data);
-        self.new_jitter_at = self.now;
-        Ok(())
+        // What has come must not come again, whatever happens to the job or the clock before long.
+        let span = self.dice.between(0, 20 * MINUTE);
+        self.pass(span)?;
+        match self.dice.below(4) {
+            0 => (0..2).try_for_each(|_| self.switch(number)),
+            1 => self.change_zones(),
+            2 => {
+                let by = self.dice.between(1, HOUR);
+                self.step_clock(-by)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn remove(&mut self) -> Result<(), Broken> {
@@ -287,10 +292,16 @@ impl World {
         }
     }
 
-    pub(super) fn switch(&mut self) -> Result<(), Broken> {
-        let Some(number) = self.any_job().filter(|_| self.is_up) else { return Ok(()) };
+    pub(super) fn switch_any(&mut self) -> Result<(), Broken> {
+        match self.any_job() {
+            Some(number) if self.is_up => self.switch(number),
+            _ => Ok(()),
+        }
+    }
+
+    fn switch(&mut self, number: usize) -> Result<(), Broken> {
         let now = self.now;
-        let sim = self.jobs.get_mut(&number).expect("there");
+        let Some(sim) = self.jobs.get_mut(&number) else { return Ok(()) };
         if sim.job.enabled {
             sim.job.enabled = false;
             sim.job.state.next_run_at = None;
@@ -307,23 +318,19 @@ impl World {
         if !self.is_up {
             return Ok(());
         }
-        self.paused = !self.paused;
-        if self.paused { self.skip_waiting(None) } else { Ok(()) }
+        if self.pause.take().is_some() {
+            return Ok(());
+        }
+        let until = self.dice.once_in(2).then(|| self.now + self.dice.between(MINUTE, 3 * DAY));
+        self.pause = Some(Pause { until });
+        self.skip_waiting(None)
     }
 
     pub(super) fn run_by_hand(&mut self) -> Result<(), Broken> {
         let Some(number) = self.any_job().filter(|_| self.is_up) else { return Ok(()) };
         let width = self.jobs[&number].width();
         self.made += 1;
-        let row = Row {
-            job: number,
-            slot: None,
-            trigger: RunTrigger::Manual,
-            state: RunState::Queued,
-            is_again: false,
-            cooldown: None,
-        };
-        self.enqueue(row, width);
+        self.enqueue(Row::new(number, None, RunTrigger::Manual), width);
         self.start_startable()
     }
 

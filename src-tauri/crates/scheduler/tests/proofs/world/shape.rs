@@ -48,10 +48,12 @@ pub(crate) enum Shape {
         tz: Tz,
     },
     Once(i64),
+    /// After each run of the job with this number.
+    After(usize),
 }
 
 impl Shape {
-    pub(crate) fn random(dice: &mut Dice, now: i64) -> Self {
+    pub(crate) fn random(dice: &mut Dice, number: usize, now: i64) -> Self {
         let tz = *dice.pick(&ZONES);
         let hour = u32::try_from(dice.below(24)).expect("small");
         let minute = u32::try_from(dice.below(60)).expect("small");
@@ -61,7 +63,9 @@ impl Shape {
             1 => Self::Every { every_ms: dice.between(20, 90) * MINUTE, anchor: now },
             2..=9 => Self::Once(now + dice.between(1, 20 * DAY)),
             10..=25 => Self::Every { every_ms: dice.between(3, 30) * HOUR, anchor: now - 7 },
-            26..=55 => {
+            // One that is there, or was, or is to come.
+            26..=29 => Self::After(number.checked_sub(1 + dice.below(8)).unwrap_or(number + 1)),
+            30..=55 => {
                 let days = [Weekday::Mon, Weekday::Wed, Weekday::Fri, Weekday::Sun];
                 Self::At { hour, minute, day: Some(*dice.pick(&days)), tz }
             }
@@ -72,17 +76,12 @@ impl Shape {
     }
 
     /// None, little or much of it.
-    pub(crate) fn jitter(&self, dice: &mut Dice) -> Option<u32> {
-        // What is closer together than its offsets has no order that a change of them would leave.
-        let most = match self {
-            Self::Quarters(_) => 15 * MINUTE,
-            Self::Every { .. } | Self::At { .. } | Self::Once(_) => HOUR,
-        };
+    pub(crate) fn jitter(dice: &mut Dice) -> Option<u32> {
         let jitter = match dice.below(4) {
             0 => return Some(0),
             1 => return None,
             2 => dice.between(1, MINUTE),
-            _ => dice.between(MINUTE, most),
+            _ => dice.between(MINUTE, HOUR),
         };
         Some(u32::try_from(jitter).expect("small"))
     }
@@ -96,7 +95,15 @@ impl Shape {
         let offset = slots.next_after(at.plus_ms(-1)).expect("a slot").since(at);
         match self {
             Self::Every { every_ms, .. } => offset % every_ms,
-            Self::Quarters(_) | Self::At { .. } | Self::Once(_) => offset,
+            Self::Quarters(_) | Self::At { .. } | Self::Once(_) | Self::After(_) => offset,
+        }
+    }
+
+    /// Whether the rules of a zone say when it fires.
+    pub(crate) fn follows_rules(&self) -> bool {
+        match self {
+            Self::Quarters(tz) | Self::At { tz, .. } => *tz != Tz::UTC,
+            Self::Every { .. } | Self::Once(_) | Self::After(_) => false,
         }
     }
 
@@ -115,6 +122,10 @@ impl Shape {
                 json!({ "kind": "cron", "expr": expr, "tz": tz.name() })
             }
             Self::Once(at) => json!({ "kind": "at", "atMs": at }),
+            Self::After(job) => {
+                let filters = json!({ "jobId": job_id(*job).as_str() });
+                json!({ "kind": "event", "source": "job", "filters": filters })
+            }
         }
     }
 
@@ -128,6 +139,7 @@ impl Shape {
             Self::Quarters(_) => Some(next_on_grid(0, 15 * MINUTE, after)),
             Self::Once(at) => (*at > after).then_some(*at),
             Self::At { .. } => self.slots_since(date_of(after), rules).find(|at| *at > after),
+            Self::After(_) => None,
         }
     }
 
@@ -140,6 +152,7 @@ impl Shape {
             }
             Self::Quarters(_) => on_grid(0, 15 * MINUTE, after, until),
             Self::Once(at) => i64::from(*at > after && *at <= until),
+            Self::After(_) => 0,
             Self::At { .. } => {
                 let slots = self.slots_since(date_of(after), rules).take_while(|at| *at <= until);
                 i64::try_from(slots.filter(|at| *at > after).count()).expect("few")
@@ -166,6 +179,11 @@ impl Shape {
             first.iter_days().filter(move |date| day.is_none_or(|day| date.weekday() == day));
         dates.map(move |date| rules.instant(date, hour, minute, tz))
     }
+}
+
+/// What the job with this number is called.
+pub(crate) fn job_id(number: usize) -> JobId {
+    JobId::new(format!("job-{number}"))
 }
 
 fn next_on_grid(anchor: i64, every: i64, after: i64) -> i64 {
