@@ -69,7 +69,7 @@ pub(super) enum Hooked {
     /// It is judged once more.
     Again,
     /// It is not made.
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 impl Gate {
@@ -83,7 +83,7 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
         if let Some(refusal) = self.over_rate(terms, &asked.request.tool).await? {
-            return Ok(Hooked::Refused(refusal));
+            return Ok(Hooked::Refused(Box::new(refusal)));
         }
         // What hooks have made of the call may cost something else.
         asked.seat = None;
@@ -93,7 +93,8 @@ impl Gate {
             match account.admit(Wanted::of_cost(cost), &CancellationToken::new()).await {
                 Ok((seat, _)) => asked.seat = Some(seat),
                 Err(money::Refusal::Budget(stop)) => {
-                    return Ok(Hooked::Refused(Refused::new(Refusal::Budget, stop.words)));
+                    let refused = Refused::new(Refusal::Budget, stop.words);
+                    return Ok(Hooked::Refused(Box::new(refused)));
                 }
                 Err(money::Refusal::Cancelled) => return Err(GateError::Cancelled),
                 Err(money::Refusal::Store(error)) => return Err(error.into()),
@@ -106,8 +107,9 @@ impl Gate {
         if asked.is_hook_answered || self.hooks.are_none() {
             return Hooked::Go;
         }
-        let denied =
-            |hook, how, words| Hooked::Refused(Refused::new(Refusal::Hook { hook, how }, words));
+        let denied = |hook, how, words| {
+            Hooked::Refused(Box::new(Refused::new(Refusal::Hook { hook, how }, words)))
+        };
         let shown = self.shown_to_hooks(&asked.request).await;
         let seen = guard::seen(&asked.request.tool, &shown.arguments, context);
         match self.hooks.before_tool_call(&seen).await {

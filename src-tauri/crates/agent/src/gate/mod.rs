@@ -235,7 +235,7 @@ impl Gate {
                 }
             }
             match self.held_up(terms, &mut asked, (tool.as_ref(), &call), context).await? {
-                Hooked::Refused(refused) => break refused,
+                Hooked::Refused(refused) => break *refused,
                 Hooked::Again => continue,
                 Hooked::Go => {}
             }
