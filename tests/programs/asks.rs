@@ -104,12 +104,12 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
 }
 
 #[tokio::test]
-async fn a_no_is_told_to_the_model_with_its_reason() {
-    let server = calling(vec![write("one\n")]);
+async fn a_no_is_told_to_the_model_with_its_reason_and_to_whoever_looks_at_the_run_later() {
+    let server = calling(vec![("echo", json!({ "text": 5 })), write("one\n")]);
     let home = home_with(&server);
     let engine = home.serve().await;
     let id = engine.add(agent("writer", json!({}))).await;
-    engine.run_now(&id).await;
+    let run = engine.run_now(&id).await;
     let asked = question(&engine).await;
     let asked = asked["id"].as_str().expect("an id");
     home.rouse(["approvals", "deny", asked, "--reason", "Not in that file."]).ok();
@@ -117,6 +117,22 @@ async fn a_no_is_told_to_the_model_with_its_reason() {
     assert_eq!(report(&home), None);
     let last = server.bodies().pop().expect("asked").to_string();
     assert!(last.contains("Not in that file."), "{last}");
+
+    let shown = home.rouse(["runs", "show", &run]);
+    for words in ["refused: did not fit the tool's parameters", "refused by you: Not in that file."]
+    {
+        assert!(shown.ok().contains(words), "no `{words}` in {shown:?}");
+    }
+    let detail = home.rouse(["runs", "show", &run, "--json"]).json();
+    let gates: Vec<&Value> =
+        detail["steps"].as_array().expect("steps").iter().map(|step| &step["gate"]).collect();
+    let why = |why: Value| json!({ "decision": "refused", "why": why, "rewrittenBy": null });
+    for gate in [
+        why(json!({ "kind": "misfit" })),
+        why(json!({ "kind": "denied", "reason": "Not in that file." })),
+    ] {
+        assert!(gates.contains(&&gate), "no {gate} in {gates:?}");
+    }
 }
 
 #[tokio::test]

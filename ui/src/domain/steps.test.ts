@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { callsOf, costWords, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, costWords, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -52,12 +52,6 @@ test.each([
   ["a step that nobody is paid for", {}, undefined],
 ])("of %s the cost is said as it is", (_, usage, words) => {
   expect(costWords({ ...noUsage, ...usage })).toBe(words);
-});
-
-test("what the gate decided is said where somebody's yes was needed", () => {
-  expect(gateWords(aStep())).toBeUndefined();
-  expect(gateWords(aStep({ gate: { decision: "granted", grantId: "g" } }))).toBe("covered by a grant");
-  expect(gateWords(aStep({ gate: { decision: "answered", approvalId: "a" } }))).toBe("allowed by you");
 });
 
 test("an unknown outcome is not a good one", () => {

@@ -54,22 +54,6 @@ export function costWords({ inputTokens, outputTokens, costMicroUsd }: UsageView
   return costMicroUsd === null ? "cost unknown" : money(costMicroUsd);
 }
 
-/** What the gate decided about a call that needs somebody's yes. */
-export function gateWords({ gate }: StepView): string | undefined {
-  switch (gate?.decision) {
-    case "written":
-      return "written into the job";
-    case "answered":
-      return "allowed by you";
-    case "granted":
-      return "covered by a grant";
-    case "refused":
-      return "not allowed";
-    case undefined:
-      return undefined;
-  }
-}
-
 /** Whether a step ended badly, for its tone and for being opened from the start. */
 export function wentWrong(step: StepView): boolean {
   return step.isError || step.status === "failed" || step.status === "unknown";

@@ -25,7 +25,9 @@ pub use discover::{
     FoundIn, FoundModel, LocalAddresses, discover, is_usual_name, title_of_local,
     usual_key_variable, usual_key_variables,
 };
-pub use driver::{AgentDriver, AgentSettings, Observer, offered, policy_of, sandbox_of};
+pub use driver::{
+    AgentDriver, AgentSettings, Observer, offered, policy_of, sandbox_of, withholding,
+};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
     CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,

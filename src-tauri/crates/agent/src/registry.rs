@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use jsonschema::{PatternOptions, Validator};
 use rouse_core::near::nearest;
-use rouse_core::policy::ToolPolicy;
-use rouse_core::tool::{Tool, ToolSpec};
+use rouse_core::policy::{ToolPolicy, Withheld};
+use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
 use serde_json::Value;
 
 /// The most complaints about one call that a model is told.
@@ -82,6 +82,25 @@ impl ToolRegistry {
         self.specs().filter(|spec| policy.offers(spec)).cloned().collect()
     }
 
+    /// `policy`, which offers nothing on the ground of a grant where no call of it can be made in a run that is confined
+    /// like this.
+    #[must_use]
+    pub async fn withholding(&self, policy: ToolPolicy, sandbox: &SandboxMode) -> ToolPolicy {
+        let mut withheld = Vec::new();
+        let tools = self.entries.iter().map(|entry| &entry.tool);
+        for tool in tools.filter(|tool| policy.offers_as_granted(tool.spec())) {
+            let name = &tool.spec().name;
+            let why = match tool.usual_approval(sandbox) {
+                ApprovalRule::Always => Some(asked_each_time(name)),
+                ApprovalRule::Never | ApprovalRule::UnlessGranted => {
+                    tool.why_not_here(sandbox).await
+                }
+            };
+            withheld.extend(why.map(|why| Withheld { tool: name.clone(), why }));
+        }
+        policy.without(withheld)
+    }
+
     /// The names of the tools whose output somebody else may have written.
     #[must_use]
     pub fn outside(&self) -> Vec<&str> {
@@ -144,6 +163,13 @@ impl Entry {
             .collect();
         (!complaints.is_empty()).then(|| complaints.join("\n"))
     }
+}
+
+/// Why a grant lets no call of the tool through where it leaves the sandbox.
+fn asked_each_time(name: &str) -> String {
+    format!(
+        "Outside the sandbox each call of {name} is asked for, whatever was granted, and this job asks nobody. Set its approvals to ask, or its sandbox to required."
+    )
 }
 
 fn not_json(text: &str) -> String {

@@ -1,5 +1,6 @@
 //! `rouse runs …`: what happened.
 
+mod decision;
 mod detail;
 mod following;
 

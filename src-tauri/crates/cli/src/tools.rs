@@ -4,7 +4,9 @@ mod trial;
 
 use clap::Subcommand;
 use rouse_core::words::with_sizes;
-use rouse_gateway::wire::{ToolApproval, ToolView, ToolsCatalogResult, ToolsEffectiveResult};
+use rouse_gateway::wire::{
+    ToolApproval, ToolView, ToolsCatalogResult, ToolsEffectiveResult, WithheldTool,
+};
 use serde_json::json;
 
 use crate::cron::resolve;
@@ -39,6 +41,12 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
                         anstream::println!("{}", plain(why));
                     }
                     print_table(&found.tools);
+                    for WithheldTool { name, why } in &found.withheld {
+                        anstream::println!(
+                            "{name} is not offered, although granted. {}",
+                            plain(why)
+                        );
+                    }
                     Ok(())
                 })
                 .await

@@ -1,11 +1,13 @@
 //! Questions to a person, and the answers that outlive them.
 //!
 //! A yes is bound to a fingerprint of the call (`bound`). What was approved is what runs; when any of that is different
-//! later, the answer does not count and the question is asked again. A grant is a yes for all runs of one job (`grant`).
+//! later, the answer does not count and the question is asked again. A grant is a yes for all runs of one job (`grant`). What
+//! the gate made of a call is a decision, and a refusal says of which kind it is (`decision`).
 //! One could get it wrong by comparing arguments as the model wrote them: the same call may be written in many ways.
 
 mod asked;
 mod bound;
+mod decision;
 mod grant;
 mod values;
 
@@ -14,6 +16,7 @@ use serde_json::Value;
 
 pub use self::asked::asked_before;
 pub use self::bound::{ABSENT, FIRES_ONCE_AT, Fingerprint, Surroundings, canonical};
+pub use self::decision::{GateDecision, HookNo, Refusal};
 pub use self::grant::{Cover, Grant, GrantError, NewGrant, Rule, WorksIn};
 pub use self::values::values_in;
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
@@ -85,35 +88,6 @@ pub enum Permit {
     Answer(ApprovalId),
     /// A grant of its job.
     Grant(GrantId),
-}
-
-/// What the gate decided about a call, as it stands in the journal. A call that needs nobody's yes has none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "decision", rename_all_fields = "camelCase")]
-pub enum GateDecision {
-    /// The person has written the call into the job.
-    Written,
-    /// The person said yes to it.
-    Answered {
-        /// The question.
-        approval_id: ApprovalId,
-    },
-    /// A grant of the job covers it.
-    Granted {
-        /// The grant.
-        grant_id: GrantId,
-    },
-    /// It was not let through.
-    Refused,
-}
-
-impl From<&Permit> for GateDecision {
-    fn from(permit: &Permit) -> Self {
-        match permit {
-            Permit::Answer(id) => Self::Answered { approval_id: id.clone() },
-            Permit::Grant(id) => Self::Granted { grant_id: id.clone() },
-        }
-    }
 }
 
 /// Where a person answered.

@@ -6,15 +6,20 @@
 //! grant cover a call of the highest class. One could get it wrong by taking a yes to a tool for a yes to a call: only
 //! the fingerprint of the call counts. A no needs less: it is one to these words, whatever they would work with by then.
 
+mod denial;
+mod withheld;
+
 use serde_json::Value;
 
 use crate::UnixMs;
 use crate::approval::{
-    Approval, ApprovalState, Fingerprint, Grant, Permit, Scope, Surroundings, canonical,
+    Approval, ApprovalState, Fingerprint, Grant, Permit, Refusal, Scope, Surroundings, canonical,
 };
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, Domain, ToolSpec};
+pub use denial::{Denial, unasked};
+pub use withheld::Withheld;
 
 /// The tool that reads the files of skills, and is there only for a run that has some.
 pub const SKILL_READ: &str = "skill_read";
@@ -94,6 +99,8 @@ pub struct ToolPolicy {
     untrusted_skills: Vec<String>,
     /// The tools that a grant of its job covers a call of.
     granted: Vec<String>,
+    /// What is not offered although it was granted.
+    withheld: Vec<Withheld>,
 }
 
 /// A call as it stands in a job.
@@ -110,8 +117,8 @@ pub enum Verdict {
     Allowed(ApprovedCall),
     /// Only with a person's yes.
     NeedsYes(NeedsYes),
-    /// It may not; the reason is for the model and the person.
-    Denied(String),
+    /// It may not.
+    Denied(Denial),
 }
 
 /// A call that may run only with a person's yes.
@@ -147,8 +154,8 @@ pub enum Ruling {
     Ask,
     /// It may not: it needs a yes, and its run asks nobody.
     Unasked(Approvals),
-    /// It may not; the reason is for the model and the person.
-    Denied(String),
+    /// It may not.
+    Denied(Denial),
 }
 
 impl ToolPolicy {
@@ -163,6 +170,7 @@ impl ToolPolicy {
             has_skill_files: false,
             untrusted_skills: Vec::new(),
             granted: Vec::new(),
+            withheld: Vec::new(),
         }
     }
 
@@ -272,10 +280,10 @@ impl ToolPolicy {
         let may_run = match tool.approval {
             ApprovalRule::Never => true,
             _ if self.asks != Approvals::Skip || self.is_a_persons_call() => true,
-            ApprovalRule::UnlessGranted => self.granted.contains(&tool.name),
+            ApprovalRule::UnlessGranted => self.is_granted(&tool.name),
             ApprovalRule::Always => false,
         };
-        may_run && self.lets_call(tool)
+        may_run && !self.withholds(tool) && self.lets_call(tool)
     }
 
     /// Whether it may be called, if only with a yes.
@@ -348,17 +356,20 @@ impl ToolPolicy {
         }
     }
 
-    fn refusal(&self, tool: &ToolSpec) -> String {
+    fn refusal(&self, tool: &ToolSpec) -> Denial {
         let name = &tool.name;
         if let Some(ceiling) = self.ceiling().filter(|_| !Self::only_looks(tool)) {
-            return format!(
-                "{name} may not be called. {ceiling} Go on without it, or end the run."
-            );
+            let words =
+                format!("{name} may not be called. {ceiling} Go on without it, or end the run.");
+            return Denial::new(Refusal::Ceiling { skills: self.untrusted_skills.clone() }, words);
         }
         if tool.attended_only && !self.is_attended {
-            return format!("{name} may be called only while a person is there. Go on without it.");
+            let words =
+                format!("{name} may be called only while a person is there. Go on without it.");
+            return Denial::new(Refusal::Unattended, words);
         }
-        format!("The tool {name} is not allowed in this run.")
+        let words = format!("The tool {name} is not allowed in this run.");
+        Denial::new(Refusal::NotListed, words)
     }
 }
 
@@ -421,8 +432,10 @@ impl NeedsYes {
                     let permit = Permit::Answer(asked.id.clone());
                     return Ruling::Permitted(Box::new(self.call()), permit);
                 }
-                ApprovalState::Denied { reason, .. } => return Ruling::Denied(no(name, reason)),
-                ApprovalState::Expired { .. } => return Ruling::Denied(nobody_answered(name)),
+                ApprovalState::Denied { reason, .. } => {
+                    return Ruling::Denied(Denial::by_person(name, reason.as_deref()));
+                }
+                ApprovalState::Expired { .. } => return Ruling::Denied(Denial::by_nobody(name)),
                 // Used up, or made into a grant that is looked at below.
                 ApprovalState::Approved { .. }
                 | ApprovalState::Pending
@@ -452,31 +465,6 @@ impl NeedsYes {
 fn goes_on(asked: &Approval) -> bool {
     matches!(asked.state, ApprovalState::Approved { scope: Scope::Run, .. })
         && asked.used_at.is_some()
-}
-
-/// What a model is told of a call that needs a yes in a run that asks nobody.
-#[must_use]
-pub fn unasked(tool: &str) -> String {
-    format!(
-        "This call of {tool} needs a person's yes, and this job does not ask for it. Go on without it."
-    )
-}
-
-fn no(tool: &str, reason: &Option<String>) -> String {
-    match reason {
-        Some(reason) => format!(
-            "The person said no to this call of {tool}: {reason}\nDo not try it again. Go on without it, or end the run."
-        ),
-        None => format!(
-            "The person said no to this call of {tool}. Do not try it again. Go on without it, or end the run."
-        ),
-    }
-}
-
-fn nobody_answered(tool: &str) -> String {
-    format!(
-        "Nobody answered in time whether this call of {tool} may be made, so it was not made. Do not ask for it again. End the run with what there is."
-    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
 
 use rouse_core::Cause;
-use rouse_core::approval::{AnsweredFrom, Approval, ApprovalState, GateDecision, Scope};
+use rouse_core::approval::{
+    AnsweredFrom, Approval, ApprovalState, GateDecision, HookNo, Refusal, Scope,
+};
 use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
@@ -86,13 +88,53 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
 fn gate_view(gate: &GateDecision) -> wire::GateView {
     match gate {
         GateDecision::Written => wire::GateView::Written,
-        GateDecision::Answered { approval_id } => {
-            wire::GateView::Answered { approval_id: approval_id.to_string() }
+        GateDecision::Answered { approval_id, rewritten_by } => wire::GateView::Answered {
+            approval_id: approval_id.to_string(),
+            rewritten_by: rewritten_by.clone(),
+        },
+        GateDecision::Granted { grant_id, rewritten_by } => wire::GateView::Granted {
+            grant_id: grant_id.to_string(),
+            rewritten_by: rewritten_by.clone(),
+        },
+        GateDecision::Rewritten { rewritten_by } => {
+            wire::GateView::Rewritten { rewritten_by: rewritten_by.clone() }
         }
-        GateDecision::Granted { grant_id } => {
-            wire::GateView::Granted { grant_id: grant_id.to_string() }
+        GateDecision::Refused { why, rewritten_by } => wire::GateView::Refused {
+            why: why.as_ref().map(refusal_view),
+            rewritten_by: rewritten_by.clone(),
+        },
+    }
+}
+
+fn refusal_view(why: &Refusal) -> wire::RefusalView {
+    match why {
+        Refusal::UnknownTool => wire::RefusalView::UnknownTool,
+        Refusal::Misfit => wire::RefusalView::Misfit,
+        Refusal::RateLimited { wait_ms } => wire::RefusalView::RateLimited { wait_ms: *wait_ms },
+        Refusal::NotListed => wire::RefusalView::NotListed,
+        Refusal::Ceiling { skills } => wire::RefusalView::Ceiling { skills: skills.clone() },
+        Refusal::Unattended => wire::RefusalView::Unattended,
+        Refusal::Unasked { approvals } => {
+            wire::RefusalView::Unasked { approvals: approvals.name().to_owned() }
         }
-        GateDecision::Refused => wire::GateView::Refused,
+        Refusal::Hook { hook, how } => wire::RefusalView::Hook {
+            hook: hook.clone(),
+            how: match how {
+                HookNo::SaidNo => wire::HookNoView::SaidNo,
+                HookNo::DidNotAnswer => wire::HookNoView::DidNotAnswer,
+                HookNo::KeptRewriting => wire::HookNoView::KeptRewriting,
+            },
+        },
+        Refusal::Denied { reason } => wire::RefusalView::Denied { reason: reason.clone() },
+        Refusal::Expired => wire::RefusalView::Expired,
+        Refusal::JobGone => wire::RefusalView::JobGone,
+        Refusal::EarlierAsks => wire::RefusalView::EarlierAsks,
+        Refusal::Leak { found } => wire::RefusalView::Leak { found: found.clone() },
+        Refusal::Secret { name } => wire::RefusalView::Secret { name: name.clone() },
+        Refusal::Unkept => wire::RefusalView::Unkept,
+        Refusal::Budget => wire::RefusalView::Budget,
+        Refusal::NoSandbox => wire::RefusalView::NoSandbox,
+        Refusal::Impossible => wire::RefusalView::Impossible,
     }
 }
 

@@ -33,12 +33,26 @@ test("what cannot be seen of a call and its result is shown by its number, also 
 test("each step says what the gate decided and what it cost, the head what all of them cost", async () => {
   const steps = [
     aStep({ kind: "modelTurn", name: "claude", usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 4_200 } }),
-    aStep({ seq: 2, name: "image_make", usage: { ...noUsage, costMicroUsd: 20_000 }, gate: { decision: "answered", approvalId: "a" } }),
+    aStep({ seq: 2, name: "image_make", usage: { ...noUsage, costMicroUsd: 20_000 }, gate: { decision: "answered", approvalId: "a", rewrittenBy: null } }),
   ];
   renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 24_200 } }, { steps }) }));
   expect(await screen.findByText("3.1k in, 80 out · $0.0042 · 5 ms")).toBeInTheDocument();
   expect(screen.getByText("allowed by you · $0.020 · 5 ms")).toBeInTheDocument();
   expect(screen.getByText("$0.024")).toBeInTheDocument();
+});
+
+test("a call that was refused says of which kind that was, and is not called failed", async () => {
+  const refused = { kind: "toolCall", status: "failed", isError: true, output: "http was called too often.", durationMs: 0 } as const;
+  const steps = [
+    aStep({ ...refused, gate: { decision: "refused", why: { kind: "rateLimited", waitMs: 40_000 }, rewrittenBy: null } }),
+    aStep({ ...refused, seq: 2, gate: { decision: "refused", why: { kind: "hook", hook: "guard", how: "saidNo" }, rewrittenBy: "tidy" } }),
+    aStep({ ...refused, seq: 3, gate: { decision: "refused", why: null, rewrittenBy: null } }),
+  ];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps }) }));
+  expect(await screen.findByText("refused: over its rate, may be tried again after 40 s · 0 ms")).toBeInTheDocument();
+  expect(screen.getByText("refused by the hook guard · rewritten by the hook tidy · 0 ms")).toBeInTheDocument();
+  expect(screen.getByText("refused · 0 ms")).toBeInTheDocument();
+  expect(screen.queryByText("failed")).not.toBeInTheDocument();
 });
 
 test("a step whose price nobody knows says so", async () => {

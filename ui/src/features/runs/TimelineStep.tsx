@@ -8,9 +8,10 @@ import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
 import { Marks } from "@/components/Marks";
 import { usePlatform } from "@/data/platform";
+import { gateWords, isRefused } from "@/domain/gate";
 import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
-import { callsOf, costWords, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
+import { callsOf, costWords, failureOf, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
 import { argumentsLine, opening } from "@/format/text";
 import { absolute } from "@/format/time";
@@ -136,5 +137,6 @@ function StepIcon({ step }: { step: StepView }) {
 function callWord(step: StepView): string | undefined {
   if (step.status === "started") return "running";
   if (step.status === "unknown") return "outcome unknown";
+  if (isRefused(step)) return undefined;
   return wentWrong(step) ? "failed" : undefined;
 }

@@ -13,7 +13,7 @@ const command = aTool({ name: "run_command", description: "Runs a command.", app
 const host = () =>
   fakeHost({
     "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
-    "tools.effective": () => ({ tools: [readFile], ceiling: null, problem: null }),
+    "tools.effective": () => ({ tools: [readFile], withheld: [], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
     "grants.list": () => ({ grants: [aGrant({ tool: "http", writesValues: ["mail"] }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
@@ -40,9 +40,17 @@ test("what one job is offered is asked of the engine, and stands in the address"
 
 test("why a job is offered only what looks stands above the list", async () => {
   const fake = host();
-  fake.answers["tools.effective"] = () => ({ tools: [readFile], ceiling: "This run may only look.", problem: null });
+  fake.answers["tools.effective"] = () => ({ tools: [readFile], withheld: [], ceiling: "This run may only look.", problem: null });
   renderApp("/tools?job=j1", fake);
   expect(await screen.findByText("This run may only look.")).toBeInTheDocument();
+});
+
+test("what a job was granted and is not offered all the same says why", async () => {
+  const fake = host();
+  const withheld = [{ name: "run_command", why: "There is no sandbox here." }];
+  fake.answers["tools.effective"] = () => ({ tools: [readFile], withheld, ceiling: null, problem: null });
+  renderApp("/tools?job=j1", fake);
+  expect(await screen.findByText("run_command is not offered, although granted. There is no sandbox here.")).toBeInTheDocument();
 });
 
 test("a skill is looked at, and trusted as it stood there", async () => {
@@ -134,7 +142,7 @@ test("a call that changes something asks with the card that every question has; 
   fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "awaitingApproval" }, { approvals: [asked] });
   const denied = { ...asked, state: "denied" as const };
   fake.answers["approvals.decide"] = () => {
-    fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "cancelled", reason: "You said no, so it was not called" }, { approvals: [denied], steps: [aStep({ isError: true, status: "failed", output: "The person said no. Go on without it.", gate: { decision: "refused" } })] });
+    fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "cancelled", reason: "You said no, so it was not called" }, { approvals: [denied], steps: [aStep({ isError: true, status: "failed", output: "The person said no. Go on without it.", gate: { decision: "refused", why: { kind: "denied", reason: null }, rewrittenBy: null } })] });
     return { counts: true, approval: denied };
   };
   const { user } = renderApp("/tools/http", fake);
@@ -149,6 +157,7 @@ test("a call that changes something asks with the card that every question has; 
   await user.keyboard("{Enter}");
   expect(await screen.findByText("You said no, so it was not called.")).toBeInTheDocument();
   expect(screen.queryByText(/Go on without it/)).not.toBeInTheDocument();
+  expect(screen.getByText("refused by you · 5 ms")).toBeInTheDocument();
 });
 
 test("a tool that belongs to a turn of a model is not tried by itself", async () => {

@@ -29,6 +29,7 @@ export function ToolsPage() {
   const { error, refetch } = job === undefined ? catalogue : effective;
   const data = job === undefined ? catalogue.data : effective.data?.tools;
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
+  const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
   const [words, setWords] = useState("");
   const shown = data?.filter((tool) => fits(tool, words));
   const clear = () => {
@@ -48,6 +49,9 @@ export function ToolsPage() {
         <span className={styles.total} role="status">{shown && plural(shown.length, "tool")}</span>
       </div>
       {why != null && <Notice tone="accent">{why}</Notice>}
+      {withheld.map(({ name, why: reason }) => (
+        <Notice key={name} tone="accent">{`${name} is not offered, although granted. ${reason}`}</Notice>
+      ))}
       {error && !data && <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />}
       {!error && !data && <SkeletonRows rows={10} />}
       {shown?.length === 0 && (

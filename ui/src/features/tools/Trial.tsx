@@ -10,8 +10,9 @@ import { usePlatform } from "@/data/platform";
 import { useRun } from "@/data/queries";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
 import { answerWord } from "@/domain/approval/words";
+import { gateWords } from "@/domain/gate";
 import { isLive, StateGlyph } from "@/domain/runState";
-import { failureOf, gateWords, wentWrong } from "@/domain/steps";
+import { failureOf, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
 import type { Answer, ApprovalView, RunDetail, RunView, StepView } from "@/platform";
 

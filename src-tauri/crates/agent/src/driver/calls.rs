@@ -156,7 +156,8 @@ impl Conversation<'_> {
                 round.tell(call, told);
             }
             Earlier::Lost => {
-                let refused = self.driver.gate.refuse_unkept(&call, self.context).await?;
+                let gate = &self.driver.gate;
+                let refused = gate.refuse_unkept(&self.terms, &call, self.context).await?;
                 round.tell(call, refused.told);
             }
             Earlier::ToDo => self.admit(round, call).await?,

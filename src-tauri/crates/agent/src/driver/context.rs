@@ -14,6 +14,7 @@ use rouse_core::schedule::Zone;
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
+use super::sandbox_of;
 use crate::gate::Gate;
 use crate::safety::{Outside, Safety};
 
@@ -50,6 +51,19 @@ pub(super) fn question_for(job: Option<&Job>) -> Duration {
 #[must_use]
 pub fn offered(gate: &Gate, turn: &AgentTurn, policy: &ToolPolicy) -> Vec<ToolSpec> {
     if uses_tools(turn) { gate.tools().offered(policy) } else { Vec::new() }
+}
+
+/// `policy` of a turn of `job`, which offers nothing on the ground of a grant where each call of it would be refused.
+pub async fn withholding(
+    gate: &Gate,
+    job: &Job,
+    turn: &AgentTurn,
+    policy: ToolPolicy,
+) -> ToolPolicy {
+    match uses_tools(turn) {
+        true => gate.tools().withholding(policy, &sandbox_of(job)).await,
+        false => policy,
+    }
 }
 
 /// The hosts of the URLs in a text that a person has written, with their ports where those are written as well.

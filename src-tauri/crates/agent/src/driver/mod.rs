@@ -48,7 +48,7 @@ use crate::money::{Account, Ledger};
 use crate::skills::SkillShelf;
 use asking::Asked;
 use compaction::SUMMARY_FOR;
-pub use context::{offered, policy_of};
+pub use context::{offered, policy_of, withholding};
 use conversation::{Conversation, Opening};
 use resume::Journal;
 use skilled::Told;
@@ -217,10 +217,11 @@ impl AgentDriver {
         knows: bool,
     ) -> Result<Terms, StoreError> {
         let grants = self.store.grants_of(&job.id).await?;
-        let policy = policy_of(job, turn, &grants, self.clock.now());
+        let policy = told.lower(policy_of(job, turn, &grants, self.clock.now()));
+        let policy = withholding(&self.gate, job, turn, policy).await;
         Ok(Terms {
             account: Some(account.clone()),
-            policy: told.lower(policy),
+            policy,
             question_for: context::question_for(Some(job)),
             knows_outside: knows || told.is_from_outside(),
         })

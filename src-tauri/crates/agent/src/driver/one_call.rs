@@ -7,16 +7,16 @@
 //! the written call again: a hook that has changed its mind would let it through after the no.
 
 use rouse_core::RunState;
-use rouse_core::approval::{Approval, ApprovalState};
+use rouse_core::approval::{Approval, ApprovalState, Refusal};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::run::{Outcome, Run};
-use rouse_core::tool::{Fault, ToolContext, ToolOutput};
+use rouse_core::tool::ToolContext;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentDriver;
 use super::conversation::{End, MOST_QUESTIONS, ended_early};
-use crate::gate::{Called, Passage, Terms};
+use crate::gate::{Called, Passage, Refused, Terms};
 
 /// What became of the call.
 pub(super) enum OneCall {
@@ -51,12 +51,12 @@ impl AgentDriver {
     ) -> Result<OneCall, End> {
         let asked = self.store.approvals_of(&run.id).await?.pop();
         if let Some(asked) = &asked
-            && let Some(outcome) = without_a_yes(run, asked)
+            && let Some((why, outcome)) = without_a_yes(run, asked)
         {
             let words = outcome.reason.as_ref().or(outcome.error.as_ref()).cloned();
-            let refusal = ToolOutput::faulty(Fault::NotAuthorised, words.unwrap_or_default());
+            let refused = Refused::new(why, words.unwrap_or_default());
             let request = request(&asked.tool, &asked.arguments);
-            self.gate.refuse(&request, context, refusal).await?;
+            self.gate.refuse(&request, context, refused).await?;
             return Ok(OneCall::Ended(Box::new(outcome)));
         }
         let again = asked
@@ -68,7 +68,7 @@ impl AgentDriver {
                 Err(End::AskedTooOften(question))
             }
             Passage::Asks(question) => Err(End::Asks(vec![question.approval])),
-            Passage::Called(called) if called.waits_for_earlier => {
+            Passage::Called(called) if called.refusal == Some(Refusal::EarlierAsks) => {
                 Ok(OneCall::Ended(Box::new(Outcome::skipped(called.output.text()))))
             }
             Passage::Called(called) => Ok(OneCall::Called(called)),
@@ -88,16 +88,18 @@ fn is_good(asked: &Approval) -> bool {
 
 /// How the run ends when the person was asked and has not said yes. What the gate says is for a model. A slot that
 /// nobody let go on has failed, and somebody hears of it; whoever tries a tool looks on.
-fn without_a_yes(run: &Run, asked: &Approval) -> Option<Outcome> {
+fn without_a_yes(run: &Run, asked: &Approval) -> Option<(Refusal, Outcome)> {
     let tool = &asked.tool;
     match &asked.state {
         ApprovalState::Denied { reason, .. } => {
             let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            Some(cancelled(format!("You said no, so {tool} was not called{why}")))
+            let outcome = cancelled(format!("You said no, so {tool} was not called{why}"));
+            Some((Refusal::Denied { reason: reason.clone() }, outcome))
         }
         ApprovalState::Expired { .. } => {
             let words = format!("Nobody said yes in time, so {tool} was not called");
-            Some(if run.is_trial() { cancelled(words) } else { Outcome::failed(words) })
+            let outcome = if run.is_trial() { cancelled(words) } else { Outcome::failed(words) };
+            Some((Refusal::Expired, outcome))
         }
         ApprovalState::Pending
         | ApprovalState::Approved { .. }

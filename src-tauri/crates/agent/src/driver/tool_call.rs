@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use rouse_core::Job;
 use rouse_core::RunState;
+use rouse_core::approval::Refusal;
 use rouse_core::job::ToolCall;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
@@ -97,7 +98,7 @@ fn fate_of(called: Called) -> Outcome {
         let is_futile = called.output.fault.is_some_and(|fault| !fault.may_pass());
         let is_harmless = called.is_repeatable || may_be_made_again(&called.output);
         let may_pass = called.reached_tool && is_harmless && !is_futile;
-        let error_for_log = Some(for_log(&called.output).into_owned());
+        let error_for_log = Some(for_log(&called).into_owned());
         return Outcome { may_pass, error_for_log, ..Outcome::failed(shortened(&words)) };
     }
     let outcome = match called.output.effect {
@@ -131,9 +132,13 @@ fn may_be_made_again(output: &ToolOutput) -> bool {
         || output.value["exitCode"].as_i64().is_some_and(has_ended)
 }
 
-/// What the log says of a call that failed: how its command ended, or what kind of failure it was. The words may hold what
-/// the job is told and what came of it.
-fn for_log(output: &ToolOutput) -> Cow<'static, str> {
+/// What the log says of a call that failed: of which kind the refusal was, how its command ended, or what kind of failure
+/// it was. The words may hold what the job is told and what came of it.
+fn for_log(called: &Called) -> Cow<'static, str> {
+    if let Some(why) = &called.refusal {
+        return refused_for_log(why).into();
+    }
+    let output = &called.output;
     if let Some(code) = output.value["exitCode"].as_i64() {
         return format!("Exit code {code}").into();
     }
@@ -148,6 +153,29 @@ fn for_log(output: &ToolOutput) -> Cow<'static, str> {
         Some(Fault::Sandbox) => "There was no safe place for the call",
         Some(Fault::Execution) | None => "The call failed",
     })
+}
+
+const fn refused_for_log(why: &Refusal) -> &'static str {
+    match why {
+        Refusal::UnknownTool => "There is no such tool",
+        Refusal::Misfit => "The arguments of the call do not fit",
+        Refusal::RateLimited { .. } => "The tool was called too often",
+        Refusal::NotListed => "The tool is not among those of the run",
+        Refusal::Ceiling { .. } => "The run may only look",
+        Refusal::Unattended => "The tool is for turns that a person has started",
+        Refusal::Unasked { .. } => "The call needs a yes, and its job asks nobody",
+        Refusal::Hook { .. } => "A hook stood against the call",
+        Refusal::Denied { .. } => "The person said no to the call",
+        Refusal::Expired => "Nobody answered in time whether the call may be made",
+        Refusal::JobGone => "The call needs a yes, and its job was deleted",
+        Refusal::EarlierAsks => "The call needs a yes, and earlier runs wait for theirs",
+        Refusal::Leak { .. } => "The call would have carried a secret away",
+        Refusal::Secret { .. } => "A secret could not be put into the call",
+        Refusal::Unkept => "The call held a stored secret that must not be written down",
+        Refusal::Budget => "No budget had room for the call",
+        Refusal::NoSandbox => "There was no safe place for the call",
+        Refusal::Impossible => "The call could not have been carried out",
+    }
 }
 
 /// A result for people: a text as it is, an object line by line.
@@ -200,6 +228,7 @@ fn kept(value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use rouse_core::approval::HookNo;
     use serde_json::json;
 
     use super::*;
@@ -217,8 +246,8 @@ mod tests {
     }
 
     fn fate(output: ToolOutput, reached_tool: bool, is_repeatable: bool) -> Outcome {
-        let (told, waits_for_earlier) = (output.clone(), false);
-        fate_of(Called { step: 1, output, told, reached_tool, is_repeatable, waits_for_earlier })
+        let (told, refusal) = (output.clone(), (!reached_tool).then_some(Refusal::NotListed));
+        fate_of(Called { step: 1, output, told, reached_tool, is_repeatable, refusal })
     }
 
     #[test]
@@ -236,6 +265,22 @@ mod tests {
         for fault in [Fault::Execution, Fault::Timeout, Fault::ExternalService, Fault::Refused] {
             assert!(!after(fault), "it may have been done: {fault:?}");
         }
+    }
+
+    #[test]
+    fn the_log_tells_a_refusal_of_the_gate_from_one_of_the_tool_and_of_which_kind_it_was() {
+        let output = || ToolOutput::faulty(Fault::NotAuthorised, "The secret words.");
+        let said = |refusal: Option<Refusal>| {
+            let (told, reached_tool, is_repeatable) = (output(), refusal.is_none(), true);
+            let called =
+                Called { step: 1, output: output(), told, reached_tool, is_repeatable, refusal };
+            fate_of(called).error_for_log
+        };
+        assert_eq!(said(None).as_deref(), Some("The call was not allowed"));
+        let hook = Refusal::Hook { hook: "guard".to_owned(), how: HookNo::SaidNo };
+        assert_eq!(said(Some(hook)).as_deref(), Some("A hook stood against the call"));
+        let leak = Refusal::Leak { found: vec!["secret:mail".to_owned()] };
+        assert_eq!(said(Some(leak)).as_deref(), Some("The call would have carried a secret away"));
     }
 
     #[test]

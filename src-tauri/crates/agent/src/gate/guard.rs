@@ -9,12 +9,14 @@
 //! is looked at like everything else. What a hook has made of it nobody has written.
 
 use rouse_core::SessionKey;
+use rouse_core::approval::Refusal;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{Annotations, Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, Domain, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
+use super::refused::Refused;
 use super::{Gate, Terms, fence};
 use crate::hooks::{CallEnded, CallSeen, HookContext};
 use crate::list::{AtWork, ChangedBy};
@@ -33,7 +35,7 @@ impl Gate {
         tool: &dyn Tool,
         request: &ToolCallRequest,
         context: &ToolContext,
-    ) -> Result<Option<String>, Box<ToolOutput>> {
+    ) -> Result<Option<String>, Box<Refused>> {
         let arguments = &request.arguments;
         let filled = self.safety.secrets().filled(tool, arguments);
         filled.map_err(|error| Box::new(not_filled(&error)))?;
@@ -48,7 +50,10 @@ impl Gate {
                     "It holds what looks like a key ({places}), and could send that away."
                 )))
             }
-            Err(leak) => Err(Box::new(leak.output())),
+            Err(leak) => {
+                let words = leak.to_string();
+                Err(Box::new(Refused::new(Refusal::Leak { found: leak.what }, words)))
+            }
         }
     }
 
@@ -59,7 +64,7 @@ impl Gate {
         call: ApprovedCall,
     ) -> Result<ApprovedCall, Box<ToolOutput>> {
         let filled = self.safety.secrets().filled(tool, call.arguments());
-        match filled.map_err(|error| Box::new(not_filled(&error)))? {
+        match filled.map_err(|error| Box::new(not_filled(&error).output))? {
             None => Ok(call),
             Some(arguments) => {
                 Ok(call.with_values(arguments).expect("BUG: only handles were replaced"))
@@ -200,8 +205,8 @@ fn leaves(tool: &dyn Tool, arguments: &Value, context: &ToolContext) -> bool {
     !is_alone && Safety::leaves(&spec.name, tool.annotations(arguments))
 }
 
-fn not_filled(error: &HandleError) -> ToolOutput {
-    ToolOutput::faulty(Fault::NotAuthorised, error.to_string())
+fn not_filled(error: &HandleError) -> Refused {
+    Refused::new(Refusal::Secret { name: error.name().to_owned() }, error.to_string())
 }
 
 /// Whether it does more than what its arguments say word for word.

@@ -5,16 +5,18 @@
 //! the hooks again about a call that a person was asked about because of them, for ever, or by never asking them about one
 //! that a person has said yes to for another reason.
 
+use rouse_core::approval::{HookNo, Refusal};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{Fault, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Tool, ToolContext};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::judge::ByHooks;
+use super::refused::Refused;
 use super::{Gate, GateError, Terms, guard};
 use crate::hooks::CallRuling;
-use crate::money::{Refusal, Seat, Wanted};
+use crate::money::{self, Seat, Wanted};
 
 /// How often hooks may make another call of one before it is refused.
 const MOST_REWRITES: usize = 4;
@@ -30,7 +32,7 @@ pub(super) struct Asked {
     /// comes to the hooks again.
     is_hook_answered: bool,
     /// Which hook has made it of another call.
-    made_by: Option<String>,
+    pub(super) made_by: Option<String>,
     /// Its place among the calls that are paid for.
     pub(super) seat: Option<Seat>,
 }
@@ -67,7 +69,7 @@ pub(super) enum Hooked {
     /// It is judged once more.
     Again,
     /// It is not made.
-    Refused(ToolOutput),
+    Refused(Box<Refused>),
 }
 
 impl Gate {
@@ -81,7 +83,7 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
         if let Some(refusal) = self.over_rate(terms, &asked.request.tool).await? {
-            return Ok(Hooked::Refused(refusal));
+            return Ok(Hooked::Refused(Box::new(refusal)));
         }
         // What hooks have made of the call may cost something else.
         asked.seat = None;
@@ -90,12 +92,12 @@ impl Gate {
         {
             match account.admit(Wanted::of_cost(cost), &CancellationToken::new()).await {
                 Ok((seat, _)) => asked.seat = Some(seat),
-                Err(Refusal::Budget(stop)) => {
-                    let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);
-                    return Ok(Hooked::Refused(refusal));
+                Err(money::Refusal::Budget(stop)) => {
+                    let refused = Refused::new(Refusal::Budget, stop.words);
+                    return Ok(Hooked::Refused(Box::new(refused)));
                 }
-                Err(Refusal::Cancelled) => return Err(GateError::Cancelled),
-                Err(Refusal::Store(error)) => return Err(error.into()),
+                Err(money::Refusal::Cancelled) => return Err(GateError::Cancelled),
+                Err(money::Refusal::Store(error)) => return Err(error.into()),
             }
         }
         Ok(self.ask_hooks(asked, context).await)
@@ -105,12 +107,14 @@ impl Gate {
         if asked.is_hook_answered || self.hooks.are_none() {
             return Hooked::Go;
         }
-        let denied = |reason| Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason));
+        let denied = |hook, how, words| {
+            Hooked::Refused(Box::new(Refused::new(Refusal::Hook { hook, how }, words)))
+        };
         let shown = self.shown_to_hooks(&asked.request).await;
         let seen = guard::seen(&asked.request.tool, &shown.arguments, context);
         match self.hooks.before_tool_call(&seen).await {
             CallRuling::Allow => Hooked::Go,
-            CallRuling::Deny(reason) => denied(reason),
+            CallRuling::Deny { words, by, how } => denied(by, how, words),
             // It goes already by the yes of a person to this very call.
             CallRuling::Ask(_) if asked.wants_yes.is_some() => Hooked::Go,
             CallRuling::Ask(reason) => {
@@ -118,8 +122,9 @@ impl Gate {
                 asked.wants_yes = Some(reason);
                 Hooked::Again
             }
-            CallRuling::Rewritten { .. } if asked.rewrites == MOST_REWRITES => {
-                denied("Hooks make another call of this one again and again.".to_owned())
+            CallRuling::Rewritten { by, .. } if asked.rewrites == MOST_REWRITES => {
+                let words = "Hooks make another call of this one again and again.".to_owned();
+                denied(by, HookNo::KeptRewriting, words)
             }
             CallRuling::Rewritten { arguments, by } => {
                 asked.becomes(self.made_of(&shown, &arguments), by);

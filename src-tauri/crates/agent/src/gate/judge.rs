@@ -10,18 +10,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::{
-    Approval, ApprovalState, Fingerprint, Permit, Surroundings, asked_before, values_in,
+    Approval, ApprovalState, Fingerprint, Permit, Refusal, Surroundings, asked_before, values_in,
 };
 use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
-use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{ApprovalRule, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::StoreError;
 use serde_json::Value;
 
 use super::limits::Place;
-use super::values::{told_of_values, unkept};
+use super::refused::Refused;
+use super::values::{Unkept, told_of_values, unkept};
 use super::why::{Why, sentence};
 use super::{Gate, Terms};
 
@@ -41,10 +42,8 @@ pub(super) enum Judged {
     Goes(Arc<dyn Tool>, ApprovedCall, Option<Permit>),
     /// The person is asked.
     Asks(Box<Question>),
-    /// It is not made, and this is what the model is told.
-    Refused(ToolOutput),
-    /// The same, because an earlier run of the job waits for an answer.
-    Waits(ToolOutput),
+    /// It is not made.
+    Refused(Refused),
 }
 
 /// What hooks have to do with a call.
@@ -97,7 +96,7 @@ impl Gate {
         };
         match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
-            Verdict::Denied(reason) => Ok(refused(reason)),
+            Verdict::Denied(denial) => Ok(Judged::Refused(denial.into())),
             Verdict::NeedsYes(needs) => {
                 let kept = self.by_handles(request).await;
                 let asker = Asker { gate: self, terms, request, kept, context, why, held };
@@ -113,21 +112,23 @@ impl Gate {
         request: &ToolCallRequest,
         context: &ToolContext,
         by_hooks: ByHooks<'w>,
-    ) -> Result<Result<Fitting<'w>, ToolOutput>, StoreError> {
+    ) -> Result<Result<Fitting<'w>, Refused>, StoreError> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
             let offered: Vec<String> =
                 self.tools.offered(&terms.policy).into_iter().map(|spec| spec.name).collect();
-            return Ok(Err(misfit(format!(
+            let words = format!(
                 "There is no tool called {name}. The tools of this run are: {}.",
                 offered.join(", ")
-            ))));
+            );
+            return Ok(Err(Refused::new(Refusal::UnknownTool, words)));
         };
         if let Some(complaints) = entry.complaints(&request.arguments) {
             let schema = &entry.tool.spec().parameters;
-            return Ok(Err(misfit(format!(
+            let words = format!(
                 "The arguments of {name} do not fit.\n{complaints}\nCall it again with one JSON object of this schema: {schema}"
-            ))));
+            );
+            return Ok(Err(Refused::new(Refusal::Misfit, words)));
         }
         let tool = Arc::clone(&entry.tool);
         let held = match self.held_back(terms, tool.as_ref(), request, context) {
@@ -191,7 +192,7 @@ impl Gate {
         &self,
         terms: &Terms,
         name: &str,
-    ) -> Result<Result<Option<Place<'_>>, ToolOutput>, StoreError> {
+    ) -> Result<Result<Option<Place<'_>>, Refused>, StoreError> {
         if terms.policy.is_a_persons_call() {
             return Ok(Ok(None));
         }
@@ -203,7 +204,7 @@ impl Gate {
         &self,
         terms: &Terms,
         name: &str,
-    ) -> Result<Option<ToolOutput>, StoreError> {
+    ) -> Result<Option<Refused>, StoreError> {
         if terms.policy.is_a_persons_call() {
             return Ok(None);
         }
@@ -219,12 +220,13 @@ fn is_about(asked: &Approval, tool: &str, arguments: &Value, holds_values: bool)
         && asked.used_at.is_none()
 }
 
-fn too_often(name: &str, wait: Duration) -> ToolOutput {
+fn too_often(name: &str, wait: Duration) -> Refused {
     let seconds = wait.as_millis().div_ceil(1_000);
     let told = format!(
         "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
     );
-    ToolOutput::faulty(Fault::RateLimited { retry_after: wait }, told)
+    let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+    Refused::new(Refusal::RateLimited { wait_ms }, told)
 }
 
 /// Somebody who needs a yes.
@@ -248,7 +250,7 @@ impl Asker<'_> {
         let asked_at = self.asked_at(&answers).unwrap_or(now);
         let (surroundings, fingerprint) = match self.bound(tool.as_ref(), asked_at).await {
             Ok(bound) => bound,
-            Err(refusal) => return Ok(Judged::Refused(refusal)),
+            Err(output) => return Ok(Judged::Refused(Refused::by_tool(output))),
         };
         let grants = match &self.context.job_id {
             Some(job) => store.grants_of(job).await?,
@@ -266,13 +268,16 @@ impl Asker<'_> {
                 let call = call.expect("BUG: only handles were replaced");
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
-            Ruling::Denied(reason) => refused(reason),
-            Ruling::Unasked(setting) => refused(self.unasked(setting)),
-            Ruling::Ask if self.is_without_job().await? => refused(JOB_GONE.to_owned()),
+            Ruling::Denied(denial) => Judged::Refused(denial.into()),
+            Ruling::Unasked(approvals) => {
+                refused(Refusal::Unasked { approvals }, self.unasked(approvals))
+            }
+            Ruling::Ask if self.is_without_job().await? => refused(Refusal::JobGone, JOB_GONE),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
-                Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
+                Some(words) => refused(Refusal::EarlierAsks, words),
                 None if self.gate.would_tell(self.request, self.kept.as_ref(), &surroundings) => {
-                    refused(unkept(self.request, tool.writes_here()))
+                    let words = unkept(self.request, tool.writes_here(), Unkept::Asked);
+                    refused(Refusal::Unkept, words)
                 }
                 None => {
                     // A question that is asked again counts times from now.
@@ -280,7 +285,7 @@ impl Asker<'_> {
                         true => (surroundings, fingerprint),
                         false => match self.bound(tool.as_ref(), now).await {
                             Ok(bound) => bound,
-                            Err(refusal) => return Ok(Judged::Refused(refusal)),
+                            Err(output) => return Ok(Judged::Refused(Refused::by_tool(output))),
                         },
                     };
                     let bound = (surroundings, fingerprint, is_highest);
@@ -450,10 +455,6 @@ impl Asker<'_> {
     }
 }
 
-fn refused(reason: String) -> Judged {
-    Judged::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
-}
-
-fn misfit(reason: String) -> ToolOutput {
-    ToolOutput::faulty(Fault::InvalidParameters, reason)
+fn refused(why: Refusal, words: impl Into<String>) -> Judged {
+    Judged::Refused(Refused::new(why, words))
 }

@@ -14,6 +14,7 @@ pub(crate) mod fence;
 pub(crate) mod guard;
 mod hooked;
 mod judge;
+mod refused;
 mod ending;
 mod limits;
 mod values;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use rouse_core::Clock;
-use rouse_core::approval::{GateDecision, Permit};
+use rouse_core::approval::{GateDecision, Permit, Refusal};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::tool::{Annotations, SandboxMode, Tool, ToolContext, ToolOutput};
@@ -44,6 +45,8 @@ use hooked::{Asked, Hooked};
 pub use judge::Question;
 use judge::{ByHooks, Judged};
 use limits::CallLimits;
+pub(crate) use refused::Refused;
+use refused::kept_name;
 
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
 const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
@@ -73,8 +76,8 @@ pub struct Called {
     pub reached_tool: bool,
     /// Whether making it once more is harmless.
     pub is_repeatable: bool,
-    /// Whether it was not made because an earlier run of the job waits for a person's answer.
-    pub waits_for_earlier: bool,
+    /// Of which kind the refusal was; none when the tool was called.
+    pub refusal: Option<Refusal>,
 }
 
 /// On what terms a run calls: the same for all of its calls.
@@ -217,17 +220,12 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Admission, GateError> {
         let mut asked = Asked::of(request);
-        let mut waits_for_earlier = false;
-        let refusal = loop {
+        let refused = loop {
             let by_hooks = asked.by_hooks();
             let (tool, call, permit) =
                 match self.judge(terms, &asked.request, context, by_hooks).await? {
                     Judged::Asks(question) => return Ok(Admission::Asks(question)),
-                    Judged::Refused(output) => break output,
-                    Judged::Waits(output) => {
-                        waits_for_earlier = true;
-                        break output;
-                    }
+                    Judged::Refused(refused) => break refused,
                     Judged::Goes(tool, call, permit) => (tool, call, permit),
                 };
             if permit.is_none() && asked.wants_yes.is_none() {
@@ -237,7 +235,7 @@ impl Gate {
                 }
             }
             match self.held_up(terms, &mut asked, (tool.as_ref(), &call), context).await? {
-                Hooked::Refused(output) => break output,
+                Hooked::Refused(refused) => break *refused,
                 Hooked::Again => continue,
                 Hooked::Go => {}
             }
@@ -245,11 +243,12 @@ impl Gate {
             let confined = self.confined(terms, tool.as_ref(), context).await?;
             let is_written =
                 terms.policy.has_written(&asked.request.tool, &asked.request.arguments);
-            let gate = is_written.then_some(GateDecision::Written);
+            let rewritten_by = self.rewriter(&asked);
+            let gate = GateDecision::of_made(permit.as_ref(), is_written, rewritten_by);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
             let place = match self.take_rate(terms, &asked.request.tool).await? {
                 Ok(place) => place,
-                Err(refusal) => break refusal,
+                Err(refused) => break refused,
             };
             let was_shown = is_written || matches!(permit, Some(Permit::Answer(_)));
             // None: another run was faster with the last use of a grant, or somebody has taken it back.
@@ -262,8 +261,13 @@ impl Gate {
                 return Ok(Admission::Begun(Box::new(begun)));
             }
         };
-        let refused = self.refuse(&asked.request, context, refusal).await?;
-        Ok(Admission::Refused(Box::new(Called { waits_for_earlier, ..refused })))
+        let refused = Refused { rewritten_by: asked.made_by, ..refused };
+        Ok(Admission::Refused(Box::new(self.refuse(&asked.request, context, refused).await?)))
+    }
+
+    /// The hook that has made the call of another one, as it is written down.
+    fn rewriter(&self, asked: &Asked) -> Option<String> {
+        asked.made_by.as_ref().map(|hook| kept_name(&self.safety, hook))
     }
 
     /// Whether a call may be carried out beside others like it: it changes nothing and tells nobody anything. What tells
@@ -287,7 +291,7 @@ impl Gate {
     ) -> Result<Option<Question>, GateError> {
         match self.judge(terms, request, context, ByHooks::default()).await? {
             Judged::Asks(question) => Ok(Some(*question)),
-            Judged::Goes(..) | Judged::Refused(_) | Judged::Waits(_) => Ok(None),
+            Judged::Goes(..) | Judged::Refused(_) => Ok(None),
         }
     }
 
@@ -296,13 +300,13 @@ impl Gate {
         &self,
         request: &ToolCallRequest,
         context: &ToolContext,
-        output: ToolOutput,
+        refused: Refused,
     ) -> Result<Called, StoreError> {
-        let refused = Some(GateDecision::Refused);
+        let gate = Some(refused.decision(&self.safety));
         // What was refused did nothing, so doing it again is harmless.
-        let step = NewStep { gate: refused, ..self.step_of(request, context, None) };
+        let step = NewStep { gate, ..self.step_of(request, context, None) };
         let step = self.store.begin_step(&step, self.clock.now()).await?;
-        let output = self.refusal(&request.tool, output).output;
+        let output = self.refusal(&request.tool, refused.output).output;
         let end = end_of(StepStatus::Failed, &output, 0);
         self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
         let kept = self.kept(&request.tool, &request.arguments);
@@ -313,7 +317,7 @@ impl Gate {
             output,
             reached_tool: false,
             is_repeatable: true,
-            waits_for_earlier: false,
+            refusal: Some(refused.why),
         })
     }
 
@@ -326,10 +330,7 @@ impl Gate {
         let now = self.clock.now();
         match permit {
             None => self.store.begin_step(&step, now).await.map(Some),
-            Some(permit) => {
-                let step = NewStep { gate: Some(permit.into()), ..step };
-                self.store.begin_permitted_step(&step, permit, now).await
-            }
+            Some(permit) => self.store.begin_permitted_step(&step, permit, now).await,
         }
     }
 
@@ -393,8 +394,7 @@ impl Gate {
         if cancelled {
             return Err(GateError::Cancelled);
         }
-        let (reached_tool, waits_for_earlier) = (true, false);
-        Ok(Called { step, output, told, reached_tool, is_repeatable, waits_for_earlier })
+        Ok(Called { step, output, told, reached_tool: true, is_repeatable, refusal: None })
     }
 
     /// The call with its limits: a run that is cancelled, a tool that takes too long or falls over. A call is over when

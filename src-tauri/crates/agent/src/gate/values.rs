@@ -6,14 +6,15 @@
 //! from what was kept of them by handles when the run began to wait. One could get it wrong by putting a value wherever
 //! a transcript has such a mark: a model can write the mark, too.
 
-use rouse_core::approval::{Approval, Surroundings, values_in};
+use rouse_core::approval::{Approval, Refusal, Surroundings, values_in};
 use rouse_core::hidden::handles;
 use rouse_core::message::ToolCallRequest;
-use rouse_core::tool::{Fault, ToolContext, ToolOutput};
+use rouse_core::tool::{ApprovalRule, ToolContext};
 use rouse_store::StoreError;
 use serde_json::{Value, json};
 
-use super::{Called, Gate};
+use super::refused::Refused;
+use super::{Called, Gate, Terms};
 use crate::safety::Safety;
 
 /// The arguments of a call as hooks are shown them.
@@ -71,15 +72,22 @@ impl Gate {
         }
     }
 
-    /// Refuses a call that has waited behind another one's question and holds a value that could not be kept by a handle, as
-    /// it would have been refused alone.
+    /// Refuses a call that has waited behind another one's question and holds a value that could not be kept by a handle. One
+    /// that would have been asked about is refused as it would have been alone.
     pub(crate) async fn refuse_unkept(
         &self,
+        terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
     ) -> Result<Called, StoreError> {
-        let words = unkept(request, self.writes_here(&request.tool));
-        self.refuse(request, context, ToolOutput::faulty(Fault::NotAuthorised, words)).await
+        let tool = self.tools.get(&request.tool);
+        let would_ask = tool.is_some_and(|tool| {
+            tool.approval(&request.arguments, context) != ApprovalRule::Never
+                && !terms.policy.is_granted(&request.tool)
+        });
+        let when = if would_ask { Unkept::Asked } else { Unkept::Waited };
+        let words = unkept(request, self.writes_here(&request.tool), when);
+        self.refuse(request, context, Refused::new(Refusal::Unkept, words)).await
     }
 
     /// The arguments of a question's call, as it is to be made; none when a value in them is there no more.
@@ -99,30 +107,55 @@ impl Gate {
     }
 }
 
-/// What a model is told of a call that nobody can be asked about, because the question would hold a secret, or because a
-/// handle that stands in it word for word would be taken for one that stands for a value.
-pub(super) fn unkept(request: &ToolCallRequest, writes_here: bool) -> String {
+/// For what a call with the value of a stored secret would have to be written down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unkept {
+    /// A person would have to be asked about it.
+    Asked,
+    /// It has waited for the answer to another one's question, and needs nobody's yes itself.
+    Waited,
+}
+
+/// What a model is told of a call that cannot be written down, because that would hold a secret, or because a handle that
+/// stands in it word for word would be taken for one that stands for a value.
+pub(super) fn unkept(request: &ToolCallRequest, writes_here: bool, when: Unkept) -> String {
     let ToolCallRequest { tool, arguments, .. } = request;
     let arguments = arguments.to_string();
-    let literal = handles(&arguments).next().filter(|_| writes_here);
-    let begin = format!("This call of {tool} needs a person's yes, and it holds");
-    if let Some(handle) = literal {
+    let begin = match when {
+        Unkept::Asked => format!("This call of {tool} needs a person's yes, and it holds"),
+        Unkept::Waited => format!(
+            "This call of {tool} has waited until a person had answered about another one, and it holds"
+        ),
+    };
+    if let Some(handle) = handles(&arguments).next().filter(|_| writes_here) {
+        let why = match when {
+            Unkept::Asked => {
+                "The person would be shown a value by such words and could not tell the two apart, so it cannot be asked about"
+            }
+            Unkept::Waited => {
+                "A value is kept by such words meanwhile and the two could not be told apart, so it was not made"
+            }
+        };
         return format!(
-            "{begin} both the value of a stored secret and the words {}. The person would be shown a value by such words and could not tell the two apart, so it cannot be asked about. Leave those words out, or spell them in another way, as with a space behind `secret:`; the value may stay. Where both have to stand there as they are, end the run and say which file they belong into, so that the person writes them there.",
+            "{begin} both the value of a stored secret and the words {}. {why}. Leave those words out, or spell them in another way, as with a space behind `secret:`; the value may stay. Where both have to stand there as they are, end the run and say which file they belong into, so that the person writes them there.",
             &arguments[handle.at]
         );
     }
-    let what_to_do = match writes_here {
-        true => {
-            "Write the value into the content as it is, not in another spelling and not into the path: then the person is asked, and sees its name. Where that does not help, end the run and say which file it belongs into, so that the person writes it there"
-        }
-        false => {
-            "Take it out: in a request, write {{secret:NAME}} in its place; for a file, call write_file with it, which can be asked about"
-        }
+    let why = match when {
+        Unkept::Asked => "that a question would write down, so it cannot be asked about",
+        Unkept::Waited => "that could not be kept meanwhile, so it was not made",
     };
-    format!(
-        "{begin} the value of a stored secret in a way that a question would write down, so it cannot be asked about. {what_to_do}."
-    )
+    let then = match when {
+        Unkept::Asked => "then the person is asked, and sees its name",
+        Unkept::Waited => "then it is kept by its name",
+    };
+    let what_to_do = match writes_here {
+        true => format!(
+            "Write the value into the content as it is, not in another spelling and not into the path: {then}. Where that does not help, end the run and say which file it belongs into, so that the person writes it there"
+        ),
+        false => "Take it out: in a request, write {{secret:NAME}} in its place; for a file, call write_file with it, which can be asked about".to_owned(),
+    };
+    format!("{begin} the value of a stored secret in a way {why}. {what_to_do}.")
 }
 
 /// What a person is told of the values of these secrets in a call that they are asked about.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use rouse_core::approval::HookNo;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
@@ -183,8 +184,15 @@ pub struct Hooks {
 pub enum CallRuling {
     /// It may be made, as far as hooks go.
     Allow,
-    /// It is not made; which hook and why.
-    Deny(String),
+    /// It is not made.
+    Deny {
+        /// Which hook and why, in words.
+        words: String,
+        /// Which hook.
+        by: String,
+        /// In which way it stands against the call.
+        how: HookNo,
+    },
     /// A person is asked; which hook and why.
     Ask(String),
     /// It is a call with other arguments, to be judged from the beginning.
@@ -246,7 +254,8 @@ impl Hooks {
             match caught(hook.before_tool_call(call)).await {
                 Ok(CallAnswer::Allow) => {}
                 Ok(CallAnswer::Deny(reason)) => {
-                    return CallRuling::Deny(format!("The hook {name} says no: {reason}"));
+                    let words = format!("The hook {name} says no: {reason}");
+                    return CallRuling::Deny { words, by: name.to_owned(), how: HookNo::SaidNo };
                 }
                 Ok(CallAnswer::Ask(reason)) if ruling == CallRuling::Allow => {
                     ruling = CallRuling::Ask(format!("The hook {name} wants it asked: {reason}"));
@@ -258,9 +267,11 @@ impl Hooks {
                 }
                 Err(error) => {
                     failed(HookPoint::BeforeToolCall, name, &error);
-                    return CallRuling::Deny(format!(
+                    let words = format!(
                         "The hook {name} did not answer, so the call was not made: {error}"
-                    ));
+                    );
+                    let (by, how) = (name.to_owned(), HookNo::DidNotAnswer);
+                    return CallRuling::Deny { words, by, how };
                 }
             }
         }

@@ -119,7 +119,11 @@ async fn the_strictest_word_counts_and_the_first_of_several() {
     let deny = || says("c", CallAnswer::Deny("no".to_owned()));
     let rewrite = |arguments| says("d", CallAnswer::Rewrite(arguments));
     let asked = CallRuling::Ask("The hook b wants it asked: why not".to_owned());
-    let denied = CallRuling::Deny("The hook c says no: no".to_owned());
+    let denied = CallRuling::Deny {
+        words: "The hook c says no: no".to_owned(),
+        by: "c".to_owned(),
+        how: HookNo::SaidNo,
+    };
     let other = json!({"url": "y"});
     for (hooks, expected) in [
         (vec![], CallRuling::Allow),
@@ -142,9 +146,11 @@ async fn a_hook_that_falls_over_is_a_no_and_takes_nobody_with_it() {
     let hooks = Hooks::new(vec![Arc::new(Falls)]);
     let ruling = hooks.before_tool_call(&call()).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny(why) if why.contains("falls did not answer")),
+        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("falls did not answer")),
         "{ruling:?}"
     );
+    let CallRuling::Deny { by, how, .. } = ruling else { panic!("{ruling:?}") };
+    assert_eq!((by.as_str(), how), ("falls", HookNo::DidNotAnswer));
 }
 
 #[tokio::test]
@@ -208,7 +214,9 @@ async fn a_command_answers_in_json_and_silence_is_a_yes() {
         CallRuling::Rewritten { arguments: json!({"url": "y"}), by }
     );
     let denied = ruling(&reads(r#"{"decision":"deny","reason":"not today"}"#)).await;
-    assert!(matches!(&denied, CallRuling::Deny(why) if why.ends_with("says no: not today")));
+    assert!(
+        matches!(&denied, CallRuling::Deny { words, .. } if words.ends_with("says no: not today"))
+    );
     let asked = ruling(&reads(r#"{"decision":"ask","reason":"look first"}"#)).await;
     assert!(matches!(&asked, CallRuling::Ask(why) if why.ends_with("asked: look first")));
 }
@@ -235,7 +243,7 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
     ] {
         let ruling = ruling(text).await;
         assert!(
-            matches!(&ruling, CallRuling::Deny(said) if said.contains(why)),
+            matches!(&ruling, CallRuling::Deny { words, .. } if words.contains(why)),
             "{text}: {ruling:?}"
         );
     }
@@ -249,7 +257,7 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
         Hooks::new(vec![Arc::new(CommandHook::new(command, place(folder.path()), clock()))]);
     let ruling = hooks.before_tool_call(&call()).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny(why) if why.contains("could not be run")),
+        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("could not be run")),
         "{ruling:?}"
     );
 }
@@ -290,7 +298,7 @@ async fn what_a_command_has_started_ends_with_its_time() {
     let text = "exec 3>pipe; sleep 1000 & wait";
     let (ruling, _) = Held::new().ruling(text, Duration::from_millis(300)).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny(why) if why.contains("took longer than 300ms")),
+        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("took longer than 300ms")),
         "{ruling:?}"
     );
 }
@@ -385,7 +393,7 @@ async fn how_a_hook_did_is_kept_with_its_last_failure() {
     assert_eq!((asked.record.calls, asked.record.failures), (1, 0));
     assert_eq!(asked.record.last.map(|last| (last.at, last.problem)), Some((UnixMs(1_000), None)));
     assert_eq!(quiet.record, HookRecord::default());
-    assert!(matches!(hooks.before_tool_call(&call()).await, CallRuling::Deny(_)));
+    assert!(matches!(hooks.before_tool_call(&call()).await, CallRuling::Deny { .. }));
     let failed = hooks.reports().remove(0).record;
     assert_eq!((failed.calls, failed.failures), (2, 1));
     let problem = failed.last.and_then(|last| last.problem).expect("a problem");

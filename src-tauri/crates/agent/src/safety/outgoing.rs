@@ -9,7 +9,7 @@
 //! It asks for the arguments as they were judged, with their handles: a handle is how a secret is meant to travel. One
 //! could get it wrong by asking about every call: writing a key into a file of the workspace is no leak.
 
-use rouse_core::tool::{Annotations, Fault, ToolOutput};
+use rouse_core::tool::Annotations;
 use serde_json::Value;
 
 use super::{Known, Safety, leak};
@@ -30,12 +30,6 @@ impl Leak {
     /// Whether all of it only looks like keys, and no stored value is among it.
     pub(crate) fn is_only_shaped(&self) -> bool {
         self.what.iter().all(|what| !what.starts_with("secret:"))
-    }
-
-    /// As the answer of the call that was not made.
-    #[must_use]
-    pub fn output(&self) -> ToolOutput {
-        ToolOutput::faulty(Fault::NotAuthorised, self.to_string())
     }
 }
 
@@ -229,7 +223,7 @@ mod tests {
     #[test]
     fn a_refusal_names_the_secret_and_not_its_value() {
         let leak = safety().outgoing(&json!(VALUE)).expect_err("a leak");
-        let said = leak.output().text();
+        let said = leak.to_string();
         assert!(said.contains("secret:mail") && said.contains("{{secret:NAME}}"), "{said}");
         assert!(!said.contains(VALUE));
     }

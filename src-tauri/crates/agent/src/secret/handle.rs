@@ -49,6 +49,21 @@ pub enum HandleError {
     Key(String),
 }
 
+impl HandleError {
+    /// The secret, as the call names it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Unknown(name)
+            | Self::OtherHost { name, .. }
+            | Self::InTheOpen { name, .. }
+            | Self::NoDestination(name)
+            | Self::Elsewhere(name)
+            | Self::Key(name) => name,
+        }
+    }
+}
+
 /// The names of all handles in `arguments`.
 pub(super) fn names_in(arguments: &Value) -> Result<Vec<String>, HandleError> {
     let mut names = Vec::new();

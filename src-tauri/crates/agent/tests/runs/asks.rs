@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_core::approval::{Answer, Cover, GateDecision, NewGrant, Rule, Surroundings};
+use rouse_core::approval::{Answer, Cover, GateDecision, NewGrant, Refusal, Rule, Surroundings};
+use rouse_core::job::Approvals;
 use rouse_core::message::Message;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::run::{Outcome, Run};
@@ -141,7 +142,7 @@ async fn a_call_that_needs_a_yes_waits_for_it_and_is_made_once() {
     assert_eq!(effects(&done_by), ["a"]);
     let steps = house.steps(&run).await;
     let sent = steps.iter().find(|step| step.name == "send").expect("journalled");
-    let by = GateDecision::Answered { approval_id: question.id.clone() };
+    let by = GateDecision::Answered { approval_id: question.id.clone(), rewritten_by: None };
     assert_eq!((sent.status, &sent.gate), (StepStatus::Finished, &Some(by)));
 }
 
@@ -249,7 +250,9 @@ async fn the_highest_class_is_asked_for_each_time_whatever_was_granted() {
 
 #[tokio::test]
 async fn a_job_that_does_not_ask_tells_the_model_or_does_not_offer() {
-    for (mode, offered) in [("deny", true), ("skip", false)] {
+    for (mode, approvals, offered) in
+        [("deny", Approvals::Deny, true), ("skip", Approvals::Skip, false)]
+    {
         let (house, done_by, _) = house(vec![sends(&["a"]), done()]).await;
         let (run, outcome) = Runs::of(&house, json!({ "approvals": mode })).begin().await;
         assert_eq!(outcome.state, RunState::Succeeded, "{mode}: {outcome:?}");
@@ -257,7 +260,9 @@ async fn a_job_that_does_not_ask_tells_the_model_or_does_not_offer() {
         let requests = house.model.requests();
         assert_eq!(requests[0].tools.iter().any(|tool| tool.name == "send"), offered, "{mode}");
         let refused = &house.steps(&run).await[1];
-        assert_eq!((&refused.gate, refused.is_error), (&Some(GateDecision::Refused), true));
+        let why = Some(Refusal::Unasked { approvals });
+        let gate = Some(GateDecision::Refused { why, rewritten_by: None });
+        assert_eq!((&refused.gate, refused.is_error), (&gate, true));
     }
 }
 

@@ -430,6 +430,8 @@ async fn a_tool_that_costs_is_not_called_on_a_budget_that_is_used_up() {
     let second = house.steps(&run).await.pop().expect("a step");
     let told = second.output.expect("words").to_string();
     assert!(second.is_error && told.contains("is used up"), "{told}");
+    let decided = json!({ "decision": "refused", "why": { "kind": "budget" } });
+    assert_eq!(json!(second.gate), decided);
 
     let house = House::with_tools([], with_paid(None)).await;
     let job = job(

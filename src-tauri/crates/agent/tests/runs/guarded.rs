@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rouse_agent::{
     CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretValue, Told, ToolsResolved,
 };
-use rouse_core::approval::{Answer, GateDecision};
+use rouse_core::approval::{Answer, GateDecision, Refusal};
 use rouse_core::job::Payload;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Outcome;
@@ -384,10 +384,9 @@ async fn a_call_that_was_asked_about_and_allowed_takes_one_of_a_tool_s_rate() {
 #[tokio::test]
 async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind() {
     let asks = CallAnswer::Ask("look at it first".to_owned());
-    for (answer, made, decided) in [
-        (Answer::Deny { reason: None }, vec![], GateDecision::Refused),
-        (Answer::Once, vec![json!({"text": "a"})], GateDecision::Refused),
-    ] {
+    for (answer, made) in
+        [(Answer::Deny { reason: None }, vec![]), (Answer::Once, vec![json!({"text": "a"})])]
+    {
         let (guard, _heard) = Guard::saying(vec![asks.clone()]);
         let script = vec![calls([("c0", "free", json!({"text": "a"}))]), done()];
         let free = Reached::default();
@@ -405,8 +404,14 @@ async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind(
         let steps = house.steps(&run).await;
         let step = steps.iter().find(|step| step.name == "free").expect("journalled");
         let expected = match answer {
-            Answer::Once => GateDecision::Answered { approval_id: outcome.asks[0].id.clone() },
-            _ => decided,
+            Answer::Once => {
+                let approval_id = outcome.asks[0].id.clone();
+                GateDecision::Answered { approval_id, rewritten_by: None }
+            }
+            _ => {
+                let why = Some(Refusal::Denied { reason: None });
+                GateDecision::Refused { why, rewritten_by: None }
+            }
         };
         assert_eq!(step.gate, Some(expected));
     }

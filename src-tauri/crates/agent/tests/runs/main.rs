@@ -14,6 +14,7 @@ mod fallbacks;
 mod sandbox;
 mod shaped;
 mod per_call;
+mod refusals;
 mod asks;
 mod guarded;
 mod stored;

@@ -9,11 +9,12 @@ use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_core::words::grouped;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, DeliveryState, DeliveryView, GateView, RunDetail, RunView,
-    StepStatus, StepView, UsageView,
+    ApprovalState, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepStatus,
+    StepView, UsageView,
 };
 use serde_json::Value;
 
+use super::decision::decision;
 use super::{state, trigger};
 use crate::approvals::question;
 use crate::output::{instant, plain, short};
@@ -139,17 +140,6 @@ fn step_line(step: &StepView, output: &str) -> String {
     line.trim_end().to_owned()
 }
 
-/// What the gate decided about a call that needs somebody's yes.
-fn decision(gate: &GateView) -> String {
-    match gate {
-        GateView::Written => "written into the job",
-        GateView::Answered { .. } => "allowed by you",
-        GateView::Granted { .. } => "covered by a grant",
-        GateView::Refused => "not allowed",
-    }
-    .to_owned()
-}
-
 /// What a step cost; nothing for one that nobody is paid for.
 fn cost(usage: &UsageView) -> Option<String> {
     let has_tokens = usage.input_tokens + usage.output_tokens > 0;
@@ -237,7 +227,16 @@ mod tests {
             ),
             (
                 line("http", json!({ "decision": "refused" }), [0, 0], Some(0)),
-                "    2. http           ok    12 ms    not allowed  {\"a\":1}",
+                "    2. http           ok    12 ms    refused  {\"a\":1}",
+            ),
+            (
+                line(
+                    "http",
+                    json!({ "decision": "refused", "why": { "kind": "misfit" } }),
+                    [0, 0],
+                    Some(0),
+                ),
+                "    2. http           ok    12 ms    refused: did not fit the tool's parameters  {\"a\":1}",
             ),
             (
                 line("claude", Value::Null, [3_120, 80], Some(4_200)),

@@ -1,5 +1,6 @@
 //! How a job behaves when things do not go as planned.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::money::MicroUsd;
@@ -93,7 +94,8 @@ pub struct Budget {
 }
 
 /// What becomes of calls that need a person's yes and have none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Approvals {
     /// The run parks, and the person is asked.
     #[default]

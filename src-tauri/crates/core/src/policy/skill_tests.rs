@@ -72,10 +72,15 @@ fn an_untrusted_skill_leaves_only_what_looks_whatever_the_job_says() {
                 for tool in
                     tools().iter().filter(|tool| !policy.offers(tool) && tool.name != SKILL_READ)
                 {
-                    let Verdict::Denied(why) = policy.judge(tool, json!({})) else {
+                    let Verdict::Denied(denial) = policy.judge(tool, json!({})) else {
                         panic!("{} was let through", tool.name)
                     };
-                    assert!(why.contains("the skill theirs, which nobody has trusted"), "{why}");
+                    let words = &denial.words;
+                    assert!(
+                        words.contains("the skill theirs, which nobody has trusted"),
+                        "{words}"
+                    );
+                    assert_eq!(denial.why, Refusal::Ceiling { skills: vec!["theirs".to_owned()] });
                 }
             }
         }

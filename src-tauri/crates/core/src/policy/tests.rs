@@ -133,10 +133,13 @@ fn a_yes_to_another_call_is_none_to_this_one() {
 #[test]
 fn a_no_stands_against_an_older_grant_and_is_not_asked_again() {
     let no = asked(ApprovalState::Denied { reason: Some("Too late.".to_owned()), at: NOW });
-    let Ruling::Denied(told) = ruled(&[no], &[grant()]) else { panic!("a no is a no") };
+    let Ruling::Denied(denial) = ruled(&[no], &[grant()]) else { panic!("a no is a no") };
+    let told = &denial.words;
     assert!(told.contains("Too late.") && told.contains("Do not try it again"), "{told}");
+    assert_eq!(denial.why, Refusal::Denied { reason: Some("Too late.".to_owned()) });
     let late = asked(ApprovalState::Expired { at: NOW });
-    assert!(matches!(ruled(&[late], &[grant()]), Ruling::Denied(_)));
+    let Ruling::Denied(denial) = ruled(&[late], &[grant()]) else { panic!("it was let through") };
+    assert_eq!(denial.why, Refusal::Expired);
 }
 
 #[test]
@@ -226,11 +229,27 @@ fn who_offers_nothing_that_asks_offers_what_a_good_grant_covers_and_permits_just
 }
 
 #[test]
+fn what_was_granted_and_is_refused_each_time_all_the_same_is_withheld_and_says_why() {
+    let spec = tool(ApprovalRule::UnlessGranted);
+    let (free, asks) = (tool(ApprovalRule::Never), ToolPolicy::default().granted(&[grant()], NOW));
+    let skip = asks.clone().asking(Approvals::Skip);
+    assert!(skip.offers_as_granted(&spec) && !skip.offers_as_granted(&free));
+    assert!(!asks.offers_as_granted(&spec), "it is offered on its own ground");
+    let withheld = Withheld { tool: "send".to_owned(), why: "No place.".to_owned() };
+    let policy = skip.without(vec![withheld.clone()]);
+    assert!(!policy.offers(&spec) && !policy.offers_as_granted(&spec));
+    assert_eq!(policy.withheld(), [withheld]);
+}
+
+#[test]
 fn a_list_of_tools_only_narrows() {
     let none = ToolPolicy::of_tools(Some(Vec::new()));
     for approval in [ApprovalRule::Never, ApprovalRule::UnlessGranted, ApprovalRule::Always] {
         assert!(!none.offers(&tool(approval)), "{approval:?}");
-        assert!(matches!(none.judge(&tool(approval), arguments()), Verdict::Denied(_)));
+        let Verdict::Denied(denial) = none.judge(&tool(approval), arguments()) else {
+            panic!("let through")
+        };
+        assert_eq!(denial.why, Refusal::NotListed);
     }
     let way_out = ToolSpec { name: "complete_run".to_owned(), ..tool(ApprovalRule::Never) };
     assert!(none.offers(&way_out), "a run can always end itself");
@@ -241,8 +260,9 @@ fn what_is_for_attended_turns_is_neither_offered_nor_let_through_elsewhere() {
     let spec = ToolSpec { attended_only: true, ..tool(ApprovalRule::Never) };
     let alone = ToolPolicy::default();
     assert!(!alone.offers(&spec));
-    let Verdict::Denied(told) = alone.judge(&spec, arguments()) else { panic!("let through") };
-    assert!(told.contains("while a person is there"), "{told}");
+    let Verdict::Denied(denial) = alone.judge(&spec, arguments()) else { panic!("let through") };
+    assert!(denial.words.contains("while a person is there"), "{}", denial.words);
+    assert_eq!(denial.why, Refusal::Unattended);
     assert!(alone.attended().offers(&spec));
     // Nor may a job be made whose whole work it is.
     let asks = ToolSpec { approval: ApprovalRule::UnlessGranted, ..spec };

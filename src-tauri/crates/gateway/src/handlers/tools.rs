@@ -1,8 +1,8 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
-use rouse_agent::{Complaint, offered, policy_of, sandbox_of};
+use rouse_agent::{Complaint, offered, policy_of, sandbox_of, withholding};
 use rouse_core::job::{Job, Payload};
-use rouse_core::policy::SKILL_READ;
+use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, Domain, SandboxMode, ToolSpec};
 use rouse_core::{JobId, SessionKey};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
     Empty, JobRef, ToolApproval, ToolDomain, ToolView, ToolsCatalogResult, ToolsEffectiveResult,
-    ToolsTryParams, ToolsTryResult,
+    ToolsTryParams, ToolsTryResult, WithheldTool,
 };
 
 /// What a model has chosen where no job says anything else.
@@ -31,7 +31,7 @@ pub(crate) async fn effective(
         RpcError::new(ErrorCode::NotFound, format!("There is no job {}.", params.id))
     })?;
     let mut problem = None;
-    let (tools, ceiling) = match &job.payload {
+    let (tools, policy) = match &job.payload {
         Payload::AgentTurn(turn) => {
             let skills = context.skills.named(&turn.skills).await?;
             let skills = skills.unwrap_or_else(|why| {
@@ -42,18 +42,27 @@ pub(crate) async fn effective(
             let grants = context.store.grants_of(&job.id).await?;
             let policy = policy_of(&job, turn, &grants, context.clock.now());
             let policy = policy.told_of(&skills).having_read(remembered);
-            (offered(&context.gate, turn, &policy), policy.ceiling())
+            let policy = withholding(&context.gate, &job, turn, policy).await;
+            (offered(&context.gate, turn, &policy), policy)
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
-            (tool.map(|tool| tool.spec().clone()).into_iter().collect(), None)
+            let tools = tool.map(|tool| tool.spec().clone()).into_iter().collect();
+            (tools, ToolPolicy::default())
         }
-        Payload::SystemEvent { .. } => (Vec::new(), None),
+        Payload::SystemEvent { .. } => (Vec::new(), ToolPolicy::default()),
     };
-    // A run that lacks a skill does not begin, so it is offered nothing.
-    let tools = if problem.is_some() { Vec::new() } else { tools };
+    // A run that lacks a skill does not begin, so it is offered nothing, and nothing is kept from it.
+    let begins = problem.is_none();
+    let tools = if begins { tools } else { Vec::new() };
+    let withheld = policy.withheld().iter().filter(|_| begins).map(withheld_view).collect();
+    let ceiling = policy.ceiling();
     let tools = views(context, &tools, &confined(&job)).await;
-    Ok(ToolsEffectiveResult { tools, ceiling, problem })
+    Ok(ToolsEffectiveResult { tools, withheld, ceiling, problem })
+}
+
+fn withheld_view(withheld: &Withheld) -> WithheldTool {
+    WithheldTool { name: withheld.tool.clone(), why: withheld.why.clone() }
 }
 
 /// Begins a run that makes this one call. What could only fail is refused here, beside its field.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use super::{ApprovalView, DeliveryView};
+use super::{ApprovalView, DeliveryView, GateView};
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -110,26 +110,6 @@ pub struct StepView {
     pub duration_ms: Option<i64>,
     /// What the gate decided about it; none where nobody needs to say yes.
     pub gate: Option<GateView>,
-}
-
-/// What the gate decided about a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase", tag = "decision", rename_all_fields = "camelCase")]
-pub enum GateView {
-    /// The person has written the call into the job.
-    Written,
-    /// The person said yes to it.
-    Answered {
-        /// The question.
-        approval_id: String,
-    },
-    /// A grant of the job covers it.
-    Granted {
-        /// The grant.
-        grant_id: String,
-    },
-    /// It was not let through.
-    Refused,
 }
 
 /// What a step is.

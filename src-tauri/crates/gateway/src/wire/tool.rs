@@ -76,10 +76,22 @@ pub enum ToolDomain {
 pub struct ToolsEffectiveResult {
     /// What the job's model is offered; the one tool of a job without a model.
     pub tools: Vec<ToolView>,
+    /// What it is not offered although the job was granted calls of it, because each would be refused.
+    pub withheld: Vec<WithheldTool>,
     /// Why these are only tools that look, as a sentence.
     pub ceiling: Option<String>,
     /// Why a run of the job would not begin: it names a skill that cannot be used.
     pub problem: Option<String>,
+}
+
+/// A tool that a job's model is not offered although the job was granted calls of it.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WithheldTool {
+    /// Its name.
+    pub name: String,
+    /// Why each call would be refused, and what a person can do.
+    pub why: String,
 }
 
 /// `tools.try`: one call, made by a person to see what the tool does. It passes the same gate as every call.

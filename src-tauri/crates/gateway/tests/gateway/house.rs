@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_agent::{Gate, SkillShelf, ToolRegistry};
 use rouse_core::job::Job;
-use rouse_core::tool::BoxFuture;
+use rouse_core::tool::{BoxFuture, Tool};
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
     BudgetConfigView, ConfigView, EngineMode, FailingModel, NotificationStatus,
@@ -47,6 +47,11 @@ impl House {
 
     /// Listens at this port.
     pub(crate) async fn on(port: BoundPort) -> Self {
+        Self::with(port, Vec::new()).await
+    }
+
+    /// Has these tools.
+    pub(crate) async fn with(port: BoundPort, tools: Vec<Arc<dyn Tool>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(NOON);
         let events = EventBus::default();
@@ -54,7 +59,7 @@ impl House {
         let listener = Arc::new(move |committed: &[_]| bus.publish(committed));
         let store = Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store");
         let scheduler = scheduler(&store, &clock).await;
-        let tools = ToolRegistry::new(Vec::new()).expect("a registry");
+        let tools = ToolRegistry::new(tools).expect("a registry");
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
         let gateway = Gateway::new(Context {
             store: store.clone(),

@@ -7,4 +7,5 @@ mod sign_in;
 mod stream;
 mod answers;
 mod hooks;
+mod offered;
 mod types;

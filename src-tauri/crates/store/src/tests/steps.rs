@@ -1,3 +1,5 @@
+use rouse_core::approval::{GateDecision, Refusal};
+
 use super::*;
 use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 
@@ -108,4 +110,39 @@ async fn an_unrepeatable_call_is_known_whatever_became_of_it() {
     };
     fixture.store.end_step(&b, 1, &end, NOW).await.unwrap();
     assert!(fixture.store.has_unrepeatable_step(&b).await.unwrap());
+}
+
+/// Earlier versions have written no kind, and a newer one may write one that this does not know.
+#[tokio::test]
+async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let call = |gate| NewStep { gate: Some(gate), ..step(&id, StepKind::ToolCall, true) };
+    let refused =
+        |why, by: Option<&str>| GateDecision::Refused { why, rewritten_by: by.map(str::to_owned) };
+    let decisions = [
+        refused(Some(Refusal::RateLimited { wait_ms: 40_000 }), None),
+        refused(Some(Refusal::Denied { reason: Some("Not that.".to_owned()) }), Some("guard")),
+    ];
+    for gate in &decisions {
+        fixture.store.begin_step(&call(gate.clone()), NOW.plus_ms(1)).await.unwrap();
+    }
+    let gates = async || {
+        let steps = fixture.store.steps(&id).await.unwrap().into_iter();
+        steps.map(|step| step.gate).collect::<Vec<_>>()
+    };
+    assert_eq!(gates().await, decisions.map(Some));
+    let called = async || fixture.store.called_since(NOW).await.unwrap().len();
+    assert_eq!(called().await, 0);
+    for stored in [
+        r#"UPDATE run_steps SET gate = '{"decision":"refused"}' WHERE run_id = ?1 AND seq = 1"#,
+        r#"UPDATE run_steps SET gate = '{"decision":"refused","why":{"kind":"later","more":1}}' WHERE run_id = ?1 AND seq = 1"#,
+    ] {
+        fixture.garble(stored, id.as_str()).await;
+        assert_eq!(gates().await[0], Some(refused(None, None)));
+        assert_eq!(called().await, 0);
+    }
+    let made = GateDecision::Rewritten { rewritten_by: "guard".to_owned() };
+    fixture.store.begin_step(&call(made), NOW.plus_ms(1)).await.unwrap();
+    assert_eq!(called().await, 1, "a call that a hook has rewritten is one");
 }
