@@ -71,7 +71,7 @@ impl Engine {
         let mut job = patch_job(&old, patch, now, &self.zones)?;
         job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
         self.keep_rules_of(&job.schedule).await?;
-        let job = if origin == Origin::Elsewhere && old.payload != job.payload {
+        let job = if origin == Origin::Elsewhere && !job.is_same_work(&old) {
             self.store.replace_job(&job, expected_revision, now).await?
         } else {
             self.store.update_job(&job, expected_revision, now).await?
