@@ -168,6 +168,37 @@ async fn a_stored_key_that_cannot_be_fetched_is_told_as_such_and_not_as_one_that
     house.host.stop().await;
 }
 
+/// A key that is missing is no reason to refuse a change of what it does not hang on.
+#[tokio::test]
+async fn a_provider_without_its_key_can_be_changed_in_all_but_what_the_key_hangs_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server();
+    let house = Plan::new(folder.path()).build().await;
+    keep(&house, FIRST, json!([server.url()])).await;
+    with_provider(&house, &server).await;
+    house.call("secrets.remove", json!({ "name": "work" })).await;
+
+    // The settings page sends a provider whole.
+    let mut whole = of_settings(&server);
+    let mine = &mut whole["patch"]["providers"]["mine"];
+    (mine["model"], mine["contextTokens"]) = (json!("larger"), json!(32_000));
+    for patch in [json!({ "patch": { "providers": { "mine": { "model": "other" } } } }), whole] {
+        house.call("config.patch", patch).await;
+    }
+    let provider = house.call("config.get", json!({})).await["model"]["providers"][0].clone();
+    assert_eq!(
+        (&provider["model"], &provider["contextTokens"]),
+        (&json!("larger"), &json!(32_000))
+    );
+
+    for (key, value) in [("keySecret", "another"), ("baseUrl", "https://llm.example.com/v1")] {
+        let patch = json!({ "patch": { "providers": { "mine": { key: value } } } });
+        let refused = house.try_call("config.patch", patch).await.expect_err(key);
+        assert_eq!(refused.data["fields"][0]["path"], "providers.mine.keySecret", "{refused}");
+    }
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn a_key_comes_from_one_place() {
     let folder = tempfile::tempdir().expect("a folder");
