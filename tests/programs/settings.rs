@@ -302,13 +302,31 @@ async fn a_stored_key_that_is_missing_or_for_another_host_is_told() {
         let model = format!("✗ Model: small · work: {key}");
         assert!(status.ok().contains(&model), "{status:#?}");
     };
-    told(&home, "is not stored, or its keyring is locked");
+    told(&home, "is not stored;");
     let set = |host| ["secrets", "set", "work", "--host", host];
     home.rouse_reading(set("llm.example.com"), "abcdefghijklmnop").ok();
     told(&home, "goes to llm.example.com alone and not to http://localhost:9");
     home.rouse_reading(set("http://localhost:9"), "abcdefghijklmnop").ok();
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
+}
+
+#[tokio::test]
+async fn a_stored_key_that_cannot_be_fetched_is_told_with_the_reason() {
+    let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeySecret = \"work\"\n";
+    let home = Home::new().config(text);
+    let in_keyring = json!({ "hosts": ["http://localhost:9"], "setAtMs": 1 });
+    let kept = json!({ "keyringId": "1", "secrets": { "work": in_keyring } });
+    std::fs::write(home.data().join("secrets.json"), kept.to_string()).expect("written");
+    let _engine = home.serve().await;
+    let why = "is not at hand, because it is in the system's keyring, which is switched off";
+    let key = format!("providers.work.keySecret (line 5): the secret work {why}");
+    let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {key}")), "{doctor:#?}");
+    assert!(doctor.out.contains(&format!("The secret work {why}")), "{doctor:#?}");
+    let model = format!("✗ Model: small · work: {key}");
+    assert!(status.ok().contains(&model), "{status:#?}");
+    assert!(status.out.contains(&format!("Secrets: The secret work {why}")), "{status:#?}");
 }
 
 #[test]

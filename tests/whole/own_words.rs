@@ -283,6 +283,35 @@ async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as
     assert_eq!(written, Some(content));
 }
 
+/// The person said yes to the value that was there, and the file would get another one, or the mark of it.
+#[tokio::test]
+async fn a_file_whose_stored_secret_is_set_anew_or_removed_before_the_yes_is_not_written() {
+    for (method, why) in [
+        ("secrets.set", "the stored secret mail had, which has been set anew since"),
+        ("secrets.remove", "the stored secret mail, which has been deleted since"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = json!({ "path": ".env", "content": format!("KEY={VALUE}\n") });
+        let script = [calls([("c1", "write_file", write)]), says("It is not written.")];
+        let house = Plan::new(folder.path()).model(script).build().await;
+        store(&house).await;
+        let id = house.add(ask("Write the settings")).await;
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        house.run_in(&id, "awaitingApproval").await;
+        let question = house.question().await;
+        let anew = json!({ "name": "mail", "value": "another-value-43" });
+        let params = if method == "secrets.set" { anew } else { json!({ "name": "mail" }) };
+        house.call(method, params).await;
+        house.answer(&question, "once").await;
+        let run = house.ended(&id, 1).await[0].clone();
+        let detail = house.detail(&run).await;
+        let said = of_calls(&detail)[0]["output"].to_string();
+        assert!(said.contains(why), "{said}");
+        house.host.stop().await;
+        assert!(!folder.path().join("workspace/.env").exists(), "{method}");
+    }
+}
+
 /// Each waits for the question before it, and the transcript only marks where a value stood.
 #[tokio::test]
 async fn what_waits_behind_a_question_is_written_with_its_stored_secrets_after_the_answer() {

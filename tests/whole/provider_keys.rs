@@ -100,7 +100,7 @@ async fn a_secret_that_is_not_for_the_provider_s_host_is_refused_and_never_sent(
     let folder = tempfile::tempdir().expect("a folder");
     let server = server();
     let house = Plan::new(folder.path()).build().await;
-    let missing = "the secret work is not stored, or its keyring is locked";
+    let missing = "the secret work is not stored;";
     let refused = house.try_call("config.patch", of_settings(&server)).await.expect_err("refused");
     let field = &refused.data["fields"][0];
     assert_eq!(field["path"], "providers.mine.keySecret", "{refused}");
@@ -134,6 +134,68 @@ async fn a_secret_that_is_not_for_the_provider_s_host_is_refused_and_never_sent(
     let problem = &listed["providers"][0]["problem"];
     assert!(problem.as_str().is_some_and(|problem| problem.contains(missing)), "{listed}");
     assert!(server.requests().is_empty(), "nothing was sent");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_stored_key_that_cannot_be_fetched_is_told_as_such_and_not_as_one_that_nobody_has_stored()
+{
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server();
+    let in_keyring = json!({ "hosts": [server.url()], "setAtMs": 1 });
+    let kept = json!({ "keyringId": "1", "secrets": { "work": in_keyring } });
+    fs::write(folder.path().join("secrets.json"), kept.to_string()).expect("written");
+    let text = format!(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"tiny\"\nkeySecret = \"work\"\n",
+        server.url()
+    );
+    fs::write(folder.path().join("config.toml"), text).expect("written");
+    let house = Plan::new(folder.path()).build().await;
+    let why = "the secret work is not at hand, because it is in the system's keyring, which is switched off";
+    let id = house.add(ask("Hello?")).await;
+    let run = ran(&house, &id, 1).await;
+    assert!(run["error"].as_str().is_some_and(|error| error.contains(why)), "{run}");
+    let status = house.call("system.status", json!({})).await;
+    let failing = &status["failingModels"][0];
+    assert!(failing["words"].as_str().is_some_and(|words| words.contains(why)), "{status}");
+    let mend =
+        "Its key is the stored secret work. It is not at hand, because it is in the system's";
+    assert!(failing["mend"].as_str().is_some_and(|told| told.starts_with(mend)), "{status}");
+    let troubles = house.call("config.get", json!({})).await["troubles"].clone();
+    assert!(troubles[0]["text"].as_str().is_some_and(|text| text.contains(why)), "{troubles}");
+    let listed = house.call("providers.list", json!({})).await["providers"][0].clone();
+    assert!(listed["problem"].as_str().is_some_and(|text| text.contains(why)), "{listed}");
+    house.host.stop().await;
+}
+
+/// A key that is missing is no reason to refuse a change of what it does not hang on.
+#[tokio::test]
+async fn a_provider_without_its_key_can_be_changed_in_all_but_what_the_key_hangs_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server();
+    let house = Plan::new(folder.path()).build().await;
+    keep(&house, FIRST, json!([server.url()])).await;
+    with_provider(&house, &server).await;
+    house.call("secrets.remove", json!({ "name": "work" })).await;
+
+    // The settings page sends a provider whole.
+    let mut whole = of_settings(&server);
+    let mine = &mut whole["patch"]["providers"]["mine"];
+    (mine["model"], mine["contextTokens"]) = (json!("larger"), json!(32_000));
+    for patch in [json!({ "patch": { "providers": { "mine": { "model": "other" } } } }), whole] {
+        house.call("config.patch", patch).await;
+    }
+    let provider = house.call("config.get", json!({})).await["model"]["providers"][0].clone();
+    assert_eq!(
+        (&provider["model"], &provider["contextTokens"]),
+        (&json!("larger"), &json!(32_000))
+    );
+
+    for (key, value) in [("keySecret", "another"), ("baseUrl", "https://llm.example.com/v1")] {
+        let patch = json!({ "patch": { "providers": { "mine": { key: value } } } });
+        let refused = house.try_call("config.patch", patch).await.expect_err(key);
+        assert_eq!(refused.data["fields"][0]["path"], "providers.mine.keySecret", "{refused}");
+    }
     house.host.stop().await;
 }
 

@@ -1,5 +1,7 @@
 //! Jobs out and in: the dry run says what happens, nothing is switched on or replaced unasked, and nothing fires.
 
+use std::path::Path;
+
 use rouse_testkit::scripted_model::calls;
 use serde_json::{Value, json};
 
@@ -149,13 +151,10 @@ async fn updated(house: &House, file: &str) -> Value {
     done["lines"][0].clone()
 }
 
-/// A standing yes is one to what the job did when it was given, and a file can bring any other task.
-#[tokio::test]
-async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_run_names_them() {
-    let folder = tempfile::tempdir().expect("a folder");
+/// A house whose job has a standing yes to write `a.md`, with its id and a file of it.
+async fn with_a_grant(folder: &Path) -> (House, String, Value) {
     let write = json!({ "path": "a.md", "content": "Tea." });
-    let house =
-        Plan::new(folder.path()).model([calls([("c1", "write_file", write)])]).build().await;
+    let house = Plan::new(folder).model([calls([("c1", "write_file", write)])]).build().await;
     let id = house.add(ask("Write it down")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.run_in(&id, "awaitingApproval").await;
@@ -165,10 +164,19 @@ async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_ru
     let answer = json!({ "kind": "always", "rules": rules });
     let answer = json!({ "id": asked["id"], "answer": answer, "from": "page" });
     assert_eq!(house.call("approvals.decide", answer).await["counts"], true);
-    let is_good = async || {
-        house.call("grants.list", json!({ "jobId": id })).await["grants"][0]["isGood"] == true
-    };
-    let mut file = house.call("cron.export", json!({ "id": id })).await;
+    let file = house.call("cron.export", json!({ "id": id })).await;
+    (house, id, file)
+}
+
+async fn has_grant(house: &House, id: &str) -> bool {
+    house.call("grants.list", json!({ "jobId": id })).await["grants"][0]["isGood"] == true
+}
+
+/// A standing yes is one to what the job did when it was given, and a file can bring any other task.
+#[tokio::test]
+async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_run_names_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, mut file) = with_a_grant(folder.path()).await;
 
     // Another name is no other work, and neither is what the person makes of it here, who is shown the grant.
     file["jobs"][0]["name"] = json!("Tea");
@@ -177,7 +185,7 @@ async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_ru
     assert_eq!(renamed["lines"][0]["notes"], json!([]), "{renamed}");
     let patch = json!({ "payload": { "message": "Write it down twice" } });
     house.call("cron.update", json!({ "id": id, "patch": patch })).await;
-    assert!(is_good().await);
+    assert!(has_grant(&house, &id).await);
 
     file["jobs"][0]["payload"]["message"] = json!("Write something else");
     let file = file.to_string();
@@ -185,12 +193,44 @@ async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_ru
     let note = tried["lines"][0]["notes"].to_string();
     assert!(note.contains("write_file (content any, path = "), "{tried}");
     assert!(note.contains("is taken back"), "{tried}");
-    assert!(is_good().await, "a look changes nothing");
+    assert!(has_grant(&house, &id).await, "a look changes nothing");
     let done = import(&house, &file, &json!({ "update": true })).await;
     assert_eq!(done, tried, "the dry run says what happens");
-    assert!(!is_good().await);
+    assert!(!has_grant(&house, &id).await);
     let again = import(&house, &file, &json!({ "update": true })).await;
     assert_eq!(again["lines"][0]["outcome"], "skipped", "{again}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_changes_limits_and_deliveries_leaves_the_grants_and_one_that_opens_more_does_not()
+ {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, mut file) = with_a_grant(folder.path()).await;
+    let payload = &mut file["jobs"][0]["payload"];
+    (payload["timeoutSeconds"], payload["maxSteps"]) = (json!(90), json!(4));
+    (payload["deliver"], payload["channel"]) = (json!(true), json!("last"));
+    payload["tools"] = json!(["write_file", "read_file"]);
+    file["jobs"][0]["policies"] = json!({ "budget": { "tokensPerRun": 9_000 } });
+    let line = updated(&house, &file.to_string()).await;
+    assert_eq!((&line["outcome"], &line["notes"]), (&json!("updated"), &json!([])), "{line:#}");
+    assert!(has_grant(&house, &id).await);
+
+    file["jobs"][0]["payload"]["tools"] = json!(["write_file", "read_file", "http"]);
+    let line = updated(&house, &file.to_string()).await;
+    assert!(line["notes"].to_string().contains("is taken back"), "{line:#}");
+    assert!(!has_grant(&house, &id).await);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_opens_the_sandbox_of_a_job_takes_its_grants_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, mut file) = with_a_grant(folder.path()).await;
+    file["jobs"][0]["policies"] = json!({ "sandbox": "open" });
+    let line = updated(&house, &file.to_string()).await;
+    assert!(line["notes"].to_string().contains("is taken back"), "{line:#}");
+    assert!(!has_grant(&house, &id).await);
     house.host.stop().await;
 }
 

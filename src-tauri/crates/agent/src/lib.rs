@@ -41,7 +41,7 @@ pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
 pub use safety::{Held, Incoming, IncomingText, Leak, Outside, Safety, Signal};
 pub use secret::{
-    ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretValue,
-    StoredKey, is_secret_name,
+    ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,
+    SecretValue, StoredKey, is_secret_name,
 };
 pub use skills::{SkillShelf, TrustError};

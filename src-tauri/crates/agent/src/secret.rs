@@ -3,17 +3,23 @@
 //! Owns the one type that holds a provider's key. It has no `Display` and no `Serialize`, its `Debug` shows
 //! nothing, and `expose` is private to the crate: whoever wants to leak it must do so here.
 
+mod stored;
 mod book;
+mod absent;
 mod handle;
 mod host;
+mod kept;
 mod provider_key;
 
 use std::fmt;
 
-pub use book::{Secret, SecretBook, SecretError, SecretValue, is_secret_name};
+pub use absent::SecretSource;
+pub use book::SecretBook;
 pub use handle::HandleError;
 use host::BoundHost;
+pub(crate) use kept::{ByHandles, Gone};
 pub use provider_key::{KeyError, ProviderKey, StoredKey};
+pub use stored::{Secret, SecretError, SecretValue, is_secret_name};
 
 /// What stands where a key stood.
 const REDACTED: &str = "[key]";

@@ -141,7 +141,7 @@ pub(crate) async fn troubles(session: &Session) -> Result<Vec<String>, Failure> 
         list.secrets.iter().filter(|secret| secret.kept_in == SecretKeeper::Keyring).filter_map(
             |secret| {
                 let problem = plain(secret.problem.as_ref()?);
-                Some(format!("The secret {} is not at hand: {problem}", secret.name))
+                Some(format!("The secret {} is not at hand, because {problem}", secret.name))
             },
         );
     Ok(missing.chain(list.warning.as_deref().map(plain)).collect())

@@ -424,7 +424,12 @@ impl NeedsYes {
             ApprovalState::Denied { .. } | ApprovalState::Expired { .. } => {
                 self.was_asked(asked, surroundings.holds_values)
             }
-            _ => asked.fingerprint == fingerprint || goes_on(asked) && asked.standing() == standing,
+            _ => {
+                let has_same_values =
+                    asked.surroundings.values_set_at == surroundings.values_set_at;
+                asked.fingerprint == fingerprint
+                    || goes_on(asked) && has_same_values && asked.standing() == standing
+            }
         });
         for asked in about {
             match &asked.state {

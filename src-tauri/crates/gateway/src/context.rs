@@ -73,8 +73,8 @@ pub struct Engine {
 
 /// The settings file, kept by the composition root.
 pub trait Settings: Send + Sync {
-    /// The settings in force, and what is wrong with them as things stand. Looks at files.
-    fn view(&self) -> ConfigView;
+    /// The settings in force, and what is wrong with them as things stand. Looks at files, beside the threads that answer.
+    fn view(self: Arc<Self>) -> BoxFuture<'static, ConfigView>;
     /// What all runs together may spend on a day.
     fn budget(&self) -> BudgetConfigView;
     /// Changes the file and puts the change into force. Looks at files, beside the threads that answer.

@@ -213,7 +213,7 @@ impl Ground {
         .await;
         let ledger = Ledger::new(store.clone());
         put_budget_into_force(&ledger, &settings.now());
-        let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
+        let secrets = secrets::shelf(options, &settings, Arc::clone(&book));
         let skills =
             SkillShelf::new(home.skills(), settings.now().workspace.clone(), store.clone());
         let hooks = hooks::of(options, &settings.now());

@@ -29,6 +29,8 @@ mod memory;
 mod clean_index;
 mod strays;
 mod error;
+#[cfg(all(test, target_os = "linux"))]
+mod own_bus;
 
 pub use clock::SystemClock;
 pub use config::{

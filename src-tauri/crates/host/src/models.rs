@@ -227,6 +227,9 @@ impl Models for ModelShelf {
             }
             let active = self.models().found().next().map(|found| found.provider.name.clone());
             let views = self.known.read().unwrap_or_else(PoisonError::into_inner).views.clone();
+            for secret in views.iter().filter_map(|view| view.key_secret.as_ref()) {
+                self.secrets.seek(secret).await;
+            }
             let providers = views.into_iter().map(|view| self.with_key_trouble(view)).collect();
             ProvidersListResult { active, providers }
         })
@@ -269,7 +272,7 @@ impl Models for ModelShelf {
         self.failing.told(|name| {
             let view = known.views.iter().find(|view| view.name == name)?;
             Some(match (&view.key_secret, &view.key_env) {
-                (Some(secret), _) => KeyFrom::Secret(secret.clone()),
+                (Some(secret), _) => KeyFrom::secret(secret, self.secrets.why_absent(secret)),
                 (None, Some(variable)) => KeyFrom::Variable(variable.clone()),
                 (None, None) => KeyFrom::Nowhere,
             })

@@ -58,13 +58,33 @@ impl LiveSettings {
         patched?;
         Ok(file.view(machine))
     }
-}
 
-impl Settings for LiveSettings {
-    fn view(&self) -> ConfigView {
+    fn look(&self) -> ConfigView {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
         file.view(OfMachine { env: &env, zones: &zones, secrets: Some(&self.secrets) })
+    }
+
+    /// Has the keys looked for once more that are stored and not at hand, also those that `patch` names, so that nobody is
+    /// told of one that is there by now.
+    async fn seek_keys(&self, patch: &Value) {
+        let of_patch = patch["providers"].as_object().into_iter().flat_map(|named| named.values());
+        let named = of_patch.filter_map(|entry| entry["keySecret"].as_str().map(str::to_owned));
+        let config = self.now();
+        let used = config.providers.values().filter_map(|entry| entry.key_secret.clone());
+        for name in named.chain(used) {
+            self.secrets.seek(&name).await;
+        }
+    }
+}
+
+impl Settings for LiveSettings {
+    fn view(self: Arc<Self>) -> BoxFuture<'static, ConfigView> {
+        Box::pin(async move {
+            self.seek_keys(&Value::Null).await;
+            let looked = tokio::task::spawn_blocking(move || self.look()).await;
+            looked.expect("BUG: looking at the settings does not panic")
+        })
     }
 
     fn budget(&self) -> BudgetConfigView {
@@ -77,6 +97,7 @@ impl Settings for LiveSettings {
         expected: Option<String>,
     ) -> BoxFuture<'static, Result<ConfigView, RpcError>> {
         Box::pin(async move {
+            self.seek_keys(&patch).await;
             let file = Arc::clone(&self);
             let change = move || file.change(&patch, expected.as_deref());
             let changed = tokio::task::spawn_blocking(change).await;

@@ -82,7 +82,7 @@ impl SchedulerHandle {
         self.ask(|reply| Request::Update(id.clone(), patch, expected_revision, reply)).await
     }
 
-    /// The same for a definition that came from elsewhere: where it gives the job other work, what the job was granted is
+    /// The same for a definition that came from elsewhere: where it gives the job other work (`Job::is_same_work`), what the job was granted is
     /// taken back with it.
     ///
     /// # Errors

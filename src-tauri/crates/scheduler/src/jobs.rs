@@ -81,7 +81,7 @@ impl Engine {
         let plan = plan_after_edit(&old, &job, now, &self.zones)?;
         set_plan(&mut job, plan);
         self.keep_rules_of(&job.schedule).await?;
-        let job = if origin == Origin::Elsewhere && old.payload != job.payload {
+        let job = if origin == Origin::Elsewhere && !job.is_same_work(&old) {
             self.store.replace_job(&job, expected_revision, now).await?
         } else {
             self.store.update_job(&job, expected_revision, now).await?

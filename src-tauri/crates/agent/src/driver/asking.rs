@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::answer_room::BoundBy;
 use super::bound::Sent;
 use super::conversation::{Conversation, End};
+use super::resume::HELD_SECRETS;
 use super::used::{Question, Received, Used, bytes_of};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
@@ -353,15 +354,25 @@ fn end_of(
     shown: impl Fn(&ToolCallRequest) -> Value,
 ) -> StepEnd {
     let (status, output) = match answered {
-        Ok((answer, _)) => (StepStatus::Finished, said(answer, shown)),
+        Ok((answer, written)) => (StepStatus::Finished, said(answer, written, shown)),
         Err(unanswered) => (StepStatus::Failed, json!({ "error": unanswered.end.to_string() })),
     };
     let output = Some(used.marked(output));
     StepEnd { status, output, is_error: false, usage: used.usage, duration_ms: None }
 }
 
-fn said(answer: &ModelAnswer, shown: impl Fn(&ToolCallRequest) -> Value) -> Value {
+/// What was said, and which calls held stored secrets: that is written down before the transcript has the calls, or after a
+/// break they would be made with the marks that stand there.
+fn said(
+    answer: &ModelAnswer,
+    written: &Written,
+    shown: impl Fn(&ToolCallRequest) -> Value,
+) -> Value {
     let calls: Vec<Value> =
         answer.calls().map(|call| json!({"tool": call.tool, "arguments": shown(call)})).collect();
-    json!({"text": answer.text(), "calls": calls, "model": answer.model})
+    let mut said = json!({"text": answer.text(), "calls": calls, "model": answer.model});
+    if !written.is_empty() {
+        said[HELD_SECRETS] = written.keys().cloned().collect();
+    }
+    said
 }

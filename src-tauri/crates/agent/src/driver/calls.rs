@@ -17,11 +17,11 @@ use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{LooseEnds, ToolContext, ToolEffect, ToolOutput};
 use rouse_core::words::without_marks;
 use rouse_store::{Note, RunStep, StepStatus};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conversation::{Conversation, End, MOST_QUESTIONS};
 use super::resume::{Earlier, KEPT_CALLS, LOST_CALLS, nobody_knows};
-use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
+use crate::gate::{Admission, Begun, Called, Lost, Passage, Question, Terms};
 use crate::safety::Written;
 
 /// Calls that are carried out at the same time.
@@ -46,6 +46,12 @@ impl Questions {
             self.asks.push(approval);
         }
     }
+}
+
+/// A call of an answer, as the model had written it, or why that cannot be had.
+struct Coming {
+    request: ToolCallRequest,
+    lost: Option<Lost>,
 }
 
 /// How far the calls of one answer are.
@@ -74,15 +80,12 @@ impl Conversation<'_> {
     ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
         let mut round = Round::default();
         for call in &calls {
-            let call = match written.get(&call.id) {
-                Some(arguments) => ToolCallRequest { arguments: arguments.clone(), ..call.clone() },
-                None => self.as_written(call),
-            };
-            let goes_beside = self.goes_beside(&call);
+            let coming = self.coming(call, written).await;
+            let goes_beside = coming.lost.is_none() && self.goes_beside(&coming.request);
             if !goes_beside {
                 self.carry_out(&mut round).await?;
             }
-            let taken = self.take(&mut round, call).await;
+            let taken = self.take(&mut round, coming).await;
             if taken.is_err() || !goes_beside || !round.questions.are_none() {
                 self.carry_out(&mut round).await?;
             }
@@ -98,12 +101,17 @@ impl Conversation<'_> {
         Ok(calls.into_iter().zip(told).collect())
     }
 
-    /// A call that comes out of the transcript, with the values that were kept by handles when the run began to wait.
-    fn as_written(&self, call: &ToolCallRequest) -> ToolCallRequest {
-        let kept = self.journal.kept(call);
-        let written = kept.and_then(|kept| self.driver.gate.as_written(call, kept));
-        let arguments = written.unwrap_or_else(|| call.arguments.clone());
-        ToolCallRequest { arguments, ..call.clone() }
+    /// A call as the model has written it just now, or as it comes out of the transcript, with the values that were kept by
+    /// handles when the run began to wait.
+    async fn coming(&self, call: &ToolCallRequest, written: &Written) -> Coming {
+        let found = match (written.get(&call.id), self.journal.kept(call)) {
+            (Some(arguments), _) => Ok(arguments.clone()),
+            (None, Some(kept)) => self.driver.gate.as_written(call, kept).await,
+            (None, None) => self.journal.lost(call).map_or_else(|| Ok(call.arguments.clone()), Err),
+        };
+        let as_told = || call.arguments.clone();
+        let (arguments, lost) = found.map_or_else(|lost| (as_told(), Some(lost)), |it| (it, None));
+        Coming { request: ToolCallRequest { arguments, ..call.clone() }, lost }
     }
 
     /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on, and which of them cannot
@@ -115,7 +123,7 @@ impl Conversation<'_> {
             let Some(arguments) = written.get(&call.id).cloned() else { continue };
             let request = ToolCallRequest { arguments, ..call.clone() };
             match self.driver.gate.by_handles(&request).await {
-                Some(arguments) => kept.insert(call.id.clone(), arguments),
+                Some(by_handles) => kept.insert(call.id.clone(), json!(by_handles)),
                 // Made as the transcript has it, it would work with a mark in the place of the value.
                 None => lost.insert(call.id.clone(), call.tool.clone().into()),
             };
@@ -136,9 +144,12 @@ impl Conversation<'_> {
     }
 
     /// Takes one more call as far as its beginning.
-    async fn take(&self, round: &mut Round, call: ToolCallRequest) -> Result<(), End> {
+    async fn take(&self, round: &mut Round, coming: Coming) -> Result<(), End> {
+        let Coming { request: call, lost } = coming;
         if !round.questions.are_none() {
-            round.questions.add(self.question(&call).await?);
+            if lost.is_none() {
+                round.questions.add(self.question(&call).await?);
+            }
             return Ok(());
         }
         if round.is_over {
@@ -146,21 +157,21 @@ impl Conversation<'_> {
             round.tell(call, told);
             return Ok(());
         }
-        match self.journal.earlier(&call) {
-            Earlier::Done(step) => {
+        match (self.journal.earlier(&call), lost) {
+            (Earlier::Done(step), _) => {
                 let told = self.told_again(&step).await?;
                 round.tell(call, told);
             }
-            Earlier::Unknown => {
+            (Earlier::Unknown, _) => {
                 let told = nobody_knows(&call.tool);
                 round.tell(call, told);
             }
-            Earlier::Lost => {
+            (Earlier::ToDo, Some(lost)) => {
                 let gate = &self.driver.gate;
-                let refused = gate.refuse_unkept(&self.terms, &call, self.context).await?;
+                let refused = gate.refuse_lost(&self.terms, &call, &lost, self.context).await?;
                 round.tell(call, refused.told);
             }
-            Earlier::ToDo => self.admit(round, call).await?,
+            (Earlier::ToDo, None) => self.admit(round, call).await?,
         }
         Ok(())
     }

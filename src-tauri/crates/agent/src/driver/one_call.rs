@@ -59,10 +59,18 @@ impl AgentDriver {
             self.gate.refuse(&request, context, refused).await?;
             return Ok(OneCall::Ended(Box::new(outcome)));
         }
-        let again = asked
-            .filter(is_good)
-            .and_then(|asked| Some(request(&asked.tool, &self.gate.asked_call(&asked)?)));
-        let request = again.unwrap_or(written);
+        let request = match asked.filter(is_good) {
+            None => written,
+            Some(asked) => match self.gate.asked_call(&asked).await {
+                Ok(arguments) => request(&asked.tool, &arguments),
+                // The yes is to that call and to none that could be made now.
+                Err(lost) => {
+                    let request = request(&asked.tool, &asked.arguments);
+                    let called = self.gate.refuse_lost(terms, &request, &lost, context).await?;
+                    return Ok(OneCall::Called(Box::new(called)));
+                }
+            },
+        };
         match self.gate.call(terms, &request, context, cancel).await? {
             Passage::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
                 Err(End::AskedTooOften(question))

@@ -5,16 +5,20 @@
 //! the model is told that nobody knows. One could get it wrong by the ids of calls alone: some providers count them
 //! anew with every answer, so only what was journalled after the last answer counts.
 //!
-//! The journal also has what the transcript does not: the calls that hold stored secrets and waited for a person, by
-//! their handles.
+//! The journal also has what the transcript does not: which calls of an answer held stored secrets, from its end on, and
+//! those of them that waited for a person, by their handles. A call that held one and was not kept is lost: the transcript
+//! has it with marks, and with a mark it would be another call.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::ToolOutput;
 use rouse_store::{RunStep, StepKind, StepStatus};
 use serde_json::Value;
+
+use crate::gate::Lost;
+use crate::secret::ByHandles;
 
 /// The note of the calls that a run has kept by their handles when it began to wait.
 pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
@@ -23,14 +27,19 @@ pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 /// of the value, and with the mark it would be another call.
 pub(super) const LOST_CALLS: &str = "Calls that hold stored secrets are not made after a wait";
 
+/// Where the end of an answer names the calls of it that held stored secrets, by their ids.
+pub(super) const HELD_SECRETS: &str = "heldSecrets";
+
 /// What a run knows of itself from before a break.
 pub(super) struct Journal {
     /// The calls that were begun after the last answer of the model, by their ids.
     calls: HashMap<String, RunStep>,
-    /// The arguments of those that waited and hold stored secrets, by handles.
-    kept: HashMap<String, Value>,
-    /// Those of them that could not be kept.
-    lost: HashSet<String>,
+    /// The calls of that answer that held stored secrets.
+    held: HashSet<String>,
+    /// The arguments of those of them that waited, by handles.
+    kept: HashMap<String, ByHandles>,
+    /// Those that waited and could not be kept.
+    unkept: HashSet<String>,
     /// The attempt that it makes now.
     attempt: u32,
     /// Whether a model was asked in this attempt before: an answer of a person goes on with the attempt that asked.
@@ -47,8 +56,6 @@ pub(super) enum Earlier {
     Done(Box<RunStep>),
     /// It was begun, and nobody knows how it ended.
     Unknown,
-    /// It has waited, and what the model had written is not there any more.
-    Lost,
 }
 
 impl Journal {
@@ -60,27 +67,44 @@ impl Journal {
         let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
-        let (mut calls, mut kept, mut lost) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let output = answered.and_then(|at| steps[at].output.as_ref());
+        let held = output.and_then(|output| output[HELD_SECRETS].as_array());
+        let held = held.into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned));
+        let held = held.collect();
+        let (mut calls, mut kept, mut unkept) = (HashMap::new(), HashMap::new(), HashSet::new());
         for step in steps.into_iter().skip(since) {
             match (step.kind, step.call_id.clone()) {
                 (StepKind::ToolCall, Some(id)) => drop(calls.insert(id, step)),
                 (StepKind::Note, _) if step.name == KEPT_CALLS => {
-                    kept.extend(step.input.as_object().cloned().unwrap_or_default());
+                    let noted = step.input.as_object().cloned().unwrap_or_default();
+                    kept.extend(noted.into_iter().map(|(id, kept)| (id, by_handles(kept))));
                 }
                 (StepKind::Note, _) if step.name == LOST_CALLS => {
-                    lost.extend(
+                    unkept.extend(
                         step.input.as_object().into_iter().flatten().map(|(id, _)| id.clone()),
                     );
                 }
                 _ => {}
             }
         }
-        Self { calls, kept, lost, attempt, has_asked, summary }
+        Self { calls, held, kept, unkept, attempt, has_asked, summary }
     }
 
     /// The arguments of a call that has waited and holds stored secrets, by handles.
-    pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&Value> {
+    pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&ByHandles> {
         self.kept.get(&call.id)
+    }
+
+    /// Why a call out of the transcript that was not kept is none that can be made.
+    pub(super) fn lost(&self, call: &ToolCallRequest) -> Option<Lost> {
+        // What a run ends with is kept with the marks in any case.
+        if call.tool == "complete_run" {
+            return None;
+        }
+        if self.unkept.contains(&call.id) {
+            return Some(Lost::Unkept);
+        }
+        self.held.contains(&call.id).then_some(Lost::CutOff)
     }
 
     /// The call that had the session summed up.
@@ -101,8 +125,7 @@ impl Journal {
     pub(super) fn earlier(&self, call: &ToolCallRequest) -> Earlier {
         // It has no effect but its answer, and the journal does not keep that as it is.
         let Some(step) = self.calls.get(&call.id).filter(|_| call.tool != "complete_run") else {
-            let is_lost = self.lost.contains(&call.id);
-            return if is_lost { Earlier::Lost } else { Earlier::ToDo };
+            return Earlier::ToDo;
         };
         match step.status {
             StepStatus::Finished | StepStatus::Failed => Earlier::Done(Box::new(step.clone())),
@@ -110,6 +133,12 @@ impl Journal {
             StepStatus::Started | StepStatus::Unknown => Earlier::Unknown,
         }
     }
+}
+
+/// What a run has kept of a call. What an older Rouse has kept names no value and is put back as none.
+fn by_handles(kept: Value) -> ByHandles {
+    let undated = |arguments: Value| ByHandles { arguments, set_at: BTreeMap::new() };
+    serde_json::from_value(kept.clone()).unwrap_or_else(|_| undated(kept))
 }
 
 /// What the model is told of a call whose outcome nobody knows.

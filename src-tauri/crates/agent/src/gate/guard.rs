@@ -29,7 +29,7 @@ impl Gate {
     ///
     /// # Errors
     /// Why it must not be made.
-    pub(super) fn held_back(
+    pub(super) async fn held_back(
         &self,
         terms: &Terms,
         tool: &dyn Tool,
@@ -37,7 +37,7 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Option<String>, Box<Refused>> {
         let arguments = &request.arguments;
-        let filled = self.safety.secrets().filled(tool, arguments);
+        let filled = self.safety.secrets().filled_after_a_look(tool, arguments).await;
         filled.map_err(|error| Box::new(not_filled(&error)))?;
         if terms.policy.has_written(&request.tool, arguments) || !leaves(tool, arguments, context) {
             return Ok(None);

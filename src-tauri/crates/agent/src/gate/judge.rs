@@ -25,6 +25,7 @@ use super::refused::Refused;
 use super::values::{Unkept, told_of_values, unkept};
 use super::why::{Why, sentence};
 use super::{Gate, Terms};
+use crate::secret::ByHandles;
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
 const MOST_OPEN: usize = 3;
@@ -131,7 +132,7 @@ impl Gate {
             return Ok(Err(Refused::new(Refusal::Misfit, words)));
         }
         let tool = Arc::clone(&entry.tool);
-        let held = match self.held_back(terms, tool.as_ref(), request, context) {
+        let held = match self.held_back(terms, tool.as_ref(), request, context).await {
             Ok(held) => held,
             Err(refusal) => return Ok(Err(*refusal)),
         };
@@ -164,7 +165,7 @@ impl Gate {
             return Ok(None);
         }
         let kept = self.by_handles(request).await;
-        let arguments = kept.as_ref().unwrap_or(&request.arguments);
+        let arguments = kept.as_ref().map_or(&request.arguments, |kept| &kept.arguments);
         let is_about = |asked: &Approval| {
             let is_open =
                 matches!(asked.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. });
@@ -235,7 +236,7 @@ struct Asker<'g> {
     terms: &'g Terms,
     request: &'g ToolCallRequest,
     /// Its arguments with handles, where values of stored secrets stand in them that it writes down here.
-    kept: Option<Value>,
+    kept: Option<ByHandles>,
     context: &'g ToolContext,
     why: Why<'g>,
     /// What the call holds that a person has to look at.
@@ -259,7 +260,10 @@ impl Asker<'_> {
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
         let needs = match &self.kept {
-            Some(kept) => needs.with_handles(kept.clone()).expect("BUG: only values were replaced"),
+            Some(kept) => {
+                let needs = needs.with_handles(kept.arguments.clone());
+                needs.expect("BUG: only values were replaced")
+            }
             None => needs,
         };
         Ok(match needs.in_the_light_of(said, &self.noted(surroundings.clone())) {
@@ -319,12 +323,13 @@ impl Asker<'_> {
 
     /// The arguments as they are written down.
     fn arguments(&self) -> &Value {
-        self.kept.as_ref().unwrap_or(&self.request.arguments)
+        self.kept.as_ref().map_or(&self.request.arguments, |kept| &kept.arguments)
     }
 
     /// What is written down of what the call works with.
     fn noted(&self, surroundings: Surroundings) -> Surroundings {
-        Surroundings { holds_values: self.kept.is_some(), ..surroundings }
+        let values_set_at = self.kept.as_ref().map(|kept| kept.set_at.clone()).unwrap_or_default();
+        Surroundings { holds_values: self.kept.is_some(), values_set_at, ..surroundings }
     }
 
     /// What an answer to a question that was asked at `asked_at` is bound to.
@@ -416,7 +421,10 @@ impl Asker<'_> {
         let (preview, why) = match &self.kept {
             Some(kept) => {
                 let shown = gate.safety().shown_by_handles(&preview);
-                (shown, format!("{why} {}", told_of_values(&values_in(kept, &surroundings))))
+                (
+                    shown,
+                    format!("{why} {}", told_of_values(&values_in(&kept.arguments, &surroundings))),
+                )
             }
             None => (gate.shown(&preview), why),
         };

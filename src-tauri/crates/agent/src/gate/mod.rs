@@ -47,6 +47,7 @@ use judge::{ByHooks, Judged};
 use limits::CallLimits;
 pub(crate) use refused::Refused;
 use refused::kept_name;
+pub(crate) use values::Lost;
 
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
 const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);

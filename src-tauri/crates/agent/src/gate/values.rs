@@ -3,8 +3,9 @@
 //! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles;
 //! the value is in memory only, as long as the answer of the model is. After a question the call, and any that waited
 //! behind it, comes out of the transcript, which marks where a value stood, and its arguments are put together again
-//! from what was kept of them by handles when the run began to wait. One could get it wrong by putting a value wherever
-//! a transcript has such a mark: a model can write the mark, too.
+//! from what was kept of them by handles when the run began to wait. What cannot be put together like that, with the very
+//! values that stood there, is refused (`Lost`). One could get it wrong by putting a value wherever a transcript has such a
+//! mark: a model can write the mark, too.
 
 use rouse_core::approval::{Approval, Refusal, Surroundings, values_in};
 use rouse_core::hidden::handles;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use super::refused::Refused;
 use super::{Called, Gate, Terms};
 use crate::safety::Safety;
+use crate::secret::{ByHandles, Gone};
 
 /// The arguments of a call as hooks are shown them.
 pub(super) struct Shown {
@@ -24,12 +26,23 @@ pub(super) struct Shown {
     values: Vec<String>,
 }
 
+/// Why a call that held the value of a stored secret is not made any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It could not be kept by handles when its run began to wait.
+    Unkept,
+    /// Rouse was stopped before it was made, or kept.
+    CutOff,
+    /// It was kept, and cannot be made with the same value.
+    Gone(Gone),
+}
+
 impl Gate {
     /// The arguments as hooks are shown them: with handles in the place of values, and with marks where none can stand.
     pub(super) async fn shown_to_hooks(&self, request: &ToolCallRequest) -> Shown {
         let arguments = request.arguments.clone();
         let by_handles = move |safety: &Safety| match safety.with_handles(&arguments) {
-            Some(kept) => (kept, true),
+            Some(kept) => (kept.arguments, true),
             None => (safety.without_stored(&arguments).unwrap_or(arguments), false),
         };
         let (arguments, holds_values) = self.safety.apart(by_handles).await;
@@ -49,7 +62,7 @@ impl Gate {
 
     /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
     /// the call cannot be asked about like that.
-    pub(crate) async fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
+    pub(crate) async fn by_handles(&self, request: &ToolCallRequest) -> Option<ByHandles> {
         if !self.writes_here(&request.tool) {
             return None;
         }
@@ -62,7 +75,7 @@ impl Gate {
     pub(super) fn would_tell(
         &self,
         request: &ToolCallRequest,
-        kept: Option<&Value>,
+        kept: Option<&ByHandles>,
         surroundings: &Surroundings,
     ) -> bool {
         match kept {
@@ -72,12 +85,12 @@ impl Gate {
         }
     }
 
-    /// Refuses a call that has waited behind another one's question and holds a value that could not be kept by a handle. One
-    /// that would have been asked about is refused as it would have been alone.
-    pub(crate) async fn refuse_unkept(
+    /// Refuses a call that is `lost`, in words that are true of it.
+    pub(crate) async fn refuse_lost(
         &self,
         terms: &Terms,
         request: &ToolCallRequest,
+        lost: &Lost,
         context: &ToolContext,
     ) -> Result<Called, StoreError> {
         let tool = self.tools.get(&request.tool);
@@ -85,25 +98,48 @@ impl Gate {
             tool.approval(&request.arguments, context) != ApprovalRule::Never
                 && !terms.policy.is_granted(&request.tool)
         });
-        let when = if would_ask { Unkept::Asked } else { Unkept::Waited };
-        let words = unkept(request, self.writes_here(&request.tool), when);
+        let name = &request.tool;
+        let words = match lost {
+            // One that would have been asked about is refused as it would have been alone.
+            Lost::Unkept => {
+                let when = if would_ask { Unkept::Asked } else { Unkept::Waited };
+                unkept(request, self.writes_here(name), when)
+            }
+            Lost::CutOff => format!(
+                "This call of {name} held the value of a stored secret, and Rouse was stopped before the call had an end. What is left of it has a mark in the place of the value, so it is not made from that."
+            ),
+            Lost::Gone(gone) => format!("This call of {name} held {gone}. So it was not made."),
+        };
         self.refuse(request, context, Refused::new(Refusal::Unkept, words)).await
     }
 
-    /// The arguments of a question's call, as it is to be made; none when a value in them is there no more.
-    pub(crate) fn asked_call(&self, asked: &Approval) -> Option<Value> {
-        match asked.surroundings.holds_values {
-            true => self.safety.put_back(&asked.arguments),
-            false => Some(asked.arguments.clone()),
+    /// The arguments of a question's call, as it is to be made.
+    ///
+    /// # Errors
+    /// Why it cannot be made with the values that the answer is about.
+    pub(crate) async fn asked_call(&self, asked: &Approval) -> Result<Value, Lost> {
+        let arguments = asked.arguments.clone();
+        if !asked.surroundings.holds_values {
+            return Ok(arguments);
         }
+        let set_at = asked.surroundings.values_set_at.clone();
+        let kept = ByHandles { arguments, set_at };
+        self.safety.secrets().put_back_after_a_look(&kept).await.map_err(Lost::Gone)
     }
 
-    /// The arguments of a call out of a transcript as the model had written them, of what was `kept` of them by handles;
-    /// none when that was another call, or a value in it is there no more.
-    pub(crate) fn as_written(&self, call: &ToolCallRequest, kept: &Value) -> Option<Value> {
-        let written = self.safety.put_back(kept)?;
+    /// The arguments of a call out of a transcript as the model had written them, of what was `kept` of them by handles.
+    ///
+    /// # Errors
+    /// Why they cannot be had.
+    pub(crate) async fn as_written(
+        &self,
+        call: &ToolCallRequest,
+        kept: &ByHandles,
+    ) -> Result<Value, Lost> {
+        let written = self.safety.secrets().put_back_after_a_look(kept).await;
+        let written = written.map_err(Lost::Gone)?;
         let is_call = self.safety.without_stored(&written).as_ref() == Some(&call.arguments);
-        is_call.then_some(written)
+        if is_call { Ok(written) } else { Err(Lost::Gone(Gone::Unlike)) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A provider whose key is a stored secret: looked up for each question.
 //!
 //! Owns the moment at which the key is read, which is the last one, and keeps the connection as long as the key stays the
-//! same. Without a key that is for this provider's host nothing is sent at all.
+//! same. One that is stored and not at hand is looked for once more with each question. Without a key that is for this
+//! provider's host nothing is sent at all.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,6 +66,9 @@ impl ModelProvider for Keyed {
         request: ModelRequest,
         on_delta: &'a (dyn Fn(Delta) + Send + Sync),
     ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>> {
-        Box::pin(async move { self.with_key()?.stream(request, on_delta).await })
+        Box::pin(async move {
+            self.key.seek().await;
+            self.with_key()?.stream(request, on_delta).await
+        })
     }
 }

@@ -72,7 +72,7 @@ impl Safety {
     /// That `text` names a secret that is not there; where it will go nobody knows yet.
     #[must_use]
     pub fn doubt_of_text(&self, text: &str) -> Option<HandleError> {
-        self.secrets.first_unknown_in(text).map(HandleError::Unknown)
+        self.secrets.first_missing_in(text)
     }
 
     /// `text` with every secret replaced by what it is; none when it holds none. For what is shown or kept.

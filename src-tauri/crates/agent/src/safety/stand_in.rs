@@ -7,23 +7,25 @@
 //! wrong by putting values in the place of a handle that the model itself has written: a model that knows none would have
 //! found a way to get one into a file. So what is put back must be, byte for byte, what was written.
 
+use rouse_core::hidden::handles;
 use serde_json::Value;
 
 use super::{Safety, leak};
+use crate::secret::ByHandles;
 
 impl Safety {
     /// `arguments` with handles where values of stored secrets stand; none when they could not be made again from that, or
     /// there is none in them.
-    pub(crate) fn with_handles(&self, arguments: &Value) -> Option<Value> {
+    pub(crate) fn with_handles(&self, arguments: &Value) -> Option<ByHandles> {
+        // Looked at first: what is set anew from here on is no value that is found below, or cannot be put back.
+        let mut set_at = self.secrets.set_at();
         let kept = self.by_handles(arguments)?;
-        let is_whole = self.without_stored(&kept).is_none()
-            && self.put_back(&kept).as_ref() == Some(arguments);
-        (is_whole && kept != *arguments).then_some(kept)
-    }
-
-    /// What `with_handles` has made this of, by the values that are stored now.
-    pub(crate) fn put_back(&self, kept: &Value) -> Option<Value> {
-        self.secrets.put_back(kept)
+        let text = kept.to_string();
+        set_at.retain(|name, _| handles(&text).any(|handle| handle.name == name));
+        let kept = ByHandles { arguments: kept, set_at };
+        let is_whole = self.without_stored(&kept.arguments).is_none()
+            && self.secrets.put_back(&kept).as_ref() == Ok(arguments);
+        (is_whole && kept.arguments != *arguments).then_some(kept)
     }
 
     /// `made` of arguments that were shown by the handles of `names`, with the values in the place of these.
@@ -74,13 +76,15 @@ impl Safety {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
+    use rouse_core::UnixMs;
     use serde_json::json;
 
     use super::*;
     use crate::safety::testing::{self, VALUE};
-    use crate::secret::{Secret, SecretBook, SecretValue};
+    use crate::secret::{Gone, Secret, SecretBook, SecretValue};
 
     fn safety() -> Safety {
         let secret = |name: &str, value: &str| {
@@ -106,9 +110,34 @@ mod tests {
             (json!({"content": "4711\n", "n": 1}), json!({"content": "{{secret:pin}}\n", "n": 1})),
             (json!([[VALUE], null]), json!([["{{secret:mail}}"], null])),
         ] {
-            assert_eq!(safety().with_handles(&written), Some(kept.clone()), "{written}");
-            assert_eq!(safety().put_back(&kept), Some(written));
+            let by_handles = safety().with_handles(&written).expect("kept");
+            assert_eq!(by_handles.arguments, kept, "{written}");
+            assert_eq!(safety().secrets().put_back(&by_handles), Ok(written));
         }
+    }
+
+    #[test]
+    fn a_handle_stands_for_the_value_that_it_was_kept_of_and_for_no_other() {
+        let safety = safety();
+        let written = json!({ "content": format!("A={VALUE}") });
+        let kept = safety.with_handles(&written).expect("kept");
+        assert_eq!(kept.set_at.keys().collect::<Vec<_>>(), ["mail"]);
+        let set = |value: &str, at: i64| {
+            let value = SecretValue::new(value).expect("a value");
+            Secret::new("mail", value, &["a.example".to_owned()]).expect("one").set(UnixMs(at))
+        };
+        let book = safety.secrets();
+        book.replace(vec![set("another-one-42", 7)]);
+        assert_eq!(book.put_back(&kept), Err(Gone::Replaced("mail".to_owned())));
+        book.replace(Vec::new());
+        assert_eq!(book.put_back(&kept), Err(Gone::Deleted("mail".to_owned())));
+        let (name, why) = ("mail".to_owned(), "it is locked".to_owned());
+        book.hold(Vec::new(), BTreeMap::from([(name.clone(), why.clone())]));
+        assert_eq!(book.put_back(&kept), Err(Gone::NotAtHand { name: name.clone(), why }));
+        book.replace(vec![set(VALUE, 0)]);
+        let undated = ByHandles { set_at: BTreeMap::new(), ..kept.clone() };
+        assert_eq!(book.put_back(&undated), Err(Gone::Undated(name)));
+        assert_eq!(book.put_back(&kept), Ok(written));
     }
 
     #[test]
@@ -128,7 +157,6 @@ mod tests {
         }
         // No handle stands for a key of a provider.
         assert_eq!(testing::safety().with_handles(&json!({"content": VALUE})), None);
-        assert_eq!(safety().put_back(&json!("{{secret:gone}}")), None);
     }
 
     #[test]

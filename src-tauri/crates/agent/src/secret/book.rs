@@ -7,191 +7,64 @@
 //! that nobody sees half of it.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use rouse_core::tool::{Destination, Tool};
 use serde_json::Value;
-use zeroize::Zeroizing;
 
+use super::absent::SecretSource;
 use super::handle::{self, HandleError};
 use super::host::BoundHost;
-use crate::safety::{Known, SHORTEST};
-
-/// The longest value that every system's keyring takes.
-const LONGEST: usize = 2_400;
-
-/// The fewest bytes of a value, white space not counted.
-const LEAST: usize = 4;
-
-/// The longest name.
-const LONGEST_NAME: usize = 64;
-
-/// A value that nobody is shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SecretValue(Zeroizing<String>);
-
-/// Why something is no secret that can be stored.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// The name cannot stand in a handle.
-    #[error("`{0}` is no name for a secret: use 1 to 64 small letters, digits, _ and -")]
-    Name(String),
-    /// It is nearly every other word.
-    #[error("a secret has at least {LEAST} characters")]
-    Short,
-    /// Not every keyring takes it.
-    #[error("a secret has at most {LONGEST} bytes")]
-    Long,
-    /// It would end a header.
-    #[error("a secret is one line without control characters")]
-    Control,
-    /// It could go nowhere.
-    #[error("a secret is bound to at least one host")]
-    NoHost,
-    /// No host.
-    #[error("`{0}` is no host: write api.example.com, or api.example.com:8443")]
-    Host(String),
-}
-
-impl SecretValue {
-    /// Takes a value as it was typed; a line break at its end is not part of it.
-    ///
-    /// # Errors
-    /// When it is too short, too long, or more than a line.
-    pub fn new(text: &str) -> Result<Self, SecretError> {
-        let text = text.trim_end_matches(['\n', '\r']);
-        if size_of(text) < LEAST {
-            return Err(SecretError::Short);
-        }
-        if text.len() > LONGEST {
-            return Err(SecretError::Long);
-        }
-        if text.chars().any(char::is_control) {
-            return Err(SecretError::Control);
-        }
-        Ok(Self(Zeroizing::new(text.to_owned())))
-    }
-
-    /// What the person should know when it is too short to be told from ordinary text.
-    #[must_use]
-    pub fn warning(&self) -> Option<String> {
-        (!self.is_watched()).then(|| format!(
-            "It has fewer than {SHORTEST} characters, and ordinary text has words like it. Rouse watches for it only where it is the whole of a field, so it can be written down or sent inside of a longer text unnoticed. Use a longer value if you can."
-        ))
-    }
-
-    /// Whether it is looked for in every text.
-    #[must_use]
-    pub fn is_watched(&self) -> bool {
-        size_of(&self.0) >= SHORTEST
-    }
-
-    /// The value itself, for where it is stored and for nothing else.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Bytes of `text` that are not white space.
-fn size_of(text: &str) -> usize {
-    text.chars().filter(|c| !c.is_whitespace()).map(char::len_utf8).sum()
-}
-
-impl fmt::Debug for SecretValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-/// A secret with its name and the hosts it may be sent to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Secret {
-    name: String,
-    value: SecretValue,
-    hosts: Vec<BoundHost>,
-}
-
-impl Secret {
-    /// A secret that may be sent to `hosts`.
-    ///
-    /// # Errors
-    /// When the name or a host is none, or there is no host.
-    pub fn new(name: &str, value: SecretValue, hosts: &[String]) -> Result<Self, SecretError> {
-        if hosts.is_empty() {
-            return Err(SecretError::NoHost);
-        }
-        let hosts = hosts
-            .iter()
-            .map(|host| BoundHost::parse(host).ok_or_else(|| SecretError::Host(host.clone())))
-            .collect::<Result<_, _>>()?;
-        if !is_secret_name(name) {
-            return Err(SecretError::Name(name.to_owned()));
-        }
-        Ok(Self { name: name.to_owned(), value, hosts })
-    }
-
-    /// A key that is only recognised and never put into a call: a provider's, say.
-    #[must_use]
-    pub fn never_sent(name: &str, value: SecretValue) -> Self {
-        Self { name: name.to_owned(), value, hosts: Vec::new() }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where it may be sent.
-    #[must_use]
-    pub fn hosts(&self) -> Vec<String> {
-        self.hosts.iter().map(ToString::to_string).collect()
-    }
-
-    /// Its value, for where it is stored and for nothing else.
-    #[must_use]
-    pub const fn value(&self) -> &SecretValue {
-        &self.value
-    }
-}
-
-/// Whether `name` can stand in a handle.
-#[must_use]
-pub fn is_secret_name(name: &str) -> bool {
-    let spelled = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(spelled)
-}
+use super::stored::{Secret, SecretValue};
+use crate::safety::Known;
 
 /// All secrets. Clones of the `Arc` around it see every change.
 #[derive(Debug)]
 pub struct SecretBook {
     written: RwLock<Arc<Written>>,
+    /// Where a value that is not at hand is looked for once more.
+    pub(super) source: OnceLock<Weak<dyn SecretSource>>,
 }
 
 #[derive(Debug)]
-struct Written {
-    by_name: BTreeMap<String, Secret>,
+pub(super) struct Written {
+    pub(super) by_name: BTreeMap<String, Secret>,
+    /// Those that are stored and not at hand, with why.
+    absent: BTreeMap<String, String>,
     known: Arc<Known>,
 }
 
 impl Default for SecretBook {
     fn default() -> Self {
-        Self { written: RwLock::new(Arc::new(Written::of(Vec::new()))) }
+        let written = RwLock::new(Arc::new(Written::of(Vec::new(), BTreeMap::new())));
+        Self { written, source: OnceLock::new() }
     }
 }
 
 impl Written {
-    fn of(secrets: Vec<Secret>) -> Self {
+    fn of(secrets: Vec<Secret>, absent: BTreeMap<String, String>) -> Self {
         let known = Known::new(
             secrets.iter().map(|secret| (secret.name.as_str(), secret.value.0.as_str())),
         );
         let by_name = secrets.into_iter().map(|secret| (secret.name.clone(), secret)).collect();
-        Self { by_name, known: Arc::new(known) }
+        Self { by_name, absent, known: Arc::new(known) }
     }
 
-    fn value(&self, name: &str) -> Option<&str> {
+    /// Why the secret `name` is not at hand, where it is stored all the same.
+    pub(super) fn why_absent(&self, name: &str) -> Option<&str> {
+        self.absent.get(name).map(String::as_str)
+    }
+
+    /// That there is no secret `name`, or that it is not at hand.
+    fn missing(&self, name: &str) -> HandleError {
+        let name = name.to_owned();
+        match self.why_absent(&name).map(str::to_owned) {
+            Some(why) => HandleError::NotAtHand { name, why },
+            None => HandleError::Unknown(name),
+        }
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.by_name.get(name).map(|secret| secret.value.0.as_str())
     }
 }
@@ -199,7 +72,12 @@ impl Written {
 impl SecretBook {
     /// Holds these secrets and no others from now on.
     pub fn replace(&self, secrets: Vec<Secret>) {
-        let written = Arc::new(Written::of(secrets));
+        self.hold(secrets, BTreeMap::new());
+    }
+
+    /// The same, and knows of others that are stored and not at hand, and why.
+    pub fn hold(&self, secrets: Vec<Secret>, absent: BTreeMap<String, String>) {
+        let written = Arc::new(Written::of(secrets, absent));
         *self.written.write().unwrap_or_else(PoisonError::into_inner) = written;
     }
 
@@ -207,7 +85,7 @@ impl SecretBook {
         Arc::clone(&self.now().known)
     }
 
-    fn now(&self) -> Arc<Written> {
+    pub(super) fn now(&self) -> Arc<Written> {
         Arc::clone(&self.written.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -249,17 +127,8 @@ impl SecretBook {
         is_alone.then(|| format!("{before}{{{{secret:{name}}}}}{after}"))
     }
 
-    /// What a model has written, of arguments that were kept with handles in the place of its values; none when one of them
-    /// is not there any more. For the very last moment, like `filled`.
-    pub(crate) fn put_back(&self, kept: &Value) -> Option<Value> {
-        let written = self.now();
-        let names = handle::names_in(kept).ok()?;
-        let is_whole = names.iter().all(|name| self.has_handle(name));
-        is_whole.then(|| handle::fill_plainly(kept, &|name| written.value(name)))
-    }
-
-    /// The same of what somebody has made of such arguments: the handles of these `names` stand for values, and any other
-    /// for itself.
+    /// What somebody has made of arguments that were shown by handles, for the very last moment like `filled`: the handles
+    /// of these `names` stand for values, and any other for itself.
     pub(crate) fn put_back_of(&self, names: &[String], made: &Value) -> Value {
         let written = self.now();
         handle::fill_plainly(made, &|name| {
@@ -267,10 +136,11 @@ impl SecretBook {
         })
     }
 
-    /// The first secret that `text` names and that is not there.
-    pub(crate) fn first_unknown_in(&self, text: &str) -> Option<String> {
+    /// Why the first secret that `text` names and that is not there is not.
+    pub(crate) fn first_missing_in(&self, text: &str) -> Option<HandleError> {
         let written = self.now();
-        handle::names_of(text).find(|name| !written.by_name.contains_key(name))
+        let name = handle::names_of(text).find(|name| !written.by_name.contains_key(name))?;
+        Some(written.missing(&name))
     }
 
     /// A value that may be sent somewhere, and where.
@@ -288,7 +158,7 @@ impl SecretBook {
 
 fn may_go(written: &Written, name: &str, to: &Destination) -> Result<(), HandleError> {
     let Some(secret) = written.by_name.get(name) else {
-        return Err(HandleError::Unknown(name.to_owned()));
+        return Err(written.missing(name));
     };
     if secret.hosts.iter().any(|host| host.is(to)) {
         return Ok(());
@@ -472,26 +342,6 @@ mod tests {
         assert_eq!(safety.redacted(VALUE).as_deref(), Some("[redacted: secret:mail]"));
         book.replace(Vec::new());
         assert_eq!(safety.redacted(VALUE), None);
-    }
-
-    #[test]
-    fn only_what_can_be_a_secret_becomes_one() {
-        assert_eq!(SecretValue::new("a b c\n"), Err(SecretError::Short));
-        let warned = SecretValue::new("a b c d e f g").expect("a value").warning();
-        assert!(warned.is_some_and(|words| words.contains("fewer than 8 characters")));
-        assert_eq!(SecretValue::new("two lines of\nit"), Err(SecretError::Control));
-        assert_eq!(SecretValue::new(&"x".repeat(LONGEST + 1)), Err(SecretError::Long));
-        let value = SecretValue::new("hunter2hunter2\r\n").expect("a value");
-        assert_eq!(value.warning(), None);
-        assert_eq!(value.expose(), "hunter2hunter2");
-        let secret = |name, hosts: &[&str]| {
-            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-            Secret::new(name, value.clone(), &hosts)
-        };
-        assert_eq!(secret("Mail", &["a.example"]), Err(SecretError::Name("Mail".into())));
-        assert_eq!(secret("", &["a.example"]), Err(SecretError::Name(String::new())));
-        assert_eq!(secret("mail", &[]), Err(SecretError::NoHost));
-        assert_eq!(secret("mail", &["*.example"]), Err(SecretError::Host("*.example".into())));
     }
 
     #[test]

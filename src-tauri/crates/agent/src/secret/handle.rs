@@ -15,6 +15,14 @@ pub enum HandleError {
     /// There is no such secret.
     #[error("There is no secret called {0}. A person can store it with `rouse secrets set {0}`.")]
     Unknown(String),
+    /// There is, and its value cannot be fetched.
+    #[error("The secret {name} is not at hand, because {why}.")]
+    NotAtHand {
+        /// The secret.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// It is bound to other hosts.
     #[error(
         "The secret {name} may not be sent there. It is bound to: {}.",
@@ -55,6 +63,7 @@ impl HandleError {
     pub fn name(&self) -> &str {
         match self {
             Self::Unknown(name)
+            | Self::NotAtHand { name, .. }
             | Self::OtherHost { name, .. }
             | Self::InTheOpen { name, .. }
             | Self::NoDestination(name)

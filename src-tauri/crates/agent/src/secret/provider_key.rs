@@ -31,15 +31,21 @@ pub struct StoredKey {
 /// Why a stored secret is no key for a provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Nobody has stored it, or the keyring does not show it.
-    #[error(
-        "the secret {name} is not stored, or its keyring is locked; `rouse secrets set {name} --host {host}` stores it"
-    )]
+    /// Nobody has stored it.
+    #[error("the secret {name} is not stored; `rouse secrets set {name} --host {host}` stores it")]
     Missing {
         /// The secret.
         name: String,
         /// The provider's host.
         host: String,
+    },
+    /// It is stored, and its value cannot be fetched.
+    #[error("the secret {name} is not at hand, because {why}")]
+    NotAtHand {
+        /// The secret.
+        name: String,
+        /// Why.
+        why: String,
     },
     /// It is for others.
     #[error(
@@ -63,6 +69,11 @@ impl StoredKey {
     #[must_use]
     pub const fn new(name: String, book: Arc<SecretBook>) -> Self {
         Self { name, book }
+    }
+
+    /// Has the key looked for once more, where it is stored and not at hand.
+    pub(crate) async fn seek(&self) {
+        self.book.seek(&self.name).await;
     }
 
     /// The key as it is now, for a provider at this address.
@@ -92,7 +103,10 @@ impl SecretBook {
     fn key(&self, name: &str, base_url: &str) -> Result<ApiKey, KeyError> {
         let to = destination(base_url).ok_or(KeyError::Address)?;
         let host = BoundHost::of(&to).to_string();
-        let missing = || KeyError::Missing { name: name.to_owned(), host: host.clone() };
+        let missing = || match self.why_absent(name) {
+            Some(why) => KeyError::NotAtHand { name: name.to_owned(), why },
+            None => KeyError::Missing { name: name.to_owned(), host: host.clone() },
+        };
         let (value, hosts) = self.bound(name).ok_or_else(missing)?;
         if !hosts.iter().any(|host| host.is(&to)) {
             let bound = hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -115,6 +129,8 @@ fn destination(base_url: &str) -> Option<Destination> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::secret::{Secret, SecretValue};
 
@@ -131,7 +147,13 @@ mod tests {
         let said = |address: &str| key.now(address).expect_err(address).to_string();
         assert_eq!(
             said(https),
-            "the secret work is not stored, or its keyring is locked; `rouse secrets set work --host llm.example.com` stores it"
+            "the secret work is not stored; `rouse secrets set work --host llm.example.com` stores it"
+        );
+        let why = "the system's keyring is locked: unlock it".to_owned();
+        book.hold(Vec::new(), BTreeMap::from([("work".to_owned(), why)]));
+        assert_eq!(
+            said(https),
+            "the secret work is not at hand, because the system's keyring is locked: unlock it"
         );
         book.replace(vec![stored("sk-0123456789", &["llm.example.com", "http://nas.local:8080"])]);
         for address in [https, open, "https://LLM.example.com:443"] {

@@ -1,10 +1,13 @@
 //! The key shows up nowhere: not in errors however they are printed, not in answers, not in what the library logs.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
-use rouse_agent::connect;
-use rouse_core::model::ProviderError;
+use rouse_agent::{ProviderKey, Secret, SecretBook, SecretSource, SecretValue, StoredKey, connect};
+use rouse_core::model::{ProviderError, ProviderErrorKind};
+use rouse_core::tool::BoxFuture;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
 use super::formats::{BOTH, Format, KEY, ask, exchange, task};
@@ -52,6 +55,60 @@ async fn no_error_holds_the_key() {
             let exchange = exchange(format, reply).await;
             assert_silent(exchange.error(), &format!("{format:?}, reply {number}"));
         }
+    }
+}
+
+/// A keyring that has a key for `host` once it is open.
+struct Drawer {
+    book: Arc<SecretBook>,
+    host: String,
+    is_open: AtomicBool,
+    looks: AtomicU32,
+}
+
+impl SecretSource for Drawer {
+    fn look_again(&self) -> BoxFuture<'_, ()> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        if self.is_open.load(Ordering::SeqCst) {
+            let value = SecretValue::new(KEY).expect("a value");
+            let hosts = [self.host.clone()];
+            self.book.replace(vec![Secret::new("work", value, &hosts).expect("a secret")]);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
+    for format in BOTH {
+        let server = FakeModel::replying([format.reply("words")]);
+        let book = Arc::new(SecretBook::default());
+        let locked = "the system's keyring is locked: unlock it".to_owned();
+        book.hold(Vec::new(), BTreeMap::from([("work".to_owned(), locked)]));
+        let drawer = Arc::new(Drawer {
+            book: Arc::clone(&book),
+            host: server.url(),
+            is_open: AtomicBool::new(false),
+            looks: AtomicU32::new(0),
+        });
+        let source: Weak<Drawer> = Arc::downgrade(&drawer);
+        book.looks_in(source);
+        let mut config = format.config(&server);
+        config.api_key = Some(ProviderKey::Stored(StoredKey::new("work".to_owned(), book)));
+        let provider = connect(&config).expect("an address");
+        for looks in 1..=2 {
+            let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+            let error = ended.expect_err("no key");
+            assert_eq!(error.kind, ProviderErrorKind::Auth);
+            let why = "because the system's keyring is locked: unlock it.";
+            assert!(error.message.contains(why), "{error}");
+            assert_eq!(drawer.looks.load(Ordering::SeqCst), looks);
+        }
+        assert!(server.requests().is_empty(), "nothing was sent");
+        drawer.is_open.store(true, Ordering::SeqCst);
+        let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+        ended.expect("an answer");
+        assert_eq!(server.requests().len(), 1);
     }
 }
 

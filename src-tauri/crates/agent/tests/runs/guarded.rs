@@ -1,9 +1,11 @@
 //! What the gate does beside the policy: secrets are filled in and kept out, texts are looked through, hooks are asked.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use rouse_agent::{
-    CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretValue, Told, ToolsResolved,
+    CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretBook, SecretSource,
+    SecretValue, Told, ToolsResolved,
 };
 use rouse_core::approval::{Answer, GateDecision, Refusal};
 use rouse_core::job::Payload;
@@ -12,7 +14,7 @@ use rouse_core::run::Outcome;
 use rouse_core::tool::{
     Annotations, BoxFuture, Destination, Tool, ToolContext, ToolOutput, ToolSpec,
 };
-use rouse_core::{RunState, SessionKey};
+use rouse_core::{RunState, SessionKey, UnixMs};
 use rouse_store::{StepKind, StepStatus};
 use rouse_testkit::ManualClock;
 use rouse_testkit::scripted_model::{Scripted, calls, says};
@@ -479,26 +481,72 @@ async fn a_written_call_that_holds_a_secret_and_that_a_hook_wants_asked_is_made_
     assert_eq!(reached(&made), [arguments]);
 }
 
-/// The yes was to a value that is there no more.
+/// The yes was to a value that is there no more, and to no call that could be made without it.
 #[tokio::test]
 async fn a_secret_that_is_gone_by_the_time_of_the_yes_is_not_written_by_its_handle() {
-    let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look".to_owned()); 2]);
-    let made = Reached::default();
-    let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
-    let value = SecretValue::new(VALUE).expect("a value");
-    let secrets = vec![Secret::new("mail", value, &["api.example.com".to_owned()]).expect("one")];
-    let house = House::guarded([], vec![Arc::new(keeper)], secrets, vec![guard]).await;
-    let arguments = json!({ "text": format!("key {VALUE}") });
-    let payload = json!({ "kind": "toolCall", "tool": "keeper", "arguments": arguments });
-    let job = job(payload, json!({}));
-    let run = house.run_of(Some(&job)).await;
-    let go = async || house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
-    let outcome = go().await;
-    house.say_yes(&run, &outcome).await;
-    house.secrets.replace(Vec::new());
-    let outcome = go().await;
-    let asked = outcome.asks.iter().map(|asked| asked.arguments.clone()).collect::<Vec<_>>();
-    assert_eq!((asked, reached(&made)), (vec![arguments], Vec::new()));
+    let secret = |value: &str| {
+        let value = SecretValue::new(value).expect("a value");
+        Secret::new("mail", value, &["api.example.com".to_owned()]).expect("one")
+    };
+    for (by_then, why) in [
+        (Vec::new(), "the value of the stored secret mail, which has been deleted since"),
+        (vec![secret("another-value-43").set(UnixMs(7))], "which has been set anew since"),
+    ] {
+        let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look".to_owned()); 2]);
+        let made = Reached::default();
+        let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
+        let keeper: Arc<dyn Tool> = Arc::new(keeper);
+        let house = House::guarded([], vec![keeper], vec![secret(VALUE)], vec![guard]).await;
+        let arguments = json!({ "text": format!("key {VALUE}") });
+        let payload = json!({ "kind": "toolCall", "tool": "keeper", "arguments": arguments });
+        let job = job(payload, json!({}));
+        let run = house.run_of(Some(&job)).await;
+        let go =
+            async || house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
+        let outcome = go().await;
+        house.say_yes(&run, &outcome).await;
+        house.secrets.replace(by_then);
+        let outcome = go().await;
+        assert_eq!((outcome.state, reached(&made)), (RunState::Failed, Vec::new()));
+        assert!(outcome.error.as_ref().is_some_and(|error| error.contains(why)), "{outcome:?}");
+    }
+}
+
+/// A call with a handle of its own is filled with what is stored when it is made, after one more look for that.
+#[tokio::test]
+async fn a_secret_that_is_not_at_hand_is_looked_for_once_more_before_the_call_that_names_it() {
+    let (house, made) = house(Vec::new(), "", Vec::new()).await;
+    let drawer = Arc::new(Drawer { book: Arc::clone(&house.secrets), is_open: Mutex::default() });
+    let source: Weak<Drawer> = Arc::downgrade(&drawer);
+    house.secrets.looks_in(source);
+    let locked = "the system's keyring is locked: unlock it".to_owned();
+    house.secrets.hold(Vec::new(), BTreeMap::from([("mail".to_owned(), locked)]));
+    let request = json!({"to": "api.example.com", "header": "Bearer {{secret:mail}}"});
+    let (_, called) = house.pass(&ToolPolicy::default(), "sender", request.clone()).await;
+    let why = "The secret mail is not at hand, because the system's keyring is locked: unlock it.";
+    assert!(!called.reached_tool && called.output.text().contains(why), "{called:?}");
+    *drawer.is_open.lock().expect("not poisoned") = true;
+    let (_, called) = house.pass(&ToolPolicy::default(), "sender", request).await;
+    assert!(called.reached_tool, "{called:?}");
+    let header = format!("Bearer {VALUE}");
+    assert_eq!(reached(&made), [json!({"to": "api.example.com", "header": header})]);
+}
+
+/// A keyring that shows the secret once it is open.
+struct Drawer {
+    book: Arc<SecretBook>,
+    is_open: Mutex<bool>,
+}
+
+impl SecretSource for Drawer {
+    fn look_again(&self) -> BoxFuture<'_, ()> {
+        if *self.is_open.lock().expect("not poisoned") {
+            let value = SecretValue::new(VALUE).expect("a value");
+            let hosts = ["api.example.com".to_owned()];
+            self.book.replace(vec![Secret::new("mail", value, &hosts).expect("a secret")]);
+        }
+        Box::pin(std::future::ready(()))
+    }
 }
 
 #[tokio::test]

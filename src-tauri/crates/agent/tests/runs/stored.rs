@@ -1,16 +1,21 @@
 //! Calls that write the value of a stored secret here: what hooks see of them, and what is made of them after a question.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rouse_agent::{CallAnswer, Hook, Secret, SecretValue};
+use rouse_agent::{CallAnswer, ChosenModel, Hook, Secret, SecretValue};
+use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
+use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::policy::ToolPolicy;
-use rouse_core::tool::{Annotations, ApprovalRule};
-use rouse_core::{Run, RunState};
+use rouse_core::run::{Outcome, Usage};
+use rouse_core::tool::{Annotations, ApprovalRule, BoxFuture};
+use rouse_core::{Job, Run, RunState, UnixMs};
 use rouse_testkit::scripted_model::{Scripted, calls};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::breaks::broken_off;
 use super::guarded::{Guard, Keeper, Reached, VALUE, done, echoing, reached};
-use super::house::{House, agent_job, tools};
+use super::house::{House, agent_job, tools, turn_of};
 
 /// A house with two secrets and `keeper`, which writes here.
 async fn house(script: Vec<Scripted>, hooks: Vec<Arc<dyn Hook>>) -> (House, Reached) {
@@ -18,14 +23,41 @@ async fn house(script: Vec<Scripted>, hooks: Vec<Arc<dyn Hook>>) -> (House, Reac
     let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
     let mut all = tools();
     all.push(Arc::new(keeper));
+    let asker = echoing("asker", Annotations::OVERWRITES, &made);
+    let inner = asker.with(|spec| spec.approval = ApprovalRule::UnlessGranted);
+    all.push(Arc::new(Keeper { inner }));
     let runner = echoing("runner", Annotations::OVERWRITES, &made);
     all.push(Arc::new(runner.with(|spec| spec.approval = ApprovalRule::UnlessGranted)));
-    let secret = |name: &str, value: &str| {
-        let value = SecretValue::new(value).expect("a value");
-        Secret::new(name, value, &["api.example.com".to_owned()]).expect("a secret")
-    };
-    let secrets = vec![secret("mail", VALUE), secret("other", "harvest-17-Moon")];
+    let secrets = vec![secret("mail", VALUE, 1), secret("other", "harvest-17-Moon", 2)];
     (House::guarded(script, all, secrets, hooks).await, made)
+}
+
+fn secret(name: &str, value: &str, set_at: i64) -> Secret {
+    let value = SecretValue::new(value).expect("a value");
+    let secret = Secret::new(name, value, &["api.example.com".to_owned()]).expect("a secret");
+    secret.set(UnixMs(set_at))
+}
+
+/// What the calls of `tool` were answered in this run.
+async fn answers_of(house: &House, run: &Run, tool: &str) -> Vec<String> {
+    let steps = house.steps(run).await;
+    let of_tool = steps.into_iter().filter(|step| step.name == tool);
+    of_tool.map(|step| step.output.expect("words").to_string()).collect()
+}
+
+const ANEW: &str = "another-value-43";
+
+/// What can happen to a secret while a call waits, and what is said of the call then.
+fn mishaps() -> [(Vec<Secret>, BTreeMap<String, String>, &'static str); 4] {
+    let locked = BTreeMap::from([("mail".to_owned(), "the keyring is locked".to_owned())]);
+    let none = BTreeMap::new;
+    [
+        (Vec::new(), none(), "the stored secret mail, which has been deleted since. So it was not"),
+        (vec![secret("mail", ANEW, 3)], none(), "mail had, which has been set anew since. So it"),
+        // Nobody can tell that it is the same value.
+        (vec![secret("mail", VALUE, 3)], none(), "mail had, which has been set anew since. So it"),
+        (Vec::new(), locked, "mail, which is not at hand, because the keyring is locked. So it"),
+    ]
 }
 
 #[tokio::test]
@@ -137,12 +169,7 @@ async fn a_call_that_cannot_be_kept_by_handles_is_refused_when_its_run_goes_on_a
     let (single, made) = house(alone, Vec::new()).await;
     let run = single.run_of(Some(&job)).await;
     assert_eq!(single.go(&run, &job).await.state, RunState::Succeeded);
-    let refused = async |house: &House, run: &Run| {
-        let steps = house.steps(run).await;
-        let of_runner = steps.into_iter().filter(|step| step.name == "runner");
-        of_runner.map(|step| step.output.expect("words").to_string()).collect::<Vec<_>>()
-    };
-    let words = refused(&single, &run).await;
+    let words = answers_of(&single, &run, "runner").await;
     assert!(words[0].contains("the value of a stored secret"), "{words:?}");
     assert!(reached(&made).is_empty());
 
@@ -156,5 +183,134 @@ async fn a_call_that_cannot_be_kept_by_handles_is_refused_when_its_run_goes_on_a
     }
     assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert!(reached(&made).is_empty(), "{:?}", reached(&made));
-    assert_eq!(refused(&house, &run).await, [words[0].clone(), words[0].clone()]);
+    let refused = answers_of(&house, &run, "runner").await;
+    assert_eq!(refused, [words[0].clone(), words[0].clone()]);
+}
+
+#[tokio::test]
+async fn a_call_whose_secret_goes_while_it_waits_behind_a_question_is_refused_and_never_made_with_another_value()
+ {
+    let held = json!({ "text": format!("key {VALUE}") });
+    for (secrets, absent, why) in mishaps() {
+        let script =
+            vec![calls([("c0", "asks", json!({})), ("c1", "keeper", held.clone())]), done()];
+        let (house, made) = house(script, Vec::new()).await;
+        let job = agent_job(json!({ "message": "Do it." }), json!({}));
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.go(&run, &job).await;
+        house.say_yes(&run, &outcome).await;
+        house.secrets.hold(secrets, absent);
+        assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+        let said = answers_of(&house, &run, "keeper").await;
+        assert!(said.len() == 1 && said[0].contains(why), "{why}: {said:?}");
+        assert!(reached(&made).is_empty(), "{:?}", reached(&made));
+    }
+}
+
+#[tokio::test]
+async fn a_yes_is_to_the_value_that_was_asked_about_and_to_none_that_was_set_since() {
+    let held = |value: &str| json!({ "text": format!("key {value}") });
+    for (secrets, absent, why) in mishaps() {
+        let is_there = !secrets.is_empty();
+        let value = if secrets.contains(&secret("mail", ANEW, 3)) { ANEW } else { VALUE };
+        let script = vec![
+            calls([("c0", "asker", held(VALUE))]),
+            calls([("c1", "asker", held(value))]),
+            done(),
+        ];
+        let (house, made) = house(script, Vec::new()).await;
+        let job = agent_job(json!({ "message": "Do it." }), json!({}));
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.go(&run, &job).await;
+        assert_eq!(outcome.asks[0].arguments, json!({ "text": "key {{secret:mail}}" }));
+        house.say_yes(&run, &outcome).await;
+        house.secrets.hold(secrets, absent);
+        let outcome = house.go(&run, &job).await;
+        let said = answers_of(&house, &run, "asker").await;
+        assert!(said.len() == 1 && said[0].contains(why), "{why}: {said:?}");
+        assert!(reached(&made).is_empty(), "{:?}", reached(&made));
+        // The model has written the same call again, by now with what is stored now: that is another question.
+        assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
+        if is_there {
+            assert_eq!(outcome.asks[0].arguments, json!({ "text": "key {{secret:mail}}" }));
+            house.say_yes(&run, &outcome).await;
+            assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+            assert_eq!(reached(&made), [held(value)]);
+        }
+    }
+}
+
+/// A model that makes these calls, and then ends its run.
+struct Settled(Vec<(&'static str, &'static str, Value)>);
+
+impl ModelProvider for Settled {
+    fn name(&self) -> &str {
+        "settled"
+    }
+
+    fn stream<'a>(
+        &'a self,
+        request: ModelRequest,
+        _: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>> {
+        let is_said = |message: &Message| matches!(message, Message::Assistant { .. });
+        let end = json!({ "outcome": "report", "summary": "Done." });
+        let calls = match request.messages.iter().any(is_said) {
+            false => self.0.clone(),
+            true => vec![("c9", "complete_run", end)],
+        };
+        let part = |(id, tool, arguments): (&str, &str, Value)| {
+            let (id, tool) = (id.to_owned(), tool.to_owned());
+            Part::ToolCall(ToolCallRequest { id, tool, arguments })
+        };
+        let answer = ModelAnswer {
+            parts: calls.into_iter().map(part).collect(),
+            usage: Usage::default(),
+            model: "settled-1".to_owned(),
+            stop: StopReason::ToolCalls,
+        };
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            Ok(answer)
+        })
+    }
+}
+
+async fn go(house: &House, run: &Run, job: &Job, model: &Arc<Settled>) -> Outcome {
+    let chosen = ChosenModel { provider: model.clone(), model: "settled-1".to_owned() };
+    house.driver().run_turn(run, job, turn_of(job), Some(chosen), &house.cancel).await
+}
+
+/// The calls of an answer stand in the transcript with marks before any of them is kept or made.
+#[tokio::test]
+async fn a_run_that_is_broken_off_between_an_answer_and_its_end_makes_no_call_with_a_mark() {
+    let held = json!({ "text": format!("key {VALUE}") });
+    let alone = vec![("c0", "keeper", held.clone())];
+    let behind = vec![("c0", "asks", json!({})), ("c1", "keeper", held.clone())];
+    let asked = vec![("c0", "asker", held.clone())];
+    for script in [alone, behind, asked] {
+        let model = Arc::new(Settled(script));
+        let (mut cut_off, mut polls, mut is_over) = (0, 0, false);
+        while !is_over {
+            let (house, made) = house(Vec::new(), Vec::new()).await;
+            let job = agent_job(json!({ "message": "Do it." }), json!({}));
+            let run = house.run_of(Some(&job)).await;
+            is_over = broken_off(&house, go(&house, &run, &job, &model), polls).await.is_some();
+            let mut outcome = go(&house, &run, &job, &model).await;
+            if outcome.state == RunState::AwaitingApproval {
+                house.say_yes(&run, &outcome).await;
+                outcome = go(&house, &run, &job, &model).await;
+            }
+            assert_eq!(outcome.state, RunState::Succeeded, "{polls}: {outcome:?}");
+            let made = reached(&made);
+            assert!(made.iter().all(|call| *call == held), "{polls}: {made:?}");
+            let steps = format!("{:?}", house.steps(&run).await);
+            let is_cut_off = steps.contains("Rouse was stopped before the call had an end");
+            assert!(is_cut_off || !made.is_empty(), "{polls}: {steps}");
+            assert!(!steps.contains(VALUE), "{polls}: {steps}");
+            cut_off += u32::from(is_cut_off);
+            polls += 1;
+        }
+        assert!(cut_off > 0, "no break fell between the answer and its end");
+    }
 }

@@ -35,6 +35,10 @@ pub struct Surroundings {
     /// Whether values of stored secrets stand in the call where the arguments that are written down show their handles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_values: bool,
+    /// When these values were set, by the names of their secrets. A yes for once is to these; a standing one is to the
+    /// secret, whatever its value is by then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values_set_at: BTreeMap<String, UnixMs>,
     /// Why no standing yes can be given to the call, as a sentence; none when one can. No part of the fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ungranted: Option<String>,
@@ -100,13 +104,21 @@ impl Fingerprint {
         if surroundings.holds_values {
             part("holds values");
         }
+        for (name, at) in &surroundings.values_set_at {
+            part(name);
+            part(&at.0.to_string());
+        }
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What a standing yes to that call is bound to: everything but what it only replaces.
+    /// What a standing yes to that call is bound to: everything but what it only replaces, and when its secrets were set.
     #[must_use]
     pub fn standing(tool: &str, arguments: &Value, surroundings: &Surroundings) -> Self {
-        let kept = Surroundings { replaces: BTreeMap::new(), ..surroundings.clone() };
+        let kept = Surroundings {
+            replaces: BTreeMap::new(),
+            values_set_at: BTreeMap::new(),
+            ..surroundings.clone()
+        };
         Self::of(tool, arguments, &kept)
     }
 
@@ -172,6 +184,7 @@ mod tests {
             files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
             replaces: BTreeMap::from([("log".to_owned(), "00".to_owned())]),
             holds_values: false,
+            values_set_at: BTreeMap::from([("mail".to_owned(), UnixMs(5))]),
             ungranted: None,
         };
         let one = |change: fn(&mut Surroundings)| {
@@ -193,6 +206,8 @@ mod tests {
             one(|s| s.replaces.clear()),
             // A handle that is written as it stands is another call than its value.
             one(|s| s.holds_values = true),
+            // Set anew it is another value.
+            one(|s| s.values_set_at.values_mut().for_each(|at| *at = UnixMs(6))),
             // What is replaced is not run.
             one(|s| s.files.extend(std::mem::take(&mut s.replaces))),
             // A variable is no file.
@@ -212,6 +227,7 @@ mod tests {
         };
         let kept = standing(|_| ());
         assert_eq!(standing(|s| drop(s.replaces.insert("log".to_owned(), "01".to_owned()))), kept);
+        assert_eq!(standing(|s| s.values_set_at.clear()), kept);
         assert_ne!(standing(|s| drop(s.files.insert("a.sh".to_owned(), "01".to_owned()))), kept);
     }
 }

@@ -11,6 +11,7 @@ mod facts;
 mod payload;
 mod policies;
 mod schedule;
+mod work;
 mod write;
 
 pub use author::{CREATED_BY, MESSAGE_BY, signature};

@@ -225,7 +225,7 @@ impl MainSession for AtOnce {
 struct Broken;
 
 impl Settings for Broken {
-    fn view(&self) -> ConfigView {
+    fn view(self: Arc<Self>) -> BoxFuture<'static, ConfigView> {
         panic!("a fault in a handler, made for this test")
     }
 

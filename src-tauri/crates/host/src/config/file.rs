@@ -146,7 +146,7 @@ impl ConfigFile {
         }
         let mut text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
         let read = parse(&self.path, &text, &self.default_workspace, machine)?;
-        let brought = troubles::brought_by(change, &read.config, machine);
+        let brought = troubles::brought_by(change, (self.config(), &read.config), machine);
         if !brought.is_empty() {
             return Err(ConfigError::Values(brought));
         }

@@ -40,10 +40,10 @@ pub(super) fn of(
     found
 }
 
-/// Those that `change` itself brings, which made `config`.
+/// Those that `change` itself brings, which made `config` of `before`.
 pub(super) fn brought_by(
     change: &Value,
-    config: &Config,
+    (before, config): (&Config, &Config),
     OfMachine { env, secrets, .. }: OfMachine<'_>,
 ) -> Vec<FieldError> {
     let named = |pointer: &str| change.pointer(pointer).and_then(Value::as_str);
@@ -51,11 +51,11 @@ pub(super) fn brought_by(
     let folder = folder.and_then(|path| trouble_with_folder(&path));
     let folder = folder.map(|what| trouble("workspace", what));
     let model = named("/model/provider").and_then(|name| provider(config, name));
-    let changed = change.get("providers").and_then(Value::as_object);
-    let changed = changed.into_iter().flat_map(serde_json::Map::keys);
-    let keys = changed.filter_map(|name| {
-        let entry = config.providers.get(name)?;
-        trouble_with_key(name, entry, secrets?)
+    // Whatever else of a provider is changed, a key that is missing was missing before.
+    let hangs_on = |entry: &ProviderEntry| (entry.key_secret.clone(), entry.base_url.clone());
+    let keys = config.providers.iter().filter_map(|(name, entry)| {
+        let is_as_before = before.providers.get(name).map(hangs_on) == Some(hangs_on(entry));
+        if is_as_before { None } else { trouble_with_key(name, entry, secrets?) }
     });
     folder.into_iter().chain(model).chain(keys).collect()
 }

@@ -85,9 +85,7 @@ async fn connect() -> Option<Connection> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader};
     use std::os::unix::net::UnixStream;
-    use std::process::{Child, Command, Stdio};
 
     use tokio::io::AsyncReadExt as _;
     use tokio::sync::{mpsc, watch};
@@ -97,45 +95,7 @@ mod tests {
     use super::*;
     use crate::config::{ConfigFile, OfMachine};
     use crate::machine::{AtWork, keep_awake};
-
-    /// A bus of its own, ended with the test.
-    struct Bus {
-        child: Child,
-        address: String,
-        _folder: tempfile::TempDir,
-    }
-
-    impl Bus {
-        fn start() -> Self {
-            let folder = tempfile::tempdir().expect("a folder");
-            let config = folder.path().join("bus.conf");
-            let listen = folder.path().join("bus").display().to_string();
-            let text = format!(
-                "<busconfig><type>system</type><listen>unix:path={listen}</listen><auth>EXTERNAL</auth>\
-                 <policy context=\"default\"><allow send_destination=\"*\" eavesdrop=\"true\"/><allow own=\"*\"/>\
-                 <allow eavesdrop=\"true\"/></policy></busconfig>"
-            );
-            std::fs::write(&config, text).expect("written");
-            let mut child = Command::new("dbus-daemon")
-                .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
-                .arg(config)
-                .stdout(Stdio::piped())
-                .spawn()
-                .expect("dbus-daemon (package dbus) is installed");
-            let mut address = String::new();
-            let stdout = child.stdout.take().expect("a pipe");
-            BufReader::new(stdout).read_line(&mut address).expect("an address");
-            Self { child, address: address.trim().to_owned(), _folder: folder }
-        }
-    }
-
-    impl Drop for Bus {
-        fn drop(&mut self) {
-            if self.child.kill().is_ok() {
-                let _exit = self.child.wait();
-            }
-        }
-    }
+    use crate::own_bus::Bus;
 
     /// A logind that hands out pipes and tells which inhibitors were asked for.
     struct FakeLogind {

@@ -164,6 +164,19 @@ pub(super) enum KeyFrom {
     Variable(String),
     /// A stored secret.
     Secret(String),
+    /// A stored secret that is not at hand, and why.
+    Absent { secret: String, why: String },
+}
+
+impl KeyFrom {
+    /// The stored secret of this name, which may not be at hand.
+    pub(super) fn secret(name: &str, why_absent: Option<String>) -> Self {
+        let secret = name.to_owned();
+        match why_absent {
+            Some(why) => Self::Absent { secret, why },
+            None => Self::Secret(secret),
+        }
+    }
 }
 
 impl Failure {
@@ -180,7 +193,7 @@ impl Failure {
             mend: self.cure.words(&self.provider, &key),
             key_env: match key {
                 KeyFrom::Variable(variable) => Some(variable),
-                KeyFrom::Nowhere | KeyFrom::Secret(_) => None,
+                KeyFrom::Nowhere | KeyFrom::Secret(_) | KeyFrom::Absent { .. } => None,
             },
         }
     }
@@ -209,7 +222,9 @@ impl Cure {
             KeyFrom::Variable(variable) => {
                 Some(format!("Its key comes from the variable {variable}."))
             }
-            KeyFrom::Secret(secret) => Some(format!("Its key is the stored secret {secret}.")),
+            KeyFrom::Secret(secret) | KeyFrom::Absent { secret, .. } => {
+                Some(format!("Its key is the stored secret {secret}."))
+            }
             KeyFrom::Nowhere => None,
         };
         let mend = match (self, key) {
@@ -219,6 +234,7 @@ impl Cure {
             (Self::Key, KeyFrom::Secret(secret)) => {
                 format!("Store a key there that works: `rouse secrets set {secret}`.")
             }
+            (Self::Key, KeyFrom::Absent { why, .. }) => format!("It is not at hand, because {why}."),
             (Self::Key, KeyFrom::Nowhere) => format!(
                 "Store its key with `rouse secrets set`, and name it under providers.{provider}.keySecret in the settings."
             ),

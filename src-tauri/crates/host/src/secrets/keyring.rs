@@ -1,15 +1,17 @@
 //! The system's keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows.
 //!
 //! Every call is made on a thread of its own and waited for with a bound: a keyring that is locked asks its person first,
-//! and that may take for ever. A thread that still waits then holds up nothing, not even the end of the process. A
-//! connection is made for each call and closed after it, because secrets are changed once a month.
+//! and that may take for ever. A thread that still waits then holds up nothing, not even the end of the process, and no
+//! more than a few wait at once. A connection is made for each call and closed after it, because secrets are changed once a
+//! month. Where a keyring says that it is locked without asking anybody (`locked`), nobody is asked who has not come for it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use keyring_core::api::CredentialStore;
 use keyring_core::{Entry, Error};
-use tokio::sync::oneshot;
+use rouse_core::tool::BoxFuture;
+use tokio::sync::{Semaphore, oneshot};
 
 /// The name under which a keyring shows what belongs to Rouse.
 pub(super) const SERVICE: &str = "Rouse";
@@ -17,8 +19,14 @@ pub(super) const SERVICE: &str = "Rouse";
 /// How long a person has to unlock the keyring.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Most threads that wait for the keyring at once.
+pub(super) const MOST_WAITING: usize = 4;
+
 /// A place for values by name. Its calls block.
 pub(super) trait Keyring: Send + Sync {
+    /// Whether it would have to be unlocked before it shows all of these names, as far as it says so without asking its
+    /// person.
+    fn is_locked<'a>(&'a self, accounts: &'a [String]) -> BoxFuture<'a, bool>;
     /// The value; none when there is no such name.
     fn get(&self, account: &str) -> Result<Option<String>, KeyringError>;
     /// Keeps a value, in the place of an earlier one.
@@ -30,11 +38,14 @@ pub(super) trait Keyring: Send + Sync {
 /// Why a keyring cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum KeyringError {
+    /// Somebody has to unlock it.
+    #[error("the system's keyring is locked: unlock it")]
+    Locked,
     /// There is none, or it refuses.
     #[error("the system's keyring cannot be used: {0}")]
     Unusable(String),
     /// It asks somebody, or hangs.
-    #[error("the system's keyring did not answer in {} seconds; it may be locked", PATIENCE.as_secs())]
+    #[error("the system's keyring did not answer in {} seconds; it may be locked: unlock it", PATIENCE.as_secs())]
     Silent,
 }
 
@@ -68,6 +79,17 @@ fn store() -> Result<Arc<CredentialStore>, Error> {
 }
 
 impl Keyring for SystemKeyring {
+    #[cfg(target_os = "linux")]
+    fn is_locked<'a>(&'a self, accounts: &'a [String]) -> BoxFuture<'a, bool> {
+        Box::pin(super::locked::is_locked(accounts))
+    }
+
+    // The others do not say so before they ask.
+    #[cfg(not(target_os = "linux"))]
+    fn is_locked<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
     fn get(&self, account: &str) -> Result<Option<String>, KeyringError> {
         match Self::entry(account).and_then(|entry| entry.get_password()) {
             Ok(value) => Ok(Some(value)),
@@ -93,6 +115,9 @@ impl Keyring for SystemKeyring {
 
 /// In words. Those errors that carry what was read are not asked for theirs.
 fn unusable(error: &Error) -> KeyringError {
+    if matches!(error, Error::NoStorageAccess(_)) {
+        return KeyringError::Locked;
+    }
     KeyringError::Unusable(match error {
         Error::BadEncoding(_) | Error::BadDataFormat(..) => "its entry is not readable".to_owned(),
         Error::Ambiguous(_) => "it holds several entries of that name".to_owned(),
@@ -100,11 +125,14 @@ fn unusable(error: &Error) -> KeyringError {
     })
 }
 
-/// Does `work` with `keyring` on a thread of its own.
+/// Does `work` with `keyring` on a thread of its own, which has a place among those that may wait.
 pub(super) async fn ask<T: Send + 'static>(
-    keyring: &Arc<dyn Keyring>,
+    (keyring, places): (&Arc<dyn Keyring>, &Arc<Semaphore>),
     work: impl FnOnce(&dyn Keyring) -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, KeyringError> {
+    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
+        return Err(KeyringError::Silent);
+    };
     let (done, answer) = oneshot::channel();
     let keyring = Arc::clone(keyring);
     let thread = std::thread::Builder::new().name("keyring".to_owned());
@@ -112,6 +140,7 @@ pub(super) async fn ask<T: Send + 'static>(
         .spawn(move || {
             // Nobody listens any more when it took too long.
             let _ = done.send(work(keyring.as_ref()));
+            drop(place);
         })
         .map_err(|error| KeyringError::Unusable(error.to_string()))?;
     match tokio::time::timeout(PATIENCE, answer).await {
@@ -124,6 +153,12 @@ pub(super) async fn ask<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_keyring_that_lets_nobody_in_is_locked() {
+        let dismissed = Error::NoStorageAccess("SS error: prompt dismissed".into());
+        assert_eq!(unusable(&dismissed).to_string(), "the system's keyring is locked: unlock it");
+    }
 
     #[test]
     fn an_entry_that_cannot_be_read_is_not_told() {

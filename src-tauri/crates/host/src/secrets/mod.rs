@@ -5,33 +5,44 @@
 //! the value stays in the file, which only the person can read, and everybody who looks is told so. It refuses to lose
 //! anything: a file that cannot be read is not written over, a keyring that does not answer leaves the list as it is.
 //!
-//! One could get it wrong by reading the keyring when a call needs the value: it may ask its person, who is not there.
+//! A value that is not at hand is looked for once more when it is needed, so that unlocking the keyring is enough. One could
+//! get it wrong by unlocking the keyring for that: it asks its person, who is not there; or by a look for each call of a
+//! model that calls in circles.
 
 mod file;
 mod keyring;
+#[cfg(target_os = "linux")]
+mod locked;
 mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rouse_agent::{Secret, SecretBook, SecretError, SecretValue};
-use rouse_core::Clock;
+use rouse_agent::{Secret, SecretBook, SecretError, SecretSource, SecretValue};
 use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::{
     SecretKeeper, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{ErrorCode, RpcError, Secrets};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 use file::{Line, SecretsFile};
-use keyring::{Keyring, KeyringError, SERVICE, ask};
+use keyring::{Keyring, KeyringError, MOST_WAITING, SERVICE, ask};
 pub(crate) use start::{load_at_start, shelf};
 
 /// Most secrets of one data directory.
 const MOST: usize = 200;
+
+/// How long a look for what is not at hand stands: less than anybody needs to unlock a keyring and come back.
+const LOOK_STANDS_FOR: Duration = Duration::from_secs(2);
+
+/// Why a value is not at hand before the keyring has said anything.
+const NOT_FETCHED: &str = "the system's keyring has not answered yet; it may be locked: unlock it";
 
 /// Keys that are recognised in texts and never sent: those of providers, and the gateway's token.
 type OwnKeys = Arc<dyn Fn() -> Vec<Secret> + Send + Sync>;
@@ -44,7 +55,16 @@ pub(crate) struct SecretShelf {
     own: OwnKeys,
     clock: Arc<dyn Clock>,
     book: Arc<SecretBook>,
+    /// Those of the threads that may wait for the keyring.
+    places: Arc<Semaphore>,
     state: Mutex<State>,
+}
+
+/// Whether somebody is there who can be asked to unlock the keyring.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    There,
+    Away,
 }
 
 struct State {
@@ -53,10 +73,14 @@ struct State {
     values: BTreeMap<String, SecretValue>,
     /// Why a value is not at hand.
     problems: BTreeMap<String, String>,
+    /// When the values that are not at hand were looked for last, by the monotonic clock.
+    looked_at: Option<Duration>,
+    /// When the secrets were set that this process has set: each at an instant of its own.
+    set_at: BTreeSet<i64>,
 }
 
 impl SecretShelf {
-    /// Opens the list; no value is in `book` before `load`.
+    /// Opens the list; `book` knows the names in it, and no value before `load`.
     fn open(
         path: PathBuf,
         keyring: Option<Arc<dyn Keyring>>,
@@ -68,18 +92,43 @@ impl SecretShelf {
         if let Err(reason) = &file {
             tracing::error!("{reason}");
         }
-        let state = State { file, values: BTreeMap::new(), problems: BTreeMap::new() };
-        Self { path, keyring, own, clock, book, state: Mutex::new(state) }
+        let state = State {
+            file,
+            values: BTreeMap::new(),
+            problems: BTreeMap::new(),
+            looked_at: None,
+            set_at: BTreeSet::new(),
+        };
+        let places = Arc::new(Semaphore::new(MOST_WAITING));
+        let mut shelf = Self { path, keyring, own, clock, book, places, state: Mutex::new(state) };
+        fill(&shelf.book, (shelf.own)(), shelf.state.get_mut());
+        shelf
     }
 
     /// Fetches the values that are not at hand, and puts all of them into the book.
     pub(crate) async fn load(&self) {
         let mut state = self.state.lock().await;
-        self.fetch(&mut state).await;
-        self.fill_book(&state);
+        self.look(&mut state, Presence::There).await;
     }
 
-    async fn fetch(&self, state: &mut State) {
+    /// The same for somebody who needs a value while nobody may be there. Who has waited here for the look of somebody else
+    /// has its answer.
+    async fn load_again(&self) {
+        let mut state = self.state.lock().await;
+        let now = self.clock.monotonic();
+        let stands = |looked_at| now.saturating_sub(looked_at) < LOOK_STANDS_FOR;
+        if !state.looked_at.is_some_and(stands) {
+            self.look(&mut state, Presence::Away).await;
+        }
+    }
+
+    async fn look(&self, state: &mut State, presence: Presence) {
+        self.fetch(state, presence).await;
+        state.looked_at = Some(self.clock.monotonic());
+        self.fill_book(state);
+    }
+
+    async fn fetch(&self, state: &mut State, presence: Presence) {
         let Ok(file) = &state.file else { return };
         let mut wanted = Vec::new();
         for (name, line) in &file.secrets {
@@ -97,41 +146,47 @@ impl SecretShelf {
             }
             return;
         };
-        let names: Vec<String> = wanted.iter().map(|(name, _)| name.clone()).collect();
-        let fetched = ask(keyring, move |keyring| {
-            Ok(wanted.iter().map(|(_, account)| keyring.get(account)).collect::<Vec<_>>())
-        });
-        match fetched.await {
-            Ok(fetched) => {
-                for (name, value) in names.iter().zip(fetched) {
-                    let value = value.as_ref().map(|value| value.as_deref());
-                    take(
-                        &mut state.values,
-                        &mut state.problems,
-                        name,
-                        value.map_err(ToString::to_string),
-                    );
-                }
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                state.problems.extend(names.into_iter().map(|name| (name, reason.clone())));
-            }
+        let (names, accounts): (Vec<String>, Vec<String>) = wanted.into_iter().unzip();
+        let fetched = self.fetched(keyring, accounts, presence).await;
+        for (number, name) in names.iter().enumerate() {
+            let value = match &fetched {
+                Ok(values) => values[number].as_ref().map(Option::as_deref),
+                Err(error) => Err(error),
+            };
+            let value = value.map_err(ToString::to_string);
+            take(&mut state.values, &mut state.problems, name, value);
         }
     }
 
-    fn fill_book(&self, state: &State) {
-        let mut secrets = (self.own)();
-        if let Ok(file) = &state.file {
-            for (name, value) in &state.values {
-                let Some(line) = file.secrets.get(name) else { continue };
-                match Secret::new(name, value.clone(), &line.hosts) {
-                    Ok(secret) => secrets.push(secret),
-                    Err(error) => tracing::error!(name, %error, "a secret in the list is none"),
-                }
-            }
+    /// What the keyring has under these names. One that is locked is not unlocked while nobody is there for it.
+    async fn fetched(
+        &self,
+        keyring: &Arc<dyn Keyring>,
+        accounts: Vec<String>,
+        presence: Presence,
+    ) -> Result<Vec<Result<Option<String>, KeyringError>>, KeyringError> {
+        if presence == Presence::Away && keyring.is_locked(&accounts).await {
+            return Err(KeyringError::Locked);
         }
-        self.book.replace(secrets);
+        let get = move |keyring: &dyn Keyring| {
+            Ok(accounts.iter().map(|account| keyring.get(account)).collect())
+        };
+        ask((keyring, &self.places), get).await
+    }
+
+    fn fill_book(&self, state: &State) {
+        fill(&self.book, (self.own)(), state);
+    }
+
+    /// An instant at which no secret that is here, or was removed from here, was set: the clock may have been set back.
+    fn set_now(&self, state: &mut State) -> i64 {
+        let listed = state.file.iter().flat_map(|file| file.secrets.values());
+        state.set_at.extend(listed.map(|line| line.set_at_ms));
+        let mut at = self.clock.now().0;
+        while !state.set_at.insert(at) {
+            at += 1;
+        }
+        at
     }
 
     async fn keep(&self, params: SecretSetParams) -> Result<SecretView, RpcError> {
@@ -149,7 +204,7 @@ impl SecretShelf {
             let message = format!("There are {MOST} secrets already. Remove one first.");
             return Err(RpcError::new(ErrorCode::Conflict, message));
         }
-        let set_at_ms = self.clock.now().0;
+        let set_at_ms = self.set_now(&mut state);
         let warning = value.warning();
         let account = file.account(&params.name);
         let in_keyring = self.keep_in_keyring(account, value.expose().to_owned()).await;
@@ -179,7 +234,8 @@ impl SecretShelf {
         let Some(keyring) = &self.keyring else {
             return Err("the system's keyring is switched off (ROUSE_KEYRING=0)".to_owned());
         };
-        let kept = ask(keyring, move |keyring| keyring.set(&account, &value)).await;
+        let set = move |keyring: &dyn Keyring| keyring.set(&account, &value);
+        let kept = ask((keyring, &self.places), set).await;
         kept.map_err(|error: KeyringError| error.to_string())
     }
 
@@ -197,6 +253,7 @@ impl SecretShelf {
         };
         file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
         state.file = Ok(file);
+        state.set_at.insert(line.set_at_ms);
         state.values.remove(name);
         state.problems.remove(name);
         self.fill_book(&state);
@@ -211,7 +268,8 @@ impl SecretShelf {
             )));
         };
         let asked = account.clone();
-        let removed = ask(keyring, move |keyring| keyring.remove(&asked)).await;
+        let remove = move |keyring: &dyn Keyring| keyring.remove(&asked);
+        let removed = ask((keyring, &self.places), remove).await;
         let was_there = removed.map_err(|error| {
             let message = format!("The secret was not removed: {error}.");
             RpcError::new(ErrorCode::Conflict, message)
@@ -221,7 +279,7 @@ impl SecretShelf {
         )))
     }
 
-    async fn look(&self) -> Result<SecretsListResult, RpcError> {
+    async fn listed(&self) -> Result<SecretsListResult, RpcError> {
         // A keyring that was locked may be open by now.
         self.load().await;
         let state = self.state.lock().await;
@@ -254,6 +312,31 @@ impl SecretShelf {
     }
 }
 
+/// Has the book hold the secrets of the list beside Rouse's `own` keys.
+fn fill(book: &SecretBook, mut secrets: Vec<Secret>, state: &State) {
+    if let Ok(file) = &state.file {
+        for (name, value) in &state.values {
+            let Some(line) = file.secrets.get(name) else { continue };
+            match Secret::new(name, value.clone(), &line.hosts) {
+                Ok(secret) => secrets.push(secret.set(UnixMs(line.set_at_ms))),
+                Err(error) => tracing::error!(name, %error, "a secret in the list is none"),
+            }
+        }
+    }
+    book.hold(secrets, absent_of(state));
+}
+
+/// The secrets of the list that are not at hand, with why.
+fn absent_of(state: &State) -> BTreeMap<String, String> {
+    let listed = state.file.iter().flat_map(|file| file.secrets.keys());
+    let absent = listed.filter(|name| !state.values.contains_key(*name));
+    let why = |name: &String| {
+        let why = state.problems.get(name).map_or(NOT_FETCHED, String::as_str);
+        (name.clone(), why.to_owned())
+    };
+    absent.map(why).collect()
+}
+
 /// Puts a fetched value where it belongs, or the reason why there is none.
 fn take(
     values: &mut BTreeMap<String, SecretValue>,
@@ -275,8 +358,11 @@ fn take(
             problems.remove(name);
         }
         Err(reason) => {
-            tracing::warn!(name, reason, "a secret is not at hand");
-            problems.insert(name.to_owned(), reason);
+            // It is looked for as often as it is needed, and told once.
+            if problems.get(name) != Some(&reason) {
+                tracing::warn!(name, reason, "a secret is not at hand");
+                problems.insert(name.to_owned(), reason);
+            }
         }
     }
 }
@@ -300,9 +386,15 @@ fn not_written(path: &std::path::Path, error: &std::io::Error) -> RpcError {
     RpcError::new(ErrorCode::Storage, message)
 }
 
+impl SecretSource for SecretShelf {
+    fn look_again(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.load_again())
+    }
+}
+
 impl Secrets for SecretShelf {
     fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>> {
-        Box::pin(self.look())
+        Box::pin(self.listed())
     }
 
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>> {

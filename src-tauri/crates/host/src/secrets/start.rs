@@ -1,6 +1,6 @@
 //! The secrets of a start: where they are, and which keys of Rouse's own are recognised beside them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rouse_agent::{Secret, SecretBook, SecretValue, usual_key_variables};
@@ -19,12 +19,16 @@ pub(crate) fn shelf(
     options: &HostOptions,
     settings: &Arc<LiveSettings>,
     book: Arc<SecretBook>,
-) -> SecretShelf {
+) -> Arc<SecretShelf> {
     // `ROUSE_KEYRING=0`: none, although there may be one.
     let wanted = (options.env)("ROUSE_KEYRING").as_deref() != Some("0");
     let keyring = wanted.then(|| Arc::new(SystemKeyring) as _);
     let (path, clock) = (options.home.secrets(), Arc::clone(&options.clock));
-    SecretShelf::open(path, keyring, own_keys(options, settings), clock, book)
+    let own = own_keys(options, settings);
+    let shelf = Arc::new(SecretShelf::open(path, keyring, own, clock, Arc::clone(&book)));
+    let source: Weak<SecretShelf> = Arc::downgrade(&shelf);
+    book.looks_in(source);
+    shelf
 }
 
 /// Waits for the keyring, but not for a person who has to unlock it: the values are fetched all the same.

@@ -1,8 +1,10 @@
 //! Where a secret is kept, what is told when it is not at hand, and what is never lost.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
+use futures_util::future::join_all;
 use rouse_agent::{Safety, Secret, SecretValue};
 use rouse_gateway::Secrets as _;
 use rouse_gateway::wire::{SecretKeeper, SecretSetParams};
@@ -19,6 +21,9 @@ const VALUE: &str = "sunflower-42-Tango";
 struct Drawer {
     kept: Mutex<BTreeMap<String, String>>,
     locked: Mutex<bool>,
+    /// How often it was asked whether it is locked, and how often for a value.
+    looked: AtomicU32,
+    asked: AtomicU32,
 }
 
 impl Drawer {
@@ -28,14 +33,21 @@ impl Drawer {
 
     fn open(&self) -> Result<std::sync::MutexGuard<'_, BTreeMap<String, String>>, KeyringError> {
         match *self.locked.lock().expect("not poisoned") {
-            true => Err(KeyringError::Unusable("it is locked".to_owned())),
+            true => Err(KeyringError::Locked),
             false => Ok(self.kept.lock().expect("not poisoned")),
         }
     }
 }
 
 impl Keyring for Drawer {
+    fn is_locked<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, bool> {
+        self.looked.fetch_add(1, Ordering::SeqCst);
+        let is_locked = *self.locked.lock().expect("not poisoned");
+        Box::pin(std::future::ready(is_locked))
+    }
+
     fn get(&self, account: &str) -> Result<Option<String>, KeyringError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         Ok(self.open()?.get(account).cloned())
     }
 
@@ -52,12 +64,14 @@ impl Keyring for Drawer {
 struct Room {
     folder: TempDir,
     drawer: Arc<Drawer>,
+    clock: ManualClock,
 }
 
 impl Room {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self { folder, drawer: Arc::default() }
+        let clock = ManualClock::new(rouse_core::UnixMs(1_795_327_200_000));
+        Self { folder, drawer: Arc::default(), clock }
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -74,9 +88,12 @@ impl Room {
             let value = SecretValue::new("sk-0123456789").expect("a value");
             vec![Secret::never_sent("PROVIDER_KEY", value)]
         });
-        let clock = Arc::new(ManualClock::new(rouse_core::UnixMs(1_795_327_200_000)));
+        let clock = Arc::new(self.clock.clone());
         let book = Arc::new(SecretBook::default());
         let shelf = SecretShelf::open(self.path(), keyring, own, clock, Arc::clone(&book));
+        let shelf = Arc::new(shelf);
+        let source: Weak<SecretShelf> = Arc::downgrade(&shelf);
+        book.looks_in(source);
         shelf.load().await;
         Shelf { shelf, book }
     }
@@ -89,7 +106,7 @@ fn params(name: &str, hosts: Option<&[&str]>) -> SecretSetParams {
 
 /// A shelf and the book that it fills.
 struct Shelf {
-    shelf: SecretShelf,
+    shelf: Arc<SecretShelf>,
     book: Arc<SecretBook>,
 }
 
@@ -166,6 +183,78 @@ async fn a_locked_keyring_loses_nothing_and_is_asked_again() {
     room.drawer.lock(false);
     assert_eq!(shelf.list().await.expect("a list").secrets[0].problem, None);
     assert!(knows(&shelf));
+}
+
+/// Why the stored secret is no key for its host; none when it is one.
+fn trouble(shelf: &Shelf) -> Option<String> {
+    let trouble = shelf.book.trouble_with_key("mail", "https://a.example/v1");
+    trouble.map(|error| error.to_string())
+}
+
+const LOCKED: &str =
+    "the secret mail is not at hand, because the system's keyring is locked: unlock it";
+
+#[tokio::test]
+async fn unlocking_the_keyring_is_enough_and_nobody_is_asked_to_do_it_who_is_away() {
+    let room = Room::new();
+    room.shelf(true).await.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    room.drawer.lock(true);
+    let shelf = room.shelf(true).await;
+    assert_eq!(trouble(&shelf).as_deref(), Some(LOCKED));
+    let asked = room.drawer.asked.load(Ordering::SeqCst);
+    room.clock.advance(2_000);
+    shelf.book.seek("mail").await;
+    assert_eq!(trouble(&shelf).as_deref(), Some(LOCKED));
+    assert_eq!(room.drawer.asked.load(Ordering::SeqCst), asked, "its person would be asked");
+
+    room.drawer.lock(false);
+    shelf.book.seek("nobody-has-stored-it").await;
+    assert!(trouble(&shelf).is_some());
+    room.clock.advance(2_000);
+    shelf.book.seek("mail").await;
+    assert_eq!(trouble(&shelf), None);
+    assert!(knows(&shelf));
+}
+
+#[tokio::test]
+async fn however_many_need_a_value_at_once_the_keyring_is_looked_at_once() {
+    let room = Room::new();
+    room.shelf(true).await.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    room.drawer.lock(true);
+    let shelf = room.shelf(true).await;
+    let looked = || room.drawer.looked.load(Ordering::SeqCst);
+    for looks in 0..3 {
+        assert_eq!(looked(), looks);
+        room.clock.advance(2_000);
+        for _ in 0..2 {
+            join_all((0..20).map(|_| shelf.book.seek("mail"))).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn before_the_keyring_has_answered_a_stored_secret_is_not_at_hand_and_not_unknown() {
+    let room = Room::new();
+    room.shelf(true).await.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    let book = Arc::new(SecretBook::default());
+    let (keyring, own): (Arc<dyn Keyring>, OwnKeys) = (room.drawer.clone(), Arc::new(Vec::new));
+    let clock = Arc::new(room.clock.clone());
+    let _shelf = SecretShelf::open(room.path(), Some(keyring), own, clock, Arc::clone(&book));
+    let why = book.trouble_with_key("mail", "https://a.example/v1").expect("none yet").to_string();
+    assert!(why.contains("because the system's keyring has not answered yet"), "{why}");
+}
+
+/// What was kept of a call by the handle of a secret is bound to that.
+#[tokio::test]
+async fn a_secret_that_is_set_anew_was_set_at_another_instant() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    let mut instants = std::collections::BTreeSet::new();
+    for name in ["mail", "mail", "other", "mail"] {
+        let _none_at_first = shelf.forget(name).await;
+        let view = shelf.set(params(name, Some(&["a.example"]))).await.expect("kept");
+        assert!(instants.insert(view.set_at_ms), "{instants:?}");
+    }
 }
 
 #[tokio::test]

@@ -299,7 +299,7 @@ async fn meet(
     };
     // Asked also in a dry run, which must not promise more than is done.
     let after = patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
-    if after.payload != present.payload {
+    if !after.is_same_work(present) {
         about.notes.extend(taken_back(&good_of(context, present).await?));
     }
     if !wish.dry_run {
@@ -314,7 +314,7 @@ fn taken_back(grants: &[GrantView]) -> Vec<String> {
     let note = |grant: &GrantView| {
         let (tool, covers) = (&grant.tool, grant.covers.in_words());
         visible_line(&format!(
-            "What it does changes, so your standing yes to {tool} ({covers}) is taken back."
+            "What it does or may reach changes, so your standing yes to {tool} ({covers}) is taken back."
         ))
     };
     grants.iter().map(note).collect()
