@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rouse_agent::{CallAnswer, ChosenModel, Hook, Secret, SecretValue};
+use rouse_agent::{CallAnswer, CallSeen, ChosenModel, Hook, HookError, Secret, SecretValue};
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::policy::ToolPolicy;
@@ -281,6 +281,25 @@ async fn go(house: &House, run: &Run, job: &Job, model: &Arc<Settled>) -> Outcom
     house.driver().run_turn(run, job, turn_of(job), Some(chosen), &house.cancel).await
 }
 
+/// A hook that is waited for: a run can be broken off there, between the answer of the model and the end of its call.
+struct Slow;
+
+impl Hook for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn before_tool_call<'h>(
+        &'h self,
+        _: &'h CallSeen,
+    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            Ok(CallAnswer::Allow)
+        })
+    }
+}
+
 /// The calls of an answer stand in the transcript with marks before any of them is kept or made.
 #[tokio::test]
 async fn a_run_that_is_broken_off_between_an_answer_and_its_end_makes_no_call_with_a_mark() {
@@ -292,7 +311,7 @@ async fn a_run_that_is_broken_off_between_an_answer_and_its_end_makes_no_call_wi
         let model = Arc::new(Settled(script));
         let (mut cut_off, mut polls, mut is_over) = (0, 0, false);
         while !is_over {
-            let (house, made) = house(Vec::new(), Vec::new()).await;
+            let (house, made) = house(Vec::new(), vec![Arc::new(Slow)]).await;
             let job = agent_job(json!({ "message": "Do it." }), json!({}));
             let run = house.run_of(Some(&job)).await;
             is_over = broken_off(&house, go(&house, &run, &job, &model), polls).await.is_some();
