@@ -22,4 +22,5 @@ mod beside;
 mod bounded;
 mod causes;
 mod chat;
+mod ids;
 mod compaction;
