@@ -190,7 +190,14 @@ impl Approved {
             Yes::Folder => always(Cover::like(&approval, of_folder(arguments))),
         };
         let (questions, usage) = (vec![approval], Usage::default());
-        let park = Park { run_id: run_id.clone(), questions, usage, deliveries: vec![], now: NOW };
+        let park = Park {
+            run_id: run_id.clone(),
+            questions,
+            usage,
+            worked_ms: 0,
+            deliveries: vec![],
+            now: NOW,
+        };
         self.store.park_run(&park).await.expect("parked").expect("a run");
         self.store.decide(&id, &answer, AnsweredFrom::Page, NOW).await.expect("decided");
         self.store.start_runs(&[run_id], NOW).await.expect("started");

@@ -16,6 +16,9 @@ use serde_json::Value;
 /// The most complaints about one call that a model is told.
 const MOST_COMPLAINTS: usize = 5;
 
+/// The most characters of one of them.
+const LONGEST_COMPLAINT: usize = 300;
+
 /// The longest name that both wire formats accept.
 const LONGEST_NAME: usize = 64;
 
@@ -147,7 +150,8 @@ pub enum Complaint {
 }
 
 impl Entry {
-    /// What is wrong with `arguments`, for the model; nothing when they fit.
+    /// What is wrong with `arguments`, for the model; nothing when they fit. It says where and what is wanted, and repeats
+    /// no value: those may be long, and secrets that nobody has stored.
     pub(crate) fn complaints(&self, arguments: &Value) -> Option<String> {
         if let Value::String(text) = arguments {
             return Some(not_json(text));
@@ -156,9 +160,12 @@ impl Entry {
             .schema
             .iter_errors(arguments)
             .take(MOST_COMPLAINTS)
-            .map(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("{path}: {error}"),
+            .map(|error| {
+                let (path, words) = (error.instance_path(), error.masked());
+                match path.as_str() {
+                    "" => shortened(&words.to_string()),
+                    path => shortened(&format!("{path}: {words}")),
+                }
             })
             .collect();
         (!complaints.is_empty()).then(|| complaints.join("\n"))
@@ -170,6 +177,13 @@ fn asked_each_time(name: &str) -> String {
     format!(
         "Outside the sandbox each call of {name} is asked for, whatever was granted, and this job asks nobody. Set its approvals to ask, or its sandbox to required."
     )
+}
+
+fn shortened(complaint: &str) -> String {
+    match complaint.char_indices().nth(LONGEST_COMPLAINT) {
+        Some((end, _)) => format!("{} …", &complaint[..end]),
+        None => complaint.to_owned(),
+    }
 }
 
 fn not_json(text: &str) -> String {

@@ -182,6 +182,8 @@ pub struct Run {
     pub attempt: u32,
     /// When its next attempt is due; none while it does not wait for one.
     pub next_attempt_at: Option<UnixMs>,
+    /// Milliseconds that its attempt was at work before its last question; they count towards the time limit.
+    pub worked_ms: i64,
     /// The run that this one makes up for.
     pub retry_of: Option<RunId>,
     /// The outcome in words.
@@ -219,6 +221,7 @@ impl Run {
             finished_at: None,
             attempt: 0,
             next_attempt_at: None,
+            worked_ms: 0,
             retry_of: None,
             summary: None,
             error: None,

@@ -2,7 +2,8 @@
 //!
 //! Everything here is measured with the monotonic clock; setting the wall clock neither shortens nor lengthens a run. Each
 //! attempt has the whole time limit, and the wait before it none: what a person has written of attempts is what happens,
-//! however long the waits are. A run has an end all the same, since its attempts are counted.
+//! however long the waits are. A run has an end all the same, since its attempts are counted. One that goes on with an
+//! answer goes on in its attempt, and has what is left of the limit: questions do not make it longer.
 //! A run that is told to end has two seconds to say what it did. What it says then counts only if it had finished its
 //! work: a run that did everything is not called cancelled because somebody clicked at the same moment. One could get
 //! it wrong by trying again after a time limit: the first attempt may still be doing what it was doing.
@@ -102,7 +103,8 @@ impl Running {
         (work, cancel): (Work, CancellationToken),
         now: Duration,
     ) -> Self {
-        let deadline = now + time_limit(job.as_deref());
+        let worked = Duration::from_millis(run.worked_ms.max(0).unsigned_abs());
+        let deadline = now + time_limit(job.as_deref()).saturating_sub(worked);
         let has_place = matches!(work, Work::Attempt(_));
         Self {
             run,
@@ -123,6 +125,7 @@ impl Running {
     /// Takes up its next attempt, which has the whole time limit from `now` on.
     pub(crate) fn tries_again(&mut self, attempt: AbortHandle, now: Duration) {
         self.deadline = now + time_limit(self.job.as_deref());
+        self.run.worked_ms = 0;
         self.work = Work::Attempt(attempt);
         self.waits_for_place = false;
     }
@@ -221,6 +224,10 @@ impl Running {
     /// Takes the outcome of an attempt: the end, or another attempt later.
     pub(crate) fn attempt_ended(&mut self, outcome: Outcome, now: Duration) {
         self.spent = self.spent.plus(outcome.usage);
+        if outcome.state == RunState::AwaitingApproval {
+            let left = self.deadline.saturating_sub(now);
+            self.run.worked_ms = milliseconds(time_limit(self.job.as_deref()).saturating_sub(left));
+        }
         self.work = match self.backoff(&outcome) {
             Some(backoff) => Work::Backoff(Wait {
                 until: now + backoff,
@@ -284,6 +291,11 @@ impl Running {
         };
         Outcome { state, error, reason, may_pass: false, result: None, asks: Vec::new(), ..outcome }
     }
+}
+
+/// Rounded up: no wait is shorter and no limit is longer for having been written down.
+pub(crate) fn milliseconds(span: Duration) -> i64 {
+    i64::try_from(span.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
 }
 
 const fn has_done_its_work(state: RunState) -> bool {

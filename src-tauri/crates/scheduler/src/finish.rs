@@ -332,7 +332,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The job of a run as it is defined now; none when it is gone, or when this version cannot read it.
+    /// The job of a run as it is defined now, with the work that the run was claimed with; none when it is gone, or when
+    /// this version cannot read it.
     pub(crate) async fn job_of(&self, run: &Run) -> Result<Option<Job>, StoreError> {
         let Some(id) = &run.job_id else { return Ok(None) };
         match self.store.job(id).await {
@@ -341,7 +342,7 @@ impl Engine {
                 tracing::error!(%error, job_id = %id, run_id = %run.id, name = run.name_for_log(), "the job of a run cannot be read");
                 Ok(None)
             }
-            job => job,
+            job => Ok(job?.and_then(|job| as_claimed(job, run))),
         }
     }
 
@@ -402,14 +403,25 @@ impl Engine {
         }
     }
 
-    /// What came with the waiting runs of a job that was changed follows the change.
+    /// What came with the waiting runs of a job that was changed follows the change, but for their work.
     pub(crate) fn refresh_waiting(&mut self, job: &Job) {
         let lane = LaneKey::Job(job.id.clone());
-        let fresh = Arc::new(job.clone());
         for (_, load) in self.lanes.loads_of(&lane) {
-            load.job = Some(Arc::clone(&fresh));
+            load.job = as_claimed(job.clone(), &load.run).map(Arc::new);
         }
         self.lanes.set_width(&lane, crate::execute::lane_width(job));
+    }
+}
+
+/// `job` with the work that `run` was claimed with; none when nobody can read what that was.
+pub(crate) fn as_claimed(job: Job, run: &Run) -> Option<Job> {
+    let id = job.id.clone();
+    match job.as_claimed(&run.payload) {
+        Ok(job) => Some(job),
+        Err(error) => {
+            tracing::error!(%error, job_id = %id, run_id = %run.id, name = run.name_for_log(), "what a run has to do cannot be read");
+            None
+        }
     }
 }
 

@@ -81,6 +81,7 @@ impl Engine {
             run_id: run.id.clone(),
             questions: outcome.asks.clone(),
             usage: outcome.usage,
+            worked_ms: run.worked_ms,
             deliveries: vec![told],
             now,
         };

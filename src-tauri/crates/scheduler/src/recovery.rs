@@ -13,6 +13,7 @@ use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
 use rouse_store::{Interruption, StoreError};
+use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::events::rows;
@@ -155,18 +156,20 @@ fn makes_up_for(run: &Run, job: &Job, now: UnixMs) -> Run {
     Run { retry_of, ..new_run(Some(job), RunTrigger::CatchUp, payload_to_json(&job.payload), now) }
 }
 
-/// Jobs read while recovering, each once.
+/// Jobs read while recovering, each once for runs that were claimed with the same work.
 #[derive(Default)]
-struct KnownJobs(HashMap<JobId, Option<Arc<Job>>>);
+struct KnownJobs(HashMap<JobId, (Value, Option<Arc<Job>>)>);
 
 impl KnownJobs {
     async fn of(&mut self, run: &Run, engine: &Engine) -> Result<Option<Arc<Job>>, StoreError> {
         let Some(id) = &run.job_id else { return Ok(None) };
-        if let Some(known) = self.0.get(id) {
+        if let Some((payload, known)) = self.0.get(id)
+            && *payload == run.payload
+        {
             return Ok(known.clone());
         }
         let job = engine.job_of(run).await?.map(Arc::new);
-        self.0.insert(id.clone(), job.clone());
+        self.0.insert(id.clone(), (run.payload.clone(), job.clone()));
         Ok(job)
     }
 }

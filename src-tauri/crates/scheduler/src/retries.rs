@@ -15,7 +15,7 @@ use rouse_core::{JobId, Run, RunId, RunTrigger};
 use rouse_store::{Backoff, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::attempt::{Running, Wait, Work};
+use crate::attempt::{Running, Wait, Work, milliseconds};
 use crate::engine::Engine;
 use crate::execute::{lane_of, lane_width};
 use crate::lanes::Rank;
@@ -130,9 +130,4 @@ impl Engine {
         }
         self.running.insert(id, running);
     }
-}
-
-/// Rounded up, so that no wait is shorter for having been written down.
-fn milliseconds(span: Duration) -> i64 {
-    i64::try_from(span.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
 }

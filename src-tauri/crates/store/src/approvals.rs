@@ -38,7 +38,7 @@ const INSERT: &str = concat!(
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL)"
 );
 const PARK: &str = concat!(
-    "UPDATE runs SET state = 'awaitingApproval', ",
+    "UPDATE runs SET state = 'awaitingApproval', worked_ms = ?6, ",
     with_usage!("?2", "?3", "?4", "?5"),
     " WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
@@ -99,6 +99,8 @@ pub struct Park {
     pub questions: Vec<Approval>,
     /// What it has cost so far.
     pub usage: Usage,
+    /// How long its attempt was at work so far.
+    pub worked_ms: i64,
     /// Rows for the outbox.
     pub deliveries: Vec<NewDelivery>,
     /// When.
@@ -127,7 +129,8 @@ impl Store {
     /// `NotFound` when its job is gone: nobody is asked, and it is still at work. `Write`.
     pub async fn park_run(&self, park: &Park) -> Result<Option<Run>, StoreError> {
         let mut write = self.write("save the question", Durability::Full, park.now).await?;
-        let query = bind_usage(sqlx::query(PARK).bind(park.run_id.as_str()), park.usage);
+        let query = bind_usage(sqlx::query(PARK).bind(park.run_id.as_str()), park.usage)
+            .bind(park.worked_ms);
         let Some(run) = write.one(query, read_run).await? else {
             write.undo().await?;
             return Ok(None);

@@ -40,7 +40,7 @@ pub(crate) const GET: &str =
     FROM runs WHERE id = ?1 AND state = 'running' AND next_attempt_at IS NOT NULL";
 const SET_ATTEMPT: &str = concat!(
     "UPDATE runs SET attempt = ?2, error = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
-        next_attempt_at = NULL
+        next_attempt_at = NULL, worked_ms = 0
      WHERE id = ?1 AND finished_at IS NULL RETURNING ",
     run_columns!()
 );

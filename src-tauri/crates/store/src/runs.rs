@@ -35,7 +35,7 @@ macro_rules! new_run_columns {
 /// What `read_run` reads, in its order.
 macro_rules! run_columns {
     () => {
-        concat!($crate::runs::new_run_columns!(), ", next_attempt_at")
+        concat!($crate::runs::new_run_columns!(), ", next_attempt_at, worked_ms")
     };
 }
 pub(crate) use {new_run_columns, run_columns};
@@ -91,7 +91,7 @@ pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = 
 pub(crate) const TOUCH_JOBS: &str =
     "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
 const PUT_BACK: &str = concat!(
-    "UPDATE runs SET state = 'queued', attempt = attempt + 1 WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'queued', attempt = attempt + 1, worked_ms = 0 WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
@@ -424,6 +424,7 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         fell_back: columns.get()?,
         first_slot_at: columns.some_instant()?,
         next_attempt_at: columns.some_instant()?,
+        worked_ms: columns.get()?,
     })
 }
 

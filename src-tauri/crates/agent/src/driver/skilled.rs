@@ -57,10 +57,7 @@ impl AgentDriver {
         let has_begun = steps.iter().any(|step| step.kind == StepKind::ModelTurn);
         let is_new = |skill: &&Skill| !skill.trust.is_given() && !read_before.contains(&skill.name);
         if let Some(skill) = skills.iter().find(is_new).filter(|_| has_begun) {
-            return Err(Outcome::failed(format!(
-                "The skill {} is not trusted any more, and this run began with it. Look at it, and start the run again.",
-                skill.name
-            )));
+            return Err(Outcome::failed(not_as_begun(&skill.name, session)));
         }
         Ok(Told { skills, read_before: [read_before, remembered].concat() })
     }
@@ -94,6 +91,19 @@ impl Told {
         });
         parts.collect()
     }
+}
+
+/// Why a run does not go on with a skill that nobody trusts and that it has not read as such. A run of a job has the skills
+/// that it was claimed with; those of the main session are as the settings name them at each moment.
+fn not_as_begun(skill: &str, session: &SessionKey) -> String {
+    if *session == SessionKey::main() {
+        return format!(
+            "Nobody trusts the skill {skill}, and this turn did not begin with it as it is now: it was named since, or lost its trust. Look at it, and start the turn again."
+        );
+    }
+    format!(
+        "The skill {skill} is not trusted any more, and this run began with it. Look at it, and start the run again."
+    )
 }
 
 fn files(skill: &Skill) -> String {
@@ -161,5 +171,20 @@ impl Conversation<'_> {
             }
         }
         Ok(texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::JobId;
+
+    use super::*;
+
+    #[test]
+    fn what_a_turn_did_not_begin_with_is_not_said_to_be_what_it_began_with() {
+        let of_main = not_as_begun("fetch", &SessionKey::main());
+        assert!(!of_main.contains("began with it"), "{of_main}");
+        let of_job = not_as_begun("fetch", &SessionKey::of_job(&JobId::new("a")));
+        assert!(of_job.contains("fetch is not trusted any more, and this run began with it"));
     }
 }

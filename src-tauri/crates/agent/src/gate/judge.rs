@@ -10,14 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::{
-    Approval, ApprovalState, Fingerprint, Permit, Refusal, Surroundings, asked_before, values_in,
+    Approval, ApprovalState, Fingerprint, GateDecision, Permit, Refusal, Surroundings,
+    asked_before, values_in,
 };
 use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
 use rouse_core::tool::{ApprovalRule, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{ApprovalId, UnixMs};
-use rouse_store::StoreError;
+use rouse_store::{RunStep, StepStatus, StoreError};
 use serde_json::Value;
 
 use super::limits::Place;
@@ -296,12 +297,24 @@ impl Asker<'_> {
                     let approval = self.question(tool.as_ref(), bound, &answers, now).await;
                     let is_yes =
                         |asked: &Approval| matches!(asked.state, ApprovalState::Approved { .. });
-                    let asked_before = asked_before(&answers, &approval);
+                    let asked_before = asked_before(&answers, &approval, &self.ended().await?);
                     let had_yes = answers.iter().all(is_yes);
                     Judged::Asks(Box::new(Question { approval, asked_before, had_yes }))
                 }
             },
         })
+    }
+
+    /// The questions of the run with a call on the ground of their yes that came to its end.
+    async fn ended(&self) -> Result<Vec<ApprovalId>, StoreError> {
+        let steps = self.gate.store.steps(&self.context.run_id).await?;
+        let has_ended =
+            |step: &RunStep| matches!(step.status, StepStatus::Finished | StepStatus::Failed);
+        let ended = steps.into_iter().filter(has_ended).filter_map(|step| match step.gate? {
+            GateDecision::Answered { approval_id, .. } => Some(approval_id),
+            _ => None,
+        });
+        Ok(ended.collect())
     }
 
     /// Whether the job of the run is gone, so that nobody is left who could be asked for it.

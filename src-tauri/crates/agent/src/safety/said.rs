@@ -1,4 +1,4 @@
-//! What a model says: the words of its answers and the arguments of its calls.
+//! What a model says: the words of its answers, and the ids and arguments of its calls.
 //!
 //! A model is told no secret, and one that has put one together all the same, out of pieces or out of a spelling that no
 //! list knows, must not get it written down by saying it. So the values of stored secrets are taken out of its answer
@@ -7,7 +7,7 @@
 //! example. A call is judged by its arguments as they were written, which stay in memory until the call has been made; one
 //! could get it wrong by judging what is left, for then nothing would hold a secret any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rouse_core::message::{ModelAnswer, Part, ToolCallRequest};
 use serde_json::Value;
@@ -21,13 +21,28 @@ impl Safety {
     /// The answer as it may be kept, and what its calls held beside that.
     pub(crate) fn kept_answer(&self, answer: ModelAnswer) -> (ModelAnswer, Written) {
         let mut written = Written::new();
+        let mut ids: HashSet<String> = answer.calls().map(|call| call.id.clone()).collect();
         let parts = answer.parts.into_iter().map(|part| match part {
             Part::Text { text } => Part::Text { text: self.words(&text) },
-            Part::ToolCall(call) => Part::ToolCall(self.kept_call(call, &mut written)),
+            Part::ToolCall(call) => {
+                let id = self.kept_id(call.id, &mut ids);
+                Part::ToolCall(self.kept_call(ToolCallRequest { id, ..call }, &mut written))
+            }
             // Signed by the provider, who refuses it changed.
             Part::Opaque { .. } => part,
         });
         (ModelAnswer { parts: parts.collect(), ..answer }, written)
+    }
+
+    /// The id of a call; one that holds a stored secret is replaced by one that no other call of the answer has.
+    fn kept_id(&self, id: String, ids: &mut HashSet<String>) -> String {
+        if self.text_without_stored(&id).is_none() {
+            return id;
+        }
+        let own = (1..).map(|number| format!("rouse-{number}")).find(|own| !ids.contains(own));
+        let own = own.expect("BUG: an answer has an end");
+        ids.insert(own.clone());
+        own
     }
 
     fn kept_call(&self, call: ToolCallRequest, written: &mut Written) -> ToolCallRequest {

@@ -357,6 +357,21 @@ async fn a_run_that_asks_too_often_is_told_to_have_grants_only_where_they_would_
     }
 }
 
+/// Some providers count the ids of calls anew with every answer.
+#[tokio::test]
+async fn the_same_call_under_the_same_id_is_another_question_once_it_was_made() {
+    let (house, done_by, _) = house(vec![sends(&["a"]); 4]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, mut outcome) = runs.begin().await;
+    for _ in 0..3 {
+        assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
+        outcome = runs.answered(&run, &outcome, &[Answer::Once]).await;
+    }
+    assert_eq!(outcome.state, RunState::Failed, "{outcome:?}");
+    assert!(outcome.error.as_ref().is_some_and(|error| error.contains("asked 3 times")));
+    assert_eq!(effects(&done_by), ["a", "a", "a"]);
+}
+
 #[tokio::test]
 async fn a_run_that_asks_too_often_ends_and_pauses_its_job() {
     let script = ["a", "b", "c", "d"].map(|text| sends(&[text])).to_vec();

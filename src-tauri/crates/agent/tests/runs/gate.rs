@@ -96,6 +96,22 @@ async fn arguments_that_do_not_fit_are_told_with_the_schema() {
 }
 
 #[tokio::test]
+async fn a_complaint_about_arguments_repeats_no_value_and_is_short() {
+    let house = House::new([]).await;
+    let long = "LONG".repeat(7_500);
+    for (arguments, complaint) in [
+        (json!({"text": long.as_str()}), "/text: value does not match"),
+        (json!({"text": ["Bearer LONG"]}), "/text: value is not of type \"string\""),
+        (json!({"text": "a", long.as_str(): 1}), "Additional properties are not allowed"),
+    ] {
+        let told = refused(&house, &all(), "echo", arguments).await;
+        assert!(told.contains(complaint), "{told}");
+        assert!(told.len() < 1_000, "{} bytes", told.len());
+        assert!(!told.contains("Bearer"), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_that_is_not_allowed_or_needs_approval_is_denied() {
     let house = House::new([]).await;
     let only_echo = ToolPolicy::of_tools(Some(vec!["echo".to_owned()]));

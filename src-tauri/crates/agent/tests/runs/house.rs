@@ -208,6 +208,7 @@ impl House {
             run_id: run.id.clone(),
             questions: outcome.asks.clone(),
             usage: outcome.usage,
+            worked_ms: 0,
             deliveries: Vec::new(),
             now: self.now(),
         };

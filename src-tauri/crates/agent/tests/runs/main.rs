@@ -23,4 +23,5 @@ mod beside;
 mod bounded;
 mod causes;
 mod chat;
+mod ids;
 mod compaction;

@@ -2,17 +2,21 @@
 //!
 //! Owns which questions are the same one: a crash between a yes and the end of its call has the call asked about again,
 //! and that takes none of its questions from the run. One could get it wrong by counting calls: one whose yes has lost its
-//! ground because a file changed is asked about again as well, and could be so without end.
+//! ground because a file changed is asked about again as well, and could be so without end. Or by the ids of calls: some
+//! providers count them anew with every answer, so a call that has come to its end is not the one that is asked about later.
 
 use super::Approval;
+use crate::ApprovalId;
 
 /// How many of the questions that a run has `asked`, the oldest first, count before the question `now`. One whose yes was
-/// used and that is asked again in the same words, because its call was cut off, counts with the later one.
+/// used and that is asked again in the same words, because its call was cut off, counts with the later one; `ended` are
+/// those with a call on their ground that came to its end.
 #[must_use]
-pub fn asked_before(asked: &[Approval], now: &Approval) -> usize {
+pub fn asked_before(asked: &[Approval], now: &Approval, ended: &[ApprovalId]) -> usize {
     let is_asked_again = |place: &usize| {
         let mut later = asked[place + 1..].iter().chain([now]);
-        later.any(|later| is_same_again(&asked[*place], later))
+        !ended.contains(&asked[*place].id)
+            && later.any(|later| is_same_again(&asked[*place], later))
     };
     (0..asked.len()).filter(|place| !is_asked_again(place)).count()
 }
@@ -58,11 +62,26 @@ mod tests {
     fn a_question_that_a_crash_has_asked_again_counts_once() {
         let (used, now) = (Some(UnixMs(1)), question("c3", 3, None));
         let cut_off = [question("c1", 1, used), question("c1", 1, used), question("c2", 2, used)];
-        assert_eq!(asked_before(&cut_off, &now), 2);
-        assert_eq!(asked_before(&cut_off, &question("c2", 2, None)), 1);
+        assert_eq!(asked_before(&cut_off, &now, &[]), 2);
+        assert_eq!(asked_before(&cut_off, &question("c2", 2, None), &[]), 1);
         let unused = [question("c1", 1, None), question("c1", 1, None)];
-        assert_eq!(asked_before(&unused, &now), 2, "its ground has changed, not its call");
+        assert_eq!(asked_before(&unused, &now, &[]), 2, "its ground has changed, not its call");
         let same_id = [question("c", 1, used), question("c", 2, used)];
-        assert_eq!(asked_before(&same_id, &question("c", 3, None)), 2, "those are three calls");
+        assert_eq!(
+            asked_before(&same_id, &question("c", 3, None), &[]),
+            2,
+            "those are three calls"
+        );
+    }
+
+    #[test]
+    fn a_question_whose_call_has_ended_is_not_asked_again() {
+        let used = Some(UnixMs(1));
+        let asked =
+            ["a", "b"].map(|id| Approval { id: ApprovalId::new(id), ..question("c", 1, used) });
+        let now = question("c", 1, None);
+        assert_eq!(asked_before(&asked, &now, &[]), 0);
+        assert_eq!(asked_before(&asked, &now, &[ApprovalId::new("a")]), 1);
+        assert_eq!(asked_before(&asked, &now, &["a", "b"].map(ApprovalId::new)), 2);
     }
 }

@@ -56,9 +56,6 @@ pub fn refuse_attempt_after_stop(
 ) -> Option<String> {
     let refused = refuse_attempt(job, run, firing);
     let Some(job) = job.filter(|_| refused.is_none()) else { return refused };
-    if run.payload["kind"] != job.payload.kind() {
-        return Some("Its job does something else by now".to_owned());
-    }
     if retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none() {
         return Some("Its job allows no more attempts by now".to_owned());
     }
@@ -195,8 +192,7 @@ mod tests {
             |job: &Job, run: &Run| refuse_attempt_after_stop(Some(job), run, &Firing::On, NOW, NOW);
         let last = Run { attempt: 4, ..run.clone() };
         assert_eq!(after(&job, &last).as_deref(), Some("Its job allows no more attempts by now"));
-        let other = Run { payload: serde_json::json!({ "kind": "agentTurn" }), ..run };
-        assert_eq!(after(&job, &other).as_deref(), Some("Its job does something else by now"));
+        assert_eq!(after(&job, &run), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod parse;
 mod author;
 mod bounds;
+mod claimed;
 mod facts;
 mod payload;
 mod policies;
@@ -18,7 +19,7 @@ pub use author::{CREATED_BY, MESSAGE_BY, signature};
 pub use facts::facts;
 pub use parse::{
     JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
-    stored_job_from_json, stored_schedule_from_json, strangers_of_state,
+    stored_job_from_json, stored_payload_from_json, stored_schedule_from_json, strangers_of_state,
 };
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
 pub use policies::{Approvals, Budget, Misfire, MisfireMode, Notify, Overlap, Policies, Sandbox};

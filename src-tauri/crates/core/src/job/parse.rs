@@ -116,6 +116,17 @@ pub fn stored_schedule_from_json(input: Value) -> Result<Schedule, JobError> {
     if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
 }
 
+/// Reads what a run does that was accepted and written before, without the job around it.
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn stored_payload_from_json(input: Value) -> Result<Payload, JobError> {
+    let mut errors = Vec::new();
+    let whole = Map::from_iter([("payload".to_owned(), input)]);
+    let payload = read_payload(&mut Fields::new("", Value::Object(whole), &mut errors));
+    if errors.is_empty() { Ok(payload) } else { Err(JobError(errors)) }
+}
+
 /// Reads a schedule alone, as a form has it before the job is whole; paths begin with `schedule.`.
 ///
 /// # Errors

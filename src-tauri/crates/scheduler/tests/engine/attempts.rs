@@ -5,6 +5,7 @@ use rouse_core::{Outcome, RunState};
 use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
+use crate::asking::{asks, yes};
 use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
 
 fn may_pass(error: &str) -> Outcome {
@@ -178,6 +179,48 @@ async fn each_attempt_has_the_whole_time_limit_and_the_wait_before_it_has_none()
     let run = stage.ended(&id).await;
     assert_eq!((run.state, run.attempt), (RunState::TimedOut, 3));
     assert_eq!(run.error.as_deref(), Some("Ran out of time after 20 s"));
+}
+
+#[tokio::test]
+async fn what_an_attempt_was_at_work_before_a_question_counts_after_the_answer() {
+    for is_stopped in [false, true] {
+        let more = json!({
+            "runtime": { "maxAttempts": 2, "retryBackoffMs": 1_000 },
+            "policies": { "timeoutSeconds": 5 },
+        });
+        let (mut stage, _, mut attempt) = first_attempt(more).await;
+        let id = attempt.run.id.clone();
+        for question in ["a", "b"] {
+            stage.pass(2 * SECOND).await;
+            asks(&stage, attempt, &[question]);
+            stage.parked(&id).await;
+            stage.pass(MINUTE).await;
+            if is_stopped {
+                stage = stage.killed_for(MINUTE).await;
+            }
+            yes(&stage, question).await;
+            attempt = stage.begun.next().await;
+            assert_eq!((&attempt.run.id, attempt.run.attempt), (&id, 1));
+        }
+        stage.pass(SECOND - 1).await;
+        assert!(!attempt.cancel.is_cancelled(), "no wait counts");
+        attempt.end(may_pass("no network"));
+        stage.between_attempts(&id).await;
+        stage.clock.advance(2_000);
+        attempt = stage.begun.next().await;
+        stage.pass(5 * SECOND - 1).await;
+        assert!(!attempt.cancel.is_cancelled(), "another attempt has the whole limit");
+        asks(&stage, attempt, &["c"]);
+        stage.parked(&id).await;
+        yes(&stage, "c").await;
+        attempt = stage.begun.next().await;
+        stage.pass(1).await;
+        assert!(attempt.cancel.is_cancelled(), "and no more than that");
+        attempt.end(Outcome::of(RunState::Cancelled));
+        let run = stage.ended(&id).await;
+        assert_eq!((run.state, run.attempt), (RunState::TimedOut, 2));
+        assert_eq!(run.error.as_deref(), Some("Ran out of time after 5 s"));
+    }
 }
 
 #[tokio::test]

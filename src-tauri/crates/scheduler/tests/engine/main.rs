@@ -7,6 +7,7 @@ mod ahead;
 mod attempts;
 mod by_hand;
 mod chat;
+mod edited;
 mod clock;
 mod zones;
 mod places;

@@ -47,7 +47,8 @@ fn question(id: &str, command: &str) -> Approval {
 async fn parked(fixture: &Fixture, questions: Vec<Approval>) -> Run {
     let run = at_work(fixture).await;
     let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
-    let park = Park { run_id: run.id, questions, usage, deliveries: Vec::new(), now: NOW };
+    let park =
+        Park { run_id: run.id, questions, usage, worked_ms: 0, deliveries: Vec::new(), now: NOW };
     fixture.store.park_run(&park).await.unwrap().expect("it was at work")
 }
 
@@ -144,6 +145,7 @@ async fn a_run_that_is_over_cannot_be_parked() {
         run_id: run.id,
         questions: vec![question("a", "ls")],
         usage: Usage::default(),
+        worked_ms: 0,
         deliveries: Vec::new(),
         now: NOW,
     };
@@ -283,6 +285,7 @@ async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
         run_id: run.id.clone(),
         questions: vec![question(id, "ls")],
         usage: Usage { input_tokens: 5, ..Usage::default() },
+        worked_ms: 0,
         deliveries: Vec::new(),
         now: NOW,
     };

@@ -156,7 +156,8 @@ impl<'d> Script<'d> {
             return false;
         }
         let (run_id, usage) = (run.id.clone(), Usage::default());
-        let park = Park { run_id, questions, usage, deliveries: Vec::new(), now: NOW };
+        let park =
+            Park { run_id, questions, usage, worked_ms: 0, deliveries: Vec::new(), now: NOW };
         let parked = store.park_run(&park).await;
         let is_parked = matches!(parked, Ok(Some(_)));
         assert!(is_parked || parked.is_err(), "a run at work can be parked");
