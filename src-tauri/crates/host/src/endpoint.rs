@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rouse_gateway::{Client, Endpoint, write_private};
+use rouse_store::{Store, StoreError};
 
 use crate::home::Home;
 
@@ -63,8 +64,16 @@ fn write_over(path: &Path, text: &str) -> io::Result<()> {
     old.sync_all()
 }
 
-/// What to say of a start that found the port it usually has taken.
-pub(crate) fn elsewhere(missed: u16, has_webhooks: bool) -> String {
+/// What to say of a start that found the port it usually has taken, and which that is.
+pub(crate) async fn port_notice(
+    store: &Store,
+    missed: Option<u16>,
+) -> Result<Option<String>, StoreError> {
+    let Some(missed) = missed else { return Ok(None) };
+    Ok(Some(elsewhere(missed, store.has_webhooks().await?)))
+}
+
+fn elsewhere(missed: u16, has_webhooks: bool) -> String {
     let taken = format!("Port {missed} is taken, so this is another one.");
     if !has_webhooks {
         return taken;

@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clean_index::CleanIndex;
 use crate::clock::timer;
 use crate::config::{Config, ConfigFile, OfMachine};
-use crate::endpoint::{AGAIN_AFTER, elsewhere, keep_telling, tell_clients};
+use crate::endpoint::{AGAIN_AFTER, keep_telling, port_notice, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
@@ -116,7 +116,7 @@ impl Host {
         let (agent, gate) = ground.agent(&options.home, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let port_notice = ground.port_notice(port.instead_of()).await?;
+        let port_notice = port_notice(&ground.store, port.instead_of()).await?;
         let facts = (started_at, port.number());
         let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts);
         let routines = Arc::clone(&ground.routines).open(gateway.clone(), gate);
@@ -370,11 +370,6 @@ impl Ground {
             None => (self.settings.now().port, true),
         };
         Ok((BoundPort::bind(port, or_any).await?, auth))
-    }
-
-    async fn port_notice(&self, missed: Option<u16>) -> Result<Option<String>, HostError> {
-        let Some(missed) = missed else { return Ok(None) };
-        Ok(Some(elsewhere(missed, self.store.has_webhooks().await?)))
     }
 
     fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
