@@ -207,7 +207,12 @@ async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError>
         Arc::clone(&surroundings.notifier) as _,
     );
     match Host::start(options).await {
-        Ok(host) => Ok(Some(Backend::Own(host.gateway(), Arc::new(Mutex::new(Some(host)))))),
+        Ok(host) => {
+            if let Some(notice) = host.port_notice() {
+                tracing::warn!("{notice}");
+            }
+            Ok(Some(Backend::Own(host.gateway(), Arc::new(Mutex::new(Some(host))))))
+        }
         Err(HostError::Home(HomeError::Owned(path))) => {
             let found = find(&surroundings.home).await;
             if found.is_some() {

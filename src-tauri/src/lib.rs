@@ -83,6 +83,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
             rpc::rpc,
             rpc::shell_info,
             window::page_listens,
+            rpc::quit,
             rpc::open_external,
             save::save_file,
             autostart::autostart_get,

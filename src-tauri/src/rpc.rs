@@ -10,6 +10,7 @@ use tauri::{State, Url};
 
 use crate::Shell;
 use crate::backend::Engine;
+use crate::tray::Command;
 
 /// Calls one method of the gateway. The answer has the shape of a JSON-RPC response, so the page reads both hosts alike.
 #[tauri::command]
@@ -54,6 +55,12 @@ pub(crate) fn shell_info(shell: State<'_, Shell>) -> ShellInfo {
         Engine::Ready(_) => EnginePlace::Elsewhere,
     };
     ShellInfo { tray: shell.tray.is_up(), engine }
+}
+
+/// Quits the app, as the tray does: where there is none, the page has to offer it.
+#[tauri::command]
+pub(crate) fn quit(shell: State<'_, Shell>) {
+    shell.obey(Command::Quit);
 }
 
 /// Opens a web page in the person's browser. Only `https`: anything else could start a program.

@@ -48,7 +48,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// Does what was chosen in the tray.
+    /// Does what was chosen in the tray, or in its place.
     pub(crate) fn obey(&self, command: Command) {
         match command {
             Command::Show => self.show(None),
@@ -197,7 +197,7 @@ impl Shell {
         let body = if self.tray.is_up() {
             "Your jobs go on. Open or quit Rouse from its icon in the tray."
         } else {
-            "Your jobs go on. Start Rouse again to see its window."
+            "Your jobs go on. Start Rouse again to see its window; quit it there, on the home page."
         };
         self.notice("Rouse keeps running", body.to_owned());
     }

@@ -31,6 +31,29 @@ async fn a_delivery_that_cannot_work_ends_suppressed_with_its_reason() {
 }
 
 #[tokio::test]
+async fn a_notification_that_is_not_taken_is_told_until_the_next_one_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let notifier = Arc::new(Recording::default());
+    notifier.refuse.lock().expect("free").push(NotifyError::Later("Nobody shows it.".into()));
+    let house = Plan::new(folder.path()).notifier(notifier).build().await;
+    let told = async |failing: bool| {
+        house
+            .until(async |house| {
+                let told = house.call("system.status", json!({})).await["notifications"].clone();
+                (told["failing"] == failing).then_some(told)
+            })
+            .await
+    };
+    told(false).await;
+    house.call("deliveries.test", json!({})).await;
+    let failing = json!({ "available": false, "reason": "Nobody shows it.", "failing": true });
+    assert_eq!(told(true).await, failing);
+    house.clock.advance(10 * 60_000);
+    assert_eq!(told(false).await, json!({ "available": true, "reason": null, "failing": false }));
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path())

@@ -30,6 +30,8 @@ use crate::place::Place;
 const DESKTOP_ENTRY: &str = "rouse-desktop";
 const SERVER: &str = "org.freedesktop.Notifications";
 const SERVER_PATH: &str = "/org/freedesktop/Notifications";
+/// What the bus calls a name that nobody has and that it can start nobody for.
+const NOBODY: &str = "org.freedesktop.DBus.Error.ServiceUnknown";
 /// The action that a click on the notification itself means.
 const DEFAULT_ACTION: &str = "default";
 /// Signals kept while one is handled; handling takes microseconds.
@@ -227,9 +229,14 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Every failure here can pass: a desktop that is still starting, a server that is being replaced.
+/// Every failure here can pass: a desktop that is still starting, a server that is being replaced. That there is none at
+/// all is known by the bus's own word for it, which zbus and notify-rust hand on in their texts.
 fn later(error: &dyn std::error::Error) -> NotifyError {
-    NotifyError::Later(format!("This desktop did not take the notification: {error}"))
+    let words = error.to_string();
+    NotifyError::Later(match words.contains(NOBODY) {
+        true => "No notification service runs here: start one, such as dunst.".to_owned(),
+        false => format!("This desktop did not take the notification: {words}"),
+    })
 }
 
 #[cfg(test)]
@@ -258,6 +265,17 @@ mod tests {
         let markup = notification(&toast(), &server(true), None);
         assert_eq!(plain.body, "2 < 3 & <b>done</b>");
         assert_eq!(markup.body, "2 &lt; 3 &amp; &lt;b&gt;done&lt;/b&gt;");
+    }
+
+    #[test]
+    fn a_desktop_without_a_notification_service_is_told_what_to_start() {
+        let said = |error: zbus::fdo::Error| later(&zbus::Error::from(error)).to_string();
+        let nobody = zbus::fdo::Error::ServiceUnknown("The name is not activatable".to_owned());
+        let words = "No notification service runs here: start one, such as dunst.";
+        assert_eq!(later(&nobody).to_string(), words);
+        assert_eq!(said(nobody), words);
+        let other = said(zbus::fdo::Error::NoReply("It is busy".to_owned()));
+        assert!(other.starts_with("This desktop did not take the notification: "), "{other}");
     }
 
     #[test]

@@ -30,7 +30,8 @@ export function staleAfter(event: HostEvent): QueryKey[] {
     case "approval":
       return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];
     case "delivery":
-      return run;
+      // Whether notifications get through stands in the status.
+      return [keys.status, ...run];
     case "session":
       // What a job may do depends on what its conversation has read.
       return [...(session === undefined ? [] : [keys.transcript(session)]), ...job];

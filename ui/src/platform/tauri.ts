@@ -52,6 +52,7 @@ export const tauri: Platform = {
     set: (on) => invoke("autostart_set", { on }),
   },
   shellInfo: () => invoke<ShellInfo>("shell_info"),
+  quit: () => invoke("quit"),
   onShellChanged: (changed) => listening("rouse://shell", changed),
   preference,
 };

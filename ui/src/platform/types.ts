@@ -55,6 +55,8 @@ export interface Platform {
   /** Nothing in a browser; there is no shell around it. */
   shellInfo: () => Promise<ShellInfo | null>;
   onShellChanged: (changed: () => void) => () => void;
+  /** Ends the app around this page. A browser has none, and offers no way to it. */
+  quit: () => Promise<void>;
   /** Small wishes about how this screen looks; nothing that matters lives here. */
   preference: { get: (name: string) => string | null; set: (name: string, value: string | null) => void };
 }

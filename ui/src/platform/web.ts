@@ -120,5 +120,6 @@ export const web: Platform = {
   },
   shellInfo: () => Promise.resolve(null),
   onShellChanged: () => () => undefined,
+  quit: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can be quit from its window.")),
   preference,
 };

@@ -65,6 +65,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
     onNavigate: () => () => undefined,
     shellInfo: () => Promise.resolve(null),
     onShellChanged: () => () => undefined,
+    quit: vi.fn(() => Promise.resolve()),
     autostart: { get: () => Promise.resolve(false), set: () => Promise.resolve() },
     preference: {
       get: (name) => kept.get(name) ?? null,

@@ -1,7 +1,8 @@
 //! `rouse doctor`: what is wrong with this installation, and how to mend it.
 
+use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, SystemStatus};
+use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus};
 use rouse_host::{DAMAGED, DAMAGED_AT_REST, Exposure, Layers, SandboxError, SystemClock};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::exit::Failure;
 use crate::output::plain;
 use crate::secrets;
 use crate::session::{Session, no_way};
-use crate::status::{fails, is_of, zone_data};
+use crate::status::{fails, is_of, zone_data, zones_apart};
 use crate::troubles;
 
 struct Finding {
@@ -138,13 +139,18 @@ fn of_engine(status: &SystemStatus, is_model_told: bool, clock: &SystemClock) ->
         findings.push(of_model(in_use));
     }
     findings.extend(status.failing_models.iter().map(|failing| of_failing(failing, clock)));
-    if let Some(reason) = &status.notifications.reason {
-        findings.push(fine(format!("Notifications: {reason}")));
-    }
+    findings.extend(of_notifications(&status.notifications));
+    findings.extend(zones_apart(&status.zone, clock.zone().name()).map(fine));
     if let Some(problem) = &status.problem {
         findings.push(Finding { ok: false, what: problem.clone(), mend: None });
     }
     findings
+}
+
+/// Why they are not shown: a computer without a desktop is in order, one that loses them is not.
+fn of_notifications(notifications: &NotificationStatus) -> Option<Finding> {
+    let reason = format!("Notifications: {}", plain(notifications.reason.as_ref()?));
+    Some(if notifications.failing { wrong(reason) } else { fine(reason) })
 }
 
 /// Whether jobs fire; nothing while something is in their way, which is told as the engine's problem.
@@ -232,5 +238,23 @@ fn report(session: &Session, findings: &[Finding]) {
         if let Some(mend) = &finding.mend {
             anstream::println!("  {mend}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_notifications_that_get_lost_need_mending() {
+        let found = |reason: Option<&str>, failing| {
+            let reason = reason.map(str::to_owned);
+            let status = NotificationStatus { available: reason.is_none(), reason, failing };
+            of_notifications(&status).map(|finding| (finding.ok, finding.what))
+        };
+        assert_eq!(found(None, false), None);
+        let told = |ok| Some((ok, "Notifications: No desktop.".to_owned()));
+        assert_eq!(found(Some("No desktop."), false), told(true));
+        assert_eq!(found(Some("No desktop."), true), told(false));
     }
 }

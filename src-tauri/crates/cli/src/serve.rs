@@ -90,6 +90,9 @@ fn announce(args: &Args, host: &Host) {
     let address = host.address();
     if args.ready_json {
         anstream::println!("{}", serde_json::json!({ "address": address.to_string() }));
+        if let Some(notice) = host.port_notice() {
+            tracing::warn!("{notice}");
+        }
         return;
     }
     anstream::println!("Rouse is ready at http://{address}");

@@ -41,6 +41,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 status.pid,
                 status.zone
             );
+            if let Some(apart) = zones_apart(&status.zone, session.clock.zone().name()) {
+                anstream::println!("{apart}");
+            }
             anstream::println!("Time zone rules: {}", zone_data(&status.zone_data));
             print_cron(session, &status.cron);
             match open {
@@ -59,7 +62,8 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             print_spending(&spending);
             if let Some(reason) = status.notifications.reason {
-                anstream::println!("Notifications: {reason}");
+                let mark = if status.notifications.failing { "✗ " } else { "" };
+                anstream::println!("{mark}Notifications: {}", plain(&reason));
             }
             if let Some(problem) = status.problem {
                 anstream::println!("Problem: {problem}");
@@ -127,6 +131,17 @@ fn print_spending(spending: &SpendingView) {
     );
 }
 
+/// That this terminal is in another zone than the engine, so that one time is told in two ways.
+pub(crate) fn zones_apart(engine: &str, here: &str) -> Option<String> {
+    let of = |zone: &str| zone.strip_prefix("Etc/").unwrap_or(zone).to_owned();
+    let engine = plain(engine);
+    (of(&engine) != of(here)).then(|| {
+        format!(
+            "Rouse is in the zone {engine}, and this terminal in {here}: times without a zone are told as {here} has them, and a pattern without one follows {engine}"
+        )
+    })
+}
+
 /// "2026a from /usr/share/zoneinfo", "2025b, built in".
 pub(crate) fn zone_data(data: &ZoneDataStatus) -> String {
     match &data.folder {
@@ -175,4 +190,18 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
         status.enabled_jobs,
         status.failing_jobs
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zones_apart;
+
+    #[test]
+    fn a_terminal_in_another_zone_is_told() {
+        assert_eq!(zones_apart("Europe/Berlin", "Europe/Berlin"), None);
+        let told = zones_apart("Etc/UTC", "Europe/Berlin").expect("it is told");
+        assert!(
+            told.starts_with("Rouse is in the zone Etc/UTC, and this terminal in Europe/Berlin")
+        );
+    }
 }

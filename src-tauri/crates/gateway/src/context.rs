@@ -9,7 +9,7 @@ use rouse_core::{Clock, UnixMs};
 use rouse_scheduler::SchedulerHandle;
 use rouse_store::Store;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::error::RpcError;
 use crate::events::EventBus;
@@ -44,6 +44,8 @@ pub struct Context {
     pub live: LiveText,
     /// Who shows notifications for this engine.
     pub screens: Screens,
+    /// Why the newest notification was not shown, in words; none since one was.
+    pub unshown: watch::Receiver<Option<String>>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
     /// Told after every answer: what it took may be given back.

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rouse_gateway::{Client, Endpoint, write_private};
+use rouse_store::{Store, StoreError};
 
 use crate::home::Home;
 
@@ -63,10 +64,22 @@ fn write_over(path: &Path, text: &str) -> io::Result<()> {
     old.sync_all()
 }
 
-/// What to say of a start that found the port it usually has taken.
-pub(crate) fn elsewhere(missed: u16) -> String {
+/// What to say of a start that found the port it usually has taken, and which that is.
+pub(crate) async fn port_notice(
+    store: &Store,
+    missed: Option<u16>,
+) -> Result<Option<String>, StoreError> {
+    let Some(missed) = missed else { return Ok(None) };
+    Ok(Some(elsewhere(missed, store.has_webhooks().await?)))
+}
+
+fn elsewhere(missed: u16, has_webhooks: bool) -> String {
+    let taken = format!("Port {missed} is taken, so this is another one.");
+    if !has_webhooks {
+        return taken;
+    }
     format!(
-        "Port {missed} is taken, so this is another one. Addresses of webhooks that you gave to others still name {missed}."
+        "{taken} Addresses of webhooks that you gave to others still name {missed}: end what has it and start Rouse again, or set gateway.port to one that stays free and give them the new address."
     )
 }
 
@@ -91,6 +104,13 @@ mod tests {
         std::fs::create_dir(folder.path().join("gateway.new")).expect("no place for a new file");
         assert!(tell_clients(&home, ADDRESS));
         assert_eq!(told(&home), ADDRESS);
+    }
+
+    #[test]
+    fn only_who_has_webhooks_is_told_of_their_addresses() {
+        assert_eq!(elsewhere(7717, false), "Port 7717 is taken, so this is another one.");
+        let told = elsewhere(7717, true);
+        assert!(told.contains("still name 7717") && told.contains("gateway.port"), "{told}");
     }
 
     #[tokio::test]

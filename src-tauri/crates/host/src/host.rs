@@ -26,14 +26,14 @@ use rouse_tools::{
     CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, memory_tools, routine_tools,
     skill_tools,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clean_index::CleanIndex;
 use crate::clock::timer;
 use crate::config::{Config, ConfigFile, OfMachine};
-use crate::endpoint::{AGAIN_AFTER, elsewhere, keep_telling, tell_clients};
+use crate::endpoint::{AGAIN_AFTER, keep_telling, port_notice, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
@@ -59,7 +59,7 @@ pub struct Host {
     scheduler: SchedulerHandle,
     gateway: Gateway,
     server: Server,
-    missed_port: Option<u16>,
+    port_notice: Option<String>,
     closing: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
     hooks: Hooks,
@@ -85,6 +85,8 @@ struct Ground {
     events: EventBus,
     live: LiveText,
     screens: Screens,
+    /// Why the newest notification was not shown.
+    unshown: watch::Sender<Option<String>>,
     at_work: AtWork,
     routines: Arc<RoutineDoor>,
 }
@@ -101,6 +103,9 @@ impl Host {
         if let Some(Exposure { what, mend }) = options.home.exposure() {
             tracing::warn!(mend, "{what}");
         }
+        if let Some(problem) = options.clock.zones().local_problem() {
+            tracing::warn!("{problem}");
+        }
         end_what_is_left(&options.home);
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
@@ -111,7 +116,8 @@ impl Host {
         let (agent, gate) = ground.agent(&options.home, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let (facts, missed_port) = ((started_at, port.number()), port.instead_of());
+        let port_notice = port_notice(&ground.store, port.instead_of()).await?;
+        let facts = (started_at, port.number());
         let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts);
         let routines = Arc::clone(&ground.routines).open(gateway.clone(), gate);
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
@@ -134,7 +140,7 @@ impl Host {
             scheduler,
             gateway,
             server,
-            missed_port,
+            port_notice,
             closing,
             tasks,
             hooks,
@@ -154,10 +160,10 @@ impl Host {
         self.server.address()
     }
 
-    /// That it listens elsewhere than it usually does, and what of it somebody must know.
+    /// That it listens elsewhere than it usually does, and what of it somebody must know. Whoever starts it tells this.
     #[must_use]
-    pub fn port_notice(&self) -> Option<String> {
-        self.missed_port.map(elsewhere)
+    pub fn port_notice(&self) -> Option<&str> {
+        self.port_notice.as_deref()
     }
 
     /// Stops firing, gives runs two seconds, and closes everything in order.
@@ -235,6 +241,7 @@ impl Ground {
             events,
             live,
             screens,
+            unshown: watch::Sender::new(None),
             at_work: AtWork::default(),
             routines: Arc::default(),
         })
@@ -348,6 +355,7 @@ impl Ground {
             events: self.events.clone(),
             live: self.live.clone(),
             screens: self.screens.clone(),
+            unshown: self.unshown.subscribe(),
             outbox: Arc::clone(&self.outbox),
             worked: Arc::clone(&self.worked),
             engine,
@@ -361,11 +369,7 @@ impl Ground {
             Some(port) => (port, false),
             None => (self.settings.now().port, true),
         };
-        let bound = BoundPort::bind(port, or_any).await?;
-        if let Some(missed) = bound.instead_of() {
-            tracing::warn!(port = bound.number(), "{}", elsewhere(missed));
-        }
-        Ok((bound, auth))
+        Ok((BoundPort::bind(port, or_any).await?, auth))
     }
 
     fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
@@ -389,6 +393,7 @@ impl Ground {
             notifier: self.notifier(options),
             safety: Safety::new(Arc::clone(&self.book)),
             hooks: self.hooks.clone(),
+            unshown: self.unshown.clone(),
             signal: Arc::clone(&self.outbox),
             closing: closing.clone(),
         };

@@ -39,7 +39,8 @@ impl Borrowed {
 /// Whether this process shows notifications itself, and why not.
 pub(crate) fn status(options: &HostOptions) -> NotificationStatus {
     let available = options.notifier.is_some();
-    NotificationStatus { available, reason: (!available).then(|| Borrowed::REASON.to_owned()) }
+    let reason = (!available).then(|| Borrowed::REASON.to_owned());
+    NotificationStatus { available, reason, failing: false }
 }
 
 impl Notifier for Borrowed {

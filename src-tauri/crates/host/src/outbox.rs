@@ -35,6 +35,8 @@ pub(crate) struct Outbox {
     pub(crate) notifier: Arc<dyn Notifier>,
     pub(crate) safety: Safety,
     pub(crate) hooks: Hooks,
+    /// Why the newest notification was not shown, for whoever asks how things are.
+    pub(crate) unshown: watch::Sender<Option<String>>,
     pub(crate) signal: Arc<Notify>,
     pub(crate) closing: CancellationToken,
 }
@@ -164,7 +166,7 @@ impl Outbox {
     async fn deliver(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let shown = match &delivery.channel {
             Channel::Notification => match self.prepared(delivery).await {
-                Ok(prepared) => self.notifier.show(&prepared).await,
+                Ok(prepared) => self.show(&prepared).await,
                 Err(error) => Err(error),
             },
             Channel::Named(name) => Err(NotifyError::Never(format!(
@@ -185,6 +187,17 @@ impl Outbox {
             }
             Err(NotifyError::Later(reason)) => self.later(delivery, &reason).await,
         }
+    }
+
+    async fn show(&self, prepared: &Delivery) -> Result<(), NotifyError> {
+        let shown = self.notifier.show(prepared).await;
+        let why_not = shown.as_ref().err().map(ToString::to_string);
+        self.unshown.send_if_modified(|told| {
+            let is_news = *told != why_not;
+            *told = why_not;
+            is_news
+        });
+        shown
     }
 
     /// The delivery as it is shown: without secrets, and as the hooks want it.

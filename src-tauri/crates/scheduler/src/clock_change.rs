@@ -107,7 +107,11 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         let source = zones.source().to_string();
-        tracing::info!(now = now.0, zones = source, "next slots are planned anew");
+        match self.rules_are_new {
+            // A start that knows of no rules before has nothing to tell.
+            true => tracing::debug!(zones = source, "next slots are planned anew"),
+            false => tracing::info!(zones = source, "next slots are planned anew"),
+        }
         let planning = Planning {
             now,
             old: &self.zones,

@@ -36,6 +36,8 @@ pub(crate) const SECRET: &str = "SELECT secret_hash, made_at FROM webhooks WHERE
 const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VALUES (?1, ?2, ?3)
     ON CONFLICT (job_id) DO UPDATE SET secret_hash = ?2, made_at = ?3";
 const CLEAR: &str = "DELETE FROM webhooks WHERE job_id NOT IN (SELECT id FROM jobs)";
+pub(crate) const ANY: &str =
+    "SELECT EXISTS (SELECT 1 FROM webhooks WHERE job_id IN (SELECT id FROM jobs))";
 pub(crate) const CALL: &str =
     "SELECT run_id FROM webhook_calls WHERE job_id = ?1 AND key = ?2 AND at > ?3";
 const REMEMBER: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at) VALUES (?1, ?2, ?3, ?4)
@@ -54,6 +56,15 @@ impl Store {
             Ok(WebhookSecret { hash: columns.get()?, made_at: columns.instant()? })
         })
         .await
+    }
+
+    /// Whether there is a job with a webhook that others can call.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_webhooks(&self) -> Result<bool, StoreError> {
+        let any = self.one("look for webhooks", sqlx::query(ANY), |row| Columns::of(row).get());
+        Ok(any.await?.unwrap_or_default())
     }
 
     /// Gives a job's webhook a new secret; the one before is worth nothing any more.

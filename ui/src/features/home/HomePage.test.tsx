@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
@@ -58,6 +58,44 @@ test("a job can be run now from its row", async () => {
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
 });
 
+test("without a tray the window is where Rouse is quit, and a browser has no such button", async () => {
+  const host = fakeHost();
+  host.shellInfo = () => Promise.resolve({ tray: false, engine: "here" });
+  const { user } = renderApp("/", host);
+  await screen.findByText(/^This desktop shows no tray icon\..* While it is not running, no job fires\.$/);
+  await user.click(screen.getByRole("button", { name: "Quit Rouse" }));
+  expect(host.quit).toHaveBeenCalledOnce();
+});
+
+test("a window with a tray, and a browser, offer no quitting", async () => {
+  for (const shell of [{ tray: true, engine: "here" } as const, null]) {
+    const host = fakeHost();
+    host.shellInfo = () => Promise.resolve(shell);
+    renderApp("/", host);
+    await screen.findByText("Nothing has run yet.");
+    expect(screen.queryByRole("button", { name: "Quit Rouse" })).not.toBeInTheDocument();
+    cleanup();
+  }
+});
+
+test("a window whose engine is elsewhere says that quitting it stops no job", async () => {
+  const host = fakeHost();
+  host.shellInfo = () => Promise.resolve({ tray: false, engine: "elsewhere" });
+  renderApp("/", host);
+  expect(await screen.findByText(/Quitting it stops no job\.$/)).toBeInTheDocument();
+});
+
+test("notifications that do not get through are said with what helps, and not being able to is not", async () => {
+  const reason = "No notification service runs here: start one, such as dunst";
+  const host = fakeHost({ "system.status": () => aStatus({ notifications: { available: false, reason, failing: true } }) });
+  renderApp("/", host);
+  expect(await screen.findByText(`Notifications do not get through. ${reason}`)).toBeInTheDocument();
+  cleanup();
+  renderApp("/", fakeHost({ "system.status": () => aStatus({ notifications: { available: false, reason: "There is no desktop here.", failing: false } }) }));
+  await screen.findByText("Nothing has run yet.");
+  expect(screen.queryByText(/do not get through/)).not.toBeInTheDocument();
+});
+
 test("a pause is said on the page and ended there", async () => {
   const host = fakeHost({ "system.status": () => aStatus({ cron: { pause: { untilMs: null } } }), "cron.resume": () => aStatus().cron });
   const { user } = renderApp("/", host);
@@ -89,7 +127,7 @@ test("the first start shows that a job has fired, tests notifications, looks for
 
 test("a test that cannot be shown says why, and a job of one's own is a step that is done", async () => {
   const host = fakeHost({
-    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null }, notifications: { available: false, reason: "There is no desktop here." } }),
+    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null }, notifications: { available: false, reason: "There is no desktop here.", failing: false } }),
     "cron.list": () => ({ jobs: [aJob({ id: "ex" }), aJob({ id: "own" })], broken: [], nextCursor: null }),
     "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "suppressed", attempts: 0, reason: "There is no desktop here.", createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0, heldUntilMs: null, digestId: null }),
   });

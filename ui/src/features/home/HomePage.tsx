@@ -1,6 +1,6 @@
 /* The twenty-second look: what happened, what comes next, and whether anything stands in the way. */
 
-import { CalendarClock, History, PanelTop, Pause, Plus, TriangleAlert } from "lucide-react";
+import { BellOff, CalendarClock, History, PanelTop, Pause, Plus, TriangleAlert } from "lucide-react";
 
 import { Button, ButtonLink } from "@/components/Button";
 import { Notice } from "@/components/Notice";
@@ -10,6 +10,7 @@ import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { useResume } from "@/data/actions";
 import { useFailingJobs, useFirstJobs } from "@/data/jobs";
+import { usePlatform } from "@/data/platform";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
 import { incidentWords, isMended } from "@/domain/incident";
@@ -17,7 +18,7 @@ import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
 import { when, whenWithin } from "@/format/time";
-import type { SystemStatus } from "@/platform";
+import type { ShellInfo, SystemStatus } from "@/platform";
 
 import { FirstStart } from "./FirstStart";
 import styles from "./HomePage.module.css";
@@ -70,11 +71,12 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
   return (
     <div className={styles.situations}>
       {problem !== null && <Notice icon={TriangleAlert} tone="bad">{problem}</Notice>}
-      {shell.data?.tray === false && (
-        <Notice icon={PanelTop}>
-          This desktop shows no tray icon. Rouse goes on when the window is closed; start it again, or click a notification, to get the window back.
+      {status.notifications.failing && (
+        <Notice icon={BellOff} tone="bad" action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+          {`Notifications do not get through. ${status.notifications.reason ?? ""}`}
         </Notice>
       )}
+      {shell.data?.tray === false && <NoTray shell={shell.data} />}
       {!cron.enabled && (
         <Notice icon={Pause} action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
           {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
@@ -101,6 +103,18 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
         </Notice>
       )}
     </div>
+  );
+}
+
+/** Without a tray, closing the window is no way to quit, so the way stands here. */
+function NoTray({ shell }: { shell: ShellInfo }) {
+  const platform = usePlatform();
+  const quit = () => void platform.quit().catch((error: unknown) => toast({ title: "Rouse was not quit", about: String(error) }));
+  return (
+    <Notice icon={PanelTop} action={<Button small onPress={quit}>Quit Rouse</Button>}>
+      {"This desktop shows no tray icon. Rouse goes on when the window is closed; start it again, or click a notification, to get the window back. "}
+      {shell.engine === "elsewhere" ? "Quitting it stops no job." : "While it is not running, no job fires."}
+    </Notice>
   );
 }
 

@@ -41,7 +41,7 @@ warnings: Array<JobWarning>,
  */
 scheduleText: string | null, 
 /**
- * The zone of a cron schedule.
+ * The zone in which the words tell its times; none where they tell none.
  */
 zone: string | null, 
 /**

@@ -17,7 +17,7 @@ job: Job,
  */
 scheduleText: string, 
 /**
- * The zone of a cron schedule.
+ * The zone in which the words tell its times; none where they tell none.
  */
 zone: string | null, 
 /**

@@ -11,4 +11,8 @@ available: boolean,
 /**
  * Why not.
  */
-reason: string | null, };
+reason: string | null, 
+/**
+ * Whether the newest one should have been shown and was not: something has to be mended.
+ */
+failing: boolean, };

@@ -20,6 +20,12 @@ const NO_CONNECTION: &str = "no connection";
 /// What can be done about what may pass.
 const LATER: &str = "It may pass: try again later.";
 
+/// Codes that say that the key is not accepted.
+const KEY_REFUSED: [&str; 3] = ["authentication_error", "permission_error", "invalid_api_key"];
+
+/// The code of any bad request.
+const INVALID_REQUEST: &str = "invalid_request_error";
+
 /// The most characters quoted from a provider.
 const QUOTED: usize = 300;
 
@@ -154,7 +160,7 @@ fn of_reply(
     let told = Told::read(body);
     // An error within a stream travels under status 200 or none; some gateways put the upstream's status into it.
     let status = status.filter(|status| *status != 200).or(told.status);
-    let kind = told.kind().unwrap_or_else(|| kind_of_status(status));
+    let kind = told.kind(status).unwrap_or_else(|| kind_of_status(status));
     let (mut message, to_do) = sentence(whom, kind, status, told.names_no_model(status));
     if let Some(quote) = told.quote(body) {
         let end = if quote.ends_with(['.', '!', '?', '…']) { "" } else { "." };
@@ -246,18 +252,23 @@ impl Told {
         }
     }
 
-    fn kind(&self) -> Option<Kind> {
+    /// What the codes say; none where the status says it better. A refused key is an invalid request as well to some
+    /// providers, and that code may stand first.
+    fn kind(&self, status: Option<u16>) -> Option<Kind> {
         if self.is_overlong() {
             return Some(Kind::Overlong);
         }
-        self.codes.iter().find_map(|code| match code.as_str() {
+        let codes = || self.codes.iter().map(String::as_str);
+        if codes().any(|code| KEY_REFUSED.contains(&code)) {
+            return Some(Kind::Auth);
+        }
+        let is_refusal = matches!(status, Some(401 | 403));
+        codes().filter(|code| !(is_refusal && *code == INVALID_REQUEST)).find_map(|code| match code
+        {
             "insufficient_quota" | "billing_error" => Some(Kind::BadRequest),
             "overloaded_error" => Some(Kind::Overloaded),
             "rate_limit_error" | "rate_limit_exceeded" => Some(Kind::RateLimited),
-            "authentication_error" | "permission_error" | "invalid_api_key" => Some(Kind::Auth),
-            "invalid_request_error" | "not_found_error" | "request_too_large" => {
-                Some(Kind::BadRequest)
-            }
+            INVALID_REQUEST | "not_found_error" | "request_too_large" => Some(Kind::BadRequest),
             "api_error" | "server_error" | "timeout_error" => Some(Kind::Server),
             "content_filter" | "content_policy_violation" => Some(Kind::Refused),
             _ => None,
@@ -365,6 +376,37 @@ mod tests {
             r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
         assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
         assert!(!of_reply(ACME, Some(429), no_credit, None).may_pass());
+    }
+
+    #[test]
+    fn a_key_that_is_not_accepted_is_told_as_that_whatever_else_the_body_calls_it() {
+        for (status, body) in [
+            (
+                Some(401),
+                r#"{"error":{"message":"Authentication Fails","type":"authentication_error","param":null,"code":"invalid_request_error"}}"#,
+            ),
+            (
+                None,
+                r#"{"error":{"message":"Authentication Fails","type":"authentication_error","param":null,"code":"invalid_request_error"}}"#,
+            ),
+            (
+                Some(401),
+                r#"{"error":{"message":"Incorrect API key provided","type":"invalid_request_error"}}"#,
+            ),
+            (
+                Some(403),
+                r#"{"error":{"message":"Not yours","type":"invalid_request_error","code":null}}"#,
+            ),
+        ] {
+            let error = of_reply(ACME, status, body, None);
+            assert_eq!(error.kind, Kind::Auth, "{body}");
+            assert!(error.message.starts_with("acme does not accept the key"), "{error:?}");
+        }
+        // What a body says more exactly than the status still counts.
+        let no_credit = r#"{"error":{"type":"insufficient_quota","message":"x"}}"#;
+        assert_eq!(kind(Some(403), no_credit), Kind::BadRequest);
+        let no_model = r#"{"error":{"code":"model_not_found","type":"invalid_request_error"}}"#;
+        assert_eq!(kind(Some(404), no_model), Kind::BadRequest);
     }
 
     #[test]

@@ -245,6 +245,12 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_is_missing_is_told_with_the_whole_command_that_stores_it() {
+        let said = HandleError::Unknown("github".to_owned()).to_string();
+        assert!(said.ends_with("`rouse secrets set github --host HOST`."), "{said}");
+    }
+
+    #[test]
     fn a_handle_becomes_the_value_for_the_bound_host() {
         let arguments = json!({
             "url": "https://api.example.com/a?k={{secret:mail}}",

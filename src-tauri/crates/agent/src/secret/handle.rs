@@ -13,7 +13,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HandleError {
     /// There is no such secret.
-    #[error("There is no secret called {0}. A person can store it with `rouse secrets set {0}`.")]
+    #[error(
+        "There is no secret called {0}. A person can store it with `rouse secrets set {0} --host HOST`."
+    )]
     Unknown(String),
     /// There is, and its value cannot be fetched.
     #[error("The secret {name} is not at hand, because {why}.")]

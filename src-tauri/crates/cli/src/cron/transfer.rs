@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -30,6 +31,9 @@ pub(crate) struct ExportArgs {
     /// Write to this file (with --runs: this folder); standard output when absent.
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Replace files that are there.
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Write the runs as well, a line of JSON each: one file a job, in a folder with the jobs. For one job and without
     /// --output only its runs are printed.
     #[arg(long)]
@@ -69,7 +73,9 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
         None => None,
     };
     match (&args.output, &id) {
-        (Some(folder), _) if args.runs => export_folder(session, id.as_deref(), folder).await,
+        (Some(folder), _) if args.runs => {
+            export_folder(session, id.as_deref(), folder, args.force).await
+        }
         (None, Some(id)) if args.runs => {
             for entry in ledger(session, id).await? {
                 anstream::println!("{}", serde_json::to_string(&entry)?);
@@ -79,7 +85,7 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
         (None, None) if args.runs => Err(Failure::input(
             "--runs writes a file for each job: name a folder with --output, or one job".to_owned(),
         )),
-        (output, _) => export_jobs(session, id.as_deref(), output.as_deref()).await,
+        (output, _) => export_jobs(session, id.as_deref(), output.as_deref(), args.force).await,
     }
 }
 
@@ -87,12 +93,13 @@ async fn export_jobs(
     session: &Session,
     id: Option<&str>,
     output: Option<&Path>,
+    replaces: bool,
 ) -> Result<(), Failure> {
     let answer = session.call("cron.export", json!({ "id": id })).await?;
     let text = serde_json::to_string_pretty(&answer)?;
     match output {
         Some(path) => {
-            write(path, &(text + "\n"))?;
+            write(path, &(text + "\n"), replaces)?;
             let count = answer["jobs"].as_array().map_or(0, Vec::len);
             anstream::println!("Wrote {count} jobs to {}.", path.display());
         }
@@ -102,11 +109,16 @@ async fn export_jobs(
 }
 
 /// `jobs.json` and `runs/<jobId>.jsonl`, as the cron RFC lays them out.
-async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Result<(), Failure> {
+async fn export_folder(
+    session: &Session,
+    id: Option<&str>,
+    folder: &Path,
+    replaces: bool,
+) -> Result<(), Failure> {
     let answer = session.call("cron.export", json!({ "id": id })).await?;
     let runs = folder.join("runs");
     fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
-    write(&folder.join(JOBS), &(serde_json::to_string_pretty(&answer)? + "\n"))?;
+    write(&folder.join(JOBS), &(serde_json::to_string_pretty(&answer)? + "\n"), replaces)?;
     let jobs: &[Value] = answer["jobs"].as_array().map_or(&[], Vec::as_slice);
     let mut ids: BTreeSet<String> =
         jobs.iter().filter_map(|job| Some(job["id"].as_str()?.to_owned())).collect();
@@ -123,7 +135,7 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
             text += &serde_json::to_string(entry)?;
             text.push('\n');
         }
-        write(&runs.join(file_name(id, &mut taken)), &text)?;
+        write(&runs.join(file_name(id, &mut taken)), &text, replaces)?;
     }
     anstream::println!("Wrote {} jobs and {count} runs to {}.", jobs.len(), folder.display());
     match gone {
@@ -176,8 +188,34 @@ fn file_name(id: &str, taken: &mut BTreeSet<String>) -> String {
     format!("{}.jsonl", free.expect("BUG: the numbers have come to an end"))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    Ok(fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?)
+/// Jobs hold what a person has written into them, so nobody else reads the file. A file that is there may be the only
+/// export of yesterday; what is no file, such as `/dev/stdout`, has nothing to lose.
+fn write(path: &Path, text: &str, replaces: bool) -> Result<(), Failure> {
+    let is_no_file = path.metadata().is_ok_and(|found| !found.is_file());
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if replaces || is_no_file {
+        options.create(true).truncate(true);
+    } else {
+        options.create_new(true);
+    }
+    let opened = options.open(path);
+    if opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
+        return Err(Failure::input(format!(
+            "{} is there already: name another place, or replace it with --force",
+            path.display()
+        )));
+    }
+    let written = opened.and_then(|mut file| {
+        #[cfg(unix)]
+        if !is_no_file {
+            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+        }
+        file.write_all(text.as_bytes())
+    });
+    Ok(written.with_context(|| format!("cannot write {}", path.display()))?)
 }
 
 pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Failure> {
@@ -314,6 +352,27 @@ mod tests {
     use rouse_gateway::wire::JobFact;
 
     use super::*;
+
+    #[test]
+    fn an_export_is_for_its_owner_alone_and_replaces_nothing_unasked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.json");
+        write(&path, "old", false).expect("written");
+        let refused = write(&path, "new", false).expect_err("it is there");
+        assert!(refused.lines().join(" ").contains("--force"), "{refused:?}");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "old");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = || path.metadata().expect("there").permissions().mode() & 0o777;
+            assert_eq!(mode(), 0o600);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("opened up");
+            write(&path, "new", true).expect("replaced");
+            assert_eq!(mode(), 0o600);
+        }
+        write(&path, "new", true).expect("replaced");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "new");
+    }
 
     fn line(outcome: ImportOutcome, facts: &[(&str, &str)]) -> ImportLine {
         let fact =

@@ -27,6 +27,7 @@ pub trait ZoneFiles: Send + Sync {
 #[derive(Clone)]
 pub struct Zones {
     local: Zone,
+    local_problem: Option<Arc<str>>,
     data: Arc<Data>,
 }
 
@@ -57,7 +58,7 @@ impl Zones {
     /// The tables inside chrono-tz, on a machine in `local`.
     #[must_use]
     pub fn built_in(local: Tz) -> Self {
-        Self { local: local.into(), data: Arc::new(Data::BuiltIn) }
+        Self { local: local.into(), local_problem: None, data: Arc::new(Data::BuiltIn) }
     }
 
     /// The files of a system where they are newer than the built-in tables, else those. The machine is in UTC until
@@ -68,13 +69,26 @@ impl Zones {
             return Self::built_in(Tz::UTC);
         }
         let data = Data::System { source, files, known: Mutex::default() };
-        Self { local: Zone::UTC, data: Arc::new(data) }
+        Self { local: Zone::UTC, local_problem: None, data: Arc::new(data) }
     }
 
     /// The same data on a machine in the zone `name`; in UTC when there is no such zone.
     #[must_use]
     pub fn with_local(&self, name: &str) -> Self {
-        Self { local: self.zone(name).unwrap_or(Zone::UTC), data: Arc::clone(&self.data) }
+        let local = self.zone(name).unwrap_or(Zone::UTC);
+        Self { local, local_problem: None, data: Arc::clone(&self.data) }
+    }
+
+    /// The same where the zone that was wanted for the machine is not its own, in words.
+    #[must_use]
+    pub fn with_local_problem(self, problem: String) -> Self {
+        Self { local_problem: Some(problem.into()), ..self }
+    }
+
+    /// Why the machine's own zone is not the one that was wanted, in words.
+    #[must_use]
+    pub fn local_problem(&self) -> Option<&str> {
+        self.local_problem.as_deref()
     }
 
     /// The machine's own zone.
@@ -104,7 +118,7 @@ impl Zones {
             .map(|(name, rules)| Some((name.clone(), Zone::read(name, rules)?)))
             .collect();
         let data = Data::Kept { zones: zones?, rest: Arc::clone(&self.data) };
-        Some(Self { local: self.local, data: Arc::new(data) })
+        Some(Self { data: Arc::new(data), ..self.clone() })
     }
 
     /// Where the rules come from.
@@ -237,20 +251,40 @@ impl fmt::Display for ZoneVersion {
 /// What to say of a name that no zone has.
 #[must_use]
 pub fn no_zone(name: &str) -> String {
+    if is_offset_or_abbreviation(name.trim()) {
+        return format!(
+            "expected an IANA zone, found `{name}`; name the zone of a city, such as Europe/Berlin"
+        );
+    }
     let meant = zone_meant(name).map(|zone| format!("; did you mean {zone}?")).unwrap_or_default();
     format!("expected an IANA zone such as Europe/Berlin, found `{name}`{meant}")
+}
+
+/// `GMT+1`, `CEST`, `pst`. Among the zones, what is spelled like it is somewhere else: `Etc/GMT+1` is behind UTC, and an
+/// abbreviation is a letter away from another one.
+fn is_offset_or_abbreviation(name: &str) -> bool {
+    let has_offset = name.chars().any(|c| c.is_numeric() || c == '+');
+    let is_short =
+        |most: usize| name.len() <= most && name.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_in_capitals = name.bytes().all(|b| b.is_ascii_uppercase());
+    let is_city = || cities().any(|(city, _)| city.eq_ignore_ascii_case(name));
+    has_offset || is_in_capitals && is_short(5) || is_short(4) && !is_city()
+}
+
+/// The last part of each zone that has a place before it, with the zone.
+fn cities() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let names = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
+    names.filter_map(|name| Some((name.rsplit_once('/')?.1, name)))
 }
 
 /// `Europe/Berln`, `new york`, `Berln`: by its whole name, or by its city.
 fn zone_meant(name: &str) -> Option<&'static str> {
     let wanted = name.trim().replace(' ', "_");
-    let names = || chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
-    let city = |known: &'static str| known.rsplit('/').next().unwrap_or(known);
     if wanted.contains('/') {
-        return nearest(&wanted, names());
+        return nearest(&wanted, chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()));
     }
-    let near = nearest(&wanted, names().map(city))?;
-    names().find(|known| city(known) == near)
+    let near = nearest(&wanted, cities().map(|(city, _)| city))?;
+    cities().find_map(|(city, name)| (city == near).then_some(name))
 }
 
 #[cfg(test)]
@@ -273,5 +307,33 @@ mod tests {
             assert!(said.ends_with(&format!("did you mean {zone}?")), "{said}");
         }
         assert!(!no_zone("Mars/Olympus").contains("did you mean"));
+    }
+
+    #[test]
+    fn an_offset_or_an_abbreviation_suggests_no_zone_that_is_hours_away() {
+        for typed in [
+            "GMT+1",
+            "GMT-8",
+            "UTC+2",
+            "utc-05:00",
+            "+02:00",
+            "Etc/GMT+15",
+            "PST",
+            "IST",
+            "JST",
+            "BST",
+            "CEST",
+            "AEST",
+            "pst",
+            "cest",
+            "est",
+        ] {
+            assert_eq!(
+                no_zone(typed),
+                format!(
+                    "expected an IANA zone, found `{typed}`; name the zone of a city, such as Europe/Berlin"
+                ),
+            );
+        }
     }
 }

@@ -303,7 +303,7 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
         job: job_to_json(job),
         schedule_text,
         predecessor_is_gone,
-        zone: zone_of(job),
+        zone: zone_of(context, job),
         recent: states(recent.remove(&job.id).unwrap_or_default()),
         incident: incidents.remove(&job.id),
         spent_this_month: spent_view(spent.remove(&job.id).unwrap_or_default()),
@@ -352,10 +352,13 @@ fn states(states: Vec<RunState>) -> Vec<crate::wire::RunState> {
     states.into_iter().map(wire_state).collect()
 }
 
-fn zone_of(job: &Job) -> Option<String> {
+/// The zone in which `schedule_text` tells the times of a job.
+fn zone_of(context: &Context, job: &Job) -> Option<String> {
     match &job.schedule.spec {
         ScheduleSpec::Cron { tz, .. } => Some(tz.clone()),
-        ScheduleSpec::At { tz, .. } => tz.clone(),
+        ScheduleSpec::At { tz, .. } => {
+            Some(tz.clone().unwrap_or_else(|| context.clock.zone().name().to_owned()))
+        }
         ScheduleSpec::Every { .. }
         | ScheduleSpec::Event(_)
         | ScheduleSpec::Webhook

@@ -39,16 +39,19 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
 }
 
 fn problem(context: &Context) -> Option<String> {
-    let all = [context.scheduler.problem(), (context.engine.log_problem)()];
+    let of_zone = context.clock.zones().local_problem().map(str::to_owned);
+    let all = [context.scheduler.problem(), (context.engine.log_problem)(), of_zone];
     let said: Vec<String> = all.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
 
 fn notifications(context: &Context) -> NotificationStatus {
-    if context.screens.is_any() {
-        return NotificationStatus { available: true, reason: None };
+    let own = &context.engine.notifications;
+    if !own.available && !context.screens.is_any() {
+        return own.clone();
     }
-    context.engine.notifications.clone()
+    let reason = context.unshown.borrow().clone();
+    NotificationStatus { available: reason.is_none(), failing: reason.is_some(), reason }
 }
 
 pub(crate) async fn storage(context: &Context, _: Empty) -> Result<StorageView, RpcError> {

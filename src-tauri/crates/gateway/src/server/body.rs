@@ -8,10 +8,9 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use serde_json::json;
 
 use super::hooks::MOST_HOOK_BYTES;
-use super::{MOST_CALL_BYTES, Shared};
+use super::{MOST_CALL_BYTES, Shared, refused};
 
 /// The body of a request.
 pub(super) struct Whole(pub(super) Bytes);
@@ -27,20 +26,22 @@ impl FromRequest<Shared> for Whole {
                 let (hook, call) = (MOST_HOOK_BYTES >> 10, MOST_CALL_BYTES >> 20);
                 let words =
                     format!("The body is too large: a hook takes {hook} KiB, a call {call} MiB.");
-                Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &words))
+                Err(cut_short(StatusCode::PAYLOAD_TOO_LARGE, &words))
             }
-            Ok(Err(rejection)) => Err(refused(rejection.status(), "The body did not come whole.")),
+            Ok(Err(rejection)) => {
+                Err(cut_short(rejection.status(), "The body did not come whole."))
+            }
             Err(_) => {
                 let words =
                     format!("The body did not come whole within {within:?}. Send it at once.");
-                Err(refused(StatusCode::REQUEST_TIMEOUT, &words))
+                Err(cut_short(StatusCode::REQUEST_TIMEOUT, &words))
             }
         }
     }
 }
 
 /// What is left of the body is not waited for.
-fn refused(status: StatusCode, reason: &str) -> Response {
+fn cut_short(status: StatusCode, reason: &str) -> Response {
     let close = [(header::CONNECTION, "close")];
-    (status, close, axum::Json(json!({ "error": reason }))).into_response()
+    (close, refused(status, reason)).into_response()
 }

@@ -9,10 +9,10 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 
-use super::Shared;
 use super::door::Place;
+use super::{Shared, refused};
 use crate::auth::SESSION_FOR_MS;
 
 /// The name of the session cookie.
@@ -29,7 +29,7 @@ pub(super) fn session_cookie(session: &str) -> String {
 
 pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     if let Err(reason) = from_here(request.headers(), shared.port) {
-        return (StatusCode::FORBIDDEN, reason).into_response();
+        return refused(StatusCode::FORBIDDEN, reason);
     }
     let now = shared.clock.now();
     let renewed = session(request.headers()).filter(|shown| shared.auth.renews_session(shown, now));
@@ -80,7 +80,7 @@ fn from_here(headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
 pub(super) struct Known;
 
 impl FromRequestParts<Shared> for Known {
-    type Rejection = (StatusCode, &'static str);
+    type Rejection = Response;
 
     async fn from_request_parts(
         parts: &mut Parts,
@@ -92,7 +92,7 @@ impl FromRequestParts<Shared> for Known {
             }
             return Ok(Self);
         }
-        Err((StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token."))
+        Err(refused(StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token."))
     }
 }
 
@@ -100,7 +100,7 @@ impl FromRequestParts<Shared> for Known {
 pub(super) struct SaysJson;
 
 impl FromRequestParts<Shared> for SaysJson {
-    type Rejection = (StatusCode, &'static str);
+    type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Self::Rejection> {
         let kind = parts
@@ -115,7 +115,7 @@ impl FromRequestParts<Shared> for SaysJson {
         {
             return Ok(Self);
         }
-        Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send application/json."))
+        Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send application/json."))
     }
 }
 

@@ -14,9 +14,9 @@ use rouse_core::{JobId, RunId};
 use rouse_scheduler::{Call, Called};
 use serde_json::{Value, json};
 
-use super::Shared;
 use super::body::Whole;
 use super::guard::{SaysJson, bearer, has_token};
+use super::{Shared, refused};
 use crate::error::{ErrorCode, RpcError};
 
 /// The largest body of a hook.
@@ -26,18 +26,16 @@ const MOST_KEY_BYTES: usize = 255;
 /// The name under which wakes are counted; no job has it, because it is no path.
 const WAKES: &str = "/hooks/wake";
 
-type Refusal = (StatusCode, &'static str);
-
 /// A caller that is no page.
 pub(super) struct Program;
 
 impl FromRequestParts<Shared> for Program {
-    type Rejection = Refusal;
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
         let says = |name: &str| parts.headers.contains_key(name);
         if says("origin") || says("sec-fetch-site") || says("sec-fetch-mode") {
-            return Err((StatusCode::FORBIDDEN, "Hooks are not for web pages."));
+            return Err(refused(StatusCode::FORBIDDEN, "Hooks are not for web pages."));
         }
         Ok(Self)
     }
@@ -51,7 +49,7 @@ impl FromRequestParts<Shared> for Waker {
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
         if !has_token(shared, &parts.headers) {
-            return Err((StatusCode::UNAUTHORIZED, "Show the token.").into_response());
+            return Err(refused(StatusCode::UNAUTHORIZED, "Show the token."));
         }
         in_pace(shared, WAKES).map(|()| Self)
     }
@@ -64,7 +62,7 @@ impl FromRequestParts<Shared> for Caller {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
-        let stranger = || (StatusCode::UNAUTHORIZED, "No webhook answers to this.").into_response();
+        let stranger = || refused(StatusCode::UNAUTHORIZED, "No webhook answers to this.");
         let path = Path::<String>::from_request_parts(parts, shared).await;
         let Path(id) = path.map_err(|_| stranger())?;
         let shown = secret(&parts.headers).unwrap_or_default();
@@ -90,8 +88,7 @@ fn in_pace(shared: &Shared, name: &str) -> Result<(), Response> {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let after = [(header::RETRY_AFTER, seconds.to_string())];
         let error = "This was called too often. Try again in a moment.";
-        (StatusCode::TOO_MANY_REQUESTS, after, axum::Json(json!({ "error": error })))
-            .into_response()
+        (after, refused(StatusCode::TOO_MANY_REQUESTS, error)).into_response()
     })
 }
 
@@ -163,8 +160,19 @@ fn told(run_id: &RunId, skipped: Option<String>) -> Value {
     }
 }
 
-fn refused(status: StatusCode, reason: &str) -> Response {
-    (status, axum::Json(json!({ "error": reason }))).into_response()
+/// A hook that was called by anything but a POST.
+pub(super) async fn no_such_method() -> Response {
+    let allowed = [(header::ALLOW, "POST")];
+    (allowed, refused(StatusCode::METHOD_NOT_ALLOWED, "Hooks are called with POST."))
+        .into_response()
+}
+
+/// A path that is no hook's.
+pub(super) async fn nowhere() -> Response {
+    refused(
+        StatusCode::NOT_FOUND,
+        "There is no such hook; there are /hooks/wake and /hooks/jobs/ID.",
+    )
 }
 
 fn failed(error: &RpcError) -> Response {

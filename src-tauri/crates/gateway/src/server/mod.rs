@@ -22,7 +22,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get, post};
 use rouse_core::Clock;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -43,11 +45,17 @@ const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// How long the stop waits for requests in progress. One that was begun and never ended must not keep the engine alive.
 const STOP_FOR: Duration = Duration::from_secs(1);
 
+/// What can be done about a port that is somebody else's.
+const TAKEN: &str = ": another program has it; name another port or leave --port out";
+
 /// The server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// No port could be bound.
-    #[error("cannot listen on 127.0.0.1:{port}")]
+    #[error(
+        "cannot listen on 127.0.0.1:{port}{}",
+        if source.kind() == std::io::ErrorKind::AddrInUse { TAKEN } else { "" }
+    )]
     Bind {
         /// The port that was asked for.
         port: u16,
@@ -181,6 +189,7 @@ fn router(shared: Shared) -> Router {
         )
         .route("/hooks/wake", hook(post(hooks::wake)))
         .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
+        .route("/hooks/{*other}", any(hooks::nowhere))
         .fallback(get(files::serve))
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
@@ -188,5 +197,11 @@ fn router(shared: Shared) -> Router {
 }
 
 fn hook(method: axum::routing::MethodRouter<Shared>) -> axum::routing::MethodRouter<Shared> {
+    let method = method.fallback(hooks::no_such_method);
     method.layer(DefaultBodyLimit::max(hooks::MOST_HOOK_BYTES))
+}
+
+/// Why a request is not answered, in the one shape that all refusals have.
+fn refused(status: StatusCode, reason: &str) -> Response {
+    (status, axum::Json(serde_json::json!({ "error": reason }))).into_response()
 }

@@ -15,7 +15,7 @@ pub struct JobView {
     pub job: Value,
     /// When it fires, in words: "Weekdays at 07:30".
     pub schedule_text: String,
-    /// The zone of a cron schedule.
+    /// The zone in which the words tell its times; none where they tell none.
     pub zone: Option<String>,
     /// The newest final states, oldest first, at most 14.
     pub recent: Vec<RunState>,

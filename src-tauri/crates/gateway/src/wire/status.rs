@@ -108,6 +108,9 @@ pub struct NotificationStatus {
     pub available: bool,
     /// Why not.
     pub reason: Option<String>,
+    /// Whether the newest one should have been shown and was not: something has to be mended.
+    #[serde(default)]
+    pub failing: bool,
 }
 
 /// What the first-start card needs.

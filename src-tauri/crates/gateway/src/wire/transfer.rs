@@ -148,7 +148,7 @@ pub struct ImportLine {
     pub warnings: Vec<JobWarning>,
     /// When it fires, in words; none when it was refused.
     pub schedule_text: Option<String>,
-    /// The zone of a cron schedule.
+    /// The zone in which the words tell its times; none where they tell none.
     pub zone: Option<String>,
     /// The next times at which it fires once it is on, at most three.
     pub next: Vec<PreviewSlot>,

@@ -1,6 +1,7 @@
 //! What a client can branch on: codes, fields, revisions; and a handler that breaks breaks nothing else.
 
-use rouse_gateway::{ClientError, ErrorCode, RpcError};
+use rouse_core::Clock as _;
+use rouse_gateway::{BoundPort, ClientError, ErrorCode, RpcError};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -129,4 +130,76 @@ async fn a_message_that_comes_before_the_first_look_at_the_models_waits_for_one(
     let house = House::build().await;
     let sent = house.call("chat.send", json!({ "text": "Hello" })).await;
     assert!(sent["runId"].is_string(), "{sent}");
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_refused_with_what_to_do() {
+    let first = BoundPort::bind(0, false).await.expect("a port");
+    let error = BoundPort::bind(first.number(), false).await.err().expect("it is taken");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot listen on 127.0.0.1:{}: another program has it; name another port or leave --port out",
+            first.number()
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_bare_key_in_a_call_is_warned_of_and_not_quoted() {
+    let house = House::build().await;
+    let key = "ghp_R7f2Qm9LzX4vKt8Wb3Yc6Nd1Hs5Jp0Ga2Ue4";
+    let call = |header: &str| {
+        let headers = json!({ "Authorization": header });
+        let arguments = json!({ "url": "https://api.github.com/user", "headers": headers });
+        let mut job = draft("Stars");
+        job["payload"] = json!({ "kind": "toolCall", "tool": "http", "arguments": arguments });
+        job
+    };
+    let about = |warnings: &Value| -> Vec<String> {
+        let warnings = warnings.as_array().expect("a list").iter();
+        let of_arguments = warnings.filter(|warning| warning["field"] == "payload.arguments");
+        of_arguments.map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
+    };
+    let check = async |header: &str| house.call("cron.check", json!({ "job": call(header) })).await;
+    let bare = check(&format!("Bearer {key}")).await;
+    let [told] = &about(&bare["warnings"])[..] else { panic!("{bare}") };
+    assert!(told.contains("rouse secrets set NAME --host HOST"), "{told}");
+    assert!(!bare.to_string().contains(key), "{bare}");
+    let handle = check("Bearer {{secret:github}}").await;
+    assert!(about(&handle["warnings"]).is_empty(), "{handle}");
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_time_that_is_told_in_words_names_the_zone_of_its_words() {
+    let house = House::build().await;
+    let mut job = draft("Once");
+    job["schedule"] = json!({ "kind": "at", "atMs": house.clock.now().0 + 3_600_000 });
+    let saved = house.call("cron.add", job).await;
+    assert_eq!(saved["zone"], house.clock.zone().name(), "{saved}");
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_notification_that_did_not_get_through_is_told_until_one_does() {
+    let house = House::build().await;
+    let told = async || house.call("system.status", json!({})).await["notifications"].take();
+    assert_eq!(told().await, json!({ "available": true, "reason": null, "failing": false }));
+    house.outcome.send_replace(Some("Nobody shows it.".to_owned()));
+    let failing = json!({ "available": false, "reason": "Nobody shows it.", "failing": true });
+    assert_eq!(told().await, failing);
+    house.outcome.send_replace(None);
+    assert_eq!(told().await["available"], true);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_zone_that_was_wanted_and_is_none_is_a_problem_of_everything() {
+    let house = House::build().await;
+    let problem = "TZ=Mars/Phobos is no zone, so UTC is used.";
+    let zones = house.clock.zones().with_local_problem(problem.to_owned());
+    house.clock.set_zones(zones);
+    assert_eq!(house.call("system.status", json!({})).await["problem"], problem);
+    house.stop().await;
 }

@@ -80,9 +80,37 @@ async fn strangers_all_get_the_same_answer_and_fire_nothing() {
     for (path, header) in wrong {
         let (status, reply) = house.post_raw(path, &header, b"x").await;
         assert_eq!(status, 401, "{path} {header}");
-        assert!(reply.ends_with("No webhook answers to this."), "{reply}");
+        assert_eq!(body_of(&reply), json!({ "error": "No webhook answers to this." }), "{reply}");
     }
     assert!(hook.runs(&house).await.is_empty());
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn whatever_a_hook_refuses_is_told_in_one_shape() {
+    let house = House::build().await;
+    let hook = Hook::make(&house).await;
+    let token = format!("Authorization: Bearer {}\r\n", house.token());
+    let page = format!("{token}Origin: http://127.0.0.1:{}\r\n", house.port());
+    let foreign = format!("{token}Origin: http://evil.example\r\n");
+    for (method, path, header, status) in [
+        ("POST", "/hooks/wake", String::new(), 401),
+        ("POST", "/hooks/wake", page, 403),
+        ("POST", "/hooks/wake", foreign, 403),
+        ("POST", "/hooks/wake", token.clone(), 415),
+        ("POST", hook.path.as_str(), String::new(), 401),
+        ("GET", "/hooks/wake", token.clone(), 405),
+        ("PUT", hook.path.as_str(), hook.auth(), 405),
+        ("POST", "/hooks/other", token.clone(), 404),
+        ("GET", "/hooks/other", token, 404),
+    ] {
+        let (found, reply) = house.send_raw(method, path, &header, b"x").await;
+        assert_eq!(found, status, "{method} {path}: {reply}");
+        let body = body_of(&reply);
+        assert!(body["error"].as_str().is_some_and(|said| !said.is_empty()), "{reply}");
+        assert_eq!(body.as_object().map(serde_json::Map::len), Some(1), "{reply}");
+        assert_eq!(reply.contains("allow: POST"), status == 405, "{reply}");
+    }
     house.stop().await;
 }
 

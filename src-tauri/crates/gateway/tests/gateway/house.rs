@@ -31,6 +31,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const NOON: UnixMs = UnixMs(1_795_262_400_000);
 
 pub(crate) struct House {
+    /// Why the newest notification was not shown.
+    pub(crate) outcome: watch::Sender<Option<String>>,
     pub(crate) gateway: Gateway,
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
@@ -60,6 +62,7 @@ impl House {
         let store = Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store");
         let scheduler = scheduler(&store, &clock).await;
         let tools = ToolRegistry::new(tools).expect("a registry");
+        let (outcome, unshown) = watch::channel(None);
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
         let gateway = Gateway::new(Context {
             store: store.clone(),
@@ -77,6 +80,7 @@ impl House {
             live: LiveText::new(events.clone(), Arc::new(clock.clone())),
             screens: Screens::new(events.clone()),
             events,
+            unshown,
             outbox: Arc::new(Notify::new()),
             worked: Arc::new(Notify::new()),
             engine: Engine {
@@ -85,12 +89,12 @@ impl House {
                 port: port.number(),
                 home: folder.path().to_owned(),
                 workspace: folder.path().join("workspace"),
-                notifications: NotificationStatus { available: false, reason: None },
+                notifications: NotificationStatus { available: true, reason: None, failing: false },
                 log_problem: || None,
             },
         });
         let (server, client) = serve(&gateway, port, &clock, &folder);
-        Self { gateway, clock, store, client, server, scheduler, folder }
+        Self { outcome, gateway, clock, store, client, server, scheduler, folder }
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
@@ -114,10 +118,21 @@ impl House {
 
     /// Posts bytes; answers the status and the whole reply.
     pub(crate) async fn post_raw(&self, path: &str, headers: &str, body: &[u8]) -> (u16, String) {
+        self.send_raw("POST", path, headers, body).await
+    }
+
+    /// Sends bytes with this method; answers the status and the whole reply.
+    pub(crate) async fn send_raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, String) {
         let address = self.server.address();
         let mut stream = TcpStream::connect(address).await.expect("it listens");
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
             body.len()
         );
         // A server that refuses early closes while this is still written; what it says counts.

@@ -236,7 +236,7 @@ impl Cure {
             }
             (Self::Key, KeyFrom::Absent { why, .. }) => format!("It is not at hand, because {why}."),
             (Self::Key, KeyFrom::Nowhere) => format!(
-                "Store its key with `rouse secrets set`, and name it under providers.{provider}.keySecret in the settings."
+                "Store its key with `rouse secrets set NAME --host HOST`, and name it under providers.{provider}.keySecret in the settings."
             ),
             (Self::Request, _) => {
                 "Look at the model's name and at your account with the provider.".to_owned()

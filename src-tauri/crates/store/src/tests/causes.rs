@@ -155,6 +155,18 @@ async fn a_secret_is_replaced_and_outlives_its_job_only_for_a_moment() {
 }
 
 #[tokio::test]
+async fn there_are_webhooks_while_a_job_has_one() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    fixture.insert_job("a", None).await;
+    assert!(!store.has_webhooks().await.unwrap());
+    store.put_webhook_secret(&JobId::new("a"), "one", NOW).await.unwrap();
+    assert!(store.has_webhooks().await.unwrap());
+    store.remove_job(&JobId::new("a"), NOW).await.unwrap();
+    assert!(!store.has_webhooks().await.unwrap(), "nobody can call one of a job that is gone");
+}
+
+#[tokio::test]
 async fn a_call_is_known_by_its_key_for_a_day() {
     let fixture = Fixture::new().await;
     let (store, job_id) = (&fixture.store, JobId::new("a"));

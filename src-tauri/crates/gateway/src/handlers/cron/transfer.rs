@@ -235,7 +235,7 @@ async fn read(
     let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
     let warnings = warnings::of_known(context, &job).await?;
     let facts = facts_of(&job);
-    let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next, facts };
+    let about = About { notes, warnings, schedule_text, zone: zone_of(context, &job), next, facts };
     Ok(Ok(Arrival { job, enable, may_be_on, present, about }))
 }
 

@@ -63,11 +63,12 @@ pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarn
             let unknown = context.gate.safety().doubt_of_text(&turn.message);
             warnings.extend(unknown.map(|what| warning("payload.message", what.to_string())));
         }
-        Payload::ToolCall(call) if context.gate.tools().get(&call.tool).is_none() => {
-            let message = format!("There is no tool `{}` here; its runs fail.", call.tool);
-            warnings.push(warning("payload.tool", message));
-        }
         Payload::ToolCall(call) => {
+            if context.gate.tools().get(&call.tool).is_none() {
+                let message = format!("There is no tool `{}` here; its runs fail.", call.tool);
+                warnings.push(warning("payload.tool", message));
+            }
+            warnings.extend(bare_keys(context, call));
             warnings.extend(secrets(context, call));
             warnings.extend(hosts(context, job, call));
         }
@@ -150,6 +151,16 @@ fn tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
             warning(&format!("payload.tools[{place}]"), message)
         })
         .collect()
+}
+
+/// What has the shape of a key: as it stands there it is in the database and in every export. It is told by its kind.
+fn bare_keys(context: &Context, call: &ToolCall) -> Option<JobWarning> {
+    let leak = context.gate.safety().outgoing(&call.arguments).err()?;
+    let message = format!(
+        "It holds what looks like a key ({}), and is kept as it is written. Store the key with `rouse secrets set NAME --host HOST`, and write {{{{secret:NAME}}}} in its place.",
+        leak.what.join(", ")
+    );
+    Some(warning("payload.arguments", message))
 }
 
 /// A secret that the call names and that is not stored, or may not go where the call goes.
