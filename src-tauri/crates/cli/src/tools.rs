@@ -33,12 +33,14 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         Args { command: Some(Command::Try(args)), .. } => trial::run(args, session).await,
         Args { job: Some(job), .. } => {
             let id = resolve(session, &job).await?;
+            let job = session.call("cron.get", json!({ "id": id })).await?;
+            let asks = job["job"]["policies"]["approvals"].as_str().unwrap_or("ask") == "ask";
             session
                 .show("tools.effective", json!({ "id": id }), |_, found: ToolsEffectiveResult| {
                     for why in found.problem.iter().chain(&found.ceiling) {
                         anstream::println!("{}", plain(why));
                     }
-                    print_table(&found.tools);
+                    print_table(&found.tools, asks);
                     Ok(())
                 })
                 .await
@@ -46,7 +48,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         Args { job: None, .. } => {
             session
                 .show("tools.catalog", json!({}), |_, catalog: ToolsCatalogResult| {
-                    print_table(&catalog.tools);
+                    print_table(&catalog.tools, true);
                     Ok(())
                 })
                 .await
@@ -54,7 +56,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     }
 }
 
-fn print_table(tools: &[ToolView]) {
+/// Tools of runs that ask somebody, or nobody.
+fn print_table(tools: &[ToolView], is_asked: bool) {
     if tools.is_empty() {
         anstream::println!("No tools.");
         return;
@@ -69,7 +72,7 @@ fn print_table(tools: &[ToolView]) {
             Some(label) => short(&format!("{label}: {}", with_sizes(&tool.description)), 72),
             None => short(&with_sizes(&tool.description), 72),
         };
-        table.add_row([tool.name.clone(), asks(tool).to_owned(), most, does]);
+        table.add_row([tool.name.clone(), asks(tool, is_asked).to_owned(), most, does]);
     }
     print(&table);
     for (tool, why) in tools.iter().filter_map(|tool| Some((tool, tool.why_not_here.as_ref()?))) {
@@ -77,12 +80,16 @@ fn print_table(tools: &[ToolView]) {
     }
 }
 
-/// When it asks. One that never does by itself, and yet can change things beyond this computer, says so call by call.
-const fn asks(tool: &ToolView) -> &'static str {
-    match tool.approval {
-        ToolApproval::Never if tool.destructive && tool.open_world => "some calls",
-        ToolApproval::Never => "no",
-        ToolApproval::UnlessGranted => "unless granted",
-        ToolApproval::Always => "always",
+/// When it asks. One that never does by itself, and yet can change things beyond this computer, says so call by call. What
+/// nobody is asked about is refused.
+const fn asks(tool: &ToolView, is_asked: bool) -> &'static str {
+    match (tool.approval, is_asked) {
+        (ToolApproval::Never, true) if tool.destructive && tool.open_world => "some calls",
+        (ToolApproval::Never, false) if tool.destructive && tool.open_world => "refuses some calls",
+        (ToolApproval::Never, _) => "no",
+        (ToolApproval::UnlessGranted, true) => "unless granted",
+        (ToolApproval::UnlessGranted, false) => "refused unless granted",
+        (ToolApproval::Always, true) => "always",
+        (ToolApproval::Always, false) => "refused",
     }
 }
