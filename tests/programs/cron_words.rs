@@ -151,8 +151,8 @@ async fn a_preview_tells_the_next_times_and_saves_nothing() {
         "3",
     ]);
     assert!(told.ok().starts_with("Mondays at 09:00 (Asia/Tokyo)\n"), "{told:#?}");
-    assert_eq!(told.out.matches("T09:00:00+09:00").count(), 3, "{told:#?}");
-    assert!(told.out.contains("local"), "{told:#?}");
+    assert_eq!(told.out.matches(" Asia/Tokyo\n").count(), 3, "{told:#?}");
+    assert_eq!(told.out.matches(" here, 09:00").count(), 3, "{told:#?}");
     let json = home
         .rouse(["cron", "preview", "--cron", "0 9 * * 1", "--tz", "Asia/Tokyo", "--json"])
         .json();
@@ -178,7 +178,8 @@ async fn a_preview_tells_the_next_times_and_saves_nothing() {
     }
     assert!(told.out.contains(" more changes of the clock"), "{told:#?}");
     home.rouse(["cron", "preview", "--manual"]).ok();
-    home.rouse(["cron", "preview"]).refused(2, "give one of");
+    home.rouse(["cron", "preview"])
+        .refused(2, "say when: one of --at, --every, --cron, --on-event");
     home.rouse(["cron", "preview", "--cron", "nonsense"]).refused(2, "schedule.expr");
     home.rouse(["cron", "preview", "--at", "2020-01-01T00:00"]).refused(2, "schedule.atMs");
     home.rouse(["cron", "preview", "--every", "1h", "--count", "51"]).refused(2, "--count");

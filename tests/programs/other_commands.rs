@@ -26,10 +26,13 @@ async fn wake_queues_a_line_and_says_what_happens() {
     let told = home.rouse(["heartbeat", "status"]);
     assert!(told.ok().contains(": the ⟨U+202E⟩bell\n"), "{told:#?}");
     for (flags, words) in [
-        (&["--coalesce", "61s"][..], "coalesceMs: must be between 0 and 60000"),
+        (&["--coalesce", "61s"][..], "--coalesce: must be at most 1 min, found 1 min 1 s"),
         (&["--coalesce", "soon"], "--coalesce"),
-        (&["--reason", " "], "reason: must have 1 to 200 characters"),
-        (&["--reason", "x", "--mode", "next-heartbeat"], "reason: needs the mode"),
+        (&["--reason", " "], "--reason: must have 1 to 200 characters"),
+        (
+            &["--reason", "x", "--mode", "next-heartbeat"],
+            "--reason and --coalesce go with --mode now",
+        ),
     ] {
         home.rouse([&["wake", "--text", "Up"], flags].concat()).refused(2, words);
     }
@@ -341,6 +344,22 @@ fn going_wrong_ends_with_a_code_and_one_plain_line() {
         .expect("rouse starts");
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nowhere.stderr).contains("set ROUSE_HOME"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_place_for_the_data_that_is_none_is_told_with_the_reason_and_once() {
+    let home = Home::new();
+    std::fs::write(home.data(), "").expect("a file");
+    let status = home.rouse(["status"]);
+    assert!(status.err.contains("gateway.json: Not a directory"), "{status:#?}");
+    let doctor = home.rouse(["doctor"]);
+    let told = |words: &str| doctor.out.matches(words).count();
+    assert_eq!((told("gateway.json"), told("not a directory")), (1, 1), "{doctor:#?}");
+    assert_eq!((told("chmod"), told("Data lives in")), (0, 0), "{doctor:#?}");
+    assert!(doctor.out.contains("let ROUSE_HOME name another one"), "{doctor:#?}");
+    let start = home.rouse(["serve", "--port", "0"]);
+    assert!(start.err.contains("let ROUSE_HOME name another one"), "{start:#?}");
 }
 
 #[tokio::test]

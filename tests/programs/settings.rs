@@ -72,9 +72,9 @@ async fn settings_are_read_and_changed_by_key() {
         (
             "heartbeat.every",
             "soon",
-            "heartbeat.every: expected a number with a unit such as `30 min`, found `soon`",
+            "heartbeat.every: expected a number with a unit such as `30m`, found `soon`",
         ),
-        ("heartbeat.every", "45", "heartbeat.every: `45` has no unit: write `45 s`, `45 min`"),
+        ("heartbeat.every", "45", "heartbeat.every: `45` has no unit: write `45s`, `45m`"),
         (
             "heartbeat.evry",
             "10m",
@@ -162,7 +162,7 @@ async fn a_wrong_value_in_the_file_is_told_with_its_line_before_and_after_the_st
         .config("[heartbeat]\nevery = \"soon\"\n[quietHours]\nfrom = \"22\"\nto = \"07:00\"\n");
     let said = [
         "config.toml",
-        "heartbeat.every (line 2): expected a number with a unit such as `30 min`, found `soon`",
+        "heartbeat.every (line 2): expected a number with a unit such as `30m`, found `soon`",
         "quietHours.from (line 4): expected a time of day such as 07:00, found `22`",
     ];
     let doctor = home.rouse(["doctor"]);

@@ -46,7 +46,7 @@ async fn a_secret_is_stored_listed_and_removed_and_its_value_is_nowhere() {
         assert!(!said.contains("sunflower"), "{said}");
     }
     for warned in &answers[1..4] {
-        assert!(warned.contains("1 of 1 secrets are kept in "), "{warned}");
+        assert!(warned.contains("The only secret is kept in "), "{warned}");
     }
     // Another value for the same hosts.
     assert!(

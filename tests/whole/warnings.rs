@@ -217,8 +217,29 @@ async fn hosts_that_do_not_bound_a_command_are_warned_of() {
     let saved = house.call("cron.add", job("run_command", json!({ "command": "true" }))).await;
     assert_eq!(fields(&saved), ["policies.hosts"], "{saved}");
     assert!(saved["warnings"][0]["message"].to_string().contains("outside the sandbox"), "{saved}");
-    let saved = house.call("cron.add", job("http", json!({ "url": "https://example.com/" }))).await;
+    let mut reached = job("http", json!({ "url": "https://example.com/" }));
+    reached["name"] = json!("Look");
+    let saved = house.call("cron.add", reached).await;
     assert_eq!(fields(&saved), [""; 0], "{saved}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_job_of_one_name_is_warned_of_and_its_own_name_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let job = |name: &str| with(echo(&json!({ "kind": "manual" })), json!({ "name": name }));
+    let first = house.call("cron.add", job("Backup")).await;
+    assert_eq!(first["warnings"], json!([]));
+    assert_eq!(house.call("cron.add", job("Backup of all")).await["warnings"], json!([]));
+    let patch = json!({ "description": "Nightly" });
+    let own = json!({ "id": first["job"]["id"], "patch": patch });
+    assert_eq!(house.call("cron.update", own).await["warnings"], json!([]));
+    let second = house.call("cron.add", with(job("Backup"), json!({ "enabled": false }))).await;
+    assert_eq!(fields(&second), ["name"], "{second}");
+    let url = json!({ "id": second["job"]["id"] });
+    let refused = house.try_call("cron.webhook", url).await.expect_err("no webhook");
+    assert!(refused.message.ends_with("rouse cron edit Backup --webhook"), "{refused:?}");
     house.host.stop().await;
 }
 

@@ -55,11 +55,17 @@ impl Face {
         }
     }
 
-    fn package(self) -> &'static str {
+    /// What is built: the command belongs to both faces, for the manual is about it.
+    fn packages(self) -> &'static [&'static str] {
         match self {
-            Self::App => "rouse-desktop",
-            Self::Server => "rouse-cli",
+            Self::App => &["rouse-desktop", "rouse-cli"],
+            Self::Server => &["rouse-cli"],
         }
+    }
+
+    fn build(self) -> Command {
+        let packages = self.packages().iter().flat_map(|package| ["--package", *package]);
+        process::cargo(std::iter::once("build").chain(packages))
     }
 
     fn start(self) -> Command {
@@ -90,7 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     steps.step("UI packages", ui::install)?;
     steps.step("UI", ui::build)?;
     steps.step("Rouse (the first build takes some minutes)", || {
-        process::run(process::cargo(["build", "--package", face.package()]))?;
+        process::run(face.build())?;
         Ok(Done::Made)
     })?;
     let mut rouse = face.start();
@@ -117,6 +123,14 @@ mod tests {
         );
         assert_eq!(parse(&[]).expect("understood").consent, Consent::Ask);
         assert!(parse(&["--hidden"]).is_err());
+    }
+
+    #[test]
+    fn the_command_is_built_beside_the_app() {
+        let built = |face: Face| process::shown(&face.build());
+        let (app, server) = (built(Face::App), built(Face::Server));
+        assert!(app.contains("rouse-desktop") && app.contains("rouse-cli"), "{app}");
+        assert!(server.contains("rouse-cli") && !server.contains("rouse-desktop"), "{server}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ export function staleAfter(event: HostEvent): QueryKey[] {
       // A job that is added or taken away may be one that waits for a question's run.
       return [keys.jobs, keys.status, keys.approvals, ...job, ...run];
     case "run":
-      // A run of no job is one of the main conversation. One of a job with an open question goes by it.
+      // A run of no job is one of the main session. One of a job with an open question goes by it.
       return [keys.runs, keys.status, keys.jobs, keys.approvals, keys.grants, keys.hooks, keys.spending, keys.estimates, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];
     case "approval":
       return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];

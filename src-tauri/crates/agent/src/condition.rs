@@ -7,6 +7,7 @@
 //! "just to check" on the caller's stack: 12 parentheses are enough to end a debug build.
 
 mod limits;
+mod syntax;
 mod values;
 
 #[cfg(test)]
@@ -31,6 +32,9 @@ const STACK_BYTES: usize = 128 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may wait for its turn: what takes long for one job is no fault of the next.
 const TURN: Duration = Duration::from_secs(60);
+/// Keys of a result that are told where another was looked for, and the most letters of one.
+const KEYS: usize = 10;
+const LONGEST_KEY: usize = 40;
 /// Threads at once: one that takes long must not hold up every other job, and a hundred must not fill the memory.
 const THREADS: usize = 2;
 
@@ -130,27 +134,10 @@ fn compile(source: &str) -> Result<Expression, String> {
     if source.len() > LONGEST {
         return Err(format!("it is longer than {LONGEST} bytes"));
     }
-    let program = Env::stdlib().compile(source).map_err(|errors| syntax(&errors))?;
+    let program = Env::stdlib().compile(source).map_err(|errors| syntax::complaint(&errors))?;
     let mut expression = program.expression().clone();
     limits::apply(&mut expression)?;
     Ok(expression)
-}
-
-/// The first complaint, with its place. Where the parser answers with a value of its own, these are our words for it.
-fn syntax(errors: &cel::ParseErrors) -> String {
-    let Some(first) = errors.errors.first() else { return "it is not CEL".to_owned() };
-    if errors.errors.iter().any(|error| error.msg.contains("Recursion limit")) {
-        return "too many parts of it stand inside each other; take some brackets away".to_owned();
-    }
-    let message = first.msg.lines().next().unwrap_or_default();
-    if message == "UNKNOWN" || message.contains("ParseError {") {
-        return "it is not CEL".to_owned();
-    }
-    let (line, column) = first.pos;
-    match line {
-        ..=1 => format!("at character {column}: {message}"),
-        _ => format!("in line {line}, at character {column}: {message}"),
-    }
 }
 
 fn holds(source: &str, subject: &Subject, stop: &Stop) -> Result<bool, String> {
@@ -173,16 +160,37 @@ fn holds(source: &str, subject: &Subject, stop: &Stop) -> Result<bool, String> {
             "it answers {}, not true or false; compare it with something",
             values::kind_of(&other)
         )),
-        Err(error) => Err(failure(&error)),
+        Err(error) => Err(failure(&error, subject)),
     }
 }
 
-fn failure(error: &ExecutionError) -> String {
+fn failure(error: &ExecutionError, subject: &Subject) -> String {
     match error {
-        ExecutionError::NoSuchKey(key) => format!("there is no `{key}` in it"),
+        ExecutionError::NoSuchKey(key) => {
+            format!("there is no `{key}` in it{}", keys(&subject.result, key))
+        }
         ExecutionError::UndeclaredReference(name) => format!("there is no `{name}`"),
         ExecutionError::FunctionError { message, .. } => message.clone(),
         // The other messages print the values that they are about, which may be the whole result.
         other => other.to_string().chars().take(200).collect(),
+    }
+}
+
+/// What stands in the result, where `missing` could have been looked for; nothing where it is there. What others have written
+/// is told only where it reads like a name.
+fn keys(result: &Value, missing: &str) -> String {
+    let Some(fields) = result.as_object().filter(|fields| !fields.contains_key(missing)) else {
+        return String::new();
+    };
+    let is_name = |key: &&str| {
+        let is_of_one = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        (1..=LONGEST_KEY).contains(&key.chars().count()) && key.chars().all(is_of_one)
+    };
+    let names: Vec<&str> = fields.keys().map(String::as_str).filter(is_name).collect();
+    let (told, more) = names.split_at(names.len().min(KEYS));
+    let more = if more.is_empty() { "" } else { ", …" };
+    match told {
+        [] => String::new(),
+        told => format!("; `result` has {}{more}", told.join(", ")),
     }
 }

@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use rouse_core::near::nearest;
 use rouse_core::policy::{ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
+use rouse_core::visible::visible_line;
 use serde_json::Value;
 
 /// The most complaints about one call that a model is told.
@@ -161,15 +163,40 @@ impl Entry {
             .iter_errors(arguments)
             .take(MOST_COMPLAINTS)
             .map(|error| {
-                let (path, words) = (error.instance_path(), error.masked());
+                let (path, words) = (error.instance_path(), self.in_words(&error));
                 match path.as_str() {
-                    "" => shortened(&words.to_string()),
+                    "" => shortened(&words),
                     path => shortened(&format!("{path}: {words}")),
                 }
             })
             .collect();
         (!complaints.is_empty()).then(|| complaints.join("\n"))
     }
+
+    /// The complaint; of a key that there is not, with those that there are.
+    fn in_words(&self, error: &ValidationError<'_>) -> String {
+        let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else {
+            return error.masked().to_string();
+        };
+        let place = error.schema_path().as_str();
+        let around = place.strip_suffix("/additionalProperties").unwrap_or(place);
+        let known = self.tool.spec().parameters.pointer(&format!("{around}/properties"));
+        let known: Vec<&str> =
+            known.and_then(Value::as_object).into_iter().flatten().map(|(key, _)| &**key).collect();
+        let complaints = unexpected.iter().take(MOST_COMPLAINTS).map(|key| unknown(key, &known));
+        complaints.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// That there is no `key`, with the one that was probably meant, or else all of them.
+fn unknown(key: &str, known: &[&str]) -> String {
+    let key = visible_line(key);
+    let instead = match (nearest(&key, known.iter().copied()), known) {
+        (Some(near), _) => format!("; did you mean `{near}`?"),
+        (None, []) => "; it takes none".to_owned(),
+        (None, known) => format!("; there are {}", known.join(", ")),
+    };
+    format!("there is no `{key}` in it{instead}")
 }
 
 /// Why a grant lets no call of the tool through where it leaves the sandbox.

@@ -1,6 +1,7 @@
 //! `rouse approvals …`: what runs ask, and the answers.
 
-use std::collections::BTreeMap;
+mod rules;
+
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
@@ -111,7 +112,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             let id = which(id, session).await?;
             let rules = match rules.is_empty() {
                 true => None,
-                false => Some(whole(session, &id, &rules).await?),
+                false => Some(rules::whole(session, &id, &rules).await?),
             };
             let until = until.map(|text| session.instant(&text)).transpose()?;
             let answer =
@@ -182,42 +183,6 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
         anstream::println!("{words}");
         Ok(())
     })
-}
-
-/// The rules as given, and for every other argument that it must stay as it is.
-async fn whole(
-    session: &Session,
-    id: &str,
-    given: &[String],
-) -> Result<BTreeMap<String, Value>, Failure> {
-    let asked = session.call("approvals.get", json!({ "id": id })).await?;
-    let asked: ApprovalView = serde_json::from_value(asked)?;
-    let as_it_is = |(name, value): (&String, &Value)| {
-        (name.clone(), json!({ "rule": "equals", "value": value }))
-    };
-    let mut rules: BTreeMap<String, Value> =
-        asked.arguments.as_object().into_iter().flatten().map(as_it_is).collect();
-    for text in given {
-        let (name, rule) = read_rule(text)?;
-        rules.insert(name, rule);
-    }
-    Ok(rules)
-}
-
-fn read_rule(text: &str) -> Result<(String, Value), Failure> {
-    let wrong = |why: &str| Failure::input(format!("--rule {text}: {why}"));
-    let (name, rule) = text.split_once('=').ok_or_else(|| wrong("expected NAME=RULE"))?;
-    let json_of = |text: &str| -> Result<Value, Failure> {
-        serde_json::from_str(text).map_err(|error| wrong(&format!("expected JSON: {error}")))
-    };
-    let rule = match rule.split_once(':') {
-        None if rule == "any" => json!({ "rule": "any" }),
-        Some(("below", root)) => json!({ "rule": "below", "value": root }),
-        Some(("equals", value)) => json!({ "rule": "equals", "value": json_of(value)? }),
-        Some(("oneOf", values)) => json!({ "rule": "oneOf", "value": json_of(values)? }),
-        _ => return Err(wrong("expected any, below:VALUE, equals:JSON or oneOf:JSON-LIST")),
-    };
-    Ok((name.to_owned(), rule))
 }
 
 /// How many questions wait for an answer.
@@ -478,21 +443,5 @@ mod tests {
         assert_eq!(preview("a⟨U+001B⟩[2K\n\nin /work", &odd)[0], "│ │ a⟨U+001B⟩[2K");
         let elsewhere = preview("It runs:\ndate\nin /work", &json!({ "command": "date" }));
         assert!(elsewhere.iter().all(|line| line.starts_with("│ │ ")), "{elsewhere:?}");
-    }
-
-    #[test]
-    fn rules_are_read_and_what_is_none_is_refused() {
-        let rule = |text: &str| read_rule(text).map(|(name, rule)| (name, rule.to_string()));
-        let read = |text: &str| rule(text).expect("a rule");
-        assert_eq!(
-            read("url=below:https://a.b/c").1,
-            r#"{"rule":"below","value":"https://a.b/c"}"#
-        );
-        assert_eq!(read("n=equals:3").1, r#"{"rule":"equals","value":3}"#);
-        assert_eq!(read(r#"n=oneOf:["a","b"]"#).1, r#"{"rule":"oneOf","value":["a","b"]}"#);
-        assert_eq!(read("n=any"), ("n".to_owned(), r#"{"rule":"any"}"#.to_owned()));
-        for wrong in ["n", "n=", "n=some", "n=equals:x", "n=oneOf:[", "n=like:x"] {
-            assert!(rule(wrong).is_err(), "{wrong}");
-        }
     }
 }

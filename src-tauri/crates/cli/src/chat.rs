@@ -32,7 +32,9 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let events = runs::from_now_on(session).await?;
     let text = args.text.join(" ");
-    let sent = session.call("chat.send", json!({ "text": text, "key": args.key })).await?;
+    let sent = session.call("chat.send", json!({ "text": text, "key": args.key })).await;
+    let sent =
+        sent.map_err(|failure| failure.calling(&[("text", "Your message"), ("key", "--key")]))?;
     if args.no_wait {
         return session.tell(sent, |_, sent: ChatSendResult| {
             anstream::println!("{}", sent.run_id);

@@ -1,5 +1,7 @@
 //! `rouse doctor`: what is wrong with this installation, and how to mend it.
 
+use std::io::ErrorKind;
+
 use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus};
@@ -21,15 +23,7 @@ struct Finding {
 }
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let mut findings = vec![Finding {
-        ok: true,
-        what: format!("Data lives in {}", session.home.root().display()),
-        mend: None,
-    }];
-    if let Some(Exposure { what, mend }) = session.home.exposure() {
-        findings.push(Finding { ok: false, what, mend: Some(mend) });
-    }
-    findings.extend(of_room(session));
+    let mut findings = of_home(session);
     let settings = config::of_file(session).await;
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
@@ -57,12 +51,24 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
     }
     findings.push(of_sandbox(rouse_host::sandbox_available()));
+    let findings = each_once(findings);
     report(session, &findings);
     if findings.iter().all(|finding| finding.ok) {
         Ok(())
     } else {
         Err(Failure::Other(anyhow::anyhow!("Something needs mending.")))
     }
+}
+
+/// What is in the way of two looks is told by the first.
+fn each_once(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut told: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        if !told.iter().any(|known| known.what == finding.what) {
+            told.push(finding);
+        }
+    }
+    told
 }
 
 const fn fine(what: String) -> Finding {
@@ -73,18 +79,34 @@ const fn wrong(what: String) -> Finding {
     Finding { ok: false, what, mend: None }
 }
 
-/// What is in the way of writing to the data directory. The engine learns of it only when it next writes.
-fn of_room(session: &Session) -> Option<Finding> {
-    let error = session.home.try_room().err()?;
+/// Where the data lives, and what is in the way of it. The engine learns of a full disk only when it next writes.
+fn of_home(session: &Session) -> Vec<Finding> {
     let root = session.home.root().display();
-    Some(Finding {
+    let exposure = session.home.exposure().map(|Exposure { what, mend }| Finding {
         ok: false,
-        what: format!("Rouse cannot write in {root}: {error}"),
-        mend: Some(
-            "Free some space there, or make the folder yours to write; until then no run can be saved."
-                .to_owned(),
-        ),
-    })
+        what,
+        mend: Some(mend),
+    });
+    let lives = match session.home.try_room() {
+        Ok(()) => fine(format!("Data lives in {root}")),
+        Err(error) => Finding {
+            ok: false,
+            what: format!("Rouse cannot write in {root}: {error}"),
+            mend: Some(mend_of_room(error.kind()).to_owned()),
+        },
+    };
+    std::iter::once(lives).chain(exposure).collect()
+}
+
+const fn mend_of_room(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "Free some space there; until then no run can be saved."
+        }
+        _ => {
+            "Make it a folder of your own, or let ROUSE_HOME name another one; until then no run can be saved."
+        }
+    }
 }
 
 /// Why the engine did not say how it is.
@@ -202,9 +224,17 @@ fn of_settings(view: &ConfigView) -> Vec<Finding> {
     let troubles = view.troubles.iter().map(|trouble| Finding {
         ok: false,
         what: plain(&trouble.text),
-        mend: Some(format!("Bring what it names, or change it in {path}.")),
+        mend: Some(mend_of_trouble(&trouble.text, &path)),
     });
     config::changed_by_hand(view).map(wrong).into_iter().chain(unknown).chain(troubles).collect()
+}
+
+fn mend_of_trouble(said: &str, path: &str) -> String {
+    let first = match said.ends_with(" is not set") {
+        true => "Set it where Rouse is started",
+        false => "Put it there",
+    };
+    format!("{first}, or change it in {path}.")
 }
 
 /// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.
@@ -256,5 +286,25 @@ mod tests {
         let told = |ok| Some((ok, "Notifications: No desktop.".to_owned()));
         assert_eq!(found(Some("No desktop."), false), told(true));
         assert_eq!(found(Some("No desktop."), true), told(false));
+    }
+
+    #[test]
+    fn what_is_in_the_way_twice_is_told_once() {
+        let told =
+            each_once(vec![wrong("a".to_owned()), fine("b".to_owned()), wrong("a".to_owned())]);
+        assert_eq!(
+            told.iter().map(|finding| finding.what.as_str()).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_what_to_do() {
+        let variable = mend_of_trouble("OPENAI_API_KEY is not set", "config.toml");
+        assert_eq!(variable, "Set it where Rouse is started, or change it in config.toml.");
+        let folder = mend_of_trouble("/x is not there and cannot be made: no", "config.toml");
+        assert_eq!(folder, "Put it there, or change it in config.toml.");
+        assert!(mend_of_room(ErrorKind::StorageFull).starts_with("Free some space"));
+        assert!(mend_of_room(ErrorKind::NotADirectory).starts_with("Make it a folder"));
     }
 }

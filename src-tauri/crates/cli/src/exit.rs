@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use rouse_core::words::capitalised;
 use rouse_gateway::{ClientError, ErrorCode};
 use serde_json::{Value, json};
 
@@ -45,6 +46,7 @@ impl Failure {
     pub(crate) fn calling(self, words: &[(&str, &str)]) -> Self {
         let line = |(path, said): &(&str, &str)| {
             let word = words.iter().find(|(known, _)| path.starts_with(known));
+            let said = lengths::in_words(path, said);
             format!("{}: {said}", word.map_or(*path, |(_, word)| word))
         };
         let lines: Vec<String> = self.fields().iter().map(line).collect();
@@ -135,7 +137,7 @@ impl Failure {
                 fields => fields.iter().map(field_line).collect(),
             },
             Self::Client(error) => vec![chain(error)],
-            Self::Other(error) => vec![format!("{error:#}")],
+            Self::Other(error) => vec![chain(error.as_ref())],
         }
     }
 }
@@ -148,14 +150,13 @@ fn field_line((path, said): &(&str, &str)) -> String {
     format!("{}: {}", flags::named(path), lengths::in_words(path, said))
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
-    text
+/// What has failed and why, down to what the system said. What is a whole sentence already is followed by another one.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let inner = std::iter::successors(error.source(), |inner| inner.source());
+    inner.fold(error.to_string(), |said, inner| match said.ends_with('.') {
+        true => format!("{said} {}", capitalised(&inner.to_string())),
+        false => format!("{said}: {inner}"),
+    })
 }
 
 impl From<ClientError> for Failure {
@@ -217,6 +218,36 @@ mod tests {
         assert!(manual.contains(&told(", ")), "{}", told(", "));
         let help = crate::Cli::command().render_long_help().to_string();
         assert!(in_one_line(&help).contains(&told(" \u{b7} ")), "{help}");
+    }
+
+    #[test]
+    fn fields_of_a_request_are_called_as_they_are_typed() {
+        let fields = json!([
+            { "path": "coalesceMs", "message": "must be between 0 and 60000, found 120000" },
+            { "path": "key", "message": "must be 8 to 64 letters, digits, _ and -" },
+        ]);
+        let error = RpcError {
+            data: json!({ "fields": fields }),
+            ..RpcError::new(ErrorCode::InvalidParams, "no".to_owned())
+        };
+        let said = Failure::Client(error.into())
+            .calling(&[("coalesceMs", "--coalesce"), ("key", "--key")]);
+        assert_eq!(
+            said.lines(),
+            [
+                "--coalesce: must be at most 1 min, found 2 min",
+                "--key: must be 8 to 64 letters, digits, _ and -"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reason_follows_a_sentence_as_another_one() {
+        let disk = || std::io::Error::other("disk is full");
+        let half = anyhow::Error::from(disk()).context("cannot write the file");
+        assert_eq!(Failure::Other(half).lines(), ["cannot write the file: disk is full"]);
+        let whole = anyhow::Error::from(disk()).context("Use `rouse cron import`.");
+        assert_eq!(Failure::Other(whole).lines(), ["Use `rouse cron import`. Disk is full"]);
     }
 
     #[test]

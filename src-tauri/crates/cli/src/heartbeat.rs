@@ -41,7 +41,12 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
             match shown {
                 Some(digest) => ("heartbeat.trust", json!({ "digest": digest })),
                 // It is the person's already.
-                None => ("heartbeat.status", json!({})),
+                None => {
+                    if !session.json {
+                        anstream::println!("Nothing to trust: HEARTBEAT.md is yours already.");
+                    }
+                    ("heartbeat.status", json!({}))
+                }
             }
         }
     };

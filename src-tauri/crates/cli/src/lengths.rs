@@ -6,7 +6,8 @@
 use rouse_core::schedule::format_duration;
 
 /// The fields that a person writes as a length of time, and their unit in milliseconds.
-const LENGTHS: [(&str, i64); 8] = [
+const LENGTHS: [(&str, i64); 9] = [
+    ("coalesceMs", 1),
     ("schedule.everyMs", 1),
     ("schedule.jitterMs", 1),
     ("runtime.retryBackoffMs", 1),
@@ -50,6 +51,11 @@ mod tests {
                 "schedule.everyMs",
                 "must be between 1000 and 253402300799999, found 1",
                 "must be at least 1 s, found 1 ms",
+            ),
+            (
+                "coalesceMs",
+                "must be between 0 and 60000, found 120000",
+                "must be at most 1 min, found 2 min",
             ),
             (
                 "payload.maxSteps",

@@ -42,6 +42,7 @@ pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     let folder = session.home.logs();
     let about = About::read(args, session, &folder).await?;
     let files = files(&folder)?;
+    let is_there = !files.is_empty();
     let mut newest = Reading::default();
     let mut kept = Vec::new();
     for file in files {
@@ -53,6 +54,12 @@ pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     }
     for line in &kept {
         print(session, line)?;
+    }
+    if !is_there {
+        let folder = folder.display();
+        anstream::eprintln!(
+            "There is no log yet: Rouse writes it into {folder} once it has started."
+        );
     }
     match (args.follow, kept.is_empty()) {
         (true, _) => follow(&about, session, &folder, newest).await,

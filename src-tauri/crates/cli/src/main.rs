@@ -52,6 +52,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Jobs: list, add, edit, run.
+    #[command(alias = "jobs")]
     Cron(Of<cron::Command>),
     /// Runs: what happened.
     Runs(Of<runs::Command>),
@@ -71,7 +72,7 @@ enum Command {
     Hooks,
     /// Write to the main session and see the answer.
     Chat(chat::Args),
-    /// What was said: the main conversation and those of jobs with their models.
+    /// What was said: the main session and those of jobs with their models.
     Sessions(Of<sessions::Command>),
     /// What runs ask before they go on, and the answers.
     Approvals(Of<approvals::Command>),
@@ -87,12 +88,19 @@ enum Command {
     Logs(logs::Args),
     /// Run the engine without a desktop.
     Serve(serve::Args),
+    /// What people look for who want Rouse to end.
+    #[command(hide = true)]
+    Stop,
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
 }
+
+/// There is no such command: an engine ends where it was started, so that nothing starts it again behind its person's back.
+const STOP: &str = "Rouse ends where it was started: press Ctrl+C where `rouse serve` runs, or choose Quit in the menu of the \
+     tray icon. To keep it running and let nothing fire: rouse cron pause";
 
 /// A noun and what is asked of it; alone it shows what there is.
 #[derive(Debug, clap::Args)]
@@ -128,7 +136,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
             anstream::print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args, cli.json),
+        Command::Stop => Err(Failure::input(STOP)),
         command => client_runtime()?.block_on(call(command, Session::find(cli.json)?)),
     }
 }
@@ -157,8 +166,42 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,
         Command::Logs(args) => logs::run(&args, &session).await,
-        Command::Serve(_) | Command::Completions { .. } => {
+        Command::Serve(_) | Command::Stop | Command::Completions { .. } => {
             unreachable!("BUG: handled without a client")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_people_try_first_find_their_way() {
+        let parsed = |line: &[&str]| {
+            let line = [&["rouse"], line].concat();
+            Cli::try_parse_from(line).map(|cli| format!("{:?}", cli.command)).ok()
+        };
+        for (tried, meant) in [
+            (&["jobs"][..], &["cron"][..]),
+            (&["jobs", "list", "--all"], &["cron", "list", "--all"]),
+            (&["cron", "ls"], &["cron", "list"]),
+            (&["cron", "delete", "x"], &["cron", "rm", "x"]),
+            (&["cron", "remove", "x"], &["cron", "rm", "x"]),
+            (
+                &["cron", "new", "--manual", "--message", "x"],
+                &["cron", "add", "--manual", "--message", "x"],
+            ),
+            (
+                &["cron", "create", "--manual", "--message", "x"],
+                &["cron", "add", "--manual", "--message", "x"],
+            ),
+        ] {
+            assert!(parsed(meant).is_some(), "{meant:?}");
+            assert_eq!(parsed(tried), parsed(meant), "{tried:?}");
+        }
+        assert_eq!(parsed(&["stop"]).as_deref(), Some("Stop"));
+        let help = Cli::command().render_long_help().to_string();
+        assert!(!help.contains("  stop") && !help.contains("  jobs"), "{help}");
     }
 }

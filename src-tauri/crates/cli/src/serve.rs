@@ -42,7 +42,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What is said when the owner ended at the moment of this start.
 const LET_GO: &str = "Another Rouse owned the data and has just ended; start this one again.";
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+/// With `--json`, what is printed is the line of `--ready-json`.
+pub(crate) fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let args = &Args { port: args.port, ready_json: args.ready_json || json };
     let env = |name: &str| std::env::var(name).ok();
     let home = Home::find(&env).map_err(anyhow::Error::from)?;
     let _logging = rouse_host::start_logging(&home.logs(), &env, !args.ready_json);

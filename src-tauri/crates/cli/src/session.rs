@@ -8,7 +8,7 @@ use rouse_host::{Home, SystemClock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, chain};
 
 /// How long an answer may take to begin. The engine answers within milliseconds, and following is no call.
 pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ impl Session {
         self.client.as_ref().map_err(|error| match error {
             ClientError::NotRunning => no_way(&self.home)
                 .map_or_else(|| ClientError::NotRunning.into(), Failure::Unreachable),
-            other => anyhow::anyhow!("{other}").into(),
+            other => anyhow::anyhow!(chain(other)).into(),
         })
     }
 
@@ -96,13 +96,31 @@ pub(crate) fn no_way(home: &Home) -> Option<String> {
     let paths = [Client::endpoint_path(root), Client::token_path(root)];
     let missing: Vec<_> = paths.iter().filter(|path| !path.exists()).collect();
     let missing = missing.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-    let gone = match missing.as_slice() {
-        [] => "what listens at its address is not it".to_owned(),
-        missing => format!("{} is not there", missing.join(" and ")),
-    };
+    let gone = gone(&missing);
     Some(format!(
         "A Rouse owns {} and cannot be reached: {gone}. When it is just starting or stopping, try again in a moment. \
          Else its jobs fire all the same: end that Rouse and start it again, and commands find it.",
         root.display()
     ))
+}
+
+/// Why nobody is reached, where these files are missing.
+fn gone(missing: &[String]) -> String {
+    match missing {
+        [] => "what listens at its address is not it".to_owned(),
+        [one] => format!("{one} is not there"),
+        several => format!("{} are not there", several.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gone;
+
+    #[test]
+    fn one_file_is_missing_and_two_are() {
+        let files = ["gateway.json", "gateway.token"].map(str::to_owned);
+        assert_eq!(gone(&files[..1]), "gateway.json is not there");
+        assert_eq!(gone(&files), "gateway.json and gateway.token are not there");
+    }
 }

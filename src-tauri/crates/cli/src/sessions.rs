@@ -1,4 +1,4 @@
-//! `rouse sessions …`: what was said, in the main conversation and in those of jobs.
+//! `rouse sessions …`: what was said, in the main session and in those of jobs.
 //!
 //! A transcript is text from outside, and is printed as such: nothing in it reaches the terminal as more than words.
 
@@ -6,7 +6,6 @@ use std::io::{IsTerminal as _, Write as _};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
-use rouse_core::near::nearest;
 use rouse_gateway::wire::{
     Done, MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
 };
@@ -21,12 +20,14 @@ use crate::session::Session;
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
-/// The conversation with the person.
+/// Sessions that are looked through for a name.
+const MOST: u32 = 500;
+/// The session of the person.
 const MAIN: &str = "main";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the conversations, the newest first.
+    /// List the sessions, the newest first.
     List {
         /// At most so many.
         #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -122,11 +123,17 @@ async fn key_of(session: &Session, named: &str) -> Result<String, Failure> {
         return Ok(named.to_owned());
     }
     match resolve(session, named).await {
-        Err(failure) if failure.is_not_found() && nearest(named, [MAIN]).is_some() => {
-            Err(ids::unknown("conversation", named, [MAIN], "rouse sessions list"))
-        }
+        Err(failure) if failure.is_not_found() => Err(none_called(session, named).await?),
         resolved => Ok(format!("cron:{}", resolved?)),
     }
+}
+
+/// That nothing was said in a session of this name, with one that is spelled like it.
+async fn none_called(session: &Session, named: &str) -> Result<Failure, Failure> {
+    let found = session.call("sessions.list", json!({ "limit": MOST })).await?;
+    let found: SessionsListResult = serde_json::from_value(found)?;
+    let of_jobs = found.sessions.iter().filter_map(|one| one.job_name.as_deref());
+    Ok(ids::unknown("session", named, std::iter::once(MAIN).chain(of_jobs), "rouse sessions list"))
 }
 
 fn print_table(session: &Session, sessions: &[SessionView]) {
@@ -135,7 +142,7 @@ fn print_table(session: &Session, sessions: &[SessionView]) {
         return;
     }
     let now = session.clock.now().0;
-    let mut table = table(&["CONVERSATION", "MESSAGES", "LAST", "KEY"]);
+    let mut table = table(&["SESSION", "MESSAGES", "LAST", "KEY"]);
     for one in sessions {
         let name = match (&one.job_name, &one.job_id) {
             (Some(name), _) => short(name, 36),

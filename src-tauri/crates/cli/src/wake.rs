@@ -8,6 +8,10 @@ use crate::cron::Wake;
 use crate::exit::Failure;
 use crate::session::Session;
 
+/// Which flag sets a field of the request.
+const FLAGS: [(&str, &str); 4] =
+    [("mode", "--mode"), ("text", "--text"), ("reason", "--reason"), ("coalesceMs", "--coalesce")];
+
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("line").required(true))]
 pub(crate) struct Args {
@@ -29,6 +33,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let is_later = matches!(args.mode, Wake::NextHeartbeat);
+    if is_later && (args.reason.is_some() || args.coalesce.is_some()) {
+        let why = "--reason and --coalesce go with --mode now: nothing else asks for a turn";
+        return Err(Failure::input(why));
+    }
     let text = args.text.unwrap_or_else(|| args.words.join(" "));
     let coalesce = args.coalesce.as_deref().map(parse_duration).transpose();
     let params = json!({
@@ -37,10 +46,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         "reason": args.reason,
         "coalesceMs": coalesce.map_err(|error| Failure::input(format!("--coalesce: {error}")))?,
     });
-    session
-        .show("wake", params, |_, result: WakeResult| {
-            anstream::println!("{}", result.outcome);
-            Ok(())
-        })
-        .await
+    let answer = session.call("wake", params).await;
+    session.tell(answer.map_err(|failure| failure.calling(&FLAGS))?, |_, result: WakeResult| {
+        anstream::println!("{}", result.outcome);
+        Ok(())
+    })
 }

@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
+use chrono::{DateTime, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
 
 use crate::UnixMs;
 use crate::schedule::{Zone, parse_duration};
@@ -54,10 +54,19 @@ pub fn day_and_time(text: &str, zone: Zone) -> Result<UnixMs, String> {
 }
 
 fn on_its_day(text: &str, zone: Zone) -> Option<Result<UnixMs, String>> {
-    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+    if let Some(at) = with_offset(text) {
         return Some(Ok(UnixMs(at.timestamp_millis())));
     }
     local_time(text).map(|local| on_the_clock(local, zone).map(|[first, _]| first))
+}
+
+/// RFC 3339, and what ISO 8601 allows beyond it: no seconds, and an offset without its minutes or the colon.
+fn with_offset(text: &str) -> Option<DateTime<FixedOffset>> {
+    const FORMATS: [&str; 4] =
+        ["%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z", "%Y-%m-%dT%H:%M:%S%#z", "%Y-%m-%d %H:%M:%S%#z"];
+    // silent-ok: a time that is none of these may be one without an offset.
+    let exact = DateTime::parse_from_rfc3339(text).ok();
+    exact.or_else(|| FORMATS.iter().find_map(|format| DateTime::parse_from_str(text, format).ok()))
 }
 
 /// The instant at which clocks show `local`, twice; or the two at which they do, where it comes twice.
@@ -152,7 +161,19 @@ mod tests {
             instant("2025-12-24T18:00:00+01:00", now, berlin()),
             Ok(UnixMs(1_766_595_600_000))
         );
-        assert_eq!(instant("2025-12-24 18:00", now, berlin()), Ok(UnixMs(1_766_595_600_000)));
+        for text in [
+            "2025-12-24 18:00",
+            "2025-12-24T18:00+01:00",
+            "2025-12-24 18:00+01:00",
+            "2025-12-24T17:00Z",
+            "2025-12-24T17:00:00Z",
+            "2025-12-24T12:30-04:30",
+            "2025-12-24T18:00+01",
+            "2025-12-24T18:00:00+0100",
+        ] {
+            assert_eq!(instant(text, now, berlin()), Ok(UnixMs(1_766_595_600_000)), "{text}");
+            assert_eq!(day_and_time(text, berlin()), Ok(UnixMs(1_766_595_600_000)), "{text}");
+        }
     }
 
     #[test]

@@ -24,7 +24,9 @@ pub enum HomeError {
     #[error("another Rouse owns {0}")]
     Owned(PathBuf),
     /// It could not be made or locked.
-    #[error("cannot use the data directory {path}")]
+    #[error(
+        "cannot use the data directory {path} (make it a folder of your own, or let ROUSE_HOME name another one)"
+    )]
     Unusable {
         /// The directory.
         path: PathBuf,
@@ -37,6 +39,9 @@ pub enum HomeError {
         "ROUSE_HOME is {0}, and only a shell knows its `~`, without quotes; write the whole path"
     )]
     Tilde(PathBuf),
+    /// `ROUSE_HOME` means another folder wherever the person is.
+    #[error("ROUSE_HOME is {0}, which is another folder wherever you are; write the whole path")]
+    Relative(PathBuf),
     /// No place for it is known.
     #[error("no home directory is known; set ROUSE_HOME to a folder")]
     Unknown,
@@ -62,7 +67,7 @@ impl Home {
     /// `~/Library/Application Support/Rouse`, `%LOCALAPPDATA%\Rouse`.
     ///
     /// # Errors
-    /// `Unknown` without any of them, `Tilde` for a `~` that came as it is.
+    /// `Unknown` without any of them, `Tilde` for a `~` that came as it is, `Relative` for a path that depends on the folder.
     pub fn find(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, HomeError> {
         let set =
             |name: &str| env(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
@@ -71,6 +76,10 @@ impl Home {
             if root.to_string_lossy().starts_with('~') {
                 return Err(HomeError::Tilde(root));
             }
+            if !root.has_root() {
+                return Err(HomeError::Relative(root));
+            }
+            // On Windows a path from the root is on some drive.
             return Ok(Self { root: std::path::absolute(&root).unwrap_or(root) });
         }
         let root = if cfg!(windows) {
@@ -141,7 +150,8 @@ impl Home {
     pub fn exposure(&self) -> Option<Exposure> {
         use std::os::unix::fs::PermissionsExt as _;
         // silent-ok: a directory that is not there yet is open to nobody.
-        let mode = fs::metadata(&self.root).ok()?.permissions().mode() & 0o777;
+        let found = fs::metadata(&self.root).ok().filter(fs::Metadata::is_dir)?;
+        let mode = found.permissions().mode() & 0o777;
         (mode & 0o077 != 0).then(|| Exposure {
             what: format!(
                 "Others on this computer may look into {} (mode {mode:o})",
@@ -159,13 +169,16 @@ impl Home {
     }
 
     /// Whether the directory still takes a file of eight megabytes, which is gone again afterwards. One that is not there
-    /// yet has nothing to say.
+    /// yet is made for a moment.
     ///
     /// # Errors
-    /// What the system says: its disk is full, or the directory is not ours to write.
+    /// What the system says: its disk is full, the directory is not ours to write or cannot be made, or it is none.
     pub fn try_room(&self) -> io::Result<()> {
-        if !self.root.exists() {
-            return Ok(());
+        if !self.root.try_exists()? {
+            return try_to_make(&self.root);
+        }
+        if !self.root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
         }
         let path = self.root.join(format!("room-{}", std::process::id()));
         let written = File::create_new(&path).and_then(|mut file| {
@@ -320,6 +333,13 @@ fn shell_word(path: &Path) -> String {
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// Whether `path` can be made: the first folder of it that is missing is, and is taken away again.
+fn try_to_make(path: &Path) -> io::Result<()> {
+    let missing = path.ancestors().take_while(|part| !part.exists()).last().unwrap_or(path);
+    fs::create_dir(missing)?;
+    fs::remove_dir(missing)
+}
+
 /// Makes `path` with all its parents, readable by the user alone.
 pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -434,12 +454,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
         assert!(home.try_room().is_ok(), "it is not there yet");
+        assert!(!home.root().exists(), "and a look leaves nothing behind");
         fs::create_dir(home.root()).expect("a folder");
         assert!(home.try_room().is_ok());
         assert_eq!(fs::read_dir(home.root()).expect("readable").count(), 0);
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("written");
-        assert!(Home::at(file).try_room().is_err());
+        assert!(Home::at(&file).try_room().is_err());
+        assert!(Home::at(file.join("below")).try_room().is_err());
+        assert_eq!(Home::at(file).exposure(), None, "a file is no folder to be closed");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_can_never_be_made_has_no_room() {
+        assert!(Home::at("/proc/nope/data").try_room().is_err());
     }
 
     #[test]
@@ -451,6 +480,9 @@ mod tests {
         // On Windows a path from the root is on some drive.
         assert_eq!(home.root(), std::path::absolute("/data/rouse").expect("a path"));
         assert!(matches!(Home::find(&|_| None), Err(HomeError::Unknown)));
+        let relative = Home::find(&only("ROUSE_HOME", "data/rouse")).expect_err("some folder");
+        let said = "ROUSE_HOME is data/rouse, which is another folder wherever you are; write the whole path";
+        assert_eq!(relative.to_string(), said);
         let tilde = Home::find(&only("ROUSE_HOME", "~/rouse")).expect_err("no folder of this name");
         let said = "ROUSE_HOME is ~/rouse, and only a shell knows its `~`, without quotes; write the whole path";
         assert_eq!(tilde.to_string(), said);

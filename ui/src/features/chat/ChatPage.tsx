@@ -1,4 +1,4 @@
-/* The main conversation: what was said, what is being answered, and a place to write. */
+/* The main session: what was said, what is being answered, and a place to write. */
 
 import { MessagesSquare } from "lucide-react";
 
@@ -28,7 +28,7 @@ export function ChatPage() {
           {!data && !error && <SkeletonRows rows={8} />}
           {isEmpty && (
             <Empty icon={MessagesSquare} title={model === null ? "No model yet" : "Nothing was said yet"} action={model === null && <ButtonLink to="/settings">Set one up</ButtonLink>}>
-              {model === null ? "This is the main conversation. It needs a model to answer." : "This is the main conversation. Reminders and results of jobs come here too. Try “remind me in 20 minutes to stretch”."}
+              {model === null ? "This is the main session. It needs a model to answer." : "This is the main session. Reminders and results of jobs come here too. Try “remind me in 20 minutes to stretch”."}
             </Empty>
           )}
         </>

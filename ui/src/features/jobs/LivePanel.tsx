@@ -150,7 +150,7 @@ function Estimate({ values, jobId }: { values: JobForm; jobId: string | undefine
 
 function Permitted({ values }: { values: JobForm }) {
   const { data: tools } = useTools();
-  if (values.what === "systemEvent") return <p>Put this line into the main conversation. Nothing else.</p>;
+  if (values.what === "systemEvent") return <p>Put this line into the main session. Nothing else.</p>;
   if (values.what === "toolCall") {
     return values.tool === "" ? <p className={styles.quiet}>Choose a tool first.</p> : <p>Call <code>{values.tool}</code> with exactly these arguments.</p>;
   }

@@ -18,7 +18,7 @@ const kinds: readonly { id: What; label: string }[] = [
 ];
 
 const about: Record<What, string> = {
-  systemEvent: "Puts a line into the main conversation. Without a model it comes as a notification.",
+  systemEvent: "Puts a line into the main session. Without a model it comes as a notification.",
   agentTurn: "A model works on a task in a conversation of its own and reports what came of it.",
   toolCall: "Calls one tool with fixed arguments. No model takes part.",
 };

@@ -54,7 +54,7 @@ export function HeartbeatSection({ config, status }: Props) {
         <SwitchSetting
           config={config}
           name="heartbeat.enabled"
-          title="Wake the main conversation regularly"
+          title="Wake the main session regularly"
           help="It reads HEARTBEAT.md in the workspace and whatever has been put into its queue. A beat with nothing to do costs nothing."
           isSelected={config.heartbeat.enabled}
         />
@@ -84,7 +84,7 @@ export function HeartbeatSection({ config, status }: Props) {
           config={config}
           name="heartbeat.prompt"
           title="What it should always know"
-          help="Your own words, put before the model at every turn of the main conversation."
+          help="Your own words, put before the model at every turn of the main session."
           value={config.heartbeat.prompt ?? ""}
           rows={3}
         />
@@ -117,19 +117,19 @@ function SkillsSetting({ config }: Pick<Props, "config">) {
     <Setting
       tall
       title="Skills"
-      help={isNone ? <>None here yet. They go into {data.ownFolder}, a folder each.</> : "Every turn of the main conversation is told of these, answers to you among them."}
+      help={isNone ? <>None here yet. They go into {data.ownFolder}, a folder each.</> : "Every turn of the main session is told of these, answers to you among them."}
       fate={fate}
       overridden={overridden}
     >
       {!isPending && (
         <SkillChoice
-          label="Skills of the main conversation"
+          label="Skills of the main session"
           known={data?.skills ?? []}
           chosen={chosen}
           onChange={(next) => void change(next)}
           isDisabled={overridden !== undefined || fate.kind === "saving"}
           missing="It cannot be used here: turns fail until it can, or it is taken out here."
-          limits="One of these is not trusted, so turns of the main conversation may only look. Trust it on the page of the tools, or leave it out."
+          limits="One of these is not trusted, so turns of the main session may only look. Trust it on the page of the tools, or leave it out."
         />
       )}
     </Setting>

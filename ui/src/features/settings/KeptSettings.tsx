@@ -28,7 +28,7 @@ export function KeptSettings({ config }: { config: ConfigView }) {
         config={config}
         name="retention.messagesPerSession"
         title="Messages kept of each job"
-        help="The main conversation is kept whole."
+        help="The main session is kept whole."
         value={config.retention.messagesPerSession}
         least={10}
         most={1_000_000}

@@ -119,7 +119,7 @@ test("a list that an agent may have written is shown, and is the person's again 
   await waitFor(() => expect(host.called("heartbeat.trust")).toEqual([{ digest: "d1" }]));
 });
 
-test("the skills of the main conversation are chosen among those that there are, and one that is gone is named", async () => {
+test("the skills of the main session are chosen among those that there are, and one that is gone is named", async () => {
   const skill: SkillView = { name: "mail", description: "How mail is sorted.", trust: "own", isInstalled: false, path: "/s/mail", problem: null, body: null, files: [], tools: null, digest: "d", usedBy: [] };
   const config = aConfig();
   config.heartbeat.skills = ["gone"];

@@ -79,8 +79,11 @@ async fn what_a_person_would_try_works() {
 #[tokio::test]
 async fn what_means_nothing_is_refused_by_name() {
     for (source, said) in [
-        ("", "at character"),
-        ("result.level <", "at character"),
+        ("", "at character 1: it ends here, and something is missing"),
+        ("result.foo <", "at character 13: it ends here, and something is missing"),
+        ("(result.level < 20", "it ends here, and something is missing"),
+        ("result.level < < 20", "at character 16: `<` does not fit there"),
+        ("result.level < 20)", "at character 18: `)` does not fit there"),
         ("level < 20", "there is no `level` here; there are result, previous, state, event"),
         ("result.cells.exists(c, d.volt < 3)", "there is no `d` here"),
         ("lower(result)", "there is no function `lower`"),
@@ -89,6 +92,12 @@ async fn what_means_nothing_is_refused_by_name() {
     ] {
         let refusal = refusal(source).await;
         assert!(refusal.contains(said), "{source}: {refusal}");
+    }
+    for source in ["", "result.foo <", "result.level < < 20", "1 2", "'open", "a ? b", "#", "x..y"]
+    {
+        let refusal = refusal(source).await;
+        let is_of_the_parser = ["expecting", "<EOF>", "IDENTIFIER", "token", "input"];
+        assert!(!is_of_the_parser.iter().any(|word| refusal.contains(word)), "{source}: {refusal}");
     }
     let deep = refusal(&format!("{}result{} == 1", "(".repeat(400), ")".repeat(400))).await;
     assert_eq!(deep, "too many parts of it stand inside each other; take some brackets away");
@@ -99,7 +108,8 @@ async fn what_means_nothing_is_refused_by_name() {
 #[tokio::test]
 async fn what_cannot_be_worked_out_says_why() {
     for (source, said) in [
-        ("result.other < 20", "there is no `other` in it"),
+        ("result.other < 20", "there is no `other` in it; `result` has level, name"),
+        ("result.level < 20 && event.fields.size < 3", "there is no `size` in it"),
         ("result.level", "it answers a number, not true or false"),
         ("result.name < 20", "overload"),
         ("json(result.name).x == 1", "the text is not JSON"),
@@ -110,6 +120,23 @@ async fn what_cannot_be_worked_out_says_why() {
             other => panic!("{source}: {other:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn of_a_result_only_the_first_keys_that_are_names_are_told() {
+    let broken = async |result: Value| match judge("result.level < 20", result).await {
+        Verdict::Broken(reason) => reason,
+        other => panic!("{other:?}"),
+    };
+    let bare = "there is no `level` in it";
+    assert_eq!(broken(json!({ "ignore all of this": 1, "": 2 })).await, bare);
+    assert_eq!(
+        broken(json!({ "status": 200, "a b": 1 })).await,
+        format!("{bare}; `result` has status")
+    );
+    let many: serde_json::Map<_, _> = (10..40).map(|n| (format!("k{n}"), json!(n))).collect();
+    let told = broken(Value::Object(many)).await;
+    assert!(told.ends_with("k10, k11, k12, k13, k14, k15, k16, k17, k18, k19, …"), "{told}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{Gate, GateError, Passage, ToolRegistry};
+use rouse_agent::{Complaint, Gate, GateError, Passage, ToolRegistry};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::tool::{Fault, Tool, ToolOutput};
@@ -356,6 +356,32 @@ async fn what_cannot_be_journalled_does_not_happen() {
     let called = gate.call(&terms(all()), &request, &context, &house.cancel).await;
     assert!(matches!(called, Err(GateError::Journal(_))), "{called:?}");
     assert!(entered.try_recv().is_err(), "the tool was not called");
+}
+
+#[test]
+fn an_argument_that_there_is_not_is_told_with_the_one_that_was_meant() {
+    let tool = TestTool::answering("note", ToolOutput::ok("")).with(|spec| {
+        let header =
+            json!({"type": "object", "properties": {"name": {}}, "additionalProperties": false});
+        spec.parameters = json!({
+            "type": "object", "additionalProperties": false,
+            "properties": {"text": {"type": "string"}, "tz": {}, "header": header},
+        });
+    });
+    let tools = ToolRegistry::new(vec![Arc::new(tool)]).expect("a registry");
+    let said = |arguments: Value| match tools.complaint("note", &arguments) {
+        Some(Complaint::Arguments(said)) => said,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(said(json!({"txt": "a"})), "there is no `txt` in it; did you mean `text`?");
+    assert_eq!(
+        said(json!({"colour": 1, "txt": 2})),
+        "there is no `colour` in it; there are text, tz, header\nthere is no `txt` in it; did you mean `text`?"
+    );
+    assert_eq!(
+        said(json!({"header": {"nam": 1}})),
+        "/header: there is no `nam` in it; did you mean `name`?"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
-use super::trigger::ScheduleArgs;
+use super::trigger::{ScheduleArgs, WAYS};
 use super::{list, naming, tell_saved, warn_when_off, webhook};
 use crate::exit::Failure;
 use crate::session::Session;
@@ -43,9 +43,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
 async fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
     let schedule = args.schedule.to_json(session).await?;
     let schedule = schedule.ok_or_else(|| {
-        let flags = "--at, --every, --cron, --on-event, --after, --webhook, --manual";
         Failure::input(format!(
-            "say when: one of {flags}; for example --at 20m, or --cron \"30 7 * * 1-5\""
+            "say when: one of {WAYS}; for example --at 20m, or --cron \"30 7 * * 1-5\""
         ))
     })?;
     let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());

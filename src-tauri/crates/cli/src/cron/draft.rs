@@ -28,7 +28,7 @@ pub(crate) struct PayloadArgs {
     /// The tool's arguments as JSON.
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
-    /// Which results of the tool are worth a notification.
+    /// Which results of the tool are worth a notification; `always` when nothing is said.
     #[arg(long, value_enum, conflicts_with = "notify_if")]
     notify_when: Option<NotifyWhen>,
     /// Only results of which this CEL expression over `result`, `previous`, `state` and `event` holds: `"result.level < 20"`.
@@ -95,31 +95,31 @@ pub(crate) struct BehaviourArgs {
     /// slots, the newest counts.
     #[arg(long, value_name = "DURATION")]
     max_lateness: Option<String>,
-    /// Most slots that --misfire run-all makes up for, or `none` for the usual number.
+    /// Most slots that --misfire run-all makes up for, or `none` for the usual 10.
     #[arg(long, value_name = "N", value_parser = number)]
     misfire_limit: Option<Value>,
-    /// A slot that comes while a run is still going; `skip` when nothing is said.
+    /// A slot that comes while a run is still going; `skip` when nothing is said. With `queue` at most 10 wait.
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
-    /// Runs at the same time with --overlap parallel, or `none` for the usual number.
+    /// Runs at the same time with --overlap parallel, or `none` for the usual 2.
     #[arg(long, value_name = "N", value_parser = number)]
     max_concurrent: Option<Value>,
     /// Least time between the starts of two runs: `5m`, or `none`.
     #[arg(long, value_name = "DURATION")]
     cooldown: Option<String>,
-    /// Pause the job after so many failures in a row, or `none`.
+    /// Pause the job after so many failures in a row, or `none`: never, as when nothing is said.
     #[arg(long, value_name = "N", value_parser = number)]
     pause_after: Option<Value>,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Which outcomes are worth a notification.
+    /// Which outcomes are worth a notification; `findings` when nothing is said.
     #[arg(long, value_enum)]
     notify: Option<Notify>,
     #[command(flatten)]
     quiet: QuietArgs,
     #[command(flatten)]
     may: MayArgs,
-    /// Time limit of each attempt of a run: `10m`, or `none` for the usual one. Waiting does not count: for the next
+    /// Time limit of each attempt of a run: `10m`, or `none` for that, the usual one. Waiting does not count: for the next
     /// attempt, a place, or your answer.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
@@ -128,7 +128,7 @@ pub(crate) struct BehaviourArgs {
     /// or the job is.
     #[arg(long, value_name = "N", value_parser = number)]
     max_attempts: Option<Value>,
-    /// The pause before the second attempt, doubling from there: `30s`, or `none` for the usual one.
+    /// The pause before the second attempt, doubling from there: `30s`, or `none` for the usual 1s.
     #[arg(long, value_name = "DURATION")]
     retry_backoff: Option<String>,
 }
@@ -336,9 +336,20 @@ impl PayloadArgs {
 
     fn tool_arguments(&self) -> Result<Value, Failure> {
         let Some(text) = &self.arguments else { return Ok(json!({})) };
-        serde_json::from_str(text)
-            .map_err(|error| Failure::input(format!("--arguments: this is not JSON: {error}")))
+        serde_json::from_str(text).map_err(|error| Failure::input(not_json(&error)))
     }
+}
+
+/// Where arguments end to be JSON, and what would be some. The parser's own words are about its tokens.
+fn not_json(error: &serde_json::Error) -> String {
+    let place = match (error.is_eof(), error.line(), error.column()) {
+        (true, ..) => "it ends too early".to_owned(),
+        (false, 1, column) => format!("see character {column}"),
+        (false, line, column) => format!("see line {line}, character {column}"),
+    };
+    format!(
+        r#"--arguments: this is not JSON ({place}); write it like '{{"text": "Hello"}}', in single quotes"#
+    )
 }
 
 impl BehaviourArgs {
@@ -448,6 +459,21 @@ mod tests {
             let refused = format!("{refused:?}");
             assert!(refused.contains("goes with --tool"), "{refused}");
         }
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_with_what_would_be() {
+        let said =
+            |text: &str| not_json(&serde_json::from_str::<Value>(text).expect_err("no JSON"));
+        let example = r#"write it like '{"text": "Hello"}', in single quotes"#;
+        assert_eq!(
+            said("text=x"),
+            format!("--arguments: this is not JSON (see character 2); {example}")
+        );
+        assert_eq!(
+            said(r#"{"text":"#),
+            format!("--arguments: this is not JSON (it ends too early); {example}")
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod trigger;
 mod webhook;
 
 use clap::{Args, Subcommand};
+use rouse_core::Clock as _;
 use rouse_gateway::wire::{
     CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus,
     GrantsListResult, JobView, JobWarning, SavedJob,
@@ -32,12 +33,15 @@ use crate::{grants, ids, output, runs, status};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List jobs, soonest first.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Make a job.
+    #[command(aliases = ["new", "create"])]
     Add(Box<add::Args>),
     /// Change a job; only what is named changes.
     Edit(Box<edit::Args>),
     /// Delete a job. Its runs stay in the history.
+    #[command(aliases = ["delete", "remove"])]
     Rm(JobArg),
     /// Show one job.
     Show(JobArg),
@@ -147,9 +151,8 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     }
     let list = list::read(session, true, Some(wanted), usize::MAX).await?;
     let list: rouse_gateway::wire::CronListResult = serde_json::from_value(list)?;
-    let of = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<&str> {
-        let jobs = list.jobs.iter().map(|view| &view.job).filter(|job| matches(job));
-        jobs.filter_map(|job| job["id"].as_str()).collect()
+    let of = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<&JobView> {
+        list.jobs.iter().filter(|view| matches(&view.job)).collect()
     };
     let exact = of(&|job| job["id"] == wanted || job["name"] == wanted);
     let found = if exact.is_empty() {
@@ -157,26 +160,61 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     } else {
         exact
     };
-    match ids::only(wanted, &found)? {
-        Some(id) => Ok(id),
-        None => Err(none_called(session, wanted).await?),
+    match found.as_slice() {
+        [] => Err(none_called(session, wanted).await?),
+        [one] => Ok(id_of(one).to_owned()),
+        several => Err(several_called(wanted, several)),
     }
 }
 
-/// That there is no such job, with the one whose name begins so or is spelled like it.
+fn id_of(view: &JobView) -> &str {
+    view.job["id"].as_str().unwrap_or_default()
+}
+
+/// That a word could mean each of these jobs, with what tells them apart.
+fn several_called(wanted: &str, views: &[&JobView]) -> Failure {
+    let beginning = |view: &JobView| id_of(view).chars().take(8).collect::<String>();
+    let beginnings: Vec<String> = views.iter().map(|view| beginning(view)).collect();
+    let is_enough = (1..beginnings.len()).all(|at| !beginnings[..at].contains(&beginnings[at]));
+    let line = |(view, beginning): (&&JobView, &String)| {
+        let id = if is_enough { beginning } else { id_of(view) };
+        let name = view.job["name"].as_str().unwrap_or_default();
+        format!("  {id}  {name} \u{b7} {}", view.schedule_text)
+    };
+    let head = format!("`{wanted}` could be any of these jobs; give the id of one:");
+    let lines = views.iter().zip(&beginnings).map(line);
+    Failure::Input(std::iter::once(head).chain(lines).collect())
+}
+
+/// That there is no such job, with those whose names begin so or are spelled like it.
 async fn none_called(session: &Session, wanted: &str) -> Result<Failure, Failure> {
     let all = list::read(session, true, None, usize::MAX).await?;
     let views = all["jobs"].as_array().map_or(&[][..], Vec::as_slice);
-    let names = || views.iter().filter_map(|view| view["job"]["name"].as_str());
+    let names: Vec<&str> = views.iter().filter_map(|view| view["job"]["name"].as_str()).collect();
+    Ok(none_of(&names, wanted))
+}
+
+fn none_of(names: &[&str], wanted: &str) -> Failure {
     let lower = wanted.to_lowercase();
-    let begins = names().filter(|name| name.to_lowercase().starts_with(&lower)).collect::<Vec<_>>();
+    let mut begins = names.to_vec();
+    begins.retain(|name| name.to_lowercase().starts_with(&lower));
     let see = "rouse cron list --all";
-    Ok(match begins.as_slice() {
-        [one] => ids::not_found(format!(
-            "There is no job {wanted}. Did you mean \u{201c}{one}\u{201d}? See all of them: {see}"
-        )),
-        _ => ids::unknown("job", wanted, names(), see),
-    })
+    let none = format!("There is no job {wanted}.");
+    let quoted = |name: &&str| format!("\u{201c}{name}\u{201d}");
+    match begins.as_slice() {
+        [] => ids::unknown("job", wanted, names.iter().copied(), see),
+        [one] => {
+            ids::not_found(format!("{none} Did you mean {}? See all of them: {see}", quoted(one)))
+        }
+        several => {
+            let shown: Vec<String> = several.iter().take(5).map(quoted).collect();
+            let more = if several.len() > shown.len() { ", …" } else { "" };
+            let shown = shown.join(", ");
+            ids::not_found(format!(
+                "{none} Names that begin so: {shown}{more}. See all of them: {see}"
+            ))
+        }
+    }
 }
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
@@ -257,18 +295,17 @@ async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
         .schedule
         .to_json(session)
         .await?
-        .ok_or_else(|| Failure::input("give one of --at, --every, --cron"))?;
+        .ok_or_else(|| Failure::input(format!("say when: one of {}", trigger::WAYS)))?;
     session
         .show(
             "cron.preview",
             json!({ "schedule": schedule, "count": args.count }),
-            |_, preview: CronPreviewResult| {
+            |session, preview: CronPreviewResult| {
                 anstream::println!("{} ({})", preview.text, preview.zone);
+                let (now, here) = (session.clock.now().0, session.clock.zone());
+                let its = session.clock.zones().zone(&preview.zone);
                 for slot in &preview.next {
-                    let same = preview.zone == preview.local_zone;
-                    let local =
-                        if same { String::new() } else { format!("   {} local", slot.local_time) };
-                    anstream::println!("  {}{local}", slot.job_time);
+                    anstream::println!("  {}", output::instant_in(slot.at_ms, now, here, its));
                     if let Some(note) = &slot.note {
                         anstream::println!("    {note}");
                     }
@@ -328,7 +365,6 @@ async fn warn_when_off(session: &Session) -> Result<(), Failure> {
 
 /// Warns on standard error while nothing fires; `off` is what the kill switch means here.
 fn warn_of(session: &Session, status: &CronStatus, off: &str) {
-    use rouse_core::Clock as _;
     if let Some(problem) = &status.problem {
         anstream::eprintln!("Warning: {}", output::plain(problem));
     }
@@ -344,5 +380,83 @@ fn warn_of(session: &Session, status: &CronStatus, off: &str) {
         anstream::eprintln!(
             "Warning: everything is paused until {until}. What comes before that is left out."
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_gateway::wire::SpentView;
+
+    use super::*;
+
+    fn view(id: &str, when: &str) -> JobView {
+        JobView {
+            job: json!({ "id": id, "name": "Backup" }),
+            schedule_text: when.to_owned(),
+            zone: None,
+            recent: Vec::new(),
+            live_run_ids: Vec::new(),
+            incident: None,
+            predecessor_is_gone: false,
+            spent_this_month: SpentView::default(),
+        }
+    }
+
+    #[test]
+    fn jobs_of_one_name_are_told_apart() {
+        let two = [view("0199aaaa-1", "Every 10 min"), view("0199bbbb-2", "Daily at 07:30")];
+        let said =
+            |views: &[JobView]| several_called("Backup", &views.iter().collect::<Vec<_>>()).lines();
+        let head = "`Backup` could be any of these jobs; give the id of one:";
+        assert_eq!(
+            said(&two),
+            [head, "  0199aaaa  Backup · Every 10 min", "  0199bbbb  Backup · Daily at 07:30"]
+        );
+        let alike = [view("0199aaaa-1", "Every 10 min"), view("0199aaaa-2", "By hand")];
+        assert_eq!(said(&alike)[1], "  0199aaaa-1  Backup · Every 10 min");
+    }
+
+    #[test]
+    fn a_beginning_of_several_names_tells_them() {
+        let names = ["Stretch your legs", "Stretch your legs 2", "Tea"];
+        assert_eq!(
+            none_of(&names, "stretch").lines(),
+            [
+                "There is no job stretch. Names that begin so: “Stretch your legs”, “Stretch your legs 2”. See all of them: rouse cron list --all"
+            ]
+        );
+        assert_eq!(
+            none_of(&names, "Te").lines(),
+            ["There is no job Te. Did you mean “Tea”? See all of them: rouse cron list --all"]
+        );
+    }
+
+    #[test]
+    fn what_happens_when_nothing_is_said_stands_in_the_help() {
+        use clap::CommandFactory as _;
+
+        let document = json!({
+            "name": "Tea", "schedule": { "kind": "manual" },
+            "payload": { "kind": "systemEvent", "text": "Tea" },
+        });
+        let job = rouse_core::job::job_from_json(document, rouse_core::UnixMs(0), chrono_tz::UTC);
+        assert_eq!(job.expect("a job").timeout_seconds(), 600);
+        let command = crate::Cli::command();
+        let cron = command.find_subcommand("cron").expect("cron");
+        let add = cron.find_subcommand("add").expect("add");
+        for (flag, usual) in [
+            ("timeout", "`10m`, or `none` for that, the usual one"),
+            ("retry-backoff", "the usual 1s"),
+            ("misfire-limit", "the usual 10"),
+            ("overlap", "With `queue` at most 10 wait"),
+            ("max-concurrent", "the usual 2"),
+            ("pause-after", "never, as when nothing is said"),
+            ("notify", "`findings` when nothing is said"),
+            ("notify-when", "`always` when nothing is said"),
+        ] {
+            let known = add.get_arguments().find(|known| known.get_long() == Some(flag));
+            let help = known.and_then(|known| known.get_help()).expect("help").to_string();
+            assert!(help.contains(usual), "--{flag}: {help}");
+        }
     }
 }

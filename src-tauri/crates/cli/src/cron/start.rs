@@ -5,7 +5,7 @@
 //! that was not started a success: a script would go on.
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{JobView, StartedRun};
+use rouse_gateway::wire::{JobView, RunState, RunView, RunsListResult, StartedRun};
 use serde_json::{Value, json};
 
 use super::{JobArg, inside_of, resolve};
@@ -43,6 +43,9 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         return Err(Failure::Refused(not_due(session, &view)));
     }
     if let (Some(events), Some(run)) = (events, &started.run_id) {
+        if waits(session, &id, run).await? {
+            anstream::eprintln!("Another run of it is at work: this one waits for its turn.");
+        }
         return runs::wait(events, run, session).await;
     }
     session.tell(answer, |_, started: StartedRun| {
@@ -54,6 +57,19 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None => Err(Failure::Refused(not_due(session, &view))),
     }
+}
+
+/// Whether another run of the job comes first.
+async fn waits(session: &Session, job: &str, run: &str) -> Result<bool, Failure> {
+    let params = json!({ "jobId": job, "states": ["queued", "running"] });
+    let open = session.call("runs.list", params).await?;
+    let open: RunsListResult = serde_json::from_value(open)?;
+    Ok(is_behind(run, &open.runs))
+}
+
+fn is_behind(run: &str, open: &[RunView]) -> bool {
+    let is_queued = open.iter().any(|one| one.id == run && one.state == RunState::Queued);
+    is_queued && open.iter().any(|one| one.id != run && one.state == RunState::Running)
 }
 
 pub(super) fn has_slots(job: &Value) -> bool {

@@ -239,12 +239,17 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     })?;
     let refused = count(&result, ImportOutcome::Refused);
     if refused > 0 {
-        return Err(Failure::input(format!(
-            "{refused} of {} jobs were refused",
-            result.lines.len()
-        )));
+        return Err(Failure::input(refused_in_words(refused, result.lines.len())));
     }
     Ok(())
+}
+
+fn refused_in_words(refused: usize, of: usize) -> String {
+    match (refused, of) {
+        (_, 1) => "The job was refused".to_owned(),
+        (1, of) => format!("1 of {of} jobs was refused"),
+        (refused, of) => format!("{refused} of {of} jobs were refused"),
+    }
 }
 
 /// What became of a job, and what it is: all that it does, so that nobody has to open it to say yes to it.

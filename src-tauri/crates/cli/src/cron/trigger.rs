@@ -11,6 +11,9 @@ use super::resolve;
 use crate::exit::Failure;
 use crate::session::Session;
 
+/// The flags that each make a schedule.
+pub(super) const WAYS: &str = "--at, --every, --cron, --on-event, --after, --webhook, --manual";
+
 /// When the job fires.
 #[derive(Debug, Args)]
 #[command(

@@ -243,7 +243,7 @@ impl Reading {
         let was = self.fields.insert("sessionTarget".to_owned(), own.into());
         self.origin.insert("sessionTarget".to_owned(), was.unwrap_or_default());
         self.notes.push(match own {
-            "main" => "It spoke to one chat; here it speaks to the main conversation.".to_owned(),
+            "main" => "It spoke to one chat; here it speaks to the main session.".to_owned(),
             _ => "It worked in a chat; here it works in a session of its own.".to_owned(),
         });
     }

@@ -16,7 +16,7 @@ pub(super) fn read(name: String, mut job: Value) -> Entry {
         payload.insert("kind".to_owned(), "systemEvent".into());
         payload.insert("text".to_owned(), message);
         notes.push(
-            "Its message is queued for the main conversation, as the RFC has it for main jobs."
+            "Its message is queued for the main session, as the RFC has it for main jobs."
                 .to_owned(),
         );
         notes.extend(sent_to(payload));
@@ -24,7 +24,7 @@ pub(super) fn read(name: String, mut job: Value) -> Entry {
     Entry { notes, ..Entry::faithful(name, job) }
 }
 
-/// What to know of a turn whose outcome was to be sent on: a line for the main conversation has none.
+/// What to know of a turn whose outcome was to be sent on: a line for the main session has none.
 fn sent_to(payload: &Map<String, Value>) -> Option<String> {
     if payload.get("deliver") == Some(&Value::Bool(false)) {
         return None;
@@ -37,8 +37,6 @@ fn sent_to(payload: &Map<String, Value>) -> Option<String> {
         .collect();
     (!said.is_empty()).then(|| {
         let said = said.join(", ");
-        format!(
-            "Nothing is sent from the main conversation to a channel: {said} has no effect here."
-        )
+        format!("Nothing is sent from the main session to a channel: {said} has no effect here.")
     })
 }

@@ -4,8 +4,8 @@
 //! out, so whatever stands there was chosen; a policy that has no words here is shown as it is written, for a newer engine
 //! may know more than the program that asks. A person decides by it, so nothing is cut off and everything in it can be
 //! seen, and only what the job does has more than one line: no other fact can look like two. The session is said with that:
-//! what tells the main session works there, everything else in one of its own. It refuses to explain the defaults; `--help`
-//! does.
+//! what tells the main session works there, everything else in one of its own. It refuses to explain the defaults, which
+//! `--help` does, and to promise what means nothing to a job of this kind: a line that calls nothing asks nobody.
 
 use serde_json::{Map, Value};
 
@@ -47,8 +47,10 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     }
     let nothing = Map::new();
     for (key, value) in policies.as_object().unwrap_or(&nothing) {
-        let (about, text) = policy(key, value, policies);
-        fact(about, text);
+        if counts(key, payload) {
+            let (about, text) = policy(key, value, policies);
+            fact(about, text);
+        }
     }
     facts
 }
@@ -91,6 +93,16 @@ fn channel(payload: &Value) -> Option<String> {
     }
 }
 
+/// Whether a policy means anything to a job that does this.
+fn counts(policy: &str, payload: &Value) -> bool {
+    let of_calls = ["approvals", "approvalSeconds", "budget", "hosts"];
+    match payload["kind"].as_str() {
+        Some("systemEvent") => !of_calls.contains(&policy) && policy != "sandbox",
+        Some("toolCall") => policy != "sandbox",
+        _ => true,
+    }
+}
+
 /// One policy; no text for one that is told together with another.
 fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String>) {
     let word = value.as_str().unwrap_or_default();
@@ -110,10 +122,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         "approvalSeconds" => {
             ("asks", span(all, key, 1_000).map(|span| format!("and waits {span} for an answer")))
         }
-        "sandbox" if word == "open" => (
-            "sandbox",
-            Some("none: its commands may run with your own rights, each one asked for".to_owned()),
-        ),
+        "sandbox" if word == "open" => ("sandbox", Some(open(&all["approvals"]))),
         "budget" => ("budget", budget(value)),
         "hosts" => ("hosts", Some(listed(value))),
         other => ("and", Some(format!("{other}: {value}"))),
@@ -151,12 +160,16 @@ fn overlap(word: &str, all: &Value) -> Option<String> {
 
 fn retries(runtime: &Value) -> Option<String> {
     let attempts = runtime["maxAttempts"].as_u64().filter(|most| *most > 1)?;
-    let pause = span(runtime, "retryBackoffMs", 1).map(|span| format!(", the first after {span}"));
+    let pause = span(runtime, "retryBackoffMs", 1);
+    let pause = pause.map(|span| format!(", the second {span} after the first"));
     Some(format!("up to {attempts} attempts{}", pause.unwrap_or_default()))
 }
 
 fn condition(when: &Value) -> Option<String> {
     match when {
+        Value::String(word) if word == "changed" => {
+            Some("only when the result has changed".to_owned())
+        }
         Value::String(word) if word != "always" => Some(format!("only on {word}")),
         Value::Object(cel) => Some(format!("only when {}", cel.get("cel")?.as_str()?)),
         _ => None,
@@ -181,6 +194,15 @@ fn approvals(word: &str) -> &'static str {
         "skip" => "nobody: what would need a yes is not offered",
         _ => "you",
     }
+}
+
+/// What a command of a model meets that may leave the sandbox.
+fn open(approvals: &Value) -> String {
+    let asked = match approvals.as_str() {
+        Some("deny" | "skip") => "refused, for nobody is asked",
+        _ => "asked for",
+    };
+    format!("none: its commands may run with your own rights, each one {asked}")
 }
 
 /// The tools of an agent that may not use all of them.
@@ -263,7 +285,7 @@ mod tests {
                 "does: calls http {\"url\":\"http://nas\"}",
                 "spread: by up to 30 s",
                 "after: it is deleted after its run",
-                "retry: up to 3 attempts, the first after 2 s",
+                "retry: up to 3 attempts, the second 2 s after the first",
                 "tells: only when result.level < 20",
                 "missed: each is made up for, the newest 5, unless it is more than 10 min late",
                 "overlap: up to 4 runs beside each other",
@@ -321,10 +343,12 @@ mod tests {
                 format!("does: calls run_command {{\"command\":\"{command}\"}}"),
                 "rights: your own: outside the sandbox, and nobody is asked".to_owned(),
                 format!("and: newer⟨U+000A⟩asks: \"{}\"", "x".repeat(300)),
-                "sandbox: none: its commands may run with your own rights, each one asked for"
-                    .to_owned(),
             ]
         );
+        let agent = json!({ "kind": "agentTurn", "message": "Look" });
+        let job = json!({ "payload": agent, "policies": { "sandbox": "open" } });
+        let asked = "sandbox: none: its commands may run with your own rights, each one asked for";
+        assert_eq!(self::told(&job)[1], asked);
     }
 
     #[test]
@@ -347,6 +371,41 @@ mod tests {
         assert_eq!(
             told(&json!({ "wakeMode": "next-heartbeat", "payload": payload })),
             ["does: tells the main session: Tea\nat ⟨U+001B⟩[2Kfive", "wakes: with the heartbeat"]
+        );
+    }
+
+    #[test]
+    fn which_results_are_told_is_said_in_a_sentence() {
+        let told = |when: Value| condition(&when);
+        assert_eq!(told(json!("changed")).as_deref(), Some("only when the result has changed"));
+        assert_eq!(told(json!("failure")).as_deref(), Some("only on failure"));
+        assert_eq!(told(json!("always")), None);
+    }
+
+    #[test]
+    fn limits_of_a_model_and_questions_are_told_only_where_they_count() {
+        let policies = json!({ "budget": { "tokensPerRun": 5 }, "approvals": "deny", "approvalSeconds": 60, "sandbox": "open" });
+        let of = |payload: Value| told(&json!({ "payload": payload, "policies": policies }));
+        assert_eq!(
+            of(json!({ "kind": "systemEvent", "text": "Tea" })),
+            ["does: tells the main session: Tea"]
+        );
+        let asks = "asks: nobody: what would need a yes is refused at once";
+        let waits = "asks: and waits 1 min for an answer";
+        assert_eq!(
+            of(json!({ "kind": "toolCall", "tool": "echo", "arguments": {} })),
+            ["does: calls echo {}", "budget: 5 tokens a run", asks, waits],
+            "a tool may cost something, and a hook may want its call asked"
+        );
+        assert_eq!(
+            of(json!({ "kind": "agentTurn", "message": "Look" })),
+            [
+                "does: asks the agent: Look",
+                "budget: 5 tokens a run",
+                asks,
+                waits,
+                "sandbox: none: its commands may run with your own rights, each one refused, for nobody is asked"
+            ]
         );
     }
 

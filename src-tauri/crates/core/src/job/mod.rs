@@ -71,7 +71,7 @@ pub struct Job {
 /// Which session a job works in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionTarget {
-    /// Queues system events for the main conversation.
+    /// Queues system events for the main session.
     Main,
     /// Works in its own session `cron:<jobId>`.
     Isolated,

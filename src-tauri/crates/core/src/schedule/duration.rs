@@ -1,16 +1,17 @@
 //! Durations as people write them, and back.
 //!
 //! Owns one strict grammar: the whole text must be understood, and what could mean two things is refused with words. A
-//! bare number has no unit; a month and a year have no fixed length; `30m1h` is likelier a slip than a wish.
+//! bare number has no unit; a month and a year have no fixed length; `30m1h` is likelier a slip than a wish. The words
+//! name what can be typed as one word, for a shell takes a blank for its end.
 
 /// Why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// Nothing there.
-    #[error("expected a duration such as `10 min` or `1 h 30 min`")]
+    #[error("expected a duration such as `10m` or `1h30m`")]
     Empty,
     /// A number alone.
-    #[error("`{number}` has no unit: write `{number} s`, `{number} min` or `{number} h`")]
+    #[error("`{number}` has no unit: write `{number}s`, `{number}m` or `{number}h`")]
     NoUnit {
         /// The number.
         number: String,
@@ -28,16 +29,16 @@ pub enum DurationError {
         found: String,
     },
     /// Something other than a number where a number belongs.
-    #[error("expected a number with a unit such as `30 min`, found `{found}`")]
+    #[error("expected a number with a unit such as `30m`, found `{found}`")]
     NotANumber {
         /// The rest of the text.
         found: String,
     },
     /// A unit twice, or a smaller one before a larger one.
-    #[error("units go from large to small, each once, such as `1 h 30 min`")]
+    #[error("units go from large to small, each once, such as `1h30m`")]
     Order,
     /// A fraction that is not the last part.
-    #[error("only the last part can have a fraction, such as `1 h 1.5 min`")]
+    #[error("only the last part can have a fraction, such as `1h 1.5m`")]
     Fraction,
     /// Parts of a millisecond.
     #[error("a duration is a whole number of milliseconds")]

@@ -301,10 +301,9 @@ impl SecretShelf {
             })
             .collect();
         let in_file = secrets.iter().filter(|view| view.kept_in == SecretKeeper::File).count();
-        let warning = (in_file > 0).then(|| {
+        let warning = in_file_in_words(in_file, secrets.len()).map(|which| {
             format!(
-                "{in_file} of {} secrets are kept in {}, which only you can read, and not in the system's keyring.",
-                secrets.len(),
+                "{which} kept in {}, which only you can read, and not in the system's keyring.",
                 self.path.display()
             )
         });
@@ -335,6 +334,17 @@ fn absent_of(state: &State) -> BTreeMap<String, String> {
         (name.clone(), why.to_owned())
     };
     absent.map(why).collect()
+}
+
+/// Which secrets are in the file; none where none is.
+fn in_file_in_words(count: usize, of: usize) -> Option<String> {
+    match (count, of) {
+        (0, _) => None,
+        (1, 1) => Some("The only secret is".to_owned()),
+        (1, of) => Some(format!("1 of {of} secrets is")),
+        (count, of) if count == of => Some(format!("All {of} secrets are")),
+        (count, of) => Some(format!("{count} of {of} secrets are")),
+    }
 }
 
 /// Puts a fetched value where it belongs, or the reason why there is none.

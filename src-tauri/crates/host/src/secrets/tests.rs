@@ -138,6 +138,16 @@ async fn a_secret_is_in_the_keyring_and_not_in_the_file() {
     assert!(!format!("{:?}", listed.secrets).contains(VALUE));
 }
 
+#[test]
+fn how_many_are_in_the_file_is_said_in_words() {
+    let told =
+        [(0, 3), (1, 1), (1, 3), (2, 3), (3, 3)].map(|(n, of)| super::in_file_in_words(n, of));
+    let words =
+        ["The only secret is", "1 of 3 secrets is", "2 of 3 secrets are", "All 3 secrets are"];
+    assert_eq!(told[0], None);
+    assert_eq!(told[1..], words.map(|words| Some(words.to_owned())));
+}
+
 #[tokio::test]
 async fn without_a_keyring_it_is_in_a_file_of_the_person_alone_and_that_is_said() {
     let room = Room::new();
@@ -149,7 +159,7 @@ async fn without_a_keyring_it_is_in_a_file_of_the_person_alone_and_that_is_said(
         assert!(view.problem.is_some());
         assert!(knows(&room.shelf(with_keyring).await), "after a restart too");
         let warning = shelf.list().await.expect("a list").warning.expect("a warning");
-        assert!(warning.starts_with("1 of 1 secrets are kept in "), "{warning}");
+        assert!(warning.starts_with("The only secret is kept in "), "{warning}");
     }
     #[cfg(unix)]
     {

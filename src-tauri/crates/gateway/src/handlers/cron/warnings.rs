@@ -16,6 +16,7 @@ use rouse_core::job::{
 use rouse_core::slots::Slots;
 use rouse_core::tool::Domain;
 use rouse_core::words::grouped;
+use rouse_store::JobQuery;
 
 use super::{channel, schedule_text};
 use crate::context::Context;
@@ -46,7 +47,18 @@ pub(super) async fn of(context: &Context, job: &Job) -> Result<Vec<JobWarning>, 
     {
         context.models.list(true).await;
     }
-    of_known(context, job).await
+    let namesake = namesake(context, job).await?;
+    Ok(namesake.into_iter().chain(of_known(context, job).await?).collect())
+}
+
+/// That its name alone does not say which job is meant.
+async fn namesake(context: &Context, job: &Job) -> Result<Option<JobWarning>, RpcError> {
+    let query =
+        JobQuery { include_disabled: true, search: Some(job.name.clone()), ..JobQuery::default() };
+    let found = context.store.jobs(&query).await?.jobs;
+    let is_another = |other: &Job| other.id != job.id && other.name == job.name;
+    let message = "Another job is called so too: commands and agents have to say the id of the one they mean.";
+    Ok(found.iter().any(is_another).then(|| warning("name", message.to_owned())))
 }
 
 /// The warnings about a job by the models that are known.

@@ -1,16 +1,13 @@
 //! `cron.webhook`: where a job's webhook is, and its secret when it is made.
 
 use rouse_core::JobId;
-use rouse_core::job::ScheduleSpec;
+use rouse_core::job::{Job, ScheduleSpec};
 
 use super::found;
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::webhook_secret::{hash_of, is_secret, new_secret};
 use crate::wire::{WebhookParams, WebhookView};
-
-const NO_WEBHOOK: &str =
-    "This job has no webhook. Let it fire by a webhook first: its schedule has another kind.";
 
 /// The first call makes the secret, and so does each that asks for another; it is told in that answer and never again.
 pub(crate) async fn webhook(
@@ -19,7 +16,7 @@ pub(crate) async fn webhook(
 ) -> Result<WebhookView, RpcError> {
     let job = found(context, &params.id).await?;
     if job.schedule.spec != ScheduleSpec::Webhook {
-        return Err(RpcError::new(ErrorCode::Conflict, NO_WEBHOOK));
+        return Err(RpcError::new(ErrorCode::Conflict, no_webhook(&job)));
     }
     let now = context.clock.now();
     let kept = context.store.webhook_secret(&job.id).await?;
@@ -32,6 +29,16 @@ pub(crate) async fn webhook(
             Ok(WebhookView { url, secret: Some(secret), made_at_ms: now.0 })
         }
     }
+}
+
+fn no_webhook(job: &Job) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let named =
+        Some(job.name.as_str()).filter(|name| name.chars().all(is_word) && !name.starts_with('-'));
+    format!(
+        "This job has no webhook: something else fires it. To let its webhook do that: rouse cron edit {} --webhook",
+        named.unwrap_or(job.id.as_str())
+    )
 }
 
 /// Whether `shown` is the secret of the webhook of a job that has one. Both are read in any case.
