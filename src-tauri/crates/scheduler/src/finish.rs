@@ -204,7 +204,7 @@ impl Engine {
         };
         let previous = self.previous_result(job.as_ref()).await?;
         let fate = match job.as_ref().filter(|_| !is_gone) {
-            Some(job) => fate_of_job(job, run.trigger, outcome),
+            Some(job) => fate_of_job(job, run, outcome),
             None => JobFate::Stays,
         };
         let now = self.clock.now();

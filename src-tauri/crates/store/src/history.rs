@@ -55,7 +55,10 @@ fn state_after(ends: &[End]) -> JobState {
         last_run_at: ends.iter().find_map(|end| end.started_at),
         last_state: Some(newest.state),
         last_error: newest.error.clone(),
-        last_duration_ms: newest.started_at.map(|at| newest.finished_at.since(at).max(0)),
+        last_duration_ms: newest
+            .started_at
+            .filter(|_| newest.state != RunState::Interrupted)
+            .map(|at| newest.finished_at.since(at).max(0)),
         consecutive_failures: u32::try_from(failures).unwrap_or(u32::MAX),
         ..JobState::default()
     }

@@ -109,7 +109,7 @@ pub(super) fn cause(gate: &Gate, cause: &Cause) -> String {
 /// When it is, and when it should have been.
 pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     let now = in_words(context.clock.now(), context.zone);
-    match run.slot_at.filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
+    match run.slot().filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
         Some(slot) => {
             format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone))
         }

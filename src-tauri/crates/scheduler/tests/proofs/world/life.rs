@@ -178,7 +178,7 @@ impl World {
         let row = self.close(id)?;
         self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
-        let fate = fate_of_job(&sim.job, row.trigger, &Outcome::of(state));
+        let fate = fate_of_job(&sim.job, &run_of(id, &row), &Outcome::of(state));
         if state.is_failure() {
             sim.job.state.consecutive_failures += 1;
         } else if state == RunState::Succeeded {
