@@ -237,6 +237,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
     let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
     check_ordered(store, sessions::BEFORE, &[before]).await;
+    let shown = ["SEARCH line USING INTEGER PRIMARY KEY (rowid=?)", "INDEX runs_by_job (job_id=?"];
+    check(store, system_events::UNTOLD_BY, &shown).await;
     check(store, sessions::BEGUN, &["INDEX runs_open (job_id=?", "USING COVERING INDEX sqlite"])
         .await;
     let after = "USING INDEX messages_by_session (session=? AND rowid>?)";
