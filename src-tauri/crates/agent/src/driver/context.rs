@@ -117,6 +117,6 @@ pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     }
 }
 
-fn in_words(at: UnixMs, zone: Zone) -> String {
+pub(super) fn in_words(at: UnixMs, zone: Zone) -> String {
     format!("{} ({zone})", at.to_utc().with_timezone(&zone).format("%A, %-d %B %Y, %H:%M"))
 }
