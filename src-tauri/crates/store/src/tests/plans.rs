@@ -7,8 +7,8 @@ use super::*;
 use crate::run_pages::Filter;
 use crate::{
     RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, finish, grants,
-    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, spending, steps,
-    summaries, system_events, webhooks,
+    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, set_back,
+    spending, steps, summaries, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -112,7 +112,8 @@ async fn jobs_use_their_indexes() {
     let newest = "SEARCH newest USING COVERING INDEX runs_by_job (job_id=?)";
     for (_, sql) in counted::COUNT.sizes() {
         let by_seq = "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)";
-        let later = "SEARCH later USING COVERING INDEX runs_slot (job_id=? AND slot_at>?)";
+        let later =
+            "SEARCH later USING COVERING INDEX runs_slot (job_id=? AND slot_at>? AND slot_at<?)";
         check_ordered(store, sql, &[by_seq, newest, later, pruned]).await;
     }
     for (_, sql) in counted::MARK.sizes() {
@@ -210,6 +211,9 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, outbox::NEXT, &["USING COVERING INDEX outbox_pending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
     let by_digest = "USING INDEX outbox_by_digest (digest=?)";
+    check(store, set_back::RUNS, &["INDEX runs_by_time (created_at>?)"]).await;
+    check(store, set_back::PENDING, &["USING INDEX outbox_pending (next_attempt_at>?)"]).await;
+    check(store, set_back::HELD, &["USING INDEX outbox_held (created_at>?)"]).await;
     check(store, outbox::SETTLE_DIGESTED, &[by_digest]).await;
     check(store, outbox::INTO_DIGEST, &["INDEX sqlite_autoindex_outbox_1 (id=?)"]).await;
     let open = "USING INDEX incidents_open (<expr>=?)";
