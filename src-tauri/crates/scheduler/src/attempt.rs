@@ -18,7 +18,7 @@ use rouse_core::{Outcome, Run, RunId, RunState};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::lanes::LaneKey;
+use crate::lanes::{LaneKey, Rank};
 
 /// How long a run may take to end when it is told to.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -32,6 +32,8 @@ pub(crate) struct Running {
     pub(crate) run: Run,
     /// Its lane.
     pub(crate) lane: LaneKey,
+    /// The rank of its place.
+    pub(crate) rank: Rank,
     /// Its job at the start.
     pub(crate) job: Option<Arc<Job>>,
     /// Tells the runner to end.
@@ -105,6 +107,7 @@ impl Running {
         let deadline = now + time_limit(job.as_deref());
         let has_place = matches!(work, Work::Attempt(_));
         Self {
+            rank: Rank::from(run.trigger),
             run,
             lane,
             job,
@@ -118,6 +121,11 @@ impl Running {
             ending: None,
             spent: Usage::default(),
         }
+    }
+
+    /// The same, with the rank that it has got its place by.
+    pub(crate) fn with_rank(self, rank: Rank) -> Self {
+        Self { rank, ..self }
     }
 
     /// Takes up its next attempt, which has the whole time limit from `now` on.

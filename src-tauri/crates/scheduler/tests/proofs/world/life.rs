@@ -135,7 +135,7 @@ impl World {
             for Startable { id, lane, rank, .. } in startable {
                 let id: u64 = id.as_str().parse().expect("a number");
                 if self.is_in_time(id)? {
-                    self.begin(id)?;
+                    self.begin(id, rank)?;
                 } else {
                     self.lanes.finished(&lane, rank);
                     self.close(id)?;
@@ -153,10 +153,10 @@ impl World {
         Ok(too_late_to_start(&sim.job, &run_of(id, row), UnixMs(self.now)).is_none())
     }
 
-    fn begin(&mut self, id: u64) -> Result<(), Broken> {
+    fn begin(&mut self, id: u64, rank: Rank) -> Result<(), Broken> {
         let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is not open"))?;
         hold!(row.state == RunState::Queued, "run {id} starts as {:?}", row.state);
-        hold!(self.started.insert(id), "run {id} started twice");
+        hold!(self.started.insert(id, rank).is_none(), "run {id} started twice");
         row.state = RunState::Running;
         let row = row.clone();
         if let (Some(sim), Some(slot)) = (self.jobs.get(&row.job), row.slot) {
@@ -176,7 +176,7 @@ impl World {
     pub(super) fn end(&mut self, id: u64, state: RunState) -> Result<(), Broken> {
         self.working.remove(&id);
         let row = self.close(id)?;
-        self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
+        self.lanes.finished(&lane(row.job), self.started[&id]);
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
         let fate = fate_of_job(&sim.job, &run_of(id, &row), &Outcome::of(state));
         if state.is_failure() {

@@ -11,10 +11,10 @@ mod life;
 mod rules;
 pub(crate) mod shape;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rouse_core::{RunState, RunTrigger};
-use rouse_scheduler::lanes::Lanes;
+use rouse_scheduler::lanes::{Lanes, Rank};
 
 use self::job::{SimJob, ZoneData};
 use self::rules::CAP;
@@ -85,7 +85,8 @@ struct World {
     lanes: Lanes<()>,
     /// Runs at work, and after how much more time they end.
     working: BTreeMap<u64, i64>,
-    started: BTreeSet<u64>,
+    /// With the ranks of their places.
+    started: BTreeMap<u64, Rank>,
     next_job: usize,
     most_jobs: usize,
 }
@@ -110,7 +111,7 @@ impl World {
             is_up: true,
             lanes: Lanes::new(CAP),
             working: BTreeMap::new(),
-            started: BTreeSet::new(),
+            started: BTreeMap::new(),
             next_job: 0,
             most_jobs,
         };
