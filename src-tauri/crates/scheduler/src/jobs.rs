@@ -40,12 +40,16 @@ pub(crate) enum Origin {
 impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
-        // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
+        // A job that was removed by mistake comes back with its history, and a one-shot whose slot is over stays as it is.
         let remembered = self.store.remembered_state(&job.id).await?;
         job.state = JobState { extra: job.state.extra, ..remembered };
-        let has_fired =
-            job.schedule.spec.instant().is_some_and(|at| job.state.last_run_at >= Some(at));
-        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
+        let is_over = match job.schedule.spec.instant() {
+            Some(at) => {
+                job.state.last_run_at >= Some(at) || self.store.has_run_of_slot(&job.id, at).await?
+            }
+            None => false,
+        };
+        job.state.next_run_at = if is_over { None } else { first_slot(&job, now, &self.zones)? };
         self.keep_rules_of(&job.schedule).await?;
         let job = self.store.insert_job(&job, now).await?;
         log_saved(&job);

@@ -15,6 +15,8 @@ pub(crate) const NEWEST: &str =
     WHERE job_id = ?1 AND finished_at IS NOT NULL AND NOT (+state = 'cancelled' AND started_at IS NULL)
     ORDER BY created_at DESC, seq DESC LIMIT 100";
 
+pub(crate) const OF_SLOT: &str = "SELECT 1 FROM runs WHERE job_id = ?1 AND slot_at = ?2";
+
 /// The end of a run, as far as a job remembers it.
 struct End {
     state: RunState,
@@ -40,6 +42,16 @@ impl Store {
             })
         });
         Ok(state_after(&ends.await?))
+    }
+
+    /// Whether this slot of the job has its row, whatever became of it.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_run_of_slot(&self, job: &JobId, slot: UnixMs) -> Result<bool, StoreError> {
+        let query = sqlx::query(OF_SLOT).bind(job.as_str()).bind(slot.0);
+        let there = self.one("read the run of a slot", query, |row| Columns::of(row).get::<bool>());
+        Ok(there.await?.is_some())
     }
 }
 

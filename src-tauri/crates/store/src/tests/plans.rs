@@ -146,6 +146,7 @@ async fn runs_use_their_indexes() {
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check(store, history::OF_SLOT, &["INDEX runs_slot (job_id=? AND slot_at=?)"]).await;
     check_ordered(store, runs::USAGES, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
@@ -210,10 +211,10 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, outbox::DUE, &["USING INDEX outbox_pending (next_attempt_at<?)"]).await;
     check_ordered(store, outbox::NEXT, &["USING COVERING INDEX outbox_pending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
-    let by_digest = "USING INDEX outbox_by_digest (digest=?)";
     check(store, set_back::RUNS, &["INDEX runs_by_time (created_at>?)"]).await;
     check(store, set_back::PENDING, &["USING INDEX outbox_pending (next_attempt_at>?)"]).await;
     check(store, set_back::HELD, &["USING INDEX outbox_held (created_at>?)"]).await;
+    let by_digest = "USING INDEX outbox_by_digest (digest=?)";
     check(store, outbox::SETTLE_DIGESTED, &[by_digest]).await;
     check(store, outbox::INTO_DIGEST, &["INDEX sqlite_autoindex_outbox_1 (id=?)"]).await;
     let open = "USING INDEX incidents_open (<expr>=?)";
@@ -236,14 +237,14 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, system_events::COUNT_PENDING, &["system_events_pending"]).await;
     let untold = ["USING INDEX system_events_pending", "INDEX runs_by_job (job_id=?"];
     check(store, system_events::UNTOLD, &untold).await;
+    let shown = ["SEARCH line USING INTEGER PRIMARY KEY (rowid=?)", "INDEX runs_by_job (job_id=?"];
+    check(store, system_events::UNTOLD_BY, &shown).await;
     check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;
     let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
     check_ordered(store, events::AFTER, &[after]).await;
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
     let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
     check_ordered(store, sessions::BEFORE, &[before]).await;
-    let shown = ["SEARCH line USING INTEGER PRIMARY KEY (rowid=?)", "INDEX runs_by_job (job_id=?"];
-    check(store, system_events::UNTOLD_BY, &shown).await;
     check(store, sessions::BEGUN, &["INDEX runs_open (job_id=?", "USING COVERING INDEX sqlite"])
         .await;
     let after = "USING INDEX messages_by_session (session=? AND rowid>?)";
