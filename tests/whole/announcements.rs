@@ -78,6 +78,41 @@ async fn the_battery_is_told_only_under_twenty_percent() {
 }
 
 #[tokio::test]
+async fn a_job_whose_condition_cannot_be_checked_stands_as_failing_until_it_can() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let when = json!({ "notifyWhen": { "cel": "result.level < 20" } });
+    let id = house.add(hourly("Odd", &json!({ "charge": 17 }), &when)).await;
+    let step = async |house: &House| {
+        let detail = house.detail(&house.runs(&id).await[0]).await;
+        let steps = detail["steps"].as_array().cloned().unwrap_or_default();
+        steps.last().expect("a note")["output"].as_str().expect("words").to_owned()
+    };
+    for (n, words) in [
+        (1, "The condition could not be checked, so this is told: there is no level"),
+        (2, "The condition could not be checked. It counts as an incident that was told on"),
+    ] {
+        house.clock.advance(HOUR);
+        house.ended(&id, n).await;
+        let said = step(&house).await;
+        assert!(said.starts_with(words), "{said}");
+        let list = house.call("cron.list", json!({ "hasIncident": true })).await;
+        assert_eq!(list["jobs"][0]["job"]["id"], json!(id), "{list}");
+        assert_eq!(list["jobs"][0]["incident"]["count"], json!(n));
+        assert_eq!(house.call("cron.status", json!({})).await["failingJobs"], 1);
+    }
+    until_fates(&house, &id, &["delivered"]).await;
+    let patch = json!({ "payload": { "notifyWhen": { "cel": "result.charge < 20" } } });
+    house.call("cron.update", json!({ "id": id, "patch": patch })).await;
+    house.clock.advance(HOUR);
+    house.ended(&id, 3).await;
+    let view = house.call("cron.get", json!({ "id": id })).await;
+    assert_eq!(view["incident"], Value::Null);
+    assert_eq!(house.call("cron.status", json!({})).await["failingJobs"], 0);
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_job_that_fails_all_night_is_told_when_it_begins_and_when_it_is_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

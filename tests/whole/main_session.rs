@@ -98,6 +98,26 @@ async fn a_reminder_whose_turn_fails_is_a_notification_once_and_stays_queued() {
 }
 
 #[tokio::test]
+async fn a_reminder_whose_turn_says_nothing_is_a_notification_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [says("HEARTBEAT_OK"), says("HEARTBEAT_OK")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = house.add(reminder("now")).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    house.gather().await;
+    assert_eq!(beats(&house, 1).await[0]["state"], "nothingToReport");
+    let deliveries = told(&house, &id).await;
+    assert_eq!(deliveries[0]["body"], "Stretch your legs", "{deliveries}");
+    assert_eq!(house.notifier.shown.next().await.body, "Stretch your legs");
+    assert_eq!(queued(&house).await, json!(0), "a turn has seen it");
+    house.clock.advance(30 * MINUTE);
+    beats(&house, 1).await;
+    assert_eq!(told(&house, &id).await.as_array().map(Vec::len), Some(1), "told once");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_reminder_is_told_when_the_budget_of_the_day_is_used_up() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model([large(says("Done."))]).build().await;

@@ -31,7 +31,7 @@ export const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
     id: "run-1", jobId: "job-1", jobName: "Backup", slotAtMs: noon, trigger: "schedule", state: "succeeded", reason: null,
-    firstSlotAtMs: null, standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
+    firstSlotAtMs: null, makesUpForMs: null, standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
     nextAttemptAtMs: null, retryOf: null, summary: null, error: null, session: null, model: null, fellBack: null, usage: noUsage,
     ...parts,
   };

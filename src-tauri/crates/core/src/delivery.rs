@@ -137,6 +137,9 @@ pub struct Delivery {
     pub digest: Option<DeliveryId>,
 }
 
+/// The longest of the pauses between two attempts.
+pub const LONGEST_REDELIVERY_MS: i64 = 1_800_000;
+
 /// Milliseconds before attempt `attempts + 1`; none when it is given up.
 #[must_use]
 pub const fn redelivery_after_ms(attempts: u32) -> Option<i64> {
@@ -146,7 +149,7 @@ pub const fn redelivery_after_ms(attempts: u32) -> Option<i64> {
         2 => Some(10_000),
         3 => Some(60_000),
         4 => Some(300_000),
-        5 => Some(1_800_000),
+        5 => Some(LONGEST_REDELIVERY_MS),
         _ => None,
     }
 }

@@ -7,6 +7,9 @@
 
 use crate::{JobId, RunId, UnixMs};
 
+/// The class of results that cannot be checked, however that is worded: a person mends the one condition there is.
+pub const CONDITION: &str = "condition";
+
 /// One cause of failures of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {

@@ -186,6 +186,8 @@ pub struct Run {
     pub worked_ms: i64,
     /// The run that this one makes up for.
     pub retry_of: Option<RunId>,
+    /// The slot that was cut off with that run, where it had one.
+    pub makes_up_for: Option<UnixMs>,
     /// The outcome in words.
     pub summary: Option<String>,
     /// What failed; of a run that waits for its next attempt, what the last one failed of.
@@ -223,6 +225,7 @@ impl Run {
             next_attempt_at: None,
             worked_ms: 0,
             retry_of: None,
+            makes_up_for: None,
             summary: None,
             error: None,
             session: None,
@@ -252,10 +255,24 @@ impl Run {
         self.trigger == RunTrigger::Chat || self.is_trial()
     }
 
+    /// The slot that its work is for: its own, or the one that was cut off before it.
+    #[must_use]
+    pub fn slot(&self) -> Option<UnixMs> {
+        self.slot_at.or(self.makes_up_for)
+    }
+
     /// Milliseconds between the slot and the start of the work; none without both.
     #[must_use]
     pub fn late_by_ms(&self) -> Option<i64> {
-        Some(self.started_at?.since(self.slot_at?).max(0))
+        Some(self.started_at?.since(self.slot()?).max(0))
+    }
+
+    /// Milliseconds from the start of the work to its end. Nobody knows them of one that was cut off: its end is when that
+    /// was found.
+    #[must_use]
+    pub fn took_ms(&self) -> Option<i64> {
+        let finished_at = self.finished_at.filter(|_| self.state != RunState::Interrupted)?;
+        Some(finished_at.since(self.started_at?).max(0))
     }
 }
 
@@ -381,6 +398,18 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_knows_how_long_a_run_took_that_was_cut_off() {
+        let run = Run {
+            state: RunState::Succeeded,
+            started_at: Some(UnixMs(1_000)),
+            finished_at: Some(UnixMs(3_000)),
+            ..Run::queued(RunId::new("1"), RunTrigger::Manual, UnixMs(0))
+        };
+        assert_eq!(run.took_ms(), Some(2_000));
+        assert_eq!(Run { state: RunState::Interrupted, ..run }.took_ms(), None);
+    }
 
     #[test]
     fn a_sum_beyond_every_number_stays_the_largest_one() {

@@ -35,6 +35,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         job_name: run.job_name.clone(),
         slot_at_ms: run.slot_at.map(|at| at.0),
         first_slot_at_ms: run.first_slot_at.map(|at| at.0),
+        makes_up_for_ms: run.makes_up_for.map(|at| at.0),
         trigger: wire_trigger(run.trigger),
         state: wire_state(run.state),
         reason: run.reason.clone(),
@@ -43,10 +44,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         started_at_ms: run.started_at.map(|at| at.0),
         finished_at_ms: run.finished_at.map(|at| at.0),
         late_by_ms: run.late_by_ms(),
-        duration_ms: run
-            .started_at
-            .zip(run.finished_at)
-            .map(|(start, end)| end.since(start).max(0)),
+        duration_ms: run.took_ms(),
         attempt: run.attempt,
         next_attempt_at_ms: run.next_attempt_at.map(|at| at.0),
         retry_of: run.retry_of.as_ref().map(ToString::to_string),

@@ -19,7 +19,7 @@ use rouse_core::{Outcome, Run, RunId, RunState};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::lanes::LaneKey;
+use crate::lanes::{LaneKey, Rank};
 
 /// How long a run may take to end when it is told to.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -33,6 +33,8 @@ pub(crate) struct Running {
     pub(crate) run: Run,
     /// Its lane.
     pub(crate) lane: LaneKey,
+    /// The rank of its place.
+    pub(crate) rank: Rank,
     /// Its job at the start.
     pub(crate) job: Option<Arc<Job>>,
     /// Tells the runner to end.
@@ -107,6 +109,7 @@ impl Running {
         let deadline = now + time_limit(job.as_deref()).saturating_sub(worked);
         let has_place = matches!(work, Work::Attempt(_));
         Self {
+            rank: Rank::from(run.trigger),
             run,
             lane,
             job,
@@ -120,6 +123,11 @@ impl Running {
             ending: None,
             spent: Usage::default(),
         }
+    }
+
+    /// The same, with the rank that it has got its place by.
+    pub(crate) fn with_rank(self, rank: Rank) -> Self {
+        Self { rank, ..self }
     }
 
     /// Takes up its next attempt, which has the whole time limit from `now` on.

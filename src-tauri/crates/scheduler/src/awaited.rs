@@ -13,7 +13,7 @@ use crate::SchedulerError;
 use crate::attempt::Work;
 use crate::engine::Engine;
 use crate::execute::lane_width;
-use crate::lanes::{LaneKey, Rank};
+use crate::lanes::LaneKey;
 
 impl Engine {
     /// Refuses a run of `job` that the run `by` would wait for, if it could only begin after that one.
@@ -49,7 +49,7 @@ impl Engine {
         }
         running.awaits.push(awaited);
         if std::mem::take(&mut running.has_place) {
-            self.lanes.rest(Rank::from(running.run.trigger));
+            self.lanes.rest(running.rank);
         }
     }
 
@@ -65,7 +65,7 @@ impl Engine {
             running.awaits.retain(|id| !over.contains(id));
             if running.awaits.is_empty() && !running.has_place {
                 running.has_place = true;
-                self.lanes.retake(Rank::from(running.run.trigger));
+                self.lanes.retake(running.rank);
             }
         }
     }

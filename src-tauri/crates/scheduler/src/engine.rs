@@ -290,6 +290,7 @@ impl Engine {
 
     async fn write_and_start(&mut self) -> Result<(), StoreError> {
         self.take_up_once().await?;
+        self.take_nearer_if_set().await?;
         self.keep_waits().await?;
         self.record_ends().await?;
         self.pause_deaf().await?;

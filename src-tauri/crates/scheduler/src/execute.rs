@@ -135,7 +135,8 @@ impl Engine {
             let cancel = CancellationToken::new();
             let work = Work::Attempt(self.begin_attempt(&run, job.as_deref(), &cancel));
             ids.push(id.clone());
-            self.running.insert(id, Running::new(run, lane, job, (work, cancel), monotonic));
+            let running = Running::new(run, lane, job, (work, cancel), monotonic);
+            self.running.insert(id, running.with_rank(rank));
         }
         ids
     }
@@ -182,7 +183,7 @@ impl Engine {
         running.attempt_ended(outcome, self.clock.monotonic());
         running.awaits.clear();
         if matches!(running.work, Work::Backoff(_)) && std::mem::take(&mut running.has_place) {
-            self.lanes.rest(Rank::from(running.run.trigger));
+            self.lanes.rest(running.rank);
         }
     }
 

@@ -19,7 +19,7 @@ use crate::attempt::{Running, Work};
 use crate::engine::Engine;
 use crate::events::{Follow, rows};
 use crate::heartbeat::COALESCE;
-use crate::lanes::{LaneKey, Rank};
+use crate::lanes::LaneKey;
 
 /// How much of an error is in the log.
 const ERROR_BYTES: usize = 300;
@@ -204,7 +204,7 @@ impl Engine {
         };
         let previous = self.previous_result(job.as_ref()).await?;
         let fate = match job.as_ref().filter(|_| !is_gone) {
-            Some(job) => fate_of_job(job, run.trigger, outcome),
+            Some(job) => fate_of_job(job, run, outcome),
             None => JobFate::Stays,
         };
         let now = self.clock.now();
@@ -361,7 +361,7 @@ impl Engine {
     pub(crate) fn release(&mut self, id: &RunId) {
         if let Some(running) = self.running.remove(id) {
             match running.has_place {
-                true => self.lanes.finished(&running.lane, Rank::from(running.run.trigger)),
+                true => self.lanes.finished(&running.lane, running.rank),
                 false => self.lanes.finished_at_rest(&running.lane),
             }
             if running.run.trigger == RunTrigger::Heartbeat {

@@ -41,16 +41,20 @@ pub(crate) enum Origin {
 impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
-        // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
+        // A job that was removed by mistake comes back with its history, and a one-shot whose slot is over stays as it is.
         let remembered = self.store.remembered_state(&job.id).await?;
         job.state = JobState { extra: job.state.extra, ..remembered };
-        let has_fired =
-            job.schedule.spec.instant().is_some_and(|at| job.state.last_run_at >= Some(at));
+        let is_over = match job.schedule.spec.instant() {
+            Some(at) => {
+                job.state.last_run_at >= Some(at) || self.store.has_run_of_slot(&job.id, at).await?
+            }
+            None => false,
+        };
         let decided = match self.store.newest_slot(&job.id, now).await? {
             Some(newest) => slots_of(&job, &self.zones)?.remembering(newest),
             None => DecidedSlots::default(),
         };
-        let plan = match has_fired {
+        let plan = match is_over {
             true => Plan { next: None, decided },
             false => first_plan(&job, decided, now, &self.zones)?,
         };

@@ -3,7 +3,8 @@
 //! Owns the order of waiting runs: first come, first served within a lane, and between lanes by who has waited longest,
 //! under one cap for all. What comes at its own time goes before what makes up for the past, and the latter never has
 //! more than half of the places (one, when there is only one), nor more than a few: a machine that wakes up to a thousand
-//! missed slots works through them beside its day, not instead of it. A lane is as wide as the runs it may have at work
+//! missed slots works through them beside its day, not instead of it. What waits in its lane before something that is on
+//! time holds that up, so it counts as on time, too. A lane is as wide as the runs it may have at work
 //! at once: one, unless its job's overlap is `parallel`. It refuses to know the store or what a run does, and holds no
 //! lock while anything works, so no run can wait for a place that it holds itself. One could get it wrong by scanning all
 //! lanes for one that may start: with ten thousand waiting runs each end of a run would cost as much as all of them.
@@ -50,7 +51,7 @@ pub struct Lanes<T> {
     waiting: usize,
     next_seq: u64,
     lanes: HashMap<LaneKey, Lane<T>>,
-    /// The lanes that could start a run if the cap allowed it, by rank and arrival of their first waiting run.
+    /// The lanes that could start a run if the cap allowed it, by their places.
     ready: BTreeMap<(Rank, u64), LaneKey>,
 }
 
@@ -59,6 +60,8 @@ struct Lane<T> {
     width: usize,
     at_work: usize,
     waiting: VecDeque<Waiting<T>>,
+    /// Arrivals of the waiting runs that are on time.
+    on_time: VecDeque<u64>,
 }
 
 #[derive(Debug)]
@@ -69,18 +72,12 @@ struct Waiting<T> {
     load: T,
 }
 
-impl<T> Waiting<T> {
-    const fn place(&self) -> (Rank, u64) {
-        (self.rank, self.seq)
-    }
-}
-
 /// A run that may start; its place in the lane and under the cap is taken.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Startable<T> {
     /// Its lane, which `finished` wants back.
     pub lane: LaneKey,
-    /// Its rank, which `finished` wants back, too.
+    /// The rank of its place, which `finished` wants back, too.
     pub rank: Rank,
     /// The run.
     pub id: RunId,
@@ -113,34 +110,37 @@ impl<T> Lanes<T> {
         self.change(key, |lane| {
             lane.width = width.max(1);
             lane.waiting.push_back(Waiting { rank, seq, id, load });
+            if rank == Rank::OnTime {
+                lane.on_time.push_back(seq);
+            }
         });
     }
 
     /// Takes out every run that may start now: those that are on time first, then the longest waiting.
     pub fn take_startable(&mut self) -> Vec<Startable<T>> {
         let mut startable = Vec::new();
-        while let Some(key) = self.next_ready() {
+        while let Some((rank, key)) = self.next_ready() {
             let first = self.change(key.clone(), |lane| {
                 lane.at_work += 1;
-                lane.waiting.pop_front()
+                lane.take_first()
             });
             let first = first.expect("BUG: a ready lane has no waiting run");
             self.waiting -= 1;
-            let Waiting { rank, seq, id, load } = first;
+            let Waiting { seq, id, load, .. } = first;
             self.occupy(rank);
             startable.push(Startable { lane: key, rank, id, load, seq });
         }
         startable
     }
 
-    /// The lane whose first run starts next, if there is a place for it. Nothing that is on time is left when the first
-    /// one is a catch-up.
-    fn next_ready(&mut self) -> Option<LaneKey> {
+    /// The lane whose first run starts next, and with which rank, if there is a place for it. Nothing that is on time is
+    /// left when the first one is a catch-up.
+    fn next_ready(&mut self) -> Option<(Rank, LaneKey)> {
         let ((rank, _), _) = self.ready.first_key_value()?;
         if !self.has_place(*rank) {
             return None;
         }
-        self.ready.pop_first().map(|(_, key)| key)
+        self.ready.pop_first().map(|((rank, _), key)| (rank, key))
     }
 
     fn has_place(&self, rank: Rank) -> bool {
@@ -169,6 +169,9 @@ impl<T> Lanes<T> {
             self.change(lane, |lane| {
                 lane.at_work -= 1;
                 lane.waiting.push_front(Waiting { rank, seq, id, load });
+                if rank == Rank::OnTime {
+                    lane.on_time.push_front(seq);
+                }
             });
         }
     }
@@ -275,6 +278,8 @@ impl<T> Lanes<T> {
             let (out, rest): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut lane.waiting).into_iter().partition(|run| goes(run));
             lane.waiting = rest;
+            let on_time = lane.waiting.iter().filter(|run| run.rank == Rank::OnTime);
+            lane.on_time = on_time.map(|run| run.seq).collect();
             Vec::from(out)
         });
         self.waiting -= out.len();
@@ -284,13 +289,13 @@ impl<T> Lanes<T> {
     /// The one way to change a lane: `ready` follows, and a lane without anything is forgotten.
     fn change<R>(&mut self, key: LaneKey, change: impl FnOnce(&mut Lane<T>) -> R) -> R {
         let lane = self.lanes.entry(key.clone()).or_insert_with(Lane::new);
-        if let Some(head) = lane.waiting.front() {
-            self.ready.remove(&head.place());
+        if let Some(place) = lane.place() {
+            self.ready.remove(&place);
         }
         let result = change(lane);
-        match lane.waiting.front() {
-            Some(head) if lane.at_work < lane.width => {
-                self.ready.insert(head.place(), key);
+        match lane.place() {
+            Some(place) if lane.at_work < lane.width => {
+                self.ready.insert(place, key);
             }
             None if lane.at_work == 0 => {
                 self.lanes.remove(&key);
@@ -303,7 +308,23 @@ impl<T> Lanes<T> {
 
 impl<T> Lane<T> {
     const fn new() -> Self {
-        Self { width: 1, at_work: 0, waiting: VecDeque::new() }
+        Self { width: 1, at_work: 0, waiting: VecDeque::new(), on_time: VecDeque::new() }
+    }
+
+    /// Where it stands among the others: by the first run that is on time, where one waits, else by the first of all.
+    fn place(&self) -> Option<(Rank, u64)> {
+        match self.on_time.front() {
+            Some(seq) => Some((Rank::OnTime, *seq)),
+            None => self.waiting.front().map(|run| (Rank::CatchUp, run.seq)),
+        }
+    }
+
+    fn take_first(&mut self) -> Option<Waiting<T>> {
+        let first = self.waiting.pop_front()?;
+        if first.rank == Rank::OnTime {
+            self.on_time.pop_front();
+        }
+        Some(first)
     }
 }
 
@@ -455,6 +476,37 @@ mod tests {
         lanes.enqueue(job("now"), 1, Rank::OnTime, RunId::new("now again"), ());
         lanes.finished(&job("late 1"), Rank::CatchUp);
         assert_eq!(take(&mut lanes), ["now again"]);
+    }
+
+    #[test]
+    fn what_is_on_time_takes_what_it_waits_behind_along() {
+        let mut lanes = Lanes::new(2);
+        for name in ["a", "b", "c"] {
+            late(&mut lanes, name);
+        }
+        assert_eq!(take(&mut lanes), ["a"], "half of the places");
+        lanes.enqueue(job("c"), 1, Rank::OnTime, RunId::new("c now"), ());
+        assert_eq!(take(&mut lanes), ["c"], "there is a place, and the lane has its order");
+        lanes.finished(&job("c"), Rank::OnTime);
+        assert_eq!(take(&mut lanes), ["c now"]);
+        lanes.finished(&job("a"), Rank::CatchUp);
+        assert_eq!(take(&mut lanes), ["b"]);
+    }
+
+    #[test]
+    fn what_comes_on_time_and_goes_again_leaves_the_catch_ups_as_they_were() {
+        let mut lanes = Lanes::new(2);
+        for name in ["a", "b"] {
+            late(&mut lanes, name);
+        }
+        assert_eq!(take(&mut lanes), ["a"]);
+        lanes.enqueue(job("b"), 1, Rank::OnTime, RunId::new("b now"), ());
+        lanes.remove(&RunId::new("b now"));
+        assert_eq!(take(&mut lanes), [""; 0]);
+        lanes.enqueue(job("b"), 1, Rank::OnTime, RunId::new("b later"), ());
+        let startable = lanes.take_startable();
+        lanes.put_back(startable);
+        assert_eq!(take(&mut lanes), ["b"]);
     }
 
     #[test]

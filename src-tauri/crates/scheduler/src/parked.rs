@@ -53,6 +53,11 @@ impl Parked {
         of_job
     }
 
+    /// The ends of questions were changed.
+    pub(crate) const fn look_again(&mut self) {
+        self.is_stale = true;
+    }
+
     /// Takes up a run that is queued again.
     fn take_up(&mut self, run: Run) {
         self.runs.retain(|(parked, _)| *parked != run.id);

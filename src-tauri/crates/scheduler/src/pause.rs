@@ -50,6 +50,13 @@ impl Engine {
         Ok(())
     }
 
+    /// A pause that began later than now was made by a clock that was ahead: it begins now, and is as long as it was.
+    pub(crate) async fn take_pause_nearer(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        let Some(pause) = self.pause.filter(|pause| pause.since > now) else { return Ok(()) };
+        let until = pause.until.map(|until| now.plus_ms(until.since(pause.since)));
+        self.write_pause(Some(Pause { since: now, until }), now).await
+    }
+
     async fn write_pause(&mut self, pause: Option<Pause>, now: UnixMs) -> Result<(), StoreError> {
         let (value, told) = match pause.map(|pause| (pause.since, pause.until.map(|at| at.0))) {
             Some((since, until)) => {

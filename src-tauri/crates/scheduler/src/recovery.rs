@@ -152,8 +152,12 @@ const fn cut_off<'a>(job: Option<&'a Job>, run: &'a Run, outcome: &'a Outcome) -
 }
 
 fn makes_up_for(run: &Run, job: &Job, now: UnixMs) -> Run {
-    let retry_of = Some(run.id.clone());
-    Run { retry_of, ..new_run(Some(job), RunTrigger::CatchUp, payload_to_json(&job.payload), now) }
+    Run {
+        retry_of: Some(run.id.clone()),
+        makes_up_for: run.slot_at,
+        stands_for: run.stands_for,
+        ..new_run(Some(job), RunTrigger::CatchUp, payload_to_json(&job.payload), now)
+    }
 }
 
 /// Jobs read while recovering, each once for runs that were claimed with the same work.

@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use crate::attempt::{Running, Wait, Work, milliseconds};
 use crate::engine::Engine;
 use crate::execute::{lane_of, lane_width};
-use crate::lanes::Rank;
 
 impl Engine {
     /// Writes down the waits that have begun, or ends their runs where there is no further attempt.
@@ -75,8 +74,7 @@ impl Engine {
         over.sort();
         for (_, id) in over {
             let Some(mut running) = self.running.remove(&id) else { continue };
-            running.has_place =
-                running.has_place || self.lanes.resume(Rank::from(running.run.trigger));
+            running.has_place = running.has_place || self.lanes.resume(running.rank);
             if !running.has_place {
                 running.waits_for_place = true;
                 self.running.insert(id, running);

@@ -5,7 +5,11 @@
 //! the future, the clock was set back since, and next slots are looked at as after a step that was seen. One could get it
 //! wrong by looking at the very newest alone: a life that is cut off between the step and its planning may have written
 //! something in between, by the clock that was set back.
+//!
+//! Whatever else was to come at an instant of a clock that was ahead is taken nearer after a step that was seen, and after
+//! one that was not: deliveries, questions, a pause.
 
+use rouse_core::delivery::LONGEST_REDELIVERY_MS;
 use rouse_store::StoreError;
 
 use crate::engine::Engine;
@@ -21,5 +25,19 @@ impl Engine {
             self.plan_anew(&zones, false).await?;
         }
         Ok(())
+    }
+
+    /// Takes what is not a slot nearer, before it is looked at what is due.
+    pub(crate) async fn take_nearer_if_set(&mut self) -> Result<(), StoreError> {
+        if !self.clock_was_set {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        if self.store.take_nearer(LONGEST_REDELIVERY_MS, now).await? {
+            tracing::info!(now = now.0, "what a clock that was ahead has left is taken nearer");
+            self.parked.look_again();
+            self.outbox.notify_one();
+        }
+        self.take_pause_nearer(now).await
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Where there is a model, a reminder is a line that a turn of the main session tells in its own words. When that turn ends
 //! without an answer (the provider is down, the budget is used up, the time is over), each reminder it was to tell is a
-//! notification by itself, as where there is no model; it stays queued for the next turn that works. One could get it
-//! wrong by taking lines that were queued while the turn was at work: they get a turn of their own.
+//! notification by itself, as where there is no model; it stays queued for the next turn that works. When it ends with
+//! nothing to report, so is each reminder that it was shown: what a person wants to be told is not for a model to keep. One
+//! could get it wrong by taking lines that were queued while the turn was at work: they get a turn of their own.
 
 use rouse_core::decide::remind;
 use rouse_core::delivery::NewDelivery;
@@ -19,12 +20,17 @@ impl Engine {
         run: &Run,
         outcome: &Outcome,
     ) -> Result<Vec<(RunId, NewDelivery)>, StoreError> {
-        if !run.trigger.is_main_turn() || !is_without_answer(outcome.state) {
-            return Ok(Vec::new());
-        }
-        let until = run.started_at.unwrap_or_else(|| self.clock.now());
+        let untold = match outcome.state {
+            _ if !run.trigger.is_main_turn() => Vec::new(),
+            RunState::NothingToReport => self.store.reminders_untold_by(&run.id).await?,
+            state if is_without_answer(state) => {
+                let until = run.started_at.unwrap_or_else(|| self.clock.now());
+                self.store.untold_reminders(until).await?
+            }
+            _ => Vec::new(),
+        };
         let mut told = Vec::new();
-        for line in self.store.untold_reminders(until).await? {
+        for line in untold {
             let job = match self.store.job(&line.job_id).await {
                 // A reminder must come all the same.
                 Err(StoreError::Unreadable { .. }) => None,

@@ -82,6 +82,14 @@ pub(crate) const PUT_OFF: &str = concat!(
      WHERE run_id = ?1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
+/// Of those that were asked later than now. While what asks is held, the time for the answer begins with its end.
+pub(crate) const NEARER: &str = concat!(
+    "UPDATE approvals SET asked_at = ?1, expires_at = ?1 + expires_at - coalesce(
+        (SELECT max(held_until) FROM outbox
+         WHERE outbox.run_id = approvals.run_id AND outbox.state = 'held' AND outbox.digest IS NULL), asked_at)
+     WHERE state = 'pending' AND asked_at > ?1 RETURNING ",
+    approval_columns!()
+);
 /// Back into its lane, unless another of its questions is open.
 const UNPARK: &str = concat!(
     "UPDATE runs SET state = 'queued' WHERE id = ?1 AND state = 'awaitingApproval'
@@ -310,6 +318,16 @@ pub(crate) async fn put_off(
         write.event(EventKind::Approval, event(&approval));
     }
     Ok(())
+}
+
+/// Gives questions that a clock has asked which was ahead the time that they had, from now on, as part of a write; answers
+/// whether there was one.
+pub(crate) async fn take_questions_nearer(write: &mut Write) -> Result<bool, StoreError> {
+    let nearer = write.list(sqlx::query(NEARER).bind(write.now().0), read).await?;
+    for approval in &nearer {
+        write.event(EventKind::Approval, event(approval));
+    }
+    Ok(!nearer.is_empty())
 }
 
 async fn unpark(write: &mut Write, run: &RunId) -> Result<Option<Run>, StoreError> {

@@ -2,8 +2,9 @@
 //!
 //! A job that is paused for a weekend, or whose run goes on for hours, leaves out thousands of slots for one reason. They
 //! are one row, from its first slot to its last, with their number. A slot is counted only into the newest row of its job,
-//! when that is as quiet, for the same reason and under the same (`Claim::under`), and when no row has this slot or a
-//! later one. What fires something else, and what is told, has a row of its own, since that names it.
+//! when that is as quiet, for the same reason and under the same (`Claim::under`), and when no row has this slot or one in
+//! between. Rows of later slots, which a clock that was ahead has left, change nothing. What fires something else, and what
+//! is told, has a row of its own, since that names it.
 //!
 //! The slots in the middle have no row to be found by, so whoever inserts a run asks for these spans as well
 //! (`not_counted!`): after a clock was set back, none of them comes again. One could get it wrong by counting what a step
@@ -48,8 +49,10 @@ pub(crate) static COUNT: Rows = Rows::new(
             AND runs.state = claim.column6 AND runs.reason IS claim.column7 AND runs.counted_under = claim.column8
             AND runs.started_at IS NULL AND runs.finished_at IS NOT NULL AND runs.slot_at < claim.column1
             AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.job_id = claim.column2
-                AND later.slot_at >= claim.column1)
+                AND later.slot_at > runs.slot_at AND later.slot_at <= claim.column4)
             AND ",
+        not_counted!(),
+        " AND ",
         not_pruned!(),
         " RETURNING job_id, id"
     ),

@@ -108,7 +108,8 @@ pub(crate) const REMEMBER: &str =
     "UPDATE jobs SET last_state = ?2, last_error = ended.why, last_duration_ms = ended.took,
         consecutive_failures = CASE ?3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
                                        ELSE consecutive_failures END
-    FROM (SELECT job_id, coalesce(error, reason) AS why, max(0, finished_at - started_at) AS took
+    FROM (SELECT job_id, coalesce(error, reason) AS why, 
+              CASE WHEN state <> 'interrupted' THEN max(0, finished_at - started_at) END AS took
           FROM runs WHERE id = ?1) AS ended
     WHERE changes() > 0 AND jobs.id = ended.job_id RETURNING next_run_at";
 

@@ -7,7 +7,7 @@
 //! edit writes the definition and the next slot, a run's end writes the rest.
 
 use rouse_core::event::EventKind;
-use rouse_core::incident::IncidentEnd;
+use rouse_core::incident::{CONDITION, IncidentEnd};
 use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_schedule_from_json};
 use rouse_core::slots::Plan;
 use rouse_core::{Job, JobId, RunState, UnixMs};
@@ -67,7 +67,7 @@ pub struct JobCounts {
     pub all: u32,
     /// Enabled ones.
     pub enabled: u32,
-    /// Those whose newest finished runs failed, enabled or not.
+    /// Those whose newest finished runs failed, or whose results could not be checked, enabled or not.
     pub failing: u32,
 }
 
@@ -103,7 +103,11 @@ const UPDATE: &str = concat!(
 );
 const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
 pub(crate) const COUNT: &str =
-    "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
+    "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) +
+        (SELECT count(*) FROM incidents JOIN jobs AS well ON well.id = coalesce(incidents.job_id, '')
+         WHERE incidents.closed_at IS NULL AND incidents.class = ?1 AND incidents.closed_how IS NOT 'resumed'
+            AND well.consecutive_failures = 0)
+    FROM jobs";
 pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1,
         decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
     FROM jsonb_each(?1) AS planned
@@ -319,7 +323,7 @@ impl Store {
     /// # Errors
     /// `Read`.
     pub async fn job_counts(&self) -> Result<JobCounts, StoreError> {
-        let counts = self.one("count the jobs", sqlx::query(COUNT), |row| {
+        let counts = self.one("count the jobs", sqlx::query(COUNT).bind(CONDITION), |row| {
             let mut columns = Columns::of(row);
             Ok(JobCounts {
                 all: columns.count()?,

@@ -47,6 +47,7 @@ mod retention;
 mod run_pages;
 mod runs;
 mod sessions;
+mod set_back;
 mod settings;
 mod spending;
 mod steps;

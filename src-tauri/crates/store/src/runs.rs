@@ -35,7 +35,11 @@ macro_rules! new_run_columns {
 /// What `read_run` reads, in its order.
 macro_rules! run_columns {
     () => {
-        concat!($crate::runs::new_run_columns!(), ", next_attempt_at, worked_ms")
+        concat!(
+            $crate::runs::new_run_columns!(),
+            ", next_attempt_at, worked_ms, CASE trigger WHEN 'catchUp' THEN
+                (SELECT cut_off.slot_at FROM runs AS cut_off WHERE cut_off.id = runs.retry_of) END"
+        )
     };
 }
 pub(crate) use {new_run_columns, run_columns};
@@ -425,6 +429,7 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         first_slot_at: columns.some_instant()?,
         next_attempt_at: columns.some_instant()?,
         worked_ms: columns.get()?,
+        makes_up_for: columns.some_instant()?,
     })
 }
 

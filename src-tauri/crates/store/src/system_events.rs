@@ -77,23 +77,36 @@ pub(crate) const COUNT_PENDING: &str = concat!(
     of_parked_turns!(),
     ")"
 );
-/// A line is queued together with the end of its run, at the same instant. What an agent's run has told of itself is no
-/// reminder: a model was asked, or a tool was called. The payload alone does not tell, for it is as it was when the run began
-/// to wait, and its job may have been made an agent's since.
-pub(crate) const UNTOLD: &str = concat!(
-    "SELECT 'line-' || line.id || '-' || line.queued_at, runs.id, runs.job_id, runs.job_name, line.text
+/// Reminders that nothing has told. A line is queued together with the end of its run, at the same instant. What an agent's
+/// run has told of itself is no reminder: a model was asked, or a tool was called. The payload alone does not tell, for it is
+/// as it was when the run began to wait, and its job may have been made an agent's since.
+macro_rules! untold {
+    ($which:expr) => {
+        concat!(
+            "SELECT 'line-' || line.id || '-' || line.queued_at, runs.id, runs.job_id, runs.job_name, line.text
     FROM system_events AS line JOIN runs
         ON runs.job_id = substr(line.source, instr(line.source, ':') + 1)
             AND runs.finished_at = line.queued_at
-    WHERE line.drained_at IS NULL AND line.queued_at <= ?1
-        AND (line.source LIKE 'reminder:%' OR line.source LIKE 'cron:%')
+    WHERE (line.source LIKE 'reminder:%' OR line.source LIKE 'cron:%')
         AND runs.created_at <= line.queued_at
         AND runs.payload ->> '$.kind' = 'systemEvent' AND runs.model IS NULL
         AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = runs.id)
         AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
-        AND line.id NOT IN (",
+        AND ",
+            $which,
+            " ORDER BY line.id"
+        )
+    };
+}
+
+pub(crate) const UNTOLD: &str = untold!(concat!(
+    "line.drained_at IS NULL AND line.queued_at <= ?1 AND line.id NOT IN (",
     of_parked_turns!(),
-    ") ORDER BY line.id"
+    ")"
+));
+pub(crate) const UNTOLD_BY: &str = untold!(
+    "line.id IN (SELECT shown.value FROM run_steps, json_each(run_steps.input, '$.ids') AS shown
+        WHERE run_steps.run_id = ?1 AND run_steps.kind = 'note' AND run_steps.name = 'Queued lines')"
 );
 pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
@@ -165,6 +178,18 @@ impl Store {
     /// `Read`.
     pub async fn untold_reminders(&self, until: UnixMs) -> Result<Vec<UntoldReminder>, StoreError> {
         let query = sqlx::query(UNTOLD).bind(until.0);
+        self.list("read the untold reminders", query, read_untold).await
+    }
+
+    /// Reminders that the main turn `run` was shown and that no notification has told, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn reminders_untold_by(
+        &self,
+        run: &RunId,
+    ) -> Result<Vec<UntoldReminder>, StoreError> {
+        let query = sqlx::query(UNTOLD_BY).bind(run.as_str());
         self.list("read the untold reminders", query, read_untold).await
     }
 }

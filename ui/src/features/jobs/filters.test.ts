@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { aJob } from "@/test/fixtures";
+import { aJob, anIncident } from "@/test/fixtures";
 
 import { countJobs, filterJobs, standingOf } from "./filters";
 import { readJobsSearch, readNewJobSearch } from "./search";
@@ -30,6 +30,7 @@ test("every word is looked for in name, note and schedule", () => {
 
 test("a dot tells the most urgent thing", () => {
   expect(jobs.map((view) => standingOf(view))).toEqual(["well", "failing", "paused", "new"]);
+  expect(standingOf(aJob({ state: { lastState: "succeeded" } }, { incident: anIncident() }))).toBe("failing");
   expect(standingOf(aJob({ enabled: false }, { liveRunIds: ["r"] }))).toBe("running");
   expect(standingOf(aJob({}, { liveRunIds: ["r"] }), true)).toBe("asking");
 });

@@ -9,24 +9,25 @@ export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
 /** Where a job stands, for its dot and the filters. */
 export type Standing = "asking" | "running" | "paused" | "stranded" | "failing" | "well" | "new";
 
-export function standingOf({ job, liveRunIds, predecessorIsGone }: JobView, isAsking = false): Standing {
+export function standingOf({ job, incident, liveRunIds, predecessorIsGone }: JobView, isAsking = false): Standing {
   if (isAsking) return "asking";
   if (liveRunIds.length > 0) return "running";
   if (!job.enabled) return "paused";
   if (predecessorIsGone) return "stranded";
-  if (isFailing(job)) return "failing";
+  if (isFailing({ job, incident })) return "failing";
   return job.state.lastState === undefined ? "new" : "well";
 }
 
-function isFailing({ enabled, state }: JobView["job"]): boolean {
-  return enabled && (state.lastState === "failed" || state.lastState === "timedOut" || state.consecutiveFailures > 0);
+/** Its runs fail, or nobody can check what they find. */
+function isFailing({ job: { enabled, state }, incident }: Pick<JobView, "job" | "incident">): boolean {
+  return enabled && (state.lastState === "failed" || state.lastState === "timedOut" || state.consecutiveFailures > 0 || incident !== null);
 }
 
 const passes: Record<JobFilter, (view: JobView) => boolean> = {
   all: () => true,
   active: ({ job }) => job.enabled,
   paused: ({ job }) => !job.enabled,
-  failing: ({ job, incident }) => isFailing(job) || (incident?.pausedBecause ?? null) !== null,
+  failing: ({ job, incident }) => isFailing({ job, incident }) || (incident?.pausedBecause ?? null) !== null,
 };
 
 /** Jobs that pass the filter and have every word somewhere in name, description or schedule. */

@@ -24,6 +24,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
         facts={[
           { name: "Why it fired", value: why(run) },
           run.slotAtMs !== null && { name: "Scheduled", value: scheduled(run.firstSlotAtMs, run.slotAtMs) },
+          run.makesUpForMs !== null && { name: "Makes up for", value: <Time at={run.makesUpForMs} as="when" /> },
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
           asked(approvals) ?? took(run),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },

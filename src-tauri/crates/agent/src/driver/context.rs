@@ -123,7 +123,7 @@ pub(super) fn cause(gate: &Gate, cause: &Cause) -> String {
 /// When it is, and when it should have been.
 pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     let now = in_words(context.clock.now(), context.zone);
-    match run.slot_at.filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
+    match run.slot().filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
         Some(slot) => {
             format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone))
         }
@@ -131,6 +131,6 @@ pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     }
 }
 
-fn in_words(at: UnixMs, zone: Zone) -> String {
+pub(super) fn in_words(at: UnixMs, zone: Zone) -> String {
     format!("{} ({zone})", at.to_utc().with_timezone(&zone).format("%A, %-d %B %Y, %H:%M"))
 }

@@ -5,12 +5,15 @@
 //! what is told (`core::decide`).
 
 use rouse_core::condition::Verdict;
-use rouse_core::job::{NotifyWhen, ToolCall, state_to_json};
+use rouse_core::decide::incident_step;
+use rouse_core::incident::IncidentStep;
+use rouse_core::job::{Notify, NotifyWhen, ToolCall, state_to_json};
 use rouse_core::run::{Outcome, Run};
 use rouse_core::{Job, RunState};
 use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
+use super::context::in_words;
 use super::{AgentDriver, not_written};
 use crate::condition::{Subject, event_of};
 
@@ -41,8 +44,9 @@ impl AgentDriver {
         let state = state_to_json(&job.state);
         let subject = Subject { result: result.clone(), previous, state, event };
         let verdict = self.gate.conditions().judge(source, subject).await;
-        match self.note_verdict(run, source, &verdict).await {
-            Ok(()) => Outcome { verdict: Some(verdict), ..outcome },
+        let outcome = Outcome { verdict: Some(verdict), ..outcome };
+        match self.note_verdict(run, job, source, &outcome).await {
+            Ok(()) => outcome,
             Err(error) => not_written(&error),
         }
     }
@@ -50,26 +54,49 @@ impl AgentDriver {
     async fn note_verdict(
         &self,
         run: &Run,
+        job: &Job,
         source: &str,
-        verdict: &Verdict,
+        outcome: &Outcome,
     ) -> Result<(), StoreError> {
+        let said = match &outcome.verdict {
+            None => return Ok(()),
+            Some(Verdict::Met) => "The condition holds, so the result is told.".to_owned(),
+            Some(Verdict::NotMet) => "The condition does not hold, so nobody is told.".to_owned(),
+            Some(Verdict::Broken(reason)) => {
+                let follows = self.what_follows(job, outcome).await?;
+                format!("The condition could not be checked{follows}: {reason}")
+            }
+        };
         let note = Note {
             run_id: &run.id,
             name: "Tell me when",
             input: json!({ "cel": source }),
-            output: Some(Value::String(in_words(verdict))),
-            is_error: matches!(verdict, Verdict::Broken(_)),
+            output: Some(Value::String(said)),
+            is_error: matches!(outcome.verdict, Some(Verdict::Broken(_))),
         };
         self.store.note(note, self.clock.now()).await
     }
-}
 
-fn in_words(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Met => "The condition holds, so the result is told.".to_owned(),
-        Verdict::NotMet => "The condition does not hold, so nobody is told.".to_owned(),
-        Verdict::Broken(reason) => {
-            format!("The condition could not be checked, so this is told: {reason}")
+    /// What becomes of a result that could not be checked: an incident is told when it begins, unless its job tells of every
+    /// run, or of none that went well.
+    async fn what_follows(&self, job: &Job, outcome: &Outcome) -> Result<String, StoreError> {
+        let notify = job.policies.notify.unwrap_or_default();
+        if matches!(notify, Notify::Never | Notify::Failure) {
+            return Ok(". It counts as an incident, and its job tells nobody of it".to_owned());
         }
+        let open = self.store.open_incidents(Some(&job.id)).await?;
+        let told = match incident_step(Some(job), outcome, &open, self.clock.now()) {
+            IncidentStep::GoesOn { id } if notify != Notify::Always => {
+                open.iter().find(|incident| incident.id == id)
+            }
+            _ => None,
+        };
+        Ok(told.map_or_else(
+            || ", so this is told".to_owned(),
+            |incident| {
+                let at = in_words(incident.opened_at, self.zone_of(Some(job)));
+                format!(". It counts as an incident that was told on {at}")
+            },
+        ))
     }
 }

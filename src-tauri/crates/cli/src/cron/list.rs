@@ -245,11 +245,12 @@ pub(super) fn print_ways(view: &JobView) {
     anstream::println!("Try it now: rouse cron run {id}{force}");
 }
 
-/// How the newest run ended; of a job that fails again and again, how often.
+/// How the newest run ended; of a job that fails again and again, how often, and whether its result could be checked.
 fn last(view: &JobView) -> String {
     let state = view.job["state"]["lastState"].as_str().unwrap_or("-");
     match &view.incident {
         Some(incident) if incident.paused_because.is_some() => format!("{state}, paused"),
+        Some(_) if state == "succeeded" => format!("{state}, not checked"),
         Some(incident) if incident.count > 1 => format!("{state}, {} times", incident.count),
         _ => state.to_owned(),
     }

@@ -36,6 +36,7 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
     };
     fact("why", Some(trigger(run.trigger).to_owned()));
     fact("scheduled", slots(run, at));
+    fact("makes up for", run.makes_up_for_ms.map(at));
     fact("started", run.started_at_ms.map(at));
     fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
     fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));

@@ -1,10 +1,11 @@
 //! What the end of a run does to its job.
 //!
 //! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, or that was
-//! kept from its further attempts: who switches a job off keeps it. And a run by hand never uses up the slot that a one-shot still waits for.
+//! kept from its further attempts: who switches a job off keeps it. And a run that is for no slot
+//! (by hand, or to make up for one by hand) never uses up the slot that a one-shot still waits for.
 
 use crate::job::Job;
-use crate::{Outcome, RunState, RunTrigger};
+use crate::{Outcome, Run, RunState};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +29,13 @@ impl JobFate {
     }
 }
 
-/// Decides from the job as it stood before its run ended in this way.
+/// Decides from the job as it stood before this run of it ended in this way.
 #[must_use]
-pub fn fate_of_job(job: &Job, trigger: RunTrigger, outcome: &Outcome) -> JobFate {
+pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     let state = outcome.state;
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
-    let waits_for_its_slot = trigger == RunTrigger::Manual && job.state.next_run_at.is_some();
+    let waits_for_its_slot = run.slot().is_none() && job.state.next_run_at.is_some();
     if job.delete_after_run && has_worked && !outcome.is_given_up && !waits_for_its_slot {
         return JobFate::IsDeleted;
     }
@@ -60,7 +61,7 @@ fn paused_because(failures: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{job, job_with};
+    use super::super::sample::{job, job_with, run};
     use super::*;
     use crate::UnixMs;
     use crate::money::BudgetStop;
@@ -70,46 +71,43 @@ mod tests {
     fn a_job_for_one_run_stays_when_its_attempts_were_not_made() {
         let job = Job { delete_after_run: true, ..job() };
         let given_up = Outcome { is_given_up: true, ..Outcome::of(Failed) };
-        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &given_up), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, &run(), &given_up), JobFate::Stays);
         let failed = Outcome::of(Failed);
-        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &failed), JobFate::IsDeleted);
+        assert_eq!(fate_of_job(&job, &run(), &failed), JobFate::IsDeleted);
     }
 
     #[test]
     fn a_job_for_one_run_goes_when_it_has_worked() {
         let mut job = job();
-        assert_eq!(
-            fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(Succeeded)),
-            JobFate::Stays
-        );
+        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Succeeded)), JobFate::Stays);
         job.delete_after_run = true;
         for state in [Succeeded, NothingToReport, Failed, TimedOut] {
             assert_eq!(
-                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
+                fate_of_job(&job, &run(), &Outcome::of(state)),
                 JobFate::IsDeleted,
                 "{state:?}"
             );
         }
         for state in [Cancelled, Skipped, Interrupted] {
-            assert_eq!(
-                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
-                JobFate::Stays,
-                "{state:?}"
-            );
+            assert_eq!(fate_of_job(&job, &run(), &Outcome::of(state)), JobFate::Stays, "{state:?}");
         }
     }
 
     #[test]
-    fn a_run_by_hand_leaves_the_slot_that_is_to_come() {
+    fn a_run_for_no_slot_leaves_the_one_that_is_to_come() {
         let mut job = job();
         job.delete_after_run = true;
-        job.state.next_run_at = Some(UnixMs(1));
-        assert_eq!(fate_of_job(&job, RunTrigger::Manual, &Outcome::of(Succeeded)), JobFate::Stays);
-        job.state.next_run_at = None;
-        assert_eq!(
-            fate_of_job(&job, RunTrigger::Manual, &Outcome::of(Succeeded)),
-            JobFate::IsDeleted
-        );
+        let succeeded = Outcome::of(Succeeded);
+        let by_hand = Run { slot_at: None, ..run() };
+        let for_a_slot = Run { makes_up_for: Some(UnixMs(1)), ..by_hand.clone() };
+        for (next_run_at, run, fate) in [
+            (Some(UnixMs(1)), &by_hand, JobFate::Stays),
+            (None, &by_hand, JobFate::IsDeleted),
+            (Some(UnixMs(1)), &for_a_slot, JobFate::IsDeleted),
+        ] {
+            job.state.next_run_at = next_run_at;
+            assert_eq!(fate_of_job(&job, run, &succeeded), fate, "{next_run_at:?}");
+        }
     }
 
     #[test]
@@ -125,11 +123,7 @@ mod tests {
             (2, Cancelled, JobFate::Stays),
         ] {
             job.state.consecutive_failures = before;
-            assert_eq!(
-                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
-                fate,
-                "{before} {state:?}"
-            );
+            assert_eq!(fate_of_job(&job, &run(), &Outcome::of(state)), fate, "{before} {state:?}");
         }
         job.state.consecutive_failures = 2;
         let stop = BudgetStop {
@@ -144,14 +138,14 @@ mod tests {
         ] {
             let budget = Some(BudgetStop { passes_with_the_day, ..stop.clone() });
             let outcome = Outcome { budget, ..Outcome::of(Failed) };
-            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &outcome), fate);
+            assert_eq!(fate_of_job(&job, &run(), &outcome), fate);
         }
         let asked = Outcome { pauses: Some("Asked".to_owned()), ..Outcome::of(Failed) };
         job.state.consecutive_failures = 0;
-        let fate = fate_of_job(&job, RunTrigger::Schedule, &asked);
+        let fate = fate_of_job(&job, &run(), &asked);
         assert_eq!(fate, JobFate::IsPaused("Asked".to_owned()), "its outcome says so");
         job.state.consecutive_failures = 2;
         job.enabled = false;
-        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(Failed)), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Failed)), JobFate::Stays);
     }
 }

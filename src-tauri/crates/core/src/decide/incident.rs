@@ -6,7 +6,7 @@
 //! belongs to the newest, or a talkative error would be a notification a minute again.
 
 use crate::condition::Verdict;
-use crate::incident::{Ailment, Incident, IncidentStep};
+use crate::incident::{Ailment, CONDITION, Incident, IncidentStep};
 use crate::job::{Job, Payload};
 use crate::{Outcome, RunState, UnixMs};
 
@@ -18,8 +18,6 @@ pub const SETTLED_MS: i64 = 6 * 3_600_000;
 const CLASS_CHARACTERS: usize = 160;
 /// Most characters of a cause.
 const CAUSE_CHARACTERS: usize = 500;
-/// The class of results that cannot be checked, however that is worded: a person mends the one condition there is.
-const CONDITION: &str = "condition";
 
 /// Decides what `outcome` does to the incidents of `job`: those that are open, the newest failure first, and those that
 /// it has recovered from within `SETTLED_MS`.

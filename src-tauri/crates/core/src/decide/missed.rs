@@ -36,7 +36,7 @@ pub fn announce_missed(
 }
 
 fn slots(run: &Run, zone: Zone) -> String {
-    let last = instant_words(run.slot_at.unwrap_or(run.created_at).0, zone);
+    let last = instant_words(run.slot().unwrap_or(run.created_at).0, zone);
     match run.stands_for {
         0 | 1 => last,
         several => format!("{several} slots up to {last}"),

@@ -51,7 +51,7 @@ pub fn recover(job: Option<&Job>, run: &Run, calls: Calls, now: UnixMs) -> Recov
         return goes_on(run, MOST_ATTEMPTS);
     }
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
-    let is_late = run.slot_at.is_some_and(|slot| too_late(job, slot, "", now).is_some());
+    let is_late = run.slot().is_some_and(|slot| too_late(job, slot, "", now).is_some());
     if job.policies.misfire.mode == MisfireMode::Skip || is_late {
         return Recovery::Leave;
     }
@@ -67,11 +67,11 @@ const fn goes_on(run: &Run, most: u32) -> Recovery {
     if run.attempt < most { Recovery::GoOn } else { Recovery::Leave }
 }
 
-/// Why a run that has waited for its place must not start any more; none when it may. Only a slot can be too late: a run
-/// by hand, one that an event or a call fired, and one that has begun and goes on are wanted whenever they start.
+/// Why a run that has waited for its place must not start any more; none when it may. Only a slot can be too late, its
+/// own or the one that it makes up for: a run by hand, one that an event or a call fired, and one that has begun and goes on are wanted whenever they start.
 #[must_use]
 pub fn too_late_to_start(job: &Job, run: &Run, now: UnixMs) -> Option<String> {
-    let slot = run.slot_at.filter(|_| run.started_at.is_none())?;
+    let slot = run.slot().filter(|_| run.started_at.is_none())?;
     too_late(job, slot, "Waited for a place until it was too late", now)
 }
 
@@ -201,6 +201,8 @@ mod tests {
         let reason = too_late_to_start(&hasty, &waits, NOW);
         assert_eq!(reason.as_deref(), Some("Later than the 30 s allowed"));
         assert_eq!(too_late_to_start(&job(), &waits, NOW), None);
+        let makes_up = Run { slot_at: None, makes_up_for: waits.slot_at, ..waits.clone() };
+        assert!(too_late_to_start(&hasty, &makes_up, NOW).is_some(), "for a slot that is over");
         let by_hand = Run { slot_at: None, ..waits.clone() };
         assert_eq!(too_late_to_start(&hasty, &by_hand, NOW), None);
         let begun = Run { started_at: Some(UnixMs(70_000)), ..waits.clone() };

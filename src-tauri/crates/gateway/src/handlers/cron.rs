@@ -15,9 +15,10 @@ pub(crate) use transfer::{export, import, ledger};
 pub(crate) use warnings::check;
 pub(crate) use webhook::{knows as knows_webhook, webhook};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rouse_agent::Complaint;
+use rouse_core::incident::CONDITION;
 use rouse_core::job::{
     Job, JobState, Payload, Schedule, ScheduleSpec, check_bounds, job_from_json, job_to_json,
     patch_job,
@@ -317,17 +318,20 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
     Ok(views.collect())
 }
 
-/// Why jobs fail; only those that have failed since their last success can have a reason. The newest failure is the one
-/// to show.
+/// Why jobs fail: those that have failed since their last success, and those that go well and whose results nobody can
+/// check. The newest failure is the one to show.
 async fn incidents(
     context: &Context,
     jobs: &[Job],
 ) -> Result<HashMap<JobId, IncidentView>, RpcError> {
     let failing = jobs.iter().filter(|job| job.state.consecutive_failures > 0);
-    let failing: Vec<JobId> = failing.map(|job| job.id.clone()).collect();
+    let failing: HashSet<&JobId> = failing.map(|job| &job.id).collect();
+    let all: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let mut newest = HashMap::new();
-    for incident in context.store.open_incidents_of(&failing).await? {
-        if let Some(job_id) = &incident.job_id {
+    for incident in context.store.open_incidents_of(&all).await? {
+        let is_unchecked = incident.class == CONDITION && !incident.taken_up;
+        let shown = |job_id: &&JobId| is_unchecked || failing.contains(job_id);
+        if let Some(job_id) = incident.job_id.as_ref().filter(shown) {
             newest.entry(job_id.clone()).or_insert_with(|| incident_view(&incident));
         }
     }

@@ -62,6 +62,7 @@ pub struct RunView {
     pub job_name: String,
     pub slot_at_ms: Option<i64>,
     pub first_slot_at_ms: Option<i64>,
+    pub makes_up_for_ms: Option<i64>,
     pub trigger: RunTrigger,
     pub state: RunState,
     pub reason: Option<String>,

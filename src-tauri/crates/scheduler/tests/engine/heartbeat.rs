@@ -10,7 +10,7 @@ use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
 use rouse_scheduler::{
     COALESCE, HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip, SchedulerConfig,
 };
-use rouse_store::RunQuery;
+use rouse_store::{Note, QUEUED_LINES, RunQuery};
 use serde_json::json;
 
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
@@ -236,6 +236,33 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
     assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
     assert_eq!(beat.run.payload["reason"], "cron:now");
     assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_reminder_that_a_turn_was_shown_and_kept_to_itself_is_told() {
+    let stage = Stage::with(config(), true).await;
+    let payload = json!({ "kind": "systemEvent", "text": "Stretch" });
+    stage.add(every(HOUR, json!({ "payload": payload, "wakeMode": "now" }))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let reminder = stage.begun.next().await;
+    let id = reminder.run.id.clone();
+    reminder.succeed();
+    stage.ended(&id).await;
+    stage.clock.advance(250);
+    let beat = stage.begun.next().await;
+    let turn = beat.run.id.clone();
+    let lines = stage.store.pending_system_events(9).await.expect("read");
+    let ids: Vec<i64> = lines.iter().map(|line| line.id).collect();
+    let (input, name) = (json!({ "ids": ids }), QUEUED_LINES);
+    let note = Note { run_id: &turn, name, input, output: None, is_error: false };
+    stage.store.note(note, stage.now()).await.expect("noted");
+    stage.store.drain_system_events(&turn, &ids, stage.now()).await.expect("drained");
+    assert_eq!(stage.store.deliveries_of(&id).await.expect("read"), []);
+    beat.end(Outcome::of(RunState::NothingToReport));
+    stage.ended(&turn).await;
+    let told = stage.store.deliveries_of(&id).await.expect("read");
+    let told: Vec<&str> = told.iter().map(|told| told.body.as_str()).collect();
+    assert_eq!(told, ["Stretch"]);
 }
 
 #[tokio::test]

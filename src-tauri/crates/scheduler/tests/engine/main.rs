@@ -22,6 +22,7 @@ mod parked;
 mod pause;
 mod prepared;
 mod quiet;
+mod made_up;
 mod restart;
 mod set_back;
 mod trouble;

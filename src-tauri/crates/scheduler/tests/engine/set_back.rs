@@ -1,9 +1,12 @@
 //! The wall clock is set back while nobody looks.
 
 use rouse_core::time::Clock as _;
-use serde_json::json;
+use rouse_core::{Job, Outcome, Run};
+use rouse_scheduler::RunMode;
+use serde_json::{Value, json};
 
-use crate::stage::{HOUR, START, Stage, every};
+use crate::asking::asks;
+use crate::stage::{HOUR, MINUTE, START, Stage, every};
 
 const DAY: i64 = 24 * HOUR;
 
@@ -48,4 +51,85 @@ async fn a_job_made_while_the_clock_was_ahead_begins_when_the_clock_is_right_aga
     stage.settle().await;
     let second = Some(first.plus_ms(HOUR));
     assert_eq!(stage.stored(&job).await.state.next_run_at, second, "it goes on");
+}
+
+/// Runs the job by hand, with this result.
+async fn answers(stage: &Stage, job: &Job, result: Value) {
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    let begun = stage.begun.next().await;
+    begun.end(Outcome { result: Some(result), ..Outcome::succeeded("Done.") });
+    stage.ended(&id).await;
+}
+
+/// A job with a result, a question that is still to be told, and a pause of two hours: all of them 400 days ahead.
+async fn far_ahead(stage: &Stage) -> (Job, Run) {
+    stage.clock.set(START.plus_ms(400 * DAY));
+    let job = stage.add(every(DAY, json!({}))).await;
+    answers(stage, &job, json!("ahead")).await;
+    let payload = json!({ "kind": "agentTurn", "message": "Tidy up" });
+    let asking = stage.add(every(DAY, json!({ "id": "asking", "payload": payload }))).await;
+    stage.handle.run_now(&asking.id, RunMode::Force).await.expect("asked").expect("a run");
+    let asked = asks(stage, stage.begun.next().await, &["a"]);
+    stage.parked(&asked.id).await;
+    stage.handle.pause(Some(stage.now().plus_ms(2 * HOUR))).await.expect("paused");
+    (job, asked)
+}
+
+/// Everything that `far_ahead` has left is as far away as it was when it was made, and the past is the past.
+async fn is_near(stage: &Stage, job: &Job, asked: &Run) {
+    stage.settle().await;
+    let now = stage.now();
+    let due = stage.store.due_deliveries(now, 9).await.expect("read");
+    let due: Vec<_> = due.into_iter().filter_map(|told| told.run_id).collect();
+    assert_eq!((due.len(), due.contains(&asked.id)), (2, true), "result and question are told now");
+    let expiry = stage.store.next_expiry().await.expect("read").expect("a question");
+    assert_eq!(
+        expiry,
+        now.plus_ms(30 * MINUTE),
+        "and there is as much time for the answer as there was"
+    );
+    let pause = stage.handle.status().await.expect("a status").pause.expect("a pause");
+    assert_eq!((pause.since, pause.until), (now, Some(now.plus_ms(2 * HOUR))));
+    let newest = || async { stage.runs_of(&job.id).await.pop().expect("a run") };
+    assert!(newest().await.created_at <= now);
+    stage.clock.advance(1);
+    answers(stage, job, json!("right")).await;
+    assert_eq!(stage.store.last_result(&job.id).await.expect("read"), Some(json!("right")));
+    assert_eq!(newest().await.created_at, now.plus_ms(1));
+    stage.pass(2 * HOUR).await;
+    assert_eq!(stage.handle.status().await.expect("a status").pause, None);
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_far_ahead_has_left_is_taken_nearer_at_the_next_start() {
+    let stage = Stage::new().await;
+    let (job, asked) = far_ahead(&stage).await;
+    let clock = stage.clock.clone();
+    let stage = stage.killed_and(0, async |_| clock.set(START.plus_ms(HOUR))).await;
+    is_near(&stage, &job, &asked).await;
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_far_ahead_has_left_is_taken_nearer_when_it_is_set_back() {
+    let stage = Stage::new().await;
+    let (job, asked) = far_ahead(&stage).await;
+    stage.clock.set(START.plus_ms(HOUR));
+    is_near(&stage, &job, &asked).await;
+}
+
+#[tokio::test]
+async fn slots_that_are_left_out_again_are_one_row_beside_those_of_a_clock_that_was_ahead() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.handle.pause(None).await.expect("paused");
+    stage.clock.set(START.plus_ms(400 * DAY));
+    stage.settle().await;
+    stage.clock.set(START.plus_ms(MINUTE - 1));
+    stage.settle().await;
+    let ahead = stage.runs_of(&job.id).await.len();
+    for _ in 0..5 {
+        stage.pass(MINUTE).await;
+    }
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!((runs.len(), runs[ahead].stands_for), (ahead + 1, 5));
 }

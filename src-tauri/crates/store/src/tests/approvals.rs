@@ -317,3 +317,23 @@ async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
     let stands = fixture.store.approval(&asked).await.unwrap().unwrap();
     assert_eq!(stands.state, ApprovalState::Pending);
 }
+
+#[tokio::test]
+async fn a_held_question_of_a_clock_far_ahead_has_its_time_when_that_is_set_back() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls")]).await;
+    let (run, id) = (RunId::new("run"), DeliveryId::new("d"));
+    fixture.store.enqueue_delivery(Some(&run), &delivery("d"), NOW).await.unwrap();
+    let expiry = async || fixture.store.next_expiry().await.unwrap();
+    fixture.store.hold_delivery(&id, NOW.plus_ms(60 * MINUTE), NOW).await.unwrap();
+    assert_eq!(expiry().await, Some(NOW.plus_ms(90 * MINUTE)));
+
+    let right = NOW.plus_ms(-400 * 24 * 60 * MINUTE);
+    assert!(fixture.store.take_nearer(MINUTE, right).await.unwrap());
+    assert_eq!(expiry().await, Some(right.plus_ms(30 * MINUTE)));
+    let held = fixture.store.delivery(&id).await.unwrap().unwrap();
+    assert_eq!((held.created_at, held.held_until), (right, Some(right)));
+    assert!(!fixture.store.take_nearer(MINUTE, right).await.unwrap(), "nothing is left");
+    fixture.store.hold_delivery(&id, right.plus_ms(5 * MINUTE), right).await.unwrap();
+    assert_eq!(expiry().await, Some(right.plus_ms(35 * MINUTE)), "it is quiet now, too");
+}

@@ -244,6 +244,11 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
     let ended = fixture.store.mark_interrupted(&interruption).await.unwrap().unwrap();
     assert_eq!((ended.state, ended.finished_at), (RunState::Interrupted, Some(NOW.plus_ms(50))));
     assert_eq!(ended.reason.as_deref(), Some("Rouse stopped"));
+    let of_job = fixture.store.job(&JobId::new("a")).await.unwrap().unwrap().state;
+    assert_eq!(of_job.last_state, Some(RunState::Interrupted));
+    assert_eq!(of_job.last_duration_ms, None, "the time off is no part of it");
+    let remembered = fixture.store.remembered_state(&JobId::new("a")).await.unwrap();
+    assert_eq!(remembered.last_duration_ms, None);
     assert_eq!(fixture.run(&again.id).await, again);
     let statuses: Vec<StepStatus> =
         fixture.store.steps(&id).await.unwrap().into_iter().map(|step| step.status).collect();

@@ -155,3 +155,24 @@ async fn an_incident_that_comes_back_is_open_again_and_keeps_its_count() {
     end(&fixture, "a", 5, |finish| finish.incident = recovers).await;
     assert_eq!((open(&fixture, "a").await, since(5).await.unwrap().len()), (vec![], 1));
 }
+
+#[tokio::test]
+async fn a_job_whose_condition_cannot_be_checked_is_counted_among_those_that_fail() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    fixture.insert_job("b", None).await;
+    end(&fixture, "b", 1, |finish| finish.incident = opens("network")).await;
+    let failing = async || fixture.store.job_counts().await.unwrap().failing;
+    assert_eq!(failing().await, 1);
+    let unchecked = |finish: &mut Finish, incident: IncidentStep| {
+        finish.outcome = Outcome::succeeded("17");
+        finish.incident = incident;
+    };
+    end(&fixture, "a", 2, |finish| unchecked(finish, opens("condition"))).await;
+    assert_eq!(failing().await, 2);
+    end(&fixture, "b", 3, |finish| finish.incident = opens("condition")).await;
+    assert_eq!(failing().await, 2, "each job once");
+    let over = IncidentStep::Recovers { of: Ailment::Condition, failures: 1, after_ms: 1 };
+    end(&fixture, "a", 4, |finish| unchecked(finish, over)).await;
+    assert_eq!(failing().await, 1);
+}

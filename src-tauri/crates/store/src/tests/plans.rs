@@ -7,8 +7,8 @@ use super::*;
 use crate::run_pages::Filter;
 use crate::{
     RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, finish, grants,
-    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, spending, steps,
-    summaries, system_events, webhooks,
+    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, set_back,
+    spending, steps, summaries, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -112,7 +112,8 @@ async fn jobs_use_their_indexes() {
     let newest = "SEARCH newest USING COVERING INDEX runs_by_job (job_id=?)";
     for (_, sql) in counted::COUNT.sizes() {
         let by_seq = "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)";
-        let later = "SEARCH later USING COVERING INDEX runs_slot (job_id=? AND slot_at>?)";
+        let later =
+            "SEARCH later USING COVERING INDEX runs_slot (job_id=? AND slot_at>? AND slot_at<?)";
         check_ordered(store, sql, &[by_seq, newest, later, pruned]).await;
     }
     for (_, sql) in counted::MARK.sizes() {
@@ -125,7 +126,8 @@ async fn jobs_use_their_indexes() {
     )
     .await;
     check(store, causes::LISTENING, &["USING INDEX jobs_listening"]).await;
-    check(store, jobs::COUNT, &["USING COVERING INDEX jobs_health"]).await;
+    let unchecked = "SEARCH well USING INDEX sqlite_autoindex_jobs_1 (id=?)";
+    check(store, jobs::COUNT, &["USING COVERING INDEX jobs_health", unchecked]).await;
     check(store, broken::SWITCHED_OFF, &["USING INDEX jobs_health (consecutive_failures>?)"]).await;
     check_ordered(store, jobs::LIST, &["SEARCH jobs USING INDEX jobs_listed (<expr>>?)"]).await;
 }
@@ -146,6 +148,7 @@ async fn runs_use_their_indexes() {
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
     let slots = &["COVERING INDEX runs_slot (job_id=? AND slot_at<?)", "SEARCH pruned_slots"];
     check_ordered(store, history::NEWEST_SLOT, slots).await;
+    check(store, history::OF_SLOT, &["INDEX runs_slot (job_id=? AND slot_at=?)"]).await;
     check_ordered(store, runs::USAGES, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
@@ -210,6 +213,9 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, outbox::DUE, &["USING INDEX outbox_pending (next_attempt_at<?)"]).await;
     check_ordered(store, outbox::NEXT, &["USING COVERING INDEX outbox_pending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
+    check(store, set_back::RUNS, &["INDEX runs_by_time (created_at>?)"]).await;
+    check(store, set_back::PENDING, &["USING INDEX outbox_pending (next_attempt_at>?)"]).await;
+    check(store, set_back::HELD, &["USING INDEX outbox_held (created_at>?)"]).await;
     let by_digest = "USING INDEX outbox_by_digest (digest=?)";
     check(store, outbox::SETTLE_DIGESTED, &[by_digest]).await;
     check(store, outbox::INTO_DIGEST, &["INDEX sqlite_autoindex_outbox_1 (id=?)"]).await;
@@ -233,6 +239,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, system_events::COUNT_PENDING, &["system_events_pending"]).await;
     let untold = ["USING INDEX system_events_pending", "INDEX runs_by_job (job_id=?"];
     check(store, system_events::UNTOLD, &untold).await;
+    let shown = ["SEARCH line USING INTEGER PRIMARY KEY (rowid=?)", "INDEX runs_by_job (job_id=?"];
+    check(store, system_events::UNTOLD_BY, &shown).await;
     check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;
     let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
     check_ordered(store, events::AFTER, &[after]).await;

@@ -93,7 +93,7 @@ fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
         error: run.error.clone(),
         summary: run.summary.clone(),
         run_at_ms: run.started_at.map(|at| at.0),
-        duration_ms: run.started_at.map(|at| ended.since(at).max(0)),
+        duration_ms: run.took_ms(),
         run_id: run.id.to_string(),
         name: run.job_name.clone(),
         state: wire_state(run.state),

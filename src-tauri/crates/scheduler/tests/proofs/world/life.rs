@@ -165,7 +165,7 @@ impl World {
             for Startable { id, lane, rank, .. } in startable {
                 let id: u64 = id.as_str().parse().expect("a number");
                 if self.is_in_time(id)? {
-                    self.begin(id)?;
+                    self.begin(id, rank)?;
                 } else {
                     self.lanes.finished(&lane, rank);
                     self.close(id)?;
@@ -183,10 +183,10 @@ impl World {
         Ok(too_late_to_start(&sim.job, &run_of(id, row), UnixMs(self.now)).is_none())
     }
 
-    fn begin(&mut self, id: u64) -> Result<(), Broken> {
+    fn begin(&mut self, id: u64, rank: Rank) -> Result<(), Broken> {
         let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is not open"))?;
         hold!(row.state == RunState::Queued, "run {id} starts as {:?}", row.state);
-        hold!(self.started.insert(id), "run {id} started twice");
+        hold!(self.started.insert(id, rank).is_none(), "run {id} started twice");
         row.state = RunState::Running;
         let row = row.clone();
         if let (Some(sim), Some(slot)) = (self.jobs.get(&row.job), row.slot) {
@@ -213,17 +213,17 @@ impl World {
             Some(_) => self.lanes.finished_at_rest(&lane(row.job)),
             None => {
                 self.working.remove(&id);
-                self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
+                self.lanes.finished(&lane(row.job), self.started[&id]);
             }
         }
-        self.tell_job(&row, &Outcome::of(state))?;
+        self.tell_job(id, &row, &Outcome::of(state))?;
         self.fire(id, &row, state)
     }
 
     /// What the end of a run does to its job.
-    pub(super) fn tell_job(&mut self, row: &Row, outcome: &Outcome) -> Result<(), Broken> {
+    pub(super) fn tell_job(&mut self, id: u64, row: &Row, outcome: &Outcome) -> Result<(), Broken> {
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
-        let (state, fate) = (outcome.state, fate_of_job(&sim.job, row.trigger, outcome));
+        let (state, fate) = (outcome.state, fate_of_job(&sim.job, &run_of(id, row), outcome));
         if state.is_failure() {
             sim.job.state.consecutive_failures += 1;
         } else if state == RunState::Succeeded {

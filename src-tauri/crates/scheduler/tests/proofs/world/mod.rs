@@ -16,7 +16,7 @@ pub(crate) mod shape;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rouse_core::{Cause, RunState, RunTrigger};
-use rouse_scheduler::lanes::Lanes;
+use rouse_scheduler::lanes::{Lanes, Rank};
 
 use self::job::{SimJob, ZoneData};
 use self::rules::CAP;
@@ -143,7 +143,8 @@ struct World {
     working: BTreeMap<u64, i64>,
     /// Runs between two attempts, and after how much more time the next one is due.
     resting: BTreeMap<u64, i64>,
-    started: BTreeSet<u64>,
+    /// With the ranks of their places.
+    started: BTreeMap<u64, Rank>,
     next_job: usize,
     most_jobs: usize,
 }
@@ -171,7 +172,7 @@ impl World {
             lanes: Lanes::new(CAP),
             working: BTreeMap::new(),
             resting: BTreeMap::new(),
-            started: BTreeSet::new(),
+            started: BTreeMap::new(),
             next_job: 0,
             most_jobs,
         };

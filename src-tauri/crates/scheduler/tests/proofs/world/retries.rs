@@ -5,7 +5,6 @@
 
 use rouse_core::decide::{Firing, refuse_attempt, refuse_attempt_after_stop, retry_after_ms};
 use rouse_core::{Outcome, RunState, UnixMs};
-use rouse_scheduler::lanes::Rank;
 
 use super::life::{lane, run_id, run_of};
 use super::{Broken, Row, Wait, World, hold};
@@ -30,7 +29,7 @@ impl World {
         let most = runtime.and_then(|runtime| runtime.max_attempts).unwrap_or(1);
         hold!(row.attempt < most, "run {id} of {most} attempts fails {} times", row.attempt);
         hold!((1..=LONGEST / 4 * 5).contains(&whole), "run {id} waits for {whole} ms");
-        let (rank, until) = (Rank::from(row.trigger), self.now + whole);
+        let (rank, until) = (self.started[&id], self.now + whole);
         self.open.get_mut(&id).expect("there").waits = Some(Wait { until, whole });
         self.working.remove(&id);
         self.resting.insert(id, whole);
@@ -45,7 +44,7 @@ impl World {
         over.sort_unstable();
         for (_, id) in over {
             let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is over"))?;
-            if !self.lanes.resume(Rank::from(row.trigger)) {
+            if !self.lanes.resume(self.started[&id]) {
                 continue;
             }
             hold!(row.waits.take().is_some(), "run {id} tries again without a wait");
@@ -68,7 +67,7 @@ impl World {
         let row = self.close(id)?;
         self.lanes.finished_at_rest(&lane(row.job));
         let outcome = Outcome { is_given_up: true, ..Outcome::of(RunState::Failed) };
-        self.tell_job(&row, &outcome)?;
+        self.tell_job(id, &row, &outcome)?;
         self.fire(id, &row, RunState::Failed)
     }
 

@@ -3,6 +3,7 @@
 use rouse_core::decide::{ClaimPlan, PlannedRun};
 use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
+use rouse_scheduler::lanes::Rank;
 
 use super::job::{ON_TIME, SimJob, ZoneData};
 use super::shape::{DAY, HOUR, MINUTE, SECOND, Shape, ZONES};
@@ -183,7 +184,8 @@ impl World {
         hold!(self.working.len() <= CAP, "{} runs are at work", self.working.len());
         hold!(self.lanes.at_work() == self.working.len(), "the lanes count other places");
         let rows = || self.working.keys().map(|id| &self.open[id]);
-        let late = rows().filter(|row| row.trigger == RunTrigger::CatchUp).count();
+        // What makes up for the past in the place of something that is on time is no catch-up by its rank.
+        let late = self.working.keys().filter(|id| self.started[*id] == Rank::CatchUp).count();
         hold!(late <= CAP / 2, "{late} catch-up runs are at work");
         for number in rows().map(|row| row.job) {
             let count = rows().filter(|row| row.job == number).count();
