@@ -67,6 +67,7 @@ async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
 
 /// The engine of this start; none when another one does the work, which was said. An owner that nobody reaches may be one
 /// that is just ending, or that has just begun: both are waited for.
+#[expect(clippy::disallowed_methods, reason = "nothing tells that a dying process has let go")]
 async fn own_or_attach(args: &Args, home: &Home) -> Result<Option<Host>, Failure> {
     let patience = Instant::now() + PATIENCE;
     loop {

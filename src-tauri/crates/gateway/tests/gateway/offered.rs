@@ -95,6 +95,7 @@ async fn grant(house: &House, job: &JobId) {
         used_at: None,
     };
     let park = Park {
+        worked_ms: 0,
         run_id: id,
         questions: vec![asked.clone()],
         usage: Usage::default(),
