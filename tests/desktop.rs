@@ -163,7 +163,10 @@ async fn a_tray_that_comes_later_is_used_and_none_at_all_is_no_trouble() {
             break shown.body;
         }
     };
-    assert_eq!(body, "Your jobs go on. Start Rouse again to see its window.");
+    assert_eq!(
+        body,
+        "Your jobs go on. Start Rouse again to see its window; quit it there, on the home page."
+    );
 
     desk.host_trays().await;
     let tray = desk.next_tray_item().await;

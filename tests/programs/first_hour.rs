@@ -206,7 +206,7 @@ async fn small_mistakes_are_named() {
     let loose = ["cron", "add", "--message", "x", "--cron", "0", "3", "*", "*", "*"];
     home.rouse(loose).refused(2, "--cron \"0 3 * * *\"");
     home.rouse(["cron", "preview", "--at", "tomorrow 9"]).ok();
-    home.rouse(["config", "set", "heartbeat.every", "45"]).refused(2, "`45 min`");
+    home.rouse(["config", "set", "heartbeat.every", "45"]).refused(2, "`45m`");
 }
 
 #[tokio::test]

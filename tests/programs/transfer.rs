@@ -202,7 +202,7 @@ async fn runs_are_written_as_a_ledger_for_each_job() {
     assert_eq!(home.rouse(["cron", "export", &id, "--runs"]).ok(), ledger);
     home.rouse(["cron", "import", folder.join("jobs.json").to_str().expect("text")]).ok();
     engine.call("cron.remove", json!({ "id": id })).await;
-    let said = home.rouse(["cron", "export", "--runs", "--output", path]);
+    let said = home.rouse(["cron", "export", "--runs", "--output", path, "--force"]);
     assert!(said.ok().ends_with("Among them are the runs of a job that is gone.\n"), "{said:#?}");
     let kept = fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl")));
     assert_eq!(kept.expect("it"), ledger);

@@ -89,7 +89,7 @@ async fn a_job_whose_condition_cannot_be_checked_stands_as_failing_until_it_can(
         steps.last().expect("a note")["output"].as_str().expect("words").to_owned()
     };
     for (n, words) in [
-        (1, "The condition could not be checked, so this is told: there is no level"),
+        (1, "The condition could not be checked, so this is told: there is no `level`"),
         (2, "The condition could not be checked. It counts as an incident that was told on"),
     ] {
         house.clock.advance(HOUR);

@@ -70,7 +70,10 @@ async fn a_delivery_is_delivered_once_the_attached_screen_says_so() {
     let house = Plan::new(folder.path()).without_screen().build().await;
     let mut screen = attach(folder.path()).await;
     let status = house.call("system.status", json!({})).await;
-    assert_eq!(status["notifications"], json!({ "available": true, "reason": null }));
+    assert_eq!(
+        status["notifications"],
+        json!({ "available": true, "reason": null, "failing": false })
+    );
 
     let id = send(&house).await;
     let request = asked(&mut screen).await;
@@ -99,7 +102,10 @@ async fn with_nobody_attached_it_is_suppressed_with_the_reason() {
     let reason = until_state(&house, &id, "suppressed").await["reason"].clone();
     assert!(reason.as_str().is_some_and(|words| words.contains("without a desktop")), "{reason}");
     let status = house.call("system.status", json!({})).await;
-    assert_eq!(status["notifications"], json!({ "available": false, "reason": reason }));
+    assert_eq!(
+        status["notifications"],
+        json!({ "available": false, "reason": reason, "failing": false })
+    );
     house.host.stop().await;
 }
 

@@ -31,20 +31,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         serde_json::from_value(session.call("spending.get", json!({})).await?)?;
     session
         .show("system.status", json!({}), |session, status: SystemStatus| {
-            let mode = match status.mode {
-                EngineMode::App => "desktop app",
-                EngineMode::Serve => "rouse serve",
-            };
-            anstream::println!(
-                "Rouse {} · {mode} · process {} · {}",
-                status.version,
-                status.pid,
-                status.zone
-            );
-            if let Some(apart) = zones_apart(&status.zone, session.clock.zone().name()) {
-                anstream::println!("{apart}");
-            }
-            anstream::println!("Time zone rules: {}", zone_data(&status.zone_data));
+            print_head(session, &status);
             print_cron(session, &status.cron);
             match open {
                 0 => {}
@@ -82,6 +69,24 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             Ok(())
         })
         .await
+}
+
+/// Which Rouse it is, and by which zone it goes.
+fn print_head(session: &Session, status: &SystemStatus) {
+    let mode = match status.mode {
+        EngineMode::App => "desktop app",
+        EngineMode::Serve => "rouse serve",
+    };
+    anstream::println!(
+        "Rouse {} · {mode} · process {} · {}",
+        status.version,
+        status.pid,
+        status.zone
+    );
+    if let Some(apart) = zones_apart(&status.zone, session.clock.zone().name()) {
+        anstream::println!("{apart}");
+    }
+    anstream::println!("Time zone rules: {}", zone_data(&status.zone_data));
 }
 
 fn model(trouble: Option<&str>, model: Option<&str>) -> String {

@@ -10,9 +10,9 @@ use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{DeliveryId, Outcome, RunTrigger};
 use rouse_store::{Finish, StoreError};
 
+use crate::end_log::log_finish;
 use crate::engine::Engine;
 use crate::events::rows;
-use crate::finish::log_finish;
 use crate::listeners::Deaf;
 use crate::tick::new_run;
 

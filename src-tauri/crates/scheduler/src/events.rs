@@ -16,8 +16,8 @@ use rouse_core::{Cause, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs
 use rouse_store::{DueJob, Fired, StoreError, WebhookCall};
 
 use crate::SchedulerError;
+use crate::end_log::log_end;
 use crate::engine::Engine;
-use crate::finish::log_end;
 use crate::listeners::Hears;
 use crate::tick::{REPLACED, new_run};
 

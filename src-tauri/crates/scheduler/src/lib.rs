@@ -26,6 +26,7 @@ mod awaited;
 mod chat;
 mod trial;
 mod clock_change;
+mod end_log;
 mod engine;
 mod events;
 mod execute;

@@ -19,10 +19,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::TickReport;
+use crate::end_log::log_end;
 use crate::engine::Engine;
 use crate::events::{Follow, rows};
 use crate::execute::{Waiting, begun};
-use crate::finish::log_end;
 use crate::lanes::Startable;
 
 /// Most jobs of one transaction. More of them take several: the first of a crowd begins while the rest is claimed.

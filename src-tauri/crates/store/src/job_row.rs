@@ -2,10 +2,10 @@
 //!
 //! One could get it wrong by failing with a state that is no word of ours: that is history, and the job goes on without it.
 
-use rouse_core::job::{JobState, stored_job_from_json};
+use rouse_core::job::{JobState, job_to_json, stored_job_from_json};
 use rouse_core::slots::DecidedSlots;
 use rouse_core::{Job, JobId, RunState};
-use serde_json::Map;
+use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 
 use crate::StoreError;
@@ -95,4 +95,17 @@ impl JobRow {
 /// Up to where the slots of a job are decided: two columns.
 pub(crate) fn decided(columns: &mut Columns<'_>) -> sqlx::Result<DecidedSlots> {
     Ok(DecidedSlots { until: columns.some_instant()?, settled_until: columns.some_instant()? })
+}
+
+/// The job in the job format, without what the columns hold. Of its state only what nobody here knows is left.
+pub(crate) fn definition(job: &Job) -> String {
+    let mut document = job_to_json(job);
+    if let Some(fields) = document.as_object_mut() {
+        fields.shift_remove("enabled");
+        fields.shift_remove("state");
+        if !job.state.extra.is_empty() {
+            fields.insert("state".to_owned(), Value::Object(job.state.extra.clone()));
+        }
+    }
+    document.to_string()
 }

@@ -8,7 +8,7 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::incident::{CONDITION, IncidentEnd};
-use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_schedule_from_json};
+use rouse_core::job::{JobState, Payload, Schedule, stored_schedule_from_json};
 use rouse_core::slots::Plan;
 use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
@@ -81,6 +81,7 @@ macro_rules! job_columns {
 pub(crate) use job_columns;
 
 pub(crate) use crate::job_row::JobRow;
+use crate::job_row::definition;
 
 pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
 // The first condition says nothing new, but without it SQLite walks the index from its beginning.
@@ -480,19 +481,6 @@ pub(crate) fn change(id: &JobId, action: &str, next_run_at: Option<UnixMs>) -> V
         data["nextRunAtMs"] = at.0.into();
     }
     data
-}
-
-/// The job in the job format, without what the columns hold. Of its state only what nobody here knows is left.
-fn definition(job: &Job) -> String {
-    let mut document = job_to_json(job);
-    if let Some(fields) = document.as_object_mut() {
-        fields.shift_remove("enabled");
-        fields.shift_remove("state");
-        if !job.state.extra.is_empty() {
-            fields.insert("state".to_owned(), Value::Object(job.state.extra.clone()));
-        }
-    }
-    document.to_string()
 }
 
 /// SQLite compares only ASCII letters without case; names are in every language.

@@ -75,7 +75,7 @@ test("a job that the model proposes is asked about in the conversation, and can 
   expect(await screen.findByRole("textbox", { name: "Name" })).toHaveValue("Stretch");
   await user.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch", payload: { kind: "systemEvent", text: "Up." } }));
-  await waitFor(() => expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "The person has changed this routine and made it: it stands as “Stretch”." }, from: "page" }]));
+  await waitFor(() => expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "The person has changed this routine and makes it: it stands as “Stretch”." }, from: "page" }]));
 });
 
 test("without a model there is nothing to write to, and the way to one", async () => {

@@ -1,7 +1,7 @@
 //! What the parser complains of, in words of ours.
 //!
 //! Its own list the tokens that it would have taken, for whoever writes parsers. One could get it wrong by looking for the
-//! end of the input anywhere in a complaint: "expecting <EOF>" is about something that stands behind the end.
+//! end of the input anywhere in a complaint: "expecting `<EOF>`" is about something that stands behind the end.
 
 /// The first complaint, with its place. Where the parser answers with a value of its own, these are our words for it.
 pub(super) fn complaint(errors: &cel::ParseErrors) -> String {

@@ -1,7 +1,11 @@
 //! Calls that write the value of a stored secret here: what hooks see of them, and what is made of them after a question.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use rouse_agent::{CallAnswer, CallSeen, ChosenModel, Hook, HookError, Secret, SecretValue};
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
@@ -281,8 +285,12 @@ async fn go(house: &House, run: &Run, job: &Job, model: &Arc<Settled>) -> Outcom
     house.driver().run_turn(run, job, turn_of(job), Some(chosen), &house.cancel).await
 }
 
-/// A hook that is waited for: a run can be broken off there, between the answer of the model and the end of its call.
-struct Slow;
+/// A hook that is waited for, and says so: a run can be broken off there, between the answer of the model and the end of its
+/// call.
+#[derive(Default)]
+struct Slow {
+    is_asked: AtomicBool,
+}
 
 impl Hook for Slow {
     fn name(&self) -> &str {
@@ -294,10 +302,41 @@ impl Hook for Slow {
         _: &'h CallSeen,
     ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
         Box::pin(async {
+            self.is_asked.store(true, Ordering::SeqCst);
             tokio::task::yield_now().await;
             Ok(CallAnswer::Allow)
         })
     }
+}
+
+/// Where a run is broken off.
+#[derive(Debug, Clone, Copy)]
+enum Break {
+    AtTheHook,
+    After(u32),
+}
+
+/// Breaks a run off; false when it came to its end before.
+async fn is_broken_off(
+    house: &House,
+    hook: &Slow,
+    work: impl Future<Output = Outcome>,
+    at: Break,
+) -> bool {
+    let polls = match at {
+        Break::After(polls) => polls,
+        Break::AtTheHook => {
+            let mut work = pin!(work);
+            let ended = poll_fn(|cx| match work.as_mut().poll(cx) {
+                Poll::Pending if hook.is_asked.load(Ordering::SeqCst) => Poll::Ready(None),
+                polled => polled.map(Some),
+            });
+            let is_broken = ended.await.is_none();
+            house.run_only(None).await;
+            return is_broken;
+        }
+    };
+    broken_off(house, work, polls).await.is_none()
 }
 
 /// The calls of an answer stand in the transcript with marks before any of them is kept or made.
@@ -309,27 +348,33 @@ async fn a_run_that_is_broken_off_between_an_answer_and_its_end_makes_no_call_wi
     let asked = vec![("c0", "asker", held.clone())];
     for script in [alone, behind, asked] {
         let model = Arc::new(Settled(script));
-        let (mut cut_off, mut polls, mut is_over) = (0, 0, false);
-        while !is_over {
-            let (house, made) = house(Vec::new(), vec![Arc::new(Slow)]).await;
+        let mut at = Break::AtTheHook;
+        loop {
+            let hook = Arc::new(Slow::default());
+            let (house, made) = house(Vec::new(), vec![hook.clone()]).await;
             let job = agent_job(json!({ "message": "Do it." }), json!({}));
             let run = house.run_of(Some(&job)).await;
-            is_over = broken_off(&house, go(&house, &run, &job, &model), polls).await.is_some();
+            let is_broken = is_broken_off(&house, &hook, go(&house, &run, &job, &model), at).await;
             let mut outcome = go(&house, &run, &job, &model).await;
             if outcome.state == RunState::AwaitingApproval {
                 house.say_yes(&run, &outcome).await;
                 outcome = go(&house, &run, &job, &model).await;
             }
-            assert_eq!(outcome.state, RunState::Succeeded, "{polls}: {outcome:?}");
+            assert_eq!(outcome.state, RunState::Succeeded, "{at:?}: {outcome:?}");
             let made = reached(&made);
-            assert!(made.iter().all(|call| *call == held), "{polls}: {made:?}");
+            assert!(made.iter().all(|call| *call == held), "{at:?}: {made:?}");
             let steps = format!("{:?}", house.steps(&run).await);
             let is_cut_off = steps.contains("Rouse was stopped before the call had an end");
-            assert!(is_cut_off || !made.is_empty(), "{polls}: {steps}");
-            assert!(!steps.contains(VALUE), "{polls}: {steps}");
-            cut_off += u32::from(is_cut_off);
-            polls += 1;
+            assert!(is_cut_off || !made.is_empty(), "{at:?}: {steps}");
+            assert!(!steps.contains(VALUE), "{at:?}: {steps}");
+            at = match at {
+                Break::AtTheHook => {
+                    assert!(is_broken && is_cut_off, "{steps}");
+                    Break::After(0)
+                }
+                Break::After(polls) if is_broken => Break::After(polls + 1),
+                Break::After(_) => break,
+            };
         }
-        assert!(cut_off > 0, "no break fell between the answer and its end");
     }
 }

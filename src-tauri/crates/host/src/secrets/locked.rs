@@ -19,7 +19,7 @@ const ANSWERS_IN: Duration = Duration::from_secs(3);
     default_service = "org.freedesktop.secrets",
     default_path = "/org/freedesktop/secrets"
 )]
-trait SecretService {
+trait Keyring {
     /// The items with these attributes: those that are open, and those that are locked.
     fn search_items(
         &self,
@@ -43,7 +43,7 @@ pub(super) async fn is_locked(accounts: &[String]) -> bool {
 }
 
 async fn is_locked_on(bus: &Connection, accounts: &[String]) -> zbus::Result<bool> {
-    let service = SecretServiceProxy::new(bus).await?;
+    let service = KeyringProxy::new(bus).await?;
     for account in accounts {
         let attributes = HashMap::from([("service", SERVICE), ("username", account.as_str())]);
         let (_, locked) = service.search_items(attributes).await?;
