@@ -44,16 +44,12 @@ impl Engine {
         // A job that was removed by mistake comes back with its history, and a one-shot whose slot is over stays as it is.
         let remembered = self.store.remembered_state(&job.id).await?;
         job.state = JobState { extra: job.state.extra, ..remembered };
-        let is_over = match job.schedule.spec.instant() {
-            Some(at) => {
-                job.state.last_run_at >= Some(at) || self.store.has_run_of_slot(&job.id, at).await?
-            }
-            None => false,
-        };
         let decided = match self.store.newest_slot(&job.id, now).await? {
             Some(newest) => slots_of(&job, &self.zones)?.remembering(newest),
             None => DecidedSlots::default(),
         };
+        let once = job.schedule.spec.instant();
+        let is_over = once.is_some_and(|at| job.state.last_run_at.max(decided.until) >= Some(at));
         let plan = match is_over {
             true => Plan { next: None, decided },
             false => first_plan(&job, decided, now, &self.zones)?,

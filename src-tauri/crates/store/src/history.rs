@@ -19,7 +19,6 @@ pub(crate) const NEWEST: &str =
 pub(crate) const NEWEST_SLOT: &str = "SELECT max(at) FROM (
     SELECT max(slot_at) AS at FROM runs WHERE job_id = ?1 AND slot_at <= ?2
     UNION ALL SELECT max(through_at) FROM pruned_slots WHERE job_id = ?1 AND through_at <= ?2)";
-pub(crate) const OF_SLOT: &str = "SELECT 1 FROM runs WHERE job_id = ?1 AND slot_at = ?2";
 
 /// The end of a run, as far as a job remembers it.
 struct End {
@@ -61,16 +60,6 @@ impl Store {
         let newest =
             self.one("read the newest slot of a job", query, |row| Columns::of(row).some_instant());
         Ok(newest.await?.flatten())
-    }
-
-    /// Whether this slot of the job has its row, whatever became of it.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn has_run_of_slot(&self, job: &JobId, slot: UnixMs) -> Result<bool, StoreError> {
-        let query = sqlx::query(OF_SLOT).bind(job.as_str()).bind(slot.0);
-        let there = self.one("read the run of a slot", query, |row| Columns::of(row).get::<bool>());
-        Ok(there.await?.is_some())
     }
 }
 

@@ -151,17 +151,22 @@ async fn a_one_shot_that_has_fired_can_be_renamed_and_brought_back() {
 
 #[tokio::test]
 async fn a_one_shot_whose_slot_was_skipped_is_brought_back_as_it_was() {
-    let stage = Stage::new().await;
-    let job = stage.add(once(START.plus_ms(2 * SECOND), json!({}))).await;
-    stage.handle.pause(None).await.expect("paused");
-    stage.pass(3 * SECOND).await;
-    stage.handle.resume().await.expect("resumed");
-    assert_eq!(stage.states_of(&job).await, [RunState::Skipped]);
-    let removed = stage.handle.remove_job(&job.id, None).await.expect("removed").expect("there");
-    let back = stage.handle.add_job(removed.job).await.expect("an undo");
-    assert_eq!(back.state.next_run_at, None);
-    stage.pass(HOUR).await;
-    assert_eq!(stage.states_of(&job).await, [RunState::Skipped]);
+    for jitter_ms in [0, 60_000] {
+        let stage = Stage::new().await;
+        let mut job = once(START.plus_ms(2 * SECOND), json!({}));
+        job["schedule"]["jitterMs"] = json!(jitter_ms);
+        let job = stage.add(job).await;
+        stage.handle.pause(None).await.expect("paused");
+        stage.pass(2 * MINUTE).await;
+        stage.handle.resume().await.expect("resumed");
+        assert_eq!(stage.states_of(&job).await, [RunState::Skipped]);
+        let removed = stage.handle.remove_job(&job.id, None).await;
+        let removed = removed.expect("removed").expect("there");
+        let back = stage.handle.add_job(removed.job).await.expect("an undo");
+        assert_eq!(back.state.next_run_at, None);
+        stage.pass(HOUR).await;
+        assert_eq!(stage.states_of(&job).await, [RunState::Skipped]);
+    }
 }
 
 #[tokio::test]

@@ -148,7 +148,6 @@ async fn runs_use_their_indexes() {
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
     let slots = &["COVERING INDEX runs_slot (job_id=? AND slot_at<?)", "SEARCH pruned_slots"];
     check_ordered(store, history::NEWEST_SLOT, slots).await;
-    check(store, history::OF_SLOT, &["INDEX runs_slot (job_id=? AND slot_at=?)"]).await;
     check_ordered(store, runs::USAGES, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
