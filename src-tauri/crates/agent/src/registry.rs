@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
-use rouse_core::near::nearest;
+use rouse_core::near::{instead, nearest};
 use rouse_core::policy::{ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
 use rouse_core::visible::visible_line;
@@ -191,12 +191,7 @@ impl Entry {
 /// That there is no `key`, with the one that was probably meant, or else all of them.
 fn unknown(key: &str, known: &[&str]) -> String {
     let key = visible_line(key);
-    let instead = match (nearest(&key, known.iter().copied()), known) {
-        (Some(near), _) => format!("; did you mean `{near}`?"),
-        (None, []) => "; it takes none".to_owned(),
-        (None, known) => format!("; there are {}", known.join(", ")),
-    };
-    format!("there is no `{key}` in it{instead}")
+    format!("there is no `{key}` in it{}", instead(&key, known))
 }
 
 /// Why a grant lets no call of the tool through where it leaves the sandbox.

@@ -224,13 +224,14 @@ fn of_settings(view: &ConfigView) -> Vec<Finding> {
     let troubles = view.troubles.iter().map(|trouble| Finding {
         ok: false,
         what: plain(&trouble.text),
-        mend: Some(mend_of_trouble(&trouble.text, &path)),
+        mend: Some(mend_of_trouble(&trouble.key, &path)),
     });
     config::changed_by_hand(view).map(wrong).into_iter().chain(unknown).chain(troubles).collect()
 }
 
-fn mend_of_trouble(said: &str, path: &str) -> String {
-    let first = match said.ends_with(" is not set") {
+/// What a key of the settings names is brought to where it is looked for: a variable into the environment, all else to its place.
+fn mend_of_trouble(key: &str, path: &str) -> String {
+    let first = match key.ends_with(".keyEnv") {
         true => "Set it where Rouse is started",
         false => "Put it there",
     };
@@ -300,9 +301,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_what_to_do() {
-        let variable = mend_of_trouble("OPENAI_API_KEY is not set", "config.toml");
+        let variable = mend_of_trouble("providers.work.keyEnv", "config.toml");
         assert_eq!(variable, "Set it where Rouse is started, or change it in config.toml.");
-        let folder = mend_of_trouble("/x is not there and cannot be made: no", "config.toml");
+        let folder = mend_of_trouble("workspace", "config.toml");
         assert_eq!(folder, "Put it there, or change it in config.toml.");
         assert!(mend_of_room(ErrorKind::StorageFull).starts_with("Free some space"));
         assert!(mend_of_room(ErrorKind::NotADirectory).starts_with("Make it a folder"));

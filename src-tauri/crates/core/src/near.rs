@@ -12,6 +12,16 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     nearest_by(word, known, strsim::osa_distance)
 }
 
+/// The end of a sentence about a `word` that there is not: the one of `known` that was probably meant, or else all of them.
+#[must_use]
+pub fn instead(word: &str, known: &[&str]) -> String {
+    match (nearest(word, known.iter().copied()), known) {
+        (Some(near), _) => format!("; did you mean `{near}`?"),
+        (None, []) => "; there is none".to_owned(),
+        (None, known) => format!("; there are {}", known.join(", ")),
+    }
+}
+
 fn nearest_by<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,

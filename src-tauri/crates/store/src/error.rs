@@ -183,9 +183,7 @@ impl StoreError {
             _ => None,
         }
     }
-}
 
-impl StoreError {
     /// Whether a demand of a walk was not met.
     pub(crate) fn is_unmet(&self) -> bool {
         matches!(self, Self::Write { source, .. } if code_of(source) == Some(UNMET))

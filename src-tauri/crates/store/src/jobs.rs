@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::broken::BrokenJob;
 use crate::grants::{revoke_all, revoke_good};
 use crate::incidents;
-use crate::job_row::decided;
+use crate::job_row::{decided, definition};
 use crate::row::Columns;
 use crate::runs::cancel_queued_of;
 use crate::write::{Durability, Write};
@@ -81,7 +81,6 @@ macro_rules! job_columns {
 pub(crate) use job_columns;
 
 pub(crate) use crate::job_row::JobRow;
-use crate::job_row::definition;
 
 pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
 // The first condition says nothing new, but without it SQLite walks the index from its beginning.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rouse_core::near::nearest;
+use rouse_core::near::instead;
 use rouse_gateway::wire::{ApprovalView, ToolsCatalogResult};
 use serde_json::{Value, json};
 
@@ -56,11 +56,8 @@ fn of_call(
 }
 
 fn unknown(rule: &str, name: &str, known: &[String]) -> Failure {
-    let instead = match (nearest(name, known.iter().map(String::as_str)), known) {
-        (Some(near), _) => format!("; did you mean {near}?"),
-        (None, []) => "; it has none".to_owned(),
-        (None, known) => format!("; there are {}", known.join(", ")),
-    };
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let instead = instead(name, &known);
     Failure::input(format!("--rule {rule}: the call has no argument {name}{instead}"))
 }
 
@@ -96,7 +93,7 @@ mod tests {
         let refused = |rule: &str| of(rule).expect_err("no argument").lines();
         assert_eq!(
             refused("pth=any"),
-            ["--rule pth=any: the call has no argument pth; did you mean path?"]
+            ["--rule pth=any: the call has no argument pth; did you mean `path`?"]
         );
         assert_eq!(
             refused("colour=any"),
