@@ -169,8 +169,24 @@ async fn a_line_for_the_next_heartbeat_waits_for_it() {
     house.ended(&id, 1).await;
     assert_eq!(queued(&house).await, json!(1));
     assert!(house.model.requests().is_empty());
-    house.clock.advance(30 * 60_000);
-    house.until(async |house| (queued(house).await == json!(0)).then_some(())).await;
+    house.clock.advance(30 * MINUTE);
+    assert_eq!(beats(&house, 1).await[0]["state"], "nothingToReport");
+    assert_eq!(queued(&house).await, json!(0));
+    house.host.stop().await;
+}
+
+/// A person's reminder is told all the same; any other line is the model's to weigh.
+#[tokio::test]
+async fn a_line_that_is_no_reminder_and_needs_nobody_is_silence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("HEARTBEAT_OK")]).build().await;
+    house.call("wake", json!({ "text": "The kettle boils", "mode": "next-heartbeat" })).await;
+    house.clock.advance(30 * MINUTE);
+    let beat = beats(&house, 1).await[0].clone();
+    assert_eq!(beat["state"], "nothingToReport");
+    assert_eq!(queued(&house).await, json!(0));
+    // What is told of a turn is written down with its end.
+    assert_eq!(house.detail(&beat).await["deliveries"], json!([]));
     assert!(house.notifier.shown.take_all().is_empty(), "HEARTBEAT_OK is silence");
     house.host.stop().await;
 }
