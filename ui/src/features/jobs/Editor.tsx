@@ -50,8 +50,10 @@ interface Props {
   marked?: readonly [keyof JobForm, string][];
   /** What to show in place of the form when the job was deleted elsewhere and nothing was written here. */
   gone?: ReactNode;
-  /** Told when a new job was made. */
-  onMade?: (job: Job) => void;
+  /** Why nothing can be saved. */
+  locked?: string;
+  /** What comes before a new job is made; false when it is not to be. */
+  beforeMade?: (draft: JobDraft) => Promise<boolean>;
 }
 
 /** What the form was filled from. */
@@ -60,7 +62,7 @@ interface Base {
   job?: Job;
 }
 
-export function Editor({ initial, view, original, marked, gone, onMade }: Props) {
+export function Editor({ initial, view, original, marked, gone, locked, beforeMade }: Props) {
   const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
   const form = useForm<JobForm>({ defaultValues: base.form });
   useMarked(form, marked);
@@ -72,7 +74,7 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
     form.reset(next);
   };
   const elsewhere = useElsewhere(view, base, isDirty, take);
-  const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original });
+  const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original, beforeMade });
   const leave = useLeaving(isDirty);
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job, original);
@@ -87,7 +89,7 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
   const navigate = useNavigate();
 
   const submit = async () => {
-    if (busy || (view && !isDirty)) return;
+    if (busy || locked !== undefined || (view && !isDirty)) return;
     const saved = await save();
     if (!saved) {
       requestAnimationFrame(() => focusFirstError(root.current));
@@ -98,7 +100,6 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
       setSaved();
     } else {
       leave.freely();
-      onMade?.(saved.job);
       toast({ title: `Saved “${saved.job.name}”` }, 3_000);
       void navigate({ to: "/jobs/$jobId", params: { jobId: saved.job.id }, replace: true });
     }
@@ -125,13 +126,13 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
         <>
           <span role="status" className={styles.saved}>{isSaved && <><Check size={15} aria-hidden /> Saved</>}</span>
           {view && <JobControls view={view} onDeleted={leave.freely} />}
-          <Button look="primary" icon={Save} isPending={busy} isDisabled={view !== undefined && !isDirty} onPress={() => void submit()} aria-keyshortcuts={`${modKey === "⌘" ? "Meta" : "Control"}+S`}>
+          <Button look="primary" icon={Save} isPending={busy} isDisabled={locked !== undefined || (view !== undefined && !isDirty)} onPress={() => void submit()} aria-keyshortcuts={`${modKey === "⌘" ? "Meta" : "Control"}+S`}>
             Save
           </Button>
         </>
       }
     >
-      <Above warnings={warnings.others} trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
+      <Above locked={locked} warnings={warnings.others} trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
       <FormContext value={form}>
         <WarningContext value={warnings.placed}>
           <SignedContext value={signed}>
@@ -246,6 +247,7 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
 }
 
 interface AboveProps {
+  locked: string | undefined;
   trouble: Trouble | { kind: "gone" } | undefined;
   /** What will go wrong as things stand and the form has no field for. */
   warnings: readonly Complaint[];
@@ -254,12 +256,17 @@ interface AboveProps {
   onShowNew: () => void;
 }
 
-function Above({ trouble, warnings, view, waiting, onShowNew }: AboveProps) {
+function Above({ locked, trouble, warnings, view, waiting, onShowNew }: AboveProps) {
   const incident = view?.incident ?? null;
   const isStranded = view?.predecessorIsGone ?? false;
-  if (!trouble && incident === null && !isStranded && warnings.length + waiting.length === 0) return null;
+  if (locked === undefined && !trouble && incident === null && !isStranded && warnings.length + waiting.length === 0) return null;
   return (
     <div className={styles.above}>
+      {locked !== undefined && (
+        <div role="alert">
+          <Notice tone="accent" icon={TriangleAlert}>{locked}</Notice>
+        </div>
+      )}
       {trouble && (
         <div role="alert">
           {trouble.kind === "stale" && (

@@ -7,11 +7,10 @@ import { useState } from "react";
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
-import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { useAnswer, useApproval } from "@/data/approvals";
 import { useJob } from "@/data/queries";
-import { errorCode, type Job, RpcError } from "@/platform";
+import { type ApprovalView, errorCode, type JobDraft, RpcError } from "@/platform";
 
 import { Editor } from "./Editor";
 import { copyOf, emptyForm, formOf } from "./form";
@@ -51,24 +50,50 @@ function NewJob({ template }: { template: TemplateId | undefined }) {
   return <Editor initial={initial} />;
 }
 
-/** A job that a model has proposed, to be changed before it is made. Once it is made here, the model's own call is not. */
+/** A job that a model has proposed, to be changed before it is made. The model's own call is refused first, or the job would be
+    made twice; where somebody was faster with an answer, nothing is made here. */
 function Proposed({ ask }: { ask: string }) {
   const now = useNow(60_000);
   const { data, error, refetch } = useApproval(ask);
   const answer = useAnswer();
-  const made = ({ name }: Job) =>
-    void answer(ask, { kind: "deny", reason: `The person has changed this routine and made it: it stands as “${name}”.` }).catch((failed: unknown) =>
-      toast({ title: "The model was not told", about: failed instanceof Error ? failed.message : String(failed) }),
-    );
+  const [isRefusedHere, setRefusedHere] = useState(false);
+  const refuse = async ({ name }: JobDraft) => {
+    if (isRefusedHere) return true;
+    setRefusedHere(true);
+    try {
+      const { counts } = await answer(ask, { kind: "deny", reason: `The person has changed this routine and makes it: it stands as “${name}”.` });
+      setRefusedHere(counts);
+      return counts;
+    } catch (failed) {
+      setRefusedHere(false);
+      throw failed;
+    }
+  };
   if (data) {
     const { draft, form, unread } = proposalOf(data, now);
-    return <Editor initial={form} original={draft} marked={unread} onMade={made} />;
+    return <Editor initial={form} original={draft} marked={unread} locked={isRefusedHere ? undefined : lockOf(data)} beforeMade={refuse} />;
   }
   return (
     <Page title="New job">
       {error ? <Failure title="The proposal could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />}
     </Page>
   );
+}
+
+/** Why a proposal cannot be made into a job here any more. */
+function lockOf({ state }: ApprovalView): string | undefined {
+  switch (state) {
+    case "pending":
+      return undefined;
+    case "approved":
+      return "The question about this job was answered elsewhere, with a yes: the model makes it as it was proposed. Nothing can be saved here.";
+    case "denied":
+      return "The question about this job was answered elsewhere, with a no. Nothing can be saved here.";
+    case "expired":
+      return "The question about this job had no answer in time. Nothing can be saved here.";
+    case "withdrawn":
+      return "The question about this job ended with its run. Nothing can be saved here.";
+  }
 }
 
 function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {

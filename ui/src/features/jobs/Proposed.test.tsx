@@ -39,3 +39,70 @@ test("a proposed time that is known is saved as it was shown, to the second", as
   await user.click(save());
   await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch well", schedule: { kind: "at", atMs: at }, payload: { text: "Up." } }));
 });
+
+const reminder = { tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "every", every: "1h" }, reminder: "Up." } };
+
+test("the model is told no before the job is made, so that it is not made twice", async () => {
+  const order: string[] = [];
+  const host = hostWith();
+  host.answers["approvals.get"] = () => anApproval(reminder);
+  host.answers["approvals.decide"] = () => {
+    order.push("no");
+    return { counts: true, approval: anApproval({ ...reminder, state: "denied" }) };
+  };
+  host.answers["cron.add"] = (draft) => {
+    order.push("made");
+    return aJob({ ...draft, schedule: draft.schedule as Schedule, id: "job-new" });
+  };
+  const { user } = renderApp("/jobs/new?ask=ask-1", host);
+  await screen.findByRole("textbox", { name: "Name" });
+  await user.click(save());
+  await waitFor(() => expect(order).toEqual(["no", "made"]));
+});
+
+test("nothing is made when somebody was faster with an answer, and the page says so", async () => {
+  const host = hostWith();
+  let state: "pending" | "approved" = "pending";
+  host.answers["approvals.get"] = () => anApproval({ ...reminder, state });
+  host.answers["approvals.decide"] = () => {
+    state = "approved";
+    return { counts: false, approval: anApproval({ ...reminder, state }) };
+  };
+  const { user } = renderApp("/jobs/new?ask=ask-1", host);
+  await screen.findByRole("textbox", { name: "Name" });
+  await user.click(save());
+  expect(await screen.findByText(/was answered elsewhere/)).toBeInTheDocument();
+  expect(host.called("cron.add")).toEqual([]);
+  expect(save()).toBeDisabled();
+});
+
+test("a proposal that was answered elsewhere cannot be saved here", async () => {
+  const host = hostWith();
+  host.answers["approvals.get"] = () => anApproval({ ...reminder, state: "approved" });
+  renderApp("/jobs/new?ask=ask-1", host);
+  expect(await screen.findByText(/was answered elsewhere/)).toBeInTheDocument();
+  expect(save()).toBeDisabled();
+});
+
+test("a job that the engine refuses after the no can be mended and saved, without a second no", async () => {
+  const host = hostWith();
+  let state: "pending" | "denied" = "pending";
+  host.answers["approvals.get"] = () => anApproval({ ...reminder, state });
+  host.answers["approvals.decide"] = () => {
+    state = "denied";
+    return { counts: true, approval: anApproval({ ...reminder, state }) };
+  };
+  let tries = 0;
+  host.answers["cron.add"] = (draft) => {
+    tries += 1;
+    if (tries === 1) return Promise.reject(new Error("the disk is full"));
+    return aJob({ ...draft, schedule: draft.schedule as Schedule, id: "job-new" });
+  };
+  const { user } = renderApp("/jobs/new?ask=ask-1", host);
+  await screen.findByRole("textbox", { name: "Name" });
+  await user.click(save());
+  expect(await screen.findByText(/It was not saved/)).toBeInTheDocument();
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.add")).toHaveLength(2));
+  expect(host.called("approvals.decide")).toHaveLength(1);
+});

@@ -28,17 +28,28 @@ interface Asked {
   job?: Job;
   /** What a new one begins as, with all it holds. */
   original?: JobDraft;
+  /** What comes before a new one is made; false when it is not to be. */
+  beforeMade?: (draft: JobDraft) => Promise<boolean>;
 }
 
-export function useSave({ form, before, job, original }: Asked) {
+export function useSave({ form, before, job, original, beforeMade }: Asked) {
   const platform = usePlatform();
   const client = useQueryClient();
   const { data: tools } = useTools();
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Trouble>();
 
-  const send = (values: JobForm): Promise<JobView> => {
-    if (!job) return platform.rpc("cron.add", addOf(original, before, values));
+  const make = async (draft: JobDraft): Promise<JobView | undefined> => {
+    if (beforeMade) {
+      // What the engine refuses is refused before anything else is done.
+      await platform.rpc("cron.check", { job: draft });
+      if (!(await beforeMade(draft))) return undefined;
+    }
+    return platform.rpc("cron.add", draft);
+  };
+
+  const send = (values: JobForm): Promise<JobView | undefined> => {
+    if (!job) return make(addOf(original, before, values));
     return platform.rpc("cron.update", { id: job.id, patch: patchOf(before, values) ?? {}, expectedRevision: job.state.revision });
   };
 
@@ -56,6 +67,7 @@ export function useSave({ form, before, job, original }: Asked) {
     setBusy(true);
     try {
       const view = await send(values);
+      if (!view) return undefined;
       client.setQueryData(keys.job(view.job.id), view);
       for (const queryKey of [keys.jobs, keys.status]) void client.invalidateQueries({ queryKey });
       return view;
