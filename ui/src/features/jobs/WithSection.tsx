@@ -116,6 +116,8 @@ function ToolList() {
   const chosen = useBound("tools");
   const { data: tools = [] } = useTools();
   const unknown = chosen.value.filter((name) => !tools.some((tool) => tool.name === name));
+  // What belongs to a conversation or to the run itself is of no use here; once chosen, it can be taken off.
+  const useful = tools.filter(({ name, canBeTried }) => canBeTried || chosen.value.includes(name));
   const set = (name: string, on: boolean) => chosen.onChange(on ? [...chosen.value, name] : chosen.value.filter((other) => other !== name));
   return (
     <div className={styles.group}>
@@ -123,7 +125,7 @@ function ToolList() {
       <Segmented label="Tools it may use" options={toolChoices} value={choice.value} onChange={choice.onChange} />
       {choice.value === "some" && (
         <div className={styles.tools} role="group" aria-label="Tools">
-          {[...tools, ...unknown.map((name) => ({ name, description: "Not in the catalogue." }))].map(({ name, description }) => (
+          {[...useful, ...unknown.map((name) => ({ name, description: "Not in the catalogue." }))].map(({ name, description }) => (
             <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={<Worded text={firstSentence(description)} />}>
               <code>{name}</code>
             </Checkbox>
@@ -151,7 +153,7 @@ function Call() {
       <Select
         label="Tool"
         placeholder="Choose a tool"
-        choices={withPresent(tools, tool.value).map(({ name, description }) => ({ id: name, label: name, about: firstSentence(description) }))}
+        choices={withPresent(tools.filter(({ name, canBeTried }) => canBeTried || name === tool.value), tool.value).map(({ name, description }) => ({ id: name, label: name, about: firstSentence(description) }))}
         value={tool.value === "" ? null : tool.value}
         onChange={choose}
         onBlur={tool.onBlur}
