@@ -20,8 +20,8 @@ use rouse_store::{Note, RunStep, StepStatus};
 use serde_json::Value;
 
 use super::conversation::{Conversation, End, MOST_QUESTIONS};
-use super::resume::{Earlier, KEPT_CALLS, LOST_CALLS, nobody_knows};
-use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
+use super::resume::{Earlier, HELD_CALLS, KEPT_CALLS, LOST_CALLS, nobody_knows};
+use crate::gate::{Admission, Begun, Called, Kept, Passage, Question, Terms};
 use crate::safety::Written;
 
 /// Calls that are carried out at the same time.
@@ -98,29 +98,33 @@ impl Conversation<'_> {
         Ok(calls.into_iter().zip(told).collect())
     }
 
-    /// A call that comes out of the transcript, with the values that were kept by handles when the run began to wait.
+    /// A call that comes out of the transcript, with what was kept of it by handles or in memory when the run began to wait.
     fn as_written(&self, call: &ToolCallRequest) -> ToolCallRequest {
-        let kept = self.journal.kept(call);
-        let written = kept.and_then(|kept| self.driver.gate.as_written(call, kept));
+        let gate = &self.driver.gate;
+        let kept = self.journal.kept(call).and_then(|kept| gate.as_written(call, kept));
+        let held = || self.journal.held(call).and_then(|name| gate.held_call(name));
+        let written = kept.or_else(held);
         let arguments = written.unwrap_or_else(|| call.arguments.clone());
         ToolCallRequest { arguments, ..call.clone() }
     }
 
-    /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on, and which of them cannot
-    /// be kept.
+    /// Keeps what the run will not know of its `waiting` calls any more when it goes on, by handles or in memory, and which
+    /// of them cannot be kept.
     async fn keep_values(&self, waiting: &[ToolCallRequest], written: &Written) -> Result<(), End> {
-        let (mut kept, mut lost) = (serde_json::Map::new(), serde_json::Map::new());
+        let mut kept = serde_json::Map::new();
+        let (mut held, mut lost) = (kept.clone(), kept.clone());
         // What a run ends with is kept with the marks in any case.
         for call in waiting.iter().filter(|call| call.tool != "complete_run") {
             let Some(arguments) = written.get(&call.id).cloned() else { continue };
             let request = ToolCallRequest { arguments, ..call.clone() };
-            match self.driver.gate.by_handles(&request).await {
-                Some(arguments) => kept.insert(call.id.clone(), arguments),
+            match self.driver.gate.kept_by_stand_ins(&request, self.context).await {
+                Some(Kept { held: Some(name), .. }) => held.insert(call.id.clone(), name.into()),
+                Some(Kept { arguments, .. }) => kept.insert(call.id.clone(), arguments),
                 // Made as the transcript has it, it would work with a mark in the place of the value.
                 None => lost.insert(call.id.clone(), call.tool.clone().into()),
             };
         }
-        for (name, calls) in [(KEPT_CALLS, kept), (LOST_CALLS, lost)] {
+        for (name, calls) in [(KEPT_CALLS, kept), (HELD_CALLS, held), (LOST_CALLS, lost)] {
             if !calls.is_empty() {
                 let run_id = &self.context.run_id;
                 let note =
@@ -129,6 +133,15 @@ impl Conversation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What became of a call before a break. What memory alone had of it is gone with the process.
+    fn earlier(&self, call: &ToolCallRequest) -> Earlier {
+        let is_gone = |name: &str| self.driver.gate.held_call(name).is_none();
+        match self.journal.earlier(call) {
+            Earlier::ToDo if self.journal.held(call).is_some_and(is_gone) => Earlier::Lost,
+            earlier => earlier,
+        }
     }
 
     fn goes_beside(&self, call: &ToolCallRequest) -> bool {
@@ -146,7 +159,7 @@ impl Conversation<'_> {
             round.tell(call, told);
             return Ok(());
         }
-        match self.journal.earlier(&call) {
+        match self.earlier(&call) {
             Earlier::Done(step) => {
                 let told = self.told_again(&step).await?;
                 round.tell(call, told);
@@ -206,7 +219,7 @@ impl Conversation<'_> {
 
     /// What would be asked about a call that is not made now.
     async fn question(&self, call: &ToolCallRequest) -> Result<Option<Question>, End> {
-        if !matches!(self.journal.earlier(call), Earlier::ToDo) {
+        if !matches!(self.earlier(call), Earlier::ToDo) {
             return Ok(None);
         }
         Ok(self.driver.gate.question(&self.terms, call, self.context).await?)

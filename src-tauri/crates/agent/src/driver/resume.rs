@@ -6,7 +6,7 @@
 //! anew with every answer, so only what was journalled after the last answer counts.
 //!
 //! The journal also has what the transcript does not: the calls that hold stored secrets and waited for a person, by
-//! their handles.
+//! their handles, or by the name under which memory has them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,9 @@ use serde_json::Value;
 /// The note of the calls that a run has kept by their handles when it began to wait.
 pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 
+/// The note of the calls that memory alone has kept when the run began to wait.
+pub(super) const HELD_CALLS: &str = "Calls that read like stored secrets wait in memory";
+
 /// The note of the calls that hold stored secrets and could not be kept like that: the transcript has a mark in the place
 /// of the value, and with the mark it would be another call.
 pub(super) const LOST_CALLS: &str = "Calls that hold stored secrets are not made after a wait";
@@ -29,6 +32,8 @@ pub(super) struct Journal {
     calls: HashMap<String, RunStep>,
     /// The arguments of those that waited and hold stored secrets, by handles.
     kept: HashMap<String, Value>,
+    /// Those that memory alone has, with their names there.
+    held: HashMap<String, String>,
     /// Those of them that could not be kept.
     lost: HashSet<String>,
     /// The attempt that it makes now.
@@ -61,11 +66,19 @@ impl Journal {
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
         let (mut calls, mut kept, mut lost) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let mut held = HashMap::new();
         for step in steps.into_iter().skip(since) {
             match (step.kind, step.call_id.clone()) {
                 (StepKind::ToolCall, Some(id)) => drop(calls.insert(id, step)),
                 (StepKind::Note, _) if step.name == KEPT_CALLS => {
                     kept.extend(step.input.as_object().cloned().unwrap_or_default());
+                }
+                (StepKind::Note, _) if step.name == HELD_CALLS => {
+                    let names = step.input.as_object().into_iter().flatten();
+                    held.extend(
+                        names
+                            .filter_map(|(id, name)| Some((id.clone(), name.as_str()?.to_owned()))),
+                    );
                 }
                 (StepKind::Note, _) if step.name == LOST_CALLS => {
                     lost.extend(
@@ -75,12 +88,17 @@ impl Journal {
                 _ => {}
             }
         }
-        Self { calls, kept, lost, attempt, has_asked, summary }
+        Self { calls, kept, held, lost, attempt, has_asked, summary }
     }
 
     /// The arguments of a call that has waited and holds stored secrets, by handles.
     pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&Value> {
         self.kept.get(&call.id)
+    }
+
+    /// Under what name memory has the arguments of a call that has waited.
+    pub(super) fn held(&self, call: &ToolCallRequest) -> Option<&str> {
+        self.held.get(&call.id).map(String::as_str)
     }
 
     /// The call that had the session summed up.

@@ -14,6 +14,7 @@ mod characters;
 mod incoming;
 mod injection;
 mod leak;
+mod marked;
 mod outgoing;
 mod said;
 mod stand_in;

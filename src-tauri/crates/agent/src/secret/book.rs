@@ -249,6 +249,20 @@ impl SecretBook {
         is_alone.then(|| format!("{before}{{{{secret:{name}}}}}{after}"))
     }
 
+    /// Whether `found` has the letters and digits of the secret `name`, forwards or backwards, without being its value.
+    pub(crate) fn reads_like(&self, name: &str, found: &str) -> bool {
+        let written = self.now();
+        let bare = |text: &str| {
+            let kept = text.chars().filter(|sign| sign.is_alphanumeric());
+            kept.flat_map(char::to_lowercase).collect::<String>()
+        };
+        written.value(name).is_some_and(|value| {
+            let (letters, found_letters) = (bare(value), bare(found));
+            let is_turned = found_letters.chars().rev().eq(letters.chars());
+            !found.contains(value) && (found_letters == letters || is_turned)
+        })
+    }
+
     /// What a model has written, of arguments that were kept with handles in the place of its values; none when one of them
     /// is not there any more. For the very last moment, like `filled`.
     pub(crate) fn put_back(&self, kept: &Value) -> Option<Value> {

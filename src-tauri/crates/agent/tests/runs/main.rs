@@ -17,6 +17,7 @@ mod per_call;
 mod asks;
 mod guarded;
 mod stored;
+mod held;
 mod breaks;
 mod beside;
 mod bounded;

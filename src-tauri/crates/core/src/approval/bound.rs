@@ -35,6 +35,10 @@ pub struct Surroundings {
     /// Whether values of stored secrets stand in the call where the arguments that are written down show their handles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_values: bool,
+    /// Under what name the running process keeps the arguments, where those that are written down show marks in the place
+    /// of what reads like stored secrets. It is another one after each start, so no yes outlives that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// Why no standing yes can be given to the call, as a sentence; none when one can. No part of the fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ungranted: Option<String>,
@@ -51,6 +55,12 @@ impl Surroundings {
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { directory: Some(visible_os_path(folder)), ..Self::default() }
+    }
+
+    /// Whether the arguments of a call that are written down say the same of it as those of another one.
+    #[must_use]
+    pub fn stand_for_the_same(&self, other: &Self) -> bool {
+        self.holds_values == other.holds_values && self.held == other.held
     }
 
     /// When the job that is proposed fires, where that is once: the instant that the person is shown.
@@ -99,6 +109,10 @@ impl Fingerprint {
         }
         if surroundings.holds_values {
             part("holds values");
+        }
+        if let Some(held) = &surroundings.held {
+            part("held");
+            part(held);
         }
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -172,6 +186,7 @@ mod tests {
             files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
             replaces: BTreeMap::from([("log".to_owned(), "00".to_owned())]),
             holds_values: false,
+            held: None,
             ungranted: None,
         };
         let one = |change: fn(&mut Surroundings)| {
@@ -193,6 +208,9 @@ mod tests {
             one(|s| s.replaces.clear()),
             // A handle that is written as it stands is another call than its value.
             one(|s| s.holds_values = true),
+            // Marks look alike, whatever they stand for.
+            one(|s| s.held = Some("a".to_owned())),
+            one(|s| s.held = Some("b".to_owned())),
             // What is replaced is not run.
             one(|s| s.files.extend(std::mem::take(&mut s.replaces))),
             // A variable is no file.
