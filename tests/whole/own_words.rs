@@ -189,62 +189,76 @@ async fn what_a_job_has_held_before_is_handed_on_without_it() {
 }
 
 #[tokio::test]
-async fn what_no_handle_can_stand_for_is_not_asked_about_and_the_model_is_told_what_to_do() {
+async fn what_no_handle_can_stand_for_is_asked_about_with_marks_and_a_command_that_hides_a_value_is_not()
+ {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |path: &str, content: &str| json!({ "path": path, "content": content });
+    let both = format!("KEY={VALUE}\n# Rouse writes it as {{{{secret:mail}}}}.\n");
+    let named = format!("{VALUE}.txt");
     let script = [
         calls([("c1", "write_file", write("a.txt", "c3VuZmxvd2VyLTQyLVRhbmdv"))]),
-        calls([("c2", "write_file", write(&format!("{VALUE}.txt"), "a"))]),
-        calls([("c3", "run_command", json!({ "command": format!("echo {VALUE} > a.txt") }))]),
-        says("It cannot be written."),
+        calls([("c2", "write_file", write(&named, "a"))]),
+        calls([("c3", "write_file", write("b.txt", &both))]),
+        calls([("c4", "run_command", json!({ "command": format!("echo {VALUE} > a.txt") }))]),
+        says("Two are written."),
     ];
     let house = Plan::new(folder.path()).model(script).build().await;
     store(&house).await;
     let id = house.add(ask("Write the settings")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let mark = "[redacted: secret:mail]";
+    for shown in
+        [mark.to_owned(), format!("KEY={mark}\n# Rouse writes it as {{{{secret:mail}}}}.\n")]
+    {
+        house.run_in(&id, "awaitingApproval").await;
+        let question = house.question().await;
+        assert_eq!(question["arguments"]["content"], shown, "{question}");
+        assert!(question["why"].to_string().contains("the stored secret mail"), "{question}");
+        assert!(question["ungranted"].is_string(), "{question}");
+        house.answer(&question, "once").await;
+    }
     let run = house.ended(&id, 1).await[0].clone();
     let detail = house.detail(&run).await;
-    let said: Vec<String> =
-        of_calls(&detail).iter().map(|step| step["output"].to_string()).collect();
-    assert_eq!(said.len(), 3, "{said:?}");
-    assert!(said.iter().all(|said| said.contains("cannot be asked about")), "{said:?}");
-    assert!(said[0].contains("Write the value into the content as it is"), "{said:?}");
-    assert!(said[2].contains("for a file, call write_file with it"), "{said:?}");
+    let calls = of_calls(&detail);
+    let failed: Vec<bool> = calls.iter().map(|step| step["isError"] == true).collect();
+    assert_eq!(failed, [false, true, false, true], "{calls:?}");
+    for refused in [&calls[1], &calls[3]] {
+        let said = refused["output"].to_string();
+        assert!(said.contains("for a file, call write_file with it"), "{said}");
+    }
+    let told = asked(&house);
+    assert!(!told.contains(VALUE), "{told}");
     house.host.stop().await;
-    let found = found_in(folder.path());
-    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+    let workspace = folder.path().join("workspace");
+    let written = |name: &str| fs::read_to_string(workspace.join(name)).expect("a file");
+    assert_eq!(written("a.txt"), "c3VuZmxvd2VyLTQyLVRhbmdv");
+    assert_eq!(written("b.txt"), both);
+    let others = |path: &PathBuf| !path.ends_with("b.txt") && !path.ends_with("secrets.json");
+    let found: Vec<PathBuf> = found_in(folder.path()).into_iter().filter(others).collect();
+    assert!(found.is_empty(), "{found:?}");
 }
 
-/// A question shows a value by its handle; what looks like one and is none would be filled with the value as well.
+/// A short value is a word, too: what only reads like it is written like anything else, after a yes.
 #[tokio::test]
-async fn a_value_beside_the_words_of_a_handle_is_not_asked_about_and_the_model_is_told_which_words()
-{
+async fn a_local_write_of_ordinary_words_is_asked_about_although_they_read_like_a_secret() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |content: &str| json!({ "path": "a.txt", "content": content });
-    let both = format!("KEY={VALUE}\n# Rouse writes it as {{{{secret:mail}}}}.\n");
-    let spelled = format!("KEY={VALUE}\n# Rouse writes it as {{{{secret: mail}}}}.\n");
-    let script = [
-        calls([("c1", "write_file", write(&both))]),
-        calls([("c2", "write_file", write(&spelled))]),
-        says("Written."),
-    ];
+    let text = "The Correct horse wins.\n";
+    let write = json!({ "path": "a.txt", "content": text });
+    let script = [calls([("c1", "write_file", write)]), says("Written.")];
     let house = Plan::new(folder.path()).model(script).build().await;
-    store(&house).await;
-    let id = house.add(ask("Write the settings")).await;
+    let secret = json!({ "name": "door", "value": "correcthorse", "hosts": ["a.example"] });
+    house.call("secrets.set", secret).await;
+    let id = house.add(ask("Write it")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.run_in(&id, "awaitingApproval").await;
     let question = house.question().await;
+    let preview = question["preview"].as_str().expect("a preview");
+    assert!(preview.contains("+The [redacted: secret:door] wins."), "{preview}");
     house.answer(&question, "once").await;
-    let run = house.ended(&id, 1).await[0].clone();
-    let detail = house.detail(&run).await;
-    let said = of_calls(&detail)[0]["output"].to_string();
-    let words = "holds both the value of a stored secret and the words {{secret:mail}}. The person would be shown a value by such words";
-    assert!(said.contains(words) && !said.contains(VALUE), "{said}");
-    assert!(said.contains("as with a space behind `secret:`"), "{said}");
+    assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
     house.host.stop().await;
-    // What it was told to do works.
     let written = fs::read_to_string(folder.path().join("workspace/a.txt"));
-    assert_eq!(written.expect("a file"), spelled);
+    assert_eq!(written.expect("a file"), text);
 }
 
 /// What is written into the workspace does not leave, so the person is asked about it like about any other write.

@@ -15,6 +15,7 @@ use crate::UnixMs;
 use crate::approval::{
     Approval, ApprovalState, Fingerprint, Grant, Permit, Refusal, Scope, Surroundings, canonical,
 };
+use crate::hidden::REDACTED;
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, Domain, ToolSpec};
@@ -52,34 +53,39 @@ impl ApprovedCall {
         Self { bound: Some(surroundings), ..self }
     }
 
-    /// The same call with values of secrets where its handles stand, for the last step before the tool; none when
+    /// The same call with values of secrets where its handles or marks stand, for the last step before the tool; none when
     /// anything else in it differs.
     #[must_use]
     pub fn with_values(self, arguments: Value) -> Option<Self> {
-        differ_by_handles_alone(&self.arguments, &arguments)
+        differ_by_stand_ins_alone(&self.arguments, &arguments)
             .then_some(Self { arguments, bound: self.bound })
     }
 }
 
-fn differ_by_handles_alone(judged: &Value, filled: &Value) -> bool {
+fn differ_by_stand_ins_alone(judged: &Value, filled: &Value) -> bool {
     match (judged, filled) {
-        (Value::String(judged), Value::String(filled)) => {
-            judged == filled || (judged.contains("{{") && judged.contains("secret:"))
-        }
+        (Value::String(judged), Value::String(filled)) => judged == filled || stands_in(judged),
+        // Digits may be a secret, too.
+        (Value::String(judged), Value::Number(_)) => stands_in(judged),
         (Value::Array(judged), Value::Array(filled)) => {
             let pairs = judged.iter().zip(filled);
             judged.len() == filled.len()
-                && pairs.into_iter().all(|(a, b)| differ_by_handles_alone(a, b))
+                && pairs.into_iter().all(|(a, b)| differ_by_stand_ins_alone(a, b))
         }
         (Value::Object(judged), Value::Object(filled)) => {
             let pairs = judged.iter().zip(filled);
             let same = |((a, judged), (b, filled)): ((&String, &Value), (&String, &Value))| {
-                a == b && differ_by_handles_alone(judged, filled)
+                a == b && differ_by_stand_ins_alone(judged, filled)
             };
             judged.len() == filled.len() && pairs.into_iter().all(same)
         }
         (judged, filled) => judged == filled,
     }
+}
+
+/// Whether something in the text can stand for a value: a handle, or a mark.
+fn stands_in(text: &str) -> bool {
+    text.contains("{{") && text.contains("secret:") || text.contains(REDACTED)
 }
 
 /// What a run is allowed to call.
@@ -386,11 +392,11 @@ impl NeedsYes {
         self.is_highest
     }
 
-    /// The same call as it is written down, with handles where values of secrets stand in it; none when anything else in
-    /// it differs.
+    /// The same call as it is written down, with handles or marks where secrets stand in it; none when anything else in it
+    /// differs.
     #[must_use]
-    pub fn with_handles(self, arguments: Value) -> Option<Self> {
-        differ_by_handles_alone(&arguments, &self.arguments).then_some(Self { arguments, ..self })
+    pub fn as_kept(self, arguments: Value) -> Option<Self> {
+        differ_by_stand_ins_alone(&arguments, &self.arguments).then_some(Self { arguments, ..self })
     }
 
     fn call(self) -> ApprovedCall {
@@ -406,9 +412,9 @@ impl NeedsYes {
     }
 
     /// Whether it was asked about in these words, whatever the call worked with then.
-    fn was_asked(&self, asked: &Approval, holds_values: bool) -> bool {
+    fn was_asked(&self, asked: &Approval, surroundings: &Surroundings) -> bool {
         asked.tool == self.tool
-            && asked.surroundings.holds_values == holds_values
+            && asked.surroundings.stand_for_the_same(surroundings)
             && canonical(&asked.arguments) == canonical(&self.arguments)
     }
 
@@ -422,7 +428,7 @@ impl NeedsYes {
         let standing = Fingerprint::standing(name, &self.arguments, surroundings);
         let about = said.answers.iter().rev().filter(|asked| match asked.state {
             ApprovalState::Denied { .. } | ApprovalState::Expired { .. } => {
-                self.was_asked(asked, surroundings.holds_values)
+                self.was_asked(asked, surroundings)
             }
             _ => {
                 let has_same_values =

@@ -101,8 +101,8 @@ impl Conversation<'_> {
         Ok(calls.into_iter().zip(told).collect())
     }
 
-    /// A call as the model has written it just now, or as it comes out of the transcript, with the values that were kept by
-    /// handles when the run began to wait.
+    /// A call as the model has written it just now, or as it comes out of the transcript, with what was kept of it when the
+    /// run began to wait.
     async fn coming(&self, call: &ToolCallRequest, written: &Written) -> Coming {
         let found = match (written.get(&call.id), self.journal.kept(call)) {
             (Some(arguments), _) => Ok(arguments.clone()),
@@ -114,16 +114,16 @@ impl Conversation<'_> {
         Coming { request: ToolCallRequest { arguments, ..call.clone() }, lost }
     }
 
-    /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on, and which of them cannot
-    /// be kept.
+    /// Keeps what the run will not know of its `waiting` calls any more when it goes on, by handles or in memory, and which
+    /// of them cannot be kept.
     async fn keep_values(&self, waiting: &[ToolCallRequest], written: &Written) -> Result<(), End> {
         let (mut kept, mut lost) = (serde_json::Map::new(), serde_json::Map::new());
         // What a run ends with is kept with the marks in any case.
         for call in waiting.iter().filter(|call| call.tool != "complete_run") {
             let Some(arguments) = written.get(&call.id).cloned() else { continue };
             let request = ToolCallRequest { arguments, ..call.clone() };
-            match self.driver.gate.by_handles(&request).await {
-                Some(by_handles) => kept.insert(call.id.clone(), json!(by_handles)),
+            match self.driver.gate.kept_by_stand_ins(&request, self.context).await {
+                Some(stand_ins) => kept.insert(call.id.clone(), json!(stand_ins)),
                 // Made as the transcript has it, it would work with a mark in the place of the value.
                 None => lost.insert(call.id.clone(), call.tool.clone().into()),
             };

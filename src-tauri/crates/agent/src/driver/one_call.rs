@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentDriver;
 use super::conversation::{End, MOST_QUESTIONS, ended_early};
-use crate::gate::{Called, Passage, Refused, Terms};
+use crate::gate::{Called, Lost, Passage, Refused, Terms};
 
 /// What became of the call.
 pub(super) enum OneCall {
@@ -63,6 +63,8 @@ impl AgentDriver {
             None => written,
             Some(asked) => match self.gate.asked_call(&asked).await {
                 Ok(arguments) => request(&asked.tool, &arguments),
+                // The job has the call as it is: it is asked about anew.
+                Err(Lost::Forgotten) => written,
                 // The yes is to that call and to none that could be made now.
                 Err(lost) => {
                     let request = request(&asked.tool, &asked.arguments);

@@ -6,8 +6,8 @@
 //! anew with every answer, so only what was journalled after the last answer counts.
 //!
 //! The journal also has what the transcript does not: which calls of an answer held stored secrets, from its end on, and
-//! those of them that waited for a person, by their handles. A call that held one and was not kept is lost: the transcript
-//! has it with marks, and with a mark it would be another call.
+//! those of them that waited for a person, by their handles or by the name under which memory has them. A call that held one
+//! and was not kept is lost: the transcript has it with marks, and with a mark it would be another call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use rouse_core::tool::ToolOutput;
 use rouse_store::{RunStep, StepKind, StepStatus};
 use serde_json::Value;
 
-use crate::gate::Lost;
+use crate::gate::{Kept, Lost};
 use crate::secret::ByHandles;
 
-/// The note of the calls that a run has kept by their handles when it began to wait.
+/// The note of the calls that a run has kept when it began to wait, by their handles or in memory.
 pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 
 /// The note of the calls that hold stored secrets and could not be kept like that: the transcript has a mark in the place
@@ -36,8 +36,8 @@ pub(super) struct Journal {
     calls: HashMap<String, RunStep>,
     /// The calls of that answer that held stored secrets.
     held: HashSet<String>,
-    /// The arguments of those of them that waited, by handles.
-    kept: HashMap<String, ByHandles>,
+    /// What was kept of those of them that waited.
+    kept: HashMap<String, Kept>,
     /// Those that waited and could not be kept.
     unkept: HashSet<String>,
     /// The attempt that it makes now.
@@ -77,7 +77,7 @@ impl Journal {
                 (StepKind::ToolCall, Some(id)) => drop(calls.insert(id, step)),
                 (StepKind::Note, _) if step.name == KEPT_CALLS => {
                     let noted = step.input.as_object().cloned().unwrap_or_default();
-                    kept.extend(noted.into_iter().map(|(id, kept)| (id, by_handles(kept))));
+                    kept.extend(noted.into_iter().map(|(id, kept)| (id, as_kept(kept))));
                 }
                 (StepKind::Note, _) if step.name == LOST_CALLS => {
                     unkept.extend(
@@ -90,8 +90,8 @@ impl Journal {
         Self { calls, held, kept, unkept, attempt, has_asked, summary }
     }
 
-    /// The arguments of a call that has waited and holds stored secrets, by handles.
-    pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&ByHandles> {
+    /// What was kept of a call that has waited and holds stored secrets.
+    pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&Kept> {
         self.kept.get(&call.id)
     }
 
@@ -136,8 +136,9 @@ impl Journal {
 }
 
 /// What a run has kept of a call. What an older Rouse has kept names no value and is put back as none.
-fn by_handles(kept: Value) -> ByHandles {
-    let undated = |arguments: Value| ByHandles { arguments, set_at: BTreeMap::new() };
+fn as_kept(kept: Value) -> Kept {
+    let undated =
+        |arguments: Value| Kept::ByHandles(ByHandles { arguments, set_at: BTreeMap::new() });
     serde_json::from_value(kept.clone()).unwrap_or_else(|_| undated(kept))
 }
 

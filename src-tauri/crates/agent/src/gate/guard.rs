@@ -198,11 +198,13 @@ pub(crate) fn hook_context(context: &ToolContext) -> HookContext {
 }
 
 /// A command in a sandbox without a network tells nobody anything.
+pub(super) fn is_alone(tool: &dyn Tool, context: &ToolContext) -> bool {
+    tool.spec().domain == Domain::Container
+        && matches!(&context.sandbox, SandboxMode::Sandboxed { hosts } if hosts.is_empty())
+}
+
 fn leaves(tool: &dyn Tool, arguments: &Value, context: &ToolContext) -> bool {
-    let spec = tool.spec();
-    let is_alone = spec.domain == Domain::Container
-        && matches!(&context.sandbox, SandboxMode::Sandboxed { hosts } if hosts.is_empty());
-    !is_alone && Safety::leaves(&spec.name, tool.annotations(arguments))
+    !is_alone(tool, context) && Safety::leaves(&tool.spec().name, tool.annotations(arguments))
 }
 
 fn not_filled(error: &HandleError) -> Refused {

@@ -23,10 +23,9 @@ use serde_json::Value;
 
 use super::limits::Place;
 use super::refused::Refused;
-use super::values::{Unkept, told_of_values, unkept};
+use super::values::{HELD, Kept, Unkept, told_of_marks, told_of_values, unkept};
 use super::why::{Why, sentence};
 use super::{Gate, Terms};
-use crate::secret::ByHandles;
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
 const MOST_OPEN: usize = 3;
@@ -100,7 +99,7 @@ impl Gate {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
             Verdict::Denied(denial) => Ok(Judged::Refused(denial.into())),
             Verdict::NeedsYes(needs) => {
-                let kept = self.by_handles(request).await;
+                let kept = self.kept_by_stand_ins(request, context).await;
                 let asker = Asker { gate: self, terms, request, kept, context, why, held };
                 asker.with_yes(tool, needs).await
             }
@@ -165,12 +164,11 @@ impl Gate {
         if answers.is_empty() {
             return Ok(None);
         }
-        let kept = self.by_handles(request).await;
-        let arguments = kept.as_ref().map_or(&request.arguments, |kept| &kept.arguments);
+        let kept = self.kept_by_stand_ins(request, context).await;
         let is_about = |asked: &Approval| {
             let is_open =
                 matches!(asked.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. });
-            is_about(asked, &request.tool, arguments, kept.is_some()) && !is_open
+            is_about(asked, request, kept.as_ref()) && !is_open
         };
         Ok(answers.into_iter().rev().find(is_about).map(|asked| asked.why))
     }
@@ -215,10 +213,11 @@ impl Gate {
 }
 
 /// Whether the question was about this very call, and its answer has not been used up.
-fn is_about(asked: &Approval, tool: &str, arguments: &Value, holds_values: bool) -> bool {
-    asked.tool == tool
+fn is_about(asked: &Approval, request: &ToolCallRequest, kept: Option<&Kept>) -> bool {
+    let arguments = kept.map_or(&request.arguments, Kept::arguments);
+    asked.tool == request.tool
         && asked.arguments == *arguments
-        && asked.surroundings.holds_values == holds_values
+        && asked.surroundings.stand_for_the_same(&Kept::noted(kept, Surroundings::default()))
         && asked.used_at.is_none()
 }
 
@@ -236,8 +235,8 @@ struct Asker<'g> {
     gate: &'g Gate,
     terms: &'g Terms,
     request: &'g ToolCallRequest,
-    /// Its arguments with handles, where values of stored secrets stand in them that it writes down here.
-    kept: Option<ByHandles>,
+    /// Its arguments as they are written down, where stored secrets stand in them and it stays here.
+    kept: Option<Kept>,
     context: &'g ToolContext,
     why: Why<'g>,
     /// What the call holds that a person has to look at.
@@ -262,7 +261,7 @@ impl Asker<'_> {
         let is_highest = needs.is_highest();
         let needs = match &self.kept {
             Some(kept) => {
-                let needs = needs.with_handles(kept.arguments.clone());
+                let needs = needs.as_kept(kept.arguments().clone());
                 needs.expect("BUG: only values were replaced")
             }
             None => needs,
@@ -270,7 +269,7 @@ impl Asker<'_> {
         Ok(match needs.in_the_light_of(said, &self.noted(surroundings.clone())) {
             Ruling::Permitted(call, permit) => {
                 let call = call.with_values(self.request.arguments.clone());
-                let call = call.expect("BUG: only handles were replaced");
+                let call = call.expect("BUG: only stand-ins were replaced");
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
             Ruling::Denied(denial) => Judged::Refused(denial.into()),
@@ -280,9 +279,8 @@ impl Asker<'_> {
             Ruling::Ask if self.is_without_job().await? => refused(Refusal::JobGone, JOB_GONE),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(words) => refused(Refusal::EarlierAsks, words),
-                None if self.gate.would_tell(self.request, self.kept.as_ref(), &surroundings) => {
-                    let words = unkept(self.request, tool.writes_here(), Unkept::Asked);
-                    refused(Refusal::Unkept, words)
+                None if self.would_tell(&surroundings) => {
+                    refused(Refusal::Unkept, unkept(&self.request.tool, Unkept::Asked))
                 }
                 None => {
                     // A question that is asked again counts times from now.
@@ -331,18 +329,22 @@ impl Asker<'_> {
     }
 
     fn is_about(&self, asked: &Approval) -> bool {
-        is_about(asked, &self.request.tool, self.arguments(), self.kept.is_some())
+        is_about(asked, self.request, self.kept.as_ref())
+    }
+
+    fn would_tell(&self, surroundings: &Surroundings) -> bool {
+        let noted = self.noted(surroundings.clone());
+        self.gate.would_tell(self.request, self.kept.as_ref(), &noted)
     }
 
     /// The arguments as they are written down.
     fn arguments(&self) -> &Value {
-        self.kept.as_ref().map_or(&self.request.arguments, |kept| &kept.arguments)
+        self.kept.as_ref().map_or(&self.request.arguments, Kept::arguments)
     }
 
     /// What is written down of what the call works with.
     fn noted(&self, surroundings: Surroundings) -> Surroundings {
-        let values_set_at = self.kept.as_ref().map(|kept| kept.set_at.clone()).unwrap_or_default();
-        Surroundings { holds_values: self.kept.is_some(), values_set_at, ..surroundings }
+        self.gate.noted(self.kept.as_ref(), surroundings)
     }
 
     /// What an answer to a question that was asked at `asked_at` is bound to.
@@ -425,6 +427,9 @@ impl Asker<'_> {
         // No grant stands for the yes that a hook wants, so none is made of it.
         let surroundings = match self.why {
             Why::Hook(_) => Surroundings { ungranted: Some(EACH_TIME.to_owned()), ..surroundings },
+            _ if matches!(self.kept, Some(Kept::InMemory { .. })) => {
+                Surroundings { ungranted: Some(HELD.to_owned()), ..surroundings }
+            }
             Why::Usual | Why::KnowsOutside | Why::MadeBy(_) => surroundings,
         };
         let surroundings = self.noted(surroundings);
@@ -432,12 +437,13 @@ impl Asker<'_> {
         let preview = tool.preview(&request.arguments, &self.context_of(now)).await;
         let why = self.reason(is_highest, answers);
         let (preview, why) = match &self.kept {
+            Some(Kept::InMemory { names, .. }) => {
+                (gate.shown(&preview), format!("{why} {}", told_of_marks(names)))
+            }
             Some(kept) => {
                 let shown = gate.safety().shown_by_handles(&preview);
-                (
-                    shown,
-                    format!("{why} {}", told_of_values(&values_in(&kept.arguments, &surroundings))),
-                )
+                let names = values_in(kept.arguments(), &surroundings);
+                (shown, format!("{why} {}", told_of_values(&names)))
             }
             None => (gate.shown(&preview), why),
         };

@@ -12,6 +12,7 @@
 
 pub(crate) mod fence;
 pub(crate) mod guard;
+mod held;
 mod hooked;
 mod judge;
 mod refused;
@@ -41,13 +42,14 @@ use crate::money::{Account, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
 use ending::{Ending, end_of};
+use held::HeldCalls;
 use hooked::{Asked, Hooked};
 pub use judge::Question;
 use judge::{ByHooks, Judged};
 use limits::CallLimits;
 pub(crate) use refused::Refused;
 use refused::kept_name;
-pub(crate) use values::Lost;
+pub(crate) use values::{Kept, Lost};
 
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
 const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
@@ -58,6 +60,7 @@ pub struct Gate {
     limits: CallLimits,
     conditions: Conditions,
     safety: Safety,
+    held: HeldCalls,
     hooks: Hooks,
     list: HeartbeatList,
     store: Store,
@@ -151,7 +154,8 @@ impl Gate {
         let limits = CallLimits::new(tools.specs(), &store, &clock);
         let (conditions, safety) = (Conditions::default(), Safety::new(Arc::default()));
         let list = HeartbeatList::new(store.clone(), Arc::clone(&clock));
-        Self { tools, limits, conditions, safety, hooks: Hooks::default(), list, store, clock }
+        let (held, hooks) = (HeldCalls::default(), Hooks::default());
+        Self { tools, limits, conditions, safety, held, hooks, list, store, clock }
     }
 
     /// The same gate with these secrets to recognise and to fill in, and with these hooks.

@@ -1,23 +1,73 @@
-//! Calls that write the value of a stored secret into the workspace.
+//! Calls that write the value of a stored secret into the workspace, or what reads like one.
 //!
 //! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles;
 //! the value is in memory only, as long as the answer of the model is. After a question the call, and any that waited
 //! behind it, comes out of the transcript, which marks where a value stood, and its arguments are put together again
-//! from what was kept of them by handles when the run began to wait. What cannot be put together like that, with the very
-//! values that stood there, is refused (`Lost`). One could get it wrong by putting a value wherever a transcript has such a
-//! mark: a model can write the mark, too.
+//! from what was kept of them when the run began to wait: by handles, or, where no handle can stand for what is there
+//! (another spelling, words that read like it), in memory alone, and then the question shows marks. What cannot be put
+//! together like that, with the very values that stood there, is refused (`Lost`). One could get it wrong by putting a value
+//! wherever a transcript has such a mark: a model can write the mark, too.
 
 use rouse_core::approval::{Approval, Refusal, Surroundings, values_in};
-use rouse_core::hidden::handles;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{ApprovalRule, ToolContext};
 use rouse_store::StoreError;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::guard::is_alone;
 use super::refused::Refused;
 use super::{Called, Gate, Terms};
-use crate::safety::Safety;
+use crate::safety::{Marked, Safety};
 use crate::secret::{ByHandles, Gone};
+
+/// The arguments of a call that holds stored secrets, as they are written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Kept {
+    /// Handles stand in them.
+    ByHandles(ByHandles),
+    /// Marks stand in them, and memory has what they stand for.
+    InMemory {
+        /// The arguments.
+        arguments: Value,
+        /// Under what name memory has them as they are.
+        held: String,
+        /// The secrets that the marks name.
+        names: Vec<String>,
+    },
+}
+
+impl Kept {
+    pub(super) const fn arguments(&self) -> &Value {
+        match self {
+            Self::ByHandles(ByHandles { arguments, .. }) | Self::InMemory { arguments, .. } => {
+                arguments
+            }
+        }
+    }
+
+    /// `surroundings` with how the arguments beside them are written down.
+    pub(super) fn noted(kept: Option<&Self>, surroundings: Surroundings) -> Surroundings {
+        match kept {
+            None => surroundings,
+            Some(Self::ByHandles(kept)) => Surroundings {
+                holds_values: true,
+                values_set_at: kept.set_at.clone(),
+                ..surroundings
+            },
+            Some(Self::InMemory { held, .. }) => {
+                Surroundings { held: Some(held.clone()), ..surroundings }
+            }
+        }
+    }
+}
+
+/// What can stand in the arguments of a call for what it holds.
+enum StandIns {
+    Handles(ByHandles),
+    Marks(Marked),
+}
 
 /// The arguments of a call as hooks are shown them.
 pub(super) struct Shown {
@@ -33,6 +83,8 @@ pub(crate) enum Lost {
     Unkept,
     /// Rouse was stopped before it was made, or kept.
     CutOff,
+    /// Memory alone had it, and that is another one by now.
+    Forgotten,
     /// It was kept, and cannot be made with the same value.
     Gone(Gone),
 }
@@ -60,27 +112,59 @@ impl Gate {
         self.tools.get(tool).is_some_and(|tool| tool.writes_here())
     }
 
-    /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
-    /// the call cannot be asked about like that.
-    pub(crate) async fn by_handles(&self, request: &ToolCallRequest) -> Option<ByHandles> {
-        if !self.writes_here(&request.tool) {
+    /// The arguments as they are asked about and kept, without the values in them; none when there is no value in them, or
+    /// the call cannot be asked about.
+    pub(crate) async fn kept_by_stand_ins(
+        &self,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Option<Kept> {
+        let writes_here = self.writes_here(&request.tool);
+        let tool = self.tools.get(&request.tool)?;
+        if !writes_here && !is_alone(tool.as_ref(), context) {
             return None;
         }
         let arguments = request.arguments.clone();
-        self.safety.apart(move |safety| safety.with_handles(&arguments)).await
+        let look = move |safety: &Safety| match safety.with_handles(&arguments) {
+            Some(kept) if writes_here => Some(StandIns::Handles(kept)),
+            _ => {
+                let marked = safety.marked(&arguments)?;
+                let may_be_asked = writes_here || safety.hides_words_alone(&marked);
+                may_be_asked.then_some(StandIns::Marks(marked))
+            }
+        };
+        Some(match self.safety.apart(look).await? {
+            StandIns::Handles(kept) => Kept::ByHandles(kept),
+            StandIns::Marks(marked) => Kept::InMemory {
+                names: marked.names().into_iter().map(str::to_owned).collect(),
+                held: self.held.keep(&request.tool, &request.arguments),
+                arguments: marked.arguments,
+            },
+        })
     }
 
-    /// Whether a question with these facts would write down the value of a stored secret; `kept` are its arguments where
-    /// they hold one.
+    /// What is written down of what a call works with whose arguments are `kept` like this. The path of a file may read
+    /// like a secret as well.
+    pub(super) fn noted(&self, kept: Option<&Kept>, surroundings: Surroundings) -> Surroundings {
+        let noted = Kept::noted(kept, surroundings);
+        if noted.held.is_none() {
+            return noted;
+        }
+        let marked = self.safety.without_stored(&json!(noted));
+        // silent-ok: what a mark does not fit into stays as it is, and then nobody is asked.
+        marked.and_then(|marked| serde_json::from_value(marked).ok()).unwrap_or(noted)
+    }
+
+    /// Whether a question with these facts, as they are `noted`, would write down the value of a stored secret; `kept` are
+    /// its arguments where they hold one.
     pub(super) fn would_tell(
         &self,
         request: &ToolCallRequest,
-        kept: Option<&ByHandles>,
-        surroundings: &Surroundings,
+        kept: Option<&Kept>,
+        noted: &Surroundings,
     ) -> bool {
         match kept {
-            // The path of a file may be one.
-            Some(_) => self.safety.without_stored(&json!(surroundings)).is_some(),
+            Some(_) => self.safety.without_stored(&json!(noted)).is_some(),
             None => self.safety.without_stored(&request.arguments).is_some(),
         }
     }
@@ -101,12 +185,12 @@ impl Gate {
         let name = &request.tool;
         let words = match lost {
             // One that would have been asked about is refused as it would have been alone.
-            Lost::Unkept => {
-                let when = if would_ask { Unkept::Asked } else { Unkept::Waited };
-                unkept(request, self.writes_here(name), when)
-            }
+            Lost::Unkept => unkept(name, if would_ask { Unkept::Asked } else { Unkept::Waited }),
             Lost::CutOff => format!(
                 "This call of {name} held the value of a stored secret, and Rouse was stopped before the call had an end. What is left of it has a mark in the place of the value, so it is not made from that."
+            ),
+            Lost::Forgotten => format!(
+                "This call of {name} waited for a person. It holds what reads like a stored secret, which memory alone had, and it is gone from there, as after a new start of Rouse; so it was not made. Make this call of {name} again: then the person is asked anew."
             ),
             Lost::Gone(gone) => format!("This call of {name} held {gone}. So it was not made."),
         };
@@ -119,6 +203,9 @@ impl Gate {
     /// Why it cannot be made with the values that the answer is about.
     pub(crate) async fn asked_call(&self, asked: &Approval) -> Result<Value, Lost> {
         let arguments = asked.arguments.clone();
+        if let Some(held) = &asked.surroundings.held {
+            return self.held.arguments(held).ok_or(Lost::Forgotten);
+        }
         if !asked.surroundings.holds_values {
             return Ok(arguments);
         }
@@ -127,15 +214,21 @@ impl Gate {
         self.safety.secrets().put_back_after_a_look(&kept).await.map_err(Lost::Gone)
     }
 
-    /// The arguments of a call out of a transcript as the model had written them, of what was `kept` of them by handles.
+    /// The arguments of a call out of a transcript as the model had written them, of what was `kept` of them.
     ///
     /// # Errors
     /// Why they cannot be had.
     pub(crate) async fn as_written(
         &self,
         call: &ToolCallRequest,
-        kept: &ByHandles,
+        kept: &Kept,
     ) -> Result<Value, Lost> {
+        let kept = match kept {
+            Kept::ByHandles(kept) => kept,
+            Kept::InMemory { held, .. } => {
+                return self.held.arguments(held).ok_or(Lost::Forgotten);
+            }
+        };
         let written = self.safety.secrets().put_back_after_a_look(kept).await;
         let written = written.map_err(Lost::Gone)?;
         let is_call = self.safety.without_stored(&written).as_ref() == Some(&call.arguments);
@@ -152,47 +245,39 @@ pub(super) enum Unkept {
     Waited,
 }
 
-/// What a model is told of a call that cannot be written down, because that would hold a secret, or because a handle that
-/// stands in it word for word would be taken for one that stands for a value.
-pub(super) fn unkept(request: &ToolCallRequest, writes_here: bool, when: Unkept) -> String {
-    let ToolCallRequest { tool, arguments, .. } = request;
-    let arguments = arguments.to_string();
-    let begin = match when {
-        Unkept::Asked => format!("This call of {tool} needs a person's yes, and it holds"),
-        Unkept::Waited => format!(
-            "This call of {tool} has waited until a person had answered about another one, and it holds"
+/// What a model is told of a call that cannot be written down, because that would hold a secret.
+pub(super) fn unkept(tool: &str, when: Unkept) -> String {
+    let (begin, why, then) = match when {
+        Unkept::Asked => (
+            "needs a person's yes",
+            "that a question would write down, so it cannot be asked about",
+            "which can be asked about",
+        ),
+        Unkept::Waited => (
+            "has waited until a person had answered about another one",
+            "that could not be kept meanwhile, so it was not made",
+            "which can be kept",
         ),
     };
-    if let Some(handle) = handles(&arguments).next().filter(|_| writes_here) {
-        let why = match when {
-            Unkept::Asked => {
-                "The person would be shown a value by such words and could not tell the two apart, so it cannot be asked about"
-            }
-            Unkept::Waited => {
-                "A value is kept by such words meanwhile and the two could not be told apart, so it was not made"
-            }
-        };
-        return format!(
-            "{begin} both the value of a stored secret and the words {}. {why}. Leave those words out, or spell them in another way, as with a space behind `secret:`; the value may stay. Where both have to stand there as they are, end the run and say which file they belong into, so that the person writes them there.",
-            &arguments[handle.at]
-        );
-    }
-    let why = match when {
-        Unkept::Asked => "that a question would write down, so it cannot be asked about",
-        Unkept::Waited => "that could not be kept meanwhile, so it was not made",
-    };
-    let then = match when {
-        Unkept::Asked => "then the person is asked, and sees its name",
-        Unkept::Waited => "then it is kept by its name",
-    };
-    let what_to_do = match writes_here {
-        true => format!(
-            "Write the value into the content as it is, not in another spelling and not into the path: {then}. Where that does not help, end the run and say which file it belongs into, so that the person writes it there"
-        ),
-        false => "Take it out: in a request, write {{secret:NAME}} in its place; for a file, call write_file with it, which can be asked about".to_owned(),
-    };
-    format!("{begin} the value of a stored secret in a way {why}. {what_to_do}.")
+    format!(
+        "This call of {tool} {begin}, and it holds the value of a stored secret in a way {why}. Take it out: in a request, write {{{{secret:NAME}}}} in its place; for a file, call write_file with it in the content and not in the path, {then}."
+    )
 }
+
+/// What a person is told of a call that shows marks.
+pub(super) fn told_of_marks(names: &[String]) -> String {
+    let secrets = match names {
+        [one] => format!("the stored secret {one}"),
+        several => format!("the stored secrets {}", several.join(", ")),
+    };
+    format!(
+        "What stands where the mark is reads like {secrets}, and is written as the model has it. Until then it is in memory only: after a start of Rouse it is asked about again."
+    )
+}
+
+/// Why no standing yes is made of a call that shows marks.
+pub(super) const HELD: &str =
+    "Part of it is a mark for what reads like a stored secret, so it cannot be allowed for always.";
 
 /// What a person is told of the values of these secrets in a call that they are asked about.
 pub(super) fn told_of_values(names: &[String]) -> String {

@@ -136,6 +136,20 @@ impl SecretBook {
         })
     }
 
+    /// Whether `found` has the letters and digits of the secret `name`, forwards or backwards, without being its value.
+    pub(crate) fn reads_like(&self, name: &str, found: &str) -> bool {
+        let written = self.now();
+        let bare = |text: &str| {
+            let kept = text.chars().filter(|sign| sign.is_alphanumeric());
+            kept.flat_map(char::to_lowercase).collect::<String>()
+        };
+        written.value(name).is_some_and(|value| {
+            let (letters, found_letters) = (bare(value), bare(found));
+            let is_turned = found_letters.chars().rev().eq(letters.chars());
+            !found.contains(value) && (found_letters == letters || is_turned)
+        })
+    }
+
     /// Why the first secret that `text` names and that is not there is not.
     pub(crate) fn first_missing_in(&self, text: &str) -> Option<HandleError> {
         let written = self.now();

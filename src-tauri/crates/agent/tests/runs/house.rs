@@ -89,6 +89,14 @@ impl House {
         }
     }
 
+    /// From now on it is a process that has just begun: it knows what is stored, and nothing else.
+    pub(crate) fn begin_anew(&mut self, tools: Vec<Arc<dyn Tool>>) {
+        let tools = ToolRegistry::new(tools).expect("a registry");
+        let gate = Gate::new(tools, self.store.clone(), Arc::new(self.clock.clone()));
+        let safety = Safety::new(Arc::clone(&self.secrets));
+        self.gate = Arc::new(gate.guarded_by(safety, Hooks::new(Vec::new())));
+    }
+
     pub(crate) fn driver(&self) -> AgentDriver {
         let seen = Arc::clone(&self.seen);
         AgentDriver::new(

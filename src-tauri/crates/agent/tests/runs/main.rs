@@ -18,6 +18,7 @@ mod refusals;
 mod asks;
 mod guarded;
 mod stored;
+mod held;
 mod breaks;
 mod beside;
 mod bounded;

@@ -326,34 +326,34 @@ async fn waited(name: &'static str, tool: Arc<dyn Tool>, text: &str) -> (Value, 
     assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     let steps = house.steps(&run).await;
     let step = steps.iter().find(|step| step.name == name).expect("journalled");
-    let words = step.output.as_ref().and_then(Value::as_str).expect("words").to_owned();
-    (json!(step.gate), words)
+    (json!(step.gate), json!(step.output).to_string())
 }
 
 #[tokio::test]
 async fn a_call_that_asks_nobody_and_could_not_be_kept_is_not_said_to_need_a_yes() {
     let made = Reached::default();
-    let spelled = "c3VuZmxvd2VyLTQyLVRhbmdv";
-    let beside = format!("{VALUE} {{{{secret:mail}}}}");
-    let free = || Arc::new(echoing("free", Annotations::OVERWRITES, &made)) as Arc<dyn Tool>;
-    let keeper = || {
-        let inner = echoing("keeper", Annotations::OVERWRITES, &made);
-        Arc::new(Keeper { inner }) as Arc<dyn Tool>
-    };
-    for (name, tool, text, what_to_do) in [
-        ("free", free(), VALUE, "Take it out"),
-        ("keeper", keeper(), spelled, "then it is kept by its name"),
-        ("keeper", keeper(), beside.as_str(), "the words {{secret:mail}}"),
-    ] {
-        let (gate, words) = waited(name, tool, text).await;
-        assert_eq!(gate, refused(json!({ "kind": "unkept" })));
-        assert!(words.contains("has waited until a person had answered about another"), "{words}");
-        assert!(words.contains("so it was not made") && words.contains(what_to_do), "{words}");
-        for untrue in ["needs a person's yes", "the person is asked", "cannot be asked about"] {
-            assert!(!words.contains(untrue), "{words}");
-        }
+    let free = Arc::new(echoing("free", Annotations::OVERWRITES, &made));
+    let (gate, words) = waited("free", free, VALUE).await;
+    assert_eq!(gate, refused(json!({ "kind": "unkept" })));
+    assert!(words.contains("has waited until a person had answered about another"), "{words}");
+    assert!(words.contains("so it was not made") && words.contains("Take it out"), "{words}");
+    for untrue in ["needs a person's yes", "the person is asked", "be asked about"] {
+        assert!(!words.contains(untrue), "{words}");
     }
     assert!(reached(&made).is_empty());
+}
+
+/// What no handle can stand for waits in memory.
+#[tokio::test]
+async fn a_local_write_that_asks_nobody_is_made_as_written_after_another_ones_question() {
+    let spelled = "c3VuZmxvd2VyLTQyLVRhbmdv";
+    let beside = format!("{VALUE} {{{{secret:mail}}}}");
+    for text in [VALUE, spelled, beside.as_str()] {
+        let made = Reached::default();
+        let inner = echoing("keeper", Annotations::OVERWRITES, &made);
+        waited("keeper", Arc::new(Keeper { inner }), text).await;
+        assert_eq!(reached(&made), [json!({ "text": text })]);
+    }
 }
 
 /// Asks each time where the sandbox is open, and has no place where there is none.

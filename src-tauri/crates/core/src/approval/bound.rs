@@ -39,6 +39,10 @@ pub struct Surroundings {
     /// secret, whatever its value is by then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values_set_at: BTreeMap<String, UnixMs>,
+    /// Under what name the running process keeps the arguments, where those that are written down show marks in the place
+    /// of what reads like stored secrets. It is another one after each start, so no yes outlives that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// Why no standing yes can be given to the call, as a sentence; none when one can. No part of the fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ungranted: Option<String>,
@@ -55,6 +59,12 @@ impl Surroundings {
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { directory: Some(visible_os_path(folder)), ..Self::default() }
+    }
+
+    /// Whether the arguments of a call that are written down say the same of it as those of another one.
+    #[must_use]
+    pub fn stand_for_the_same(&self, other: &Self) -> bool {
+        self.holds_values == other.holds_values && self.held == other.held
     }
 
     /// When the job that is proposed fires, where that is once: the instant that the person is shown.
@@ -107,6 +117,10 @@ impl Fingerprint {
         for (name, at) in &surroundings.values_set_at {
             part(name);
             part(&at.0.to_string());
+        }
+        if let Some(held) = &surroundings.held {
+            part("held");
+            part(held);
         }
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -185,6 +199,7 @@ mod tests {
             replaces: BTreeMap::from([("log".to_owned(), "00".to_owned())]),
             holds_values: false,
             values_set_at: BTreeMap::from([("mail".to_owned(), UnixMs(5))]),
+            held: None,
             ungranted: None,
         };
         let one = |change: fn(&mut Surroundings)| {
@@ -208,6 +223,9 @@ mod tests {
             one(|s| s.holds_values = true),
             // Set anew it is another value.
             one(|s| s.values_set_at.values_mut().for_each(|at| *at = UnixMs(6))),
+            // Marks look alike, whatever they stand for.
+            one(|s| s.held = Some("a".to_owned())),
+            one(|s| s.held = Some("b".to_owned())),
             // What is replaced is not run.
             one(|s| s.files.extend(std::mem::take(&mut s.replaces))),
             // A variable is no file.
