@@ -25,7 +25,7 @@ use super::resume::HELD_SECRETS;
 use super::used::{Question, Received, Used, bytes_of};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
-use crate::safety::Written;
+use crate::safety::{Live, Written};
 
 /// The note that says that another model is asked.
 const FELL_BACK: &str = "Another model";
@@ -230,16 +230,7 @@ impl Conversation<'_> {
         }
         let began = driver.clock.monotonic();
         let received = Received::default();
-        let on_delta = |delta: Delta| {
-            received.add(&delta);
-            (driver.observer)(&self.context.run_id, &delta);
-        };
-        let asking = model.provider.stream(request, &on_delta);
-        let answered = match self.cancel.run_until_cancelled(asking).await {
-            None => Err(End::Cancelled),
-            Some(Ok(answer)) => Ok(answer),
-            Some(Err(error)) => Err(End::Provider(error)),
-        };
+        let answered = self.answer_of(model, request, &received).await;
         let (answered, used) = self.used(model, asked, answered, &received);
         if answered.is_err() {
             self.asked.spoil(used.usage);
@@ -264,6 +255,30 @@ impl Conversation<'_> {
         ended.map_err(|error| silent(error.into()))?;
         drop(seat);
         answered
+    }
+
+    /// What the model says, shown while it comes as far as it may be.
+    async fn answer_of(
+        &self,
+        model: &ChosenModel,
+        request: ModelRequest,
+        received: &Received,
+    ) -> Result<ModelAnswer, End> {
+        let live = Mutex::new(Live::new(self.driver.gate.safety()));
+        let show = |delta: &Delta| (self.driver.observer)(&self.context.run_id, delta);
+        let on_delta = |delta: Delta| {
+            received.add(&delta);
+            let shown = live.lock().unwrap_or_else(PoisonError::into_inner).take(delta);
+            shown.iter().for_each(show);
+        };
+        let asking = model.provider.stream(request, &on_delta);
+        let answer = match self.cancel.run_until_cancelled(asking).await {
+            None => return Err(End::Cancelled),
+            Some(answer) => answer.map_err(End::Provider)?,
+        };
+        let rest = live.into_inner().unwrap_or_else(PoisonError::into_inner).rest();
+        rest.iter().for_each(show);
+        Ok(answer)
     }
 
     /// How a question stands in the journal before it is answered.

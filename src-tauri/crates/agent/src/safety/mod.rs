@@ -3,8 +3,9 @@
 //! Four ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
 //! characters that hide something, bounded, looked through for text that gives orders, and fenced with where it comes
 //! from. `outgoing`: what a call sends, what a notification says and what a model is asked is searched for secrets; a call
-//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets. `written`:
-//! so is what a person says, and a job of theirs that holds one is not kept.
+//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets, and shown
+//! without them while it says it (`live`). `written`: so is what a person says, and a job of theirs that holds one is not
+//! kept.
 //!
 //! It refuses to allow anything: no finding and no missing finding is a permission, that is the gate's. It judges text and
 //! not intentions, so it is a net under the gate and never the gate. One could get it wrong by showing a text first and
@@ -14,6 +15,7 @@ mod characters;
 mod incoming;
 mod injection;
 mod leak;
+mod live;
 mod marked;
 mod outgoing;
 mod said;
@@ -27,6 +29,7 @@ use std::sync::Arc;
 pub use incoming::{Incoming, IncomingText, Outside};
 pub use injection::Signal;
 pub(crate) use leak::{Known, SHORTEST};
+pub(crate) use live::Live;
 pub(crate) use marked::Marked;
 pub use outgoing::Leak;
 pub(crate) use said::Written;

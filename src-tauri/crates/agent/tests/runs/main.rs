@@ -19,6 +19,7 @@ mod asks;
 mod guarded;
 mod stored;
 mod held;
+mod live;
 mod breaks;
 mod beside;
 mod bounded;

@@ -38,6 +38,8 @@ pub(crate) struct Known {
     spelled: Needles,
     /// Their letters and digits alone.
     bare: Needles,
+    /// The letters and digits of the values, forwards and backwards and in small letters.
+    read: Vec<Vec<u8>>,
     /// Those that are too short for either, with their names.
     short: Vec<(String, String)>,
 }
@@ -58,28 +60,50 @@ impl Known {
     /// Looks for these values under their names.
     pub(crate) fn new<'s>(secrets: impl Iterator<Item = (&'s str, &'s str)>) -> Self {
         let (mut spelled, mut bare, mut short) = (Vec::new(), Vec::new(), Vec::new());
+        let mut read = Vec::new();
         for (name, value) in secrets {
             let name = format!("secret:{name}");
             let of_secret = spellings(value);
             if of_secret.is_empty() {
                 short.push((name.clone(), value.trim().to_owned()));
             }
+            read.extend([value.to_owned(), reversed_text(value)].map(|text| letters_of(&text)));
             bare.extend(bare_spellings(value).map(|needle| (name.clone(), needle, 0)));
             spelled
                 .extend(of_secret.into_iter().map(|(needle, edge)| (name.clone(), needle, edge)));
         }
         short.retain(|(_, value)| !value.is_empty());
-        Self { spelled: Needles::new(spelled), bare: Needles::new(bare), short }
+        read.retain(|letters| !letters.is_empty());
+        Self { spelled: Needles::new(spelled), bare: Needles::new(bare), read, short }
     }
 
     /// Whether there is nothing to look for in a text.
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.spelled.patterns.is_empty()
     }
 
     /// Whether there are values that are looked for only where they are the whole of a field.
     pub(crate) const fn has_short(&self) -> bool {
         !self.short.is_empty()
+    }
+
+    /// Where the end of `text` begins that could be the beginning of a value, with the signs before it, and has at least so
+    /// many letters and digits; the end of the text where there is none.
+    pub(crate) fn begun_at(&self, text: &str, least: usize) -> usize {
+        let bytes = text.as_bytes();
+        let most = self.read.iter().map(Vec::len).max().unwrap_or_default();
+        let is_letter_at = |at: &usize| is_letter(bytes[*at]);
+        let mut places: Vec<usize> =
+            (0..bytes.len()).rev().filter(is_letter_at).take(most).collect();
+        places.reverse();
+        let letters: Vec<u8> = places.iter().map(|at| bytes[*at].to_ascii_lowercase()).collect();
+        let begins =
+            |from: &usize| self.read.iter().any(|value| value.starts_with(&letters[*from..]));
+        let mut enough = 0..(letters.len() + 1).saturating_sub(least);
+        let Some(from) = enough.find(begins) else { return text.len() };
+        let is_sign = |at: &usize| !is_letter(bytes[*at]) && !bytes[*at].is_ascii_whitespace();
+        let signs = (0..places[from]).rev().take_while(is_sign).count();
+        text.floor_char_boundary(places[from] - signs)
     }
 
     /// The name of the short value that `text` is, also where a whole number is written with a fraction of nothing.
@@ -152,6 +176,11 @@ impl fmt::Debug for Known {
 
 const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+}
+
+fn letters_of(text: &str) -> Vec<u8> {
+    let letters = text.bytes().filter(|byte| is_letter(*byte));
+    letters.map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
 /// The letters and digits of `value`, forwards and backwards, when they are enough and not digits alone: numbers in a table

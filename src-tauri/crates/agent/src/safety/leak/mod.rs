@@ -58,6 +58,15 @@ pub(crate) fn find_stored(text: &str, known: &Known) -> Vec<Finding> {
     merged(found)
 }
 
+/// The same in a piece of a text: a short value is none there.
+pub(crate) fn find_within(text: &str, known: &Known) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if !known.is_empty() {
+        find_known(text, known, &mut found);
+    }
+    merged(found)
+}
+
 /// Stored values in `text`, and the short one that it is.
 fn find_whole(text: &str, known: &Known, found: &mut Vec<Finding>) {
     if let Some(name) = known.short_one(text) {

@@ -1,0 +1,73 @@
+//! The words of a model while it says them, as whoever looks on is shown them.
+
+use rouse_agent::{Secret, SecretValue};
+use rouse_core::RunState;
+use rouse_core::message::{Part, StopReason};
+use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
+use rouse_testkit::scripted_model::{Scripted, answer};
+use serde_json::json;
+
+use super::guarded::VALUE;
+use super::house::{House, agent_job, tools, turn_of};
+
+async fn house(script: Vec<Scripted>) -> House {
+    let value = SecretValue::new(VALUE).expect("a value");
+    House::guarded(script, tools(), vec![Secret::never_sent("mail", value)], Vec::new()).await
+}
+
+/// Carries out one run; answers its end and what was shown of it.
+async fn shown(house: &House) -> (RunState, String) {
+    let job = agent_job(json!({ "message": "Say it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let outcome =
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    let seen = house.seen.lock().expect("not poisoned");
+    let texts = seen.iter().filter_map(|delta| match delta {
+        Delta::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    (outcome.state, texts.collect())
+}
+
+/// An answer whose words come in these pieces.
+fn in_pieces(texts: &[&str]) -> Scripted {
+    let parts = texts.iter().map(|text| Part::Text { text: (*text).to_owned() });
+    Scripted::Answer(answer(parts.collect(), StopReason::End))
+}
+
+#[tokio::test]
+async fn what_is_shown_while_it_is_said_holds_no_stored_secret() {
+    let house = house(vec![in_pieces(&[&format!("It is {VALUE}, which opens it.")])]).await;
+    let (state, shown) = shown(&house).await;
+    assert_eq!(state, RunState::Succeeded);
+    assert_eq!(shown, "It is [redacted: secret:mail], which opens it.");
+}
+
+#[tokio::test]
+async fn nor_where_its_pieces_come_one_by_one() {
+    for said in
+        [VALUE.to_owned(), "sunflower 42 - Tango".to_owned(), "s u n flower42tango".to_owned()]
+    {
+        let text = format!("A word of it: {said}. And some more words.");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        let (_, shown) = shown(&house(vec![in_pieces(&letters)]).await).await;
+        assert!(!shown.contains("sun") && !shown.contains("s u n"), "{shown}");
+        let (before, _) = shown.split_once("[redacted: secret:mail]").expect("a mark");
+        assert!(
+            ["", "s", "su"]
+                .map(|begun| format!("A word of it: {begun}"))
+                .contains(&before.to_owned()),
+            "{shown}"
+        );
+        assert!(shown.ends_with("And some more words."), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn the_beginning_of_one_is_not_shown_when_the_answer_breaks_off() {
+    let pieces = ["It is ", "sunflo"].map(|text| Delta::Text(text.to_owned())).to_vec();
+    let broken = ProviderError::new(ProviderErrorKind::Truncated, "The answer broke off.");
+    let house = house(vec![Scripted::Failure(pieces, broken)]).await;
+    assert_eq!(shown(&house).await, (RunState::Failed, "It is ".to_owned()));
+}
