@@ -87,6 +87,36 @@ async fn a_command_of_the_settings_rewrites_what_is_shown_or_holds_it_back() {
     }
 }
 
+#[tokio::test]
+async fn every_step_says_whose_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let points =
+        ["before_tool_call", "after_tool_call", "run_started", "run_finished", "before_delivery"];
+    let told = folder.path().join("told");
+    let writes = format!("read -r line; printf '%s\\n' \"$line\" >>'{}'", told.display());
+    config(folder.path(), &points.map(|on| (on, writes.as_str())));
+    let house = Plan::new(folder.path()).build().await;
+    let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
+    delivered(&house, &run).await;
+    // What is only told is waited for here.
+    house.host.stop().await;
+    let told = fs::read_to_string(told).expect("a file");
+    let told: Vec<Value> =
+        told.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let job = run["jobId"].as_str().expect("a job");
+    let context = json!({
+        "agentId": job,
+        "sessionKey": format!("cron:{job}"),
+        "sessionId": format!("cron:{job}"),
+        "runId": run["id"],
+        "workspaceDir": folder.path().join("workspace"),
+    });
+    for on in points {
+        let event = told.iter().find(|event| event["hook"] == on).expect(on);
+        assert_eq!(event["context"], context, "{event}");
+    }
+}
+
 /// A hook in this process that writes everything anew, and remembers whose tools it was told of.
 #[derive(Default)]
 struct InProcess {

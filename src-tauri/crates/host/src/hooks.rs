@@ -1,9 +1,12 @@
 //! The hooks of this process and of the settings, and what they are told of runs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{CommandHook, Hook, HookCommand, HookPlace, Hooks, RunEnded, RunSeen};
+use rouse_agent::{
+    CommandHook, Hook, HookCommand, HookContext, HookPlace, Hooks, RunEnded, RunSeen,
+};
 use rouse_core::Run;
 use rouse_scheduler::RunHooks;
 use rouse_tools::{MARK, end_strays};
@@ -32,16 +35,20 @@ pub(crate) fn of(options: &HostOptions, config: &Config) -> Hooks {
 }
 
 /// Passes on to the hooks what the scheduler tells of runs.
-pub(crate) struct OfRuns(pub(crate) Hooks);
+pub(crate) struct OfRuns {
+    pub(crate) hooks: Hooks,
+    /// The folder that the tools of runs see.
+    pub(crate) workspace: PathBuf,
+}
 
 impl RunHooks for OfRuns {
     fn started(&self, run: &Run) {
-        self.0.run_started(seen(run));
+        self.hooks.run_started(self.seen(run));
     }
 
     fn finished(&self, run: &Run) {
-        self.0.run_finished(RunEnded {
-            run: seen(run),
+        self.hooks.run_finished(RunEnded {
+            run: self.seen(run),
             state: run.state.name().to_owned(),
             attempts: run.attempt,
             summary: run.summary.clone(),
@@ -51,11 +58,14 @@ impl RunHooks for OfRuns {
     }
 }
 
-fn seen(run: &Run) -> RunSeen {
-    RunSeen {
-        run_id: run.id.to_string(),
-        job_id: run.job_id.as_ref().map(ToString::to_string),
-        job_name: run.job_name.clone(),
-        trigger: run.trigger.name().to_owned(),
+impl OfRuns {
+    fn seen(&self, run: &Run) -> RunSeen {
+        RunSeen {
+            run_id: run.id.to_string(),
+            job_id: run.job_id.as_ref().map(ToString::to_string),
+            job_name: run.job_name.clone(),
+            trigger: run.trigger.name().to_owned(),
+            context: HookContext::of(&run.id, run.job_id.as_ref(), &self.workspace),
+        }
     }
 }

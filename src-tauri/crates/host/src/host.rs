@@ -318,7 +318,10 @@ impl Ground {
             clock: Arc::clone(&self.clock),
             timer: timer(options, &self.clock)?,
             runner,
-            hooks: Arc::new(hooks::OfRuns(self.hooks.clone())),
+            hooks: Arc::new(hooks::OfRuns {
+                hooks: self.hooks.clone(),
+                workspace: self.settings.now().workspace,
+            }),
             main_session,
             model: self.models.available(),
             outbox: Arc::clone(&self.outbox),

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
+use rouse_agent::{DeliveryAnswer, DeliverySeen, HookContext, Hooks, Safety};
 use rouse_core::decide::{digest, digest_of_crowd};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
@@ -204,12 +204,16 @@ impl Outbox {
     async fn prepared(&self, delivery: &Delivery) -> Result<Delivery, NotifyError> {
         let clean = |text: &str| self.safety.redacted(text).unwrap_or_else(|| text.to_owned());
         let (title, body) = (clean(&delivery.title), clean(&delivery.body));
+        let context = self.context_of(delivery).await.map_err(|error| {
+            NotifyError::Later(format!("The run that it tells of cannot be read: {error}"))
+        })?;
         let seen = DeliverySeen {
             delivery_id: delivery.id.to_string(),
             channel: delivery.channel.name().to_owned(),
             to: delivery.to.clone(),
             title: title.clone(),
             body: body.clone(),
+            context,
         };
         match self.hooks.before_delivery(seen).await {
             Ok(DeliveryAnswer::Allow) => Ok(Delivery { title, body, ..delivery.clone() }),
@@ -219,6 +223,14 @@ impl Outbox {
             Ok(DeliveryAnswer::Suppress(reason)) => Err(NotifyError::Never(reason)),
             Err(error) => Err(NotifyError::Later(error.to_string())),
         }
+    }
+
+    /// Whose run it tells of, as hooks read it.
+    async fn context_of(&self, delivery: &Delivery) -> Result<Option<HookContext>, StoreError> {
+        let Some(id) = &delivery.run_id else { return Ok(None) };
+        let run = self.store.run(id).await?;
+        let workspace = self.settings.borrow().workspace.clone();
+        Ok(run.map(|run| HookContext::of(&run.id, run.job_id.as_ref(), &workspace)))
     }
 
     async fn later(&self, delivery: &Delivery, reason: &str) -> Result<(), StoreError> {

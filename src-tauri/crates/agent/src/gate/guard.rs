@@ -8,7 +8,6 @@
 //! A call that a person has written into a job may hold what it likes, for it is theirs to send; what comes back from it
 //! is looked at like everything else. What a hook has made of it nobody has written.
 
-use rouse_core::SessionKey;
 use rouse_core::approval::Refusal;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
@@ -187,14 +186,7 @@ pub(super) fn seen(tool: &str, arguments: &Value, context: &ToolContext) -> Call
 
 /// Whose run it is, for hooks.
 pub(crate) fn hook_context(context: &ToolContext) -> HookContext {
-    let session = context.job_id.as_ref().map_or_else(SessionKey::main, SessionKey::of_job);
-    HookContext {
-        agent_id: context.job_id.as_ref().map_or_else(|| "main".to_owned(), ToString::to_string),
-        session_key: session.to_string(),
-        session_id: session.to_string(),
-        run_id: context.run_id.to_string(),
-        workspace_dir: context.workspace.display().to_string(),
-    }
+    HookContext::of(&context.run_id, context.job_id.as_ref(), &context.workspace)
 }
 
 /// A command in a sandbox without a network tells nobody anything.

@@ -2,7 +2,10 @@
 //!
 //! Copies of what the engine works with, never the things themselves. Arguments hold handles and no values of secrets.
 
+use std::path::Path;
+
 use rouse_core::tool::ToolSpec;
+use rouse_core::{JobId, RunId, SessionKey};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,6 +24,21 @@ pub struct HookContext {
     pub run_id: String,
     /// The folder that file tools see.
     pub workspace_dir: String,
+}
+
+impl HookContext {
+    /// That of a run of `job`, or of the main session, which works in `workspace`.
+    #[must_use]
+    pub fn of(run: &RunId, job: Option<&JobId>, workspace: &Path) -> Self {
+        let session = job.map_or_else(SessionKey::main, SessionKey::of_job).to_string();
+        Self {
+            agent_id: job.map_or_else(|| "main".to_owned(), ToString::to_string),
+            session_key: session.clone(),
+            session_id: session,
+            run_id: run.to_string(),
+            workspace_dir: workspace.display().to_string(),
+        }
+    }
 }
 
 /// The tools of an attempt.
@@ -112,6 +130,8 @@ pub struct RunSeen {
     pub job_name: String,
     /// Why it fires: `schedule`, `manual`, …
     pub trigger: String,
+    /// Whose run it is.
+    pub context: HookContext,
 }
 
 /// A run that has begun some time and is over.
@@ -147,4 +167,6 @@ pub struct DeliverySeen {
     pub title: String,
     /// The text.
     pub body: String,
+    /// Whose run it tells of; none of a test, and of what tells of several.
+    pub context: Option<HookContext>,
 }

@@ -35,6 +35,7 @@ fn delivery() -> DeliverySeen {
         to: None,
         title: "Tea".to_owned(),
         body: "is ready".to_owned(),
+        context: None,
     }
 }
 
@@ -356,6 +357,7 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
         job_id: None,
         job_name: "Tea".into(),
         trigger: "manual".into(),
+        context: context(),
     };
     hooks.run_started(run.clone());
     hooks.run_finished(RunEnded {
@@ -368,7 +370,7 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
     });
     // The hook waits at the pipe until somebody reads.
     let told = tokio::fs::read_to_string(held.folder.path().join("pipe")).await.expect("read");
-    let expected = "{\"hook\":\"run_finished\",\"runId\":\"r\",\"jobId\":null,\"jobName\":\"Tea\",\"trigger\":\"manual\",\"state\":\"succeeded\",\"attempts\":1,\"summary\":\"Done.\",\"error\":null,\"reason\":null}\n";
+    let expected = "{\"hook\":\"run_finished\",\"runId\":\"r\",\"jobId\":null,\"jobName\":\"Tea\",\"trigger\":\"manual\",\"context\":{\"agentId\":\"job\",\"sessionKey\":\"cron:job\",\"sessionId\":\"cron:job\",\"runId\":\"run\",\"workspaceDir\":\"/w\"},\"state\":\"succeeded\",\"attempts\":1,\"summary\":\"Done.\",\"error\":null,\"reason\":null}\n";
     assert_eq!(told, expected);
 }
 
