@@ -4,7 +4,7 @@ use rouse_core::model::ProviderErrorKind;
 use rouse_testkit::scripted_model::{calls, fails, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, ask};
+use crate::house::{House, Plan, ask, of_calls};
 
 async fn force(house: &House, job: Value) -> Value {
     let id = house.add(job).await;
@@ -200,6 +200,38 @@ async fn what_is_said_of_how_a_tool_asks_is_how_it_asks_in_the_runs_of_the_job()
         let command = tools.iter().find(|tool| tool["name"] == "run_command").expect("offered");
         assert_eq!(command["approval"], asks, "{sandbox}");
         assert!(sandbox == "required" || command["whyNotHere"].is_null(), "{command}");
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_refused_and_not_asked_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let impossible = [
+        json!({ "name": ".." }),
+        json!({ "name": "a", "path": "b" }),
+        json!({ "name": "a/b" }),
+        json!({ "path": "." }),
+        json!({ "path": "../out" }),
+        json!({ "name": "there" }),
+        json!({ "name": "file", "allowExisting": true }),
+    ];
+    let ids = ["c0", "c1", "c2", "c3", "c4", "c5", "c6"];
+    let made = ids.into_iter().zip(impossible.clone());
+    let made = made.map(|(id, arguments)| (id, "create_workspace", arguments));
+    let house = Plan::new(folder.path()).model([calls(made), says("None.")]).build().await;
+    let workspace = folder.path().join("workspace");
+    std::fs::create_dir_all(workspace.join("there")).expect("a folder");
+    std::fs::write(workspace.join("file"), "x").expect("a file");
+    let id = house.add(ask("Make them")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await.remove(0);
+    assert_eq!(run["state"], "succeeded", "{run}");
+    let detail = house.detail(&run).await;
+    let steps = of_calls(&detail);
+    assert_eq!(steps.len(), impossible.len(), "{detail}");
+    for step in steps {
+        assert_eq!(step["isError"], true, "{step}");
     }
     house.host.stop().await;
 }

@@ -204,6 +204,30 @@ async fn an_import_says_when_each_job_fires_and_what_it_will_miss() {
 }
 
 #[tokio::test]
+async fn a_tool_that_no_run_of_a_job_may_call_is_warned_of_and_refused_as_its_own_call() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Done.")]).build().await;
+    let mut job = ask("Look");
+    job["payload"]["tools"] = json!(["http", "routine_create"]);
+    let saved = house.call("cron.add", job).await;
+    assert_eq!(fields(&saved), ["payload.tools[1]"], "{saved}");
+    assert!(saved["warnings"].to_string().contains("only in a conversation"), "{saved}");
+    for tool in ["routine_list", "skill_read", "complete_run"] {
+        let job = json!({
+            "name": "Own", "schedule": { "kind": "manual" },
+            "payload": { "kind": "toolCall", "tool": tool, "arguments": {} },
+        });
+        let refused = house.try_call("cron.add", job.clone()).await.expect_err(tool);
+        let said = format!("{refused:?}");
+        assert!(said.contains("payload.tool") && said.contains("a turn of a model"), "{said}");
+        let wish = json!({ "text": json!([job]).to_string(), "dryRun": true });
+        let line = house.call("cron.import", wish).await["lines"][0].take();
+        assert_eq!(line["outcome"], "refused", "{line}");
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn hosts_that_do_not_bound_a_command_are_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

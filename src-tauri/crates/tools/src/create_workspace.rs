@@ -1,7 +1,7 @@
 //! `create_workspace`: a new project folder in the workspace, with a README on request.
 //!
 //! It makes and never replaces: a README that is there stays, and a folder that is there is an error unless the caller
-//! says that it may be. How it is made is `workspace::write`'s matter.
+//! says that it may be. Nobody is asked about a call that could only fail. How it is made is `workspace::write`'s matter.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, Faulty, Told};
 use crate::text::plain_line;
-use crate::workspace::{RelativePath, Workspace, WorkspaceError};
+use crate::workspace::{EntryKind, RelativePath, Workspace, WorkspaceError};
 use crate::{arguments, spec};
 
 const README: &str = "README.md";
@@ -105,10 +105,11 @@ impl Tool for CreateWorkspace {
 
     fn surroundings<'a>(
         &'a self,
-        _: &'a Value,
+        arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        Box::pin(std::future::ready(Ok(Surroundings::in_folder(&context.workspace))))
+        let workspace = context.workspace.clone();
+        Box::pin(answer::aside(arguments, move |arguments| bound(&workspace, &arguments)))
     }
 
     fn call<'a>(
@@ -126,8 +127,8 @@ impl Tool for CreateWorkspace {
 
 fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Told, CreateError> {
     let workspace = Workspace::open(root)?;
-    let path = workspace.relative(arguments.wanted()?)?;
-    let Some((_, name)) = path.split() else { return Err(CreateError::Itself) };
+    let path = arguments.place(&workspace)?;
+    let name = path.split().map(|(_, name)| name.to_string_lossy()).unwrap_or_default();
     let created = workspace.make_folder(&path)?;
     if !created && !arguments.allow_existing {
         return Err(WorkspaceError::Exists { path: path.to_string() }.into());
@@ -139,11 +140,26 @@ fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Told, Cr
         "riskyMode": is_risky,
     });
     if arguments.create_readme {
-        let title = arguments.title(&name.to_string_lossy());
+        let title = arguments.title(&name);
         value["readmeCreated"] = readme(&workspace, &path, &title)?.into();
     }
     let how = if created { "New folder" } else { "Was there already" };
     Ok(Told { value, words: format!("{how}: {path}.") })
+}
+
+/// What a yes is bound to, of a call that can be carried out as things stand.
+fn bound(root: &Path, arguments: &Arguments) -> Result<Surroundings, CreateError> {
+    let workspace = Workspace::open(root)?;
+    let path = arguments.place(&workspace)?;
+    match workspace.standing(&path)?.map(|standing| standing.kind) {
+        None => {}
+        Some(EntryKind::Folder) if arguments.allow_existing => {}
+        Some(EntryKind::Folder) => {
+            return Err(WorkspaceError::Exists { path: path.to_string() }.into());
+        }
+        Some(_) => return Err(WorkspaceError::NotAFolder { path: path.to_string() }.into()),
+    }
+    Ok(Surroundings::in_folder(root))
 }
 
 /// Whether there was none.
@@ -178,6 +194,15 @@ fn planned(arguments: &Arguments, context: &ToolContext) -> String {
 }
 
 impl Arguments {
+    /// Where in the workspace the folder is to be.
+    fn place(&self, workspace: &Workspace) -> Result<RelativePath, CreateError> {
+        let path = workspace.relative(self.wanted()?)?;
+        if path.split().is_none() {
+            return Err(CreateError::Itself);
+        }
+        Ok(path)
+    }
+
     fn wanted(&self) -> Result<&str, CreateError> {
         match (self.name.as_deref(), self.path.as_deref()) {
             (Some(name), None) if name.contains(['/', '\\']) || name == "~" => {

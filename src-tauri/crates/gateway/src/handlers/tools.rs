@@ -85,12 +85,12 @@ pub(crate) async fn try_call(
     Ok(ToolsTryResult { run_id: run_id.to_string() })
 }
 
-const BY_ITSELF: &str =
+pub(super) const BY_ITSELF: &str =
     "must be a tool that does something by itself; this one belongs to a turn of a model";
 
 /// The tools of a conversation speak of jobs, for which a person has pages and commands; the end of a run needs a run, and
 /// the files of skills one that was told of some.
-fn can_be_tried(spec: &ToolSpec) -> bool {
+pub(super) fn can_be_tried(spec: &ToolSpec) -> bool {
     !spec.attended_only && spec.name != "complete_run" && spec.name != SKILL_READ
 }
 

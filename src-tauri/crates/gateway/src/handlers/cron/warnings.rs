@@ -156,13 +156,17 @@ fn models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
 
 fn tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
     let named = turn.tools.iter().flatten().enumerate();
-    let unknown = named.filter(|(_, name)| context.gate.tools().get(name).is_none());
-    unknown
-        .map(|(place, name)| {
-            let message = format!("There is no tool `{name}` here; its runs go on without it.");
-            warning(&format!("payload.tools[{place}]"), message)
-        })
-        .collect()
+    let doubts = named.filter_map(|(place, name)| {
+        let message = match context.gate.tools().get(name) {
+            None => format!("There is no tool `{name}` here; its runs go on without it."),
+            Some(tool) if tool.spec().attended_only => format!(
+                "`{name}` may be called only in a conversation with you; its runs go on without it."
+            ),
+            Some(_) => return None,
+        };
+        Some(warning(&format!("payload.tools[{place}]"), message))
+    });
+    doubts.collect()
 }
 
 /// What has the shape of a key: as it stands there it is in the database and in every export. It is told by its kind.
