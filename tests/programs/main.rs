@@ -8,6 +8,8 @@
 #![cfg(unix)]
 
 mod asks;
+#[cfg(target_os = "linux")]
+mod at_terminal;
 mod asked_call;
 mod engine;
 mod http;

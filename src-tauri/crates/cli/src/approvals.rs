@@ -1,8 +1,7 @@
 //! `rouse approvals …`: what runs ask, and the answers.
 
+mod asking;
 mod rules;
-
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
@@ -18,6 +17,7 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 use crate::{ids, output};
+pub(crate) use asking::{Asking, typed};
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
@@ -170,10 +170,8 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
     let params = json!({ "id": id, "answer": answer, "from": AnsweredFrom::Cli });
     let answer = session.call("approvals.decide", params).await;
     let answer = answer.map_err(|failure| failure.calling(&FLAGS))?;
-    let decided: ApprovalsDecideResult = serde_json::from_value(answer.clone())?;
-    if !decided.counts {
-        let how = ended(&decided.approval);
-        return Err(Failure::Refused(format!("This answer came too late: the question {how}.")));
+    if let Some(late) = too_late(answer.clone())? {
+        return Err(Failure::Refused(late));
     }
     session.tell(answer, |_, decided: ApprovalsDecideResult| {
         let words = match decided.approval.state {
@@ -185,51 +183,18 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
     })
 }
 
+/// That an answer came too late, in words; none when it is the one that counts.
+fn too_late(answer: Value) -> Result<Option<String>, Failure> {
+    let decided: ApprovalsDecideResult = serde_json::from_value(answer)?;
+    let how = ended(&decided.approval);
+    Ok((!decided.counts).then(|| format!("This answer came too late: the question {how}.")))
+}
+
 /// How many questions wait for an answer.
 pub(crate) async fn open(session: &Session) -> Result<usize, Failure> {
     let found = session.call("approvals.list", json!({})).await?;
     let found: ApprovalsListResult = serde_json::from_value(found)?;
     Ok(found.approvals.len())
-}
-
-/// Puts a question to whoever sits at the terminal; where nobody does, tells how it is answered elsewhere.
-///
-/// It is told beside the answer, which may be read by a program. Silence and the end of the input are no yes.
-pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
-    let asked = session.call("approvals.get", json!({ "id": id })).await?;
-    let asked: ApprovalView = serde_json::from_value(asked)?;
-    anstream::eprintln!("\nMay it use {}? {}", asked.tool, plain(&asked.why));
-    for line in preview(&asked.preview, &asked.arguments) {
-        anstream::eprintln!("  {line}");
-    }
-    if let Some(why) = &asked.ungranted {
-        anstream::eprintln!("{}", plain(why));
-    }
-    if session.json || !std::io::stdin().is_terminal() {
-        anstream::eprintln!("{}", ways(&asked));
-        return Ok(());
-    }
-    anstream::eprint!("[y]es once / [r]un / [n]o: ");
-    // What cannot be flushed is shown with the next line.
-    let _ = std::io::stderr().flush();
-    let said = typed().await?;
-    let params =
-        json!({ "id": id, "answer": { "kind": said_kind(&said) }, "from": AnsweredFrom::Cli });
-    session.call("approvals.decide", params).await?;
-    Ok(())
-}
-
-/// A line from the keyboard. On a thread of its own, so that the command can end while nobody types.
-pub(crate) async fn typed() -> Result<String, Failure> {
-    let (send, line) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut said = String::new();
-        let read = std::io::stdin().lock().read_line(&mut said).map(|_| said);
-        // Nobody listens any more when the command was ended meanwhile.
-        let _ = send.send(read);
-    });
-    let read = line.await.map_err(|_| anyhow::anyhow!("the keyboard cannot be read"))?;
-    Ok(read?)
 }
 
 /// Looks on with `looking` until it ends or the person ends the command, which leaves the run as it is.
@@ -253,15 +218,6 @@ async fn left(session: &Session, run: &str) -> Result<Failure, Failure> {
         lines.push(format!("Its question still waits:\n{}", ways(asked)));
     }
     Ok(Failure::Other(anyhow::anyhow!(lines.join("\n"))))
-}
-
-/// What a line typed at a question is taken for.
-fn said_kind(said: &str) -> &'static str {
-    match said.trim().to_lowercase().as_str() {
-        "y" | "yes" => "once",
-        "r" | "run" => "run",
-        _ => "deny",
-    }
 }
 
 /// One open question, with the ways to see and to answer it.
@@ -397,12 +353,6 @@ fn preview(preview: &str, arguments: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_yes_is_a_yes() {
-        let words = ["y\n", " YES ", "r", "n", "", "yep"].map(said_kind);
-        assert_eq!(words, ["once", "once", "run", "deny", "deny", "deny"]);
-    }
 
     #[test]
     fn no_line_of_a_preview_looks_like_the_frame_around_it() {

@@ -9,7 +9,7 @@ use rouse_gateway::wire::{EventKind, EventView, RunDetail, RunState, SystemStatu
 use serde_json::{Value, json};
 
 use super::state;
-use crate::approvals;
+use crate::approvals::{self, Asking};
 use crate::exit::Failure;
 use crate::output::plain;
 use crate::session::Session;
@@ -29,15 +29,21 @@ pub(crate) async fn look_on(
     mut see: impl FnMut(&EventView),
 ) -> Result<(), Failure> {
     let looking = async {
-        while let Some(event) = events.next().await {
+        let mut asking = Asking::new(session);
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                said = asking.line() => {
+                    asking.answer(&said?).await?;
+                    continue;
+                }
+            };
+            let Some(event) = event else { break };
             if event.data.get("runId").and_then(Value::as_str) != Some(run) {
                 continue;
             }
             see(&event);
-            if event.kind == EventKind::Approval && event.data["state"] == "pending" {
-                let id = event.data["approvalId"].as_str().unwrap_or_default();
-                approvals::ask(session, id).await?;
-            }
+            asking.hear(&event).await?;
             if is_over(&event) {
                 return Ok(());
             }
