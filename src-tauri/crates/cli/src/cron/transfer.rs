@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rouse_core::Clock as _;
+use rouse_core::schedule::Zone;
 use rouse_gateway::wire::{
     CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning,
     LedgerEntry, PreviewSlot, RunsListResult,
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use super::list::fact_lines;
 use super::resolve;
 use crate::exit::Failure;
-use crate::output::plain;
+use crate::output::{instant, plain};
 use crate::session::Session;
 
 /// The engine refuses more; so much need not be sent to learn it.
@@ -231,8 +232,8 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     let answer = answer.map_err(|failure| failure.calling(&[("text", &file)]))?;
     let result: CronImportResult = serde_json::from_value(answer.clone())?;
     session.tell(answer, |session, result: CronImportResult| {
-        let here = session.clock.zone();
-        let lines = result.lines.iter().flat_map(|line| in_lines(line, args.dry_run, here.name()));
+        let here = (session.clock.zone(), session.clock.now().0);
+        let lines = result.lines.iter().flat_map(|line| in_lines(line, args.dry_run, here));
         lines.for_each(|line| anstream::println!("{line}"));
         print_end(&result, &args);
         Ok(())
@@ -253,7 +254,7 @@ fn refused_in_words(refused: usize, of: usize) -> String {
 }
 
 /// What became of a job, and what it is: all that it does, so that nobody has to open it to say yes to it.
-fn in_lines(line: &ImportLine, dry_run: bool, here: &str) -> Vec<String> {
+fn in_lines(line: &ImportLine, dry_run: bool, (here, now_ms): (Zone, i64)) -> Vec<String> {
     let fate = match (line.outcome, dry_run) {
         (ImportOutcome::Created, false) => "created",
         (ImportOutcome::Created, true) => "would be created",
@@ -269,8 +270,9 @@ fn in_lines(line: &ImportLine, dry_run: bool, here: &str) -> Vec<String> {
     let on = if line.enabled && tells_on { " (on)" } else { "" };
     let head = format!("{fate}  {}", plain(&format!("{}{on}{reason}", line.name)));
     let when = line.schedule_text.as_ref().map(|when| {
-        let zone = line.zone.as_ref().filter(|zone| *zone != here).map(|zone| format!(" · {zone}"));
-        format!("{}{}{}", plain(when), zone.unwrap_or_default(), next(&line.next))
+        let zone =
+            line.zone.as_ref().filter(|zone| *zone != here.name()).map(|zone| format!(" · {zone}"));
+        format!("{}{}{}", plain(when), zone.unwrap_or_default(), next(&line.next, here, now_ms))
     });
     let facts =
         line.facts.iter().flat_map(|fact| fact_lines(&plain(&fact.about), &plain(&fact.text)));
@@ -284,22 +286,14 @@ fn in_lines(line: &ImportLine, dry_run: bool, here: &str) -> Vec<String> {
         .collect()
 }
 
-/// The next times in the local zone, to the minute where they are whole minutes.
-fn next(slots: &[PreviewSlot]) -> String {
-    let times: Vec<String> = slots.iter().map(|slot| in_words(&slot.local_time)).collect();
+/// The next times in the local zone.
+fn next(slots: &[PreviewSlot], here: Zone, now_ms: i64) -> String {
+    let times: Vec<String> = slots.iter().map(|slot| instant(slot.at_ms, now_ms, here)).collect();
     if times.is_empty() {
         String::new()
     } else {
         format!("; next, in local time: {}", times.join(", "))
     }
-}
-
-fn in_words(local_time: &str) -> String {
-    let Ok(at) = chrono::DateTime::parse_from_rfc3339(local_time) else {
-        return local_time.to_owned();
-    };
-    let has_seconds = at.timestamp() % 60 != 0;
-    at.format(if has_seconds { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %H:%M" }).to_string()
 }
 
 fn print_end(result: &CronImportResult, args: &ImportArgs) {
@@ -397,6 +391,8 @@ mod tests {
         }
     }
 
+    const HERE: (Zone, i64) = (Zone::UTC, 1_795_415_400_000);
+
     #[test]
     fn no_two_jobs_are_written_into_one_file() {
         let mut taken = BTreeSet::new();
@@ -414,7 +410,7 @@ mod tests {
         let hidden = format!("calls run_command true{};rm -rf ~ ⟨U+202E⟩", " ".repeat(200));
         let facts = [("does", &*hidden), ("rights", "your own"), ("tells", "only on failure")];
         assert_eq!(
-            in_lines(&line(ImportOutcome::Created, &facts), true, "UTC"),
+            in_lines(&line(ImportOutcome::Created, &facts), true, HERE),
             [
                 "would be created  Tidy up (on)".to_owned(),
                 "    Daily at 07:00 · Europe/Berlin".to_owned(),
@@ -425,14 +421,31 @@ mod tests {
             ]
         );
         let two = [("does", "asks the agent: Look.\nwould be created  Another")];
-        let told = in_lines(&line(ImportOutcome::Created, &two), false, "UTC");
+        let told = in_lines(&line(ImportOutcome::Created, &two), false, HERE);
         assert_eq!(told[3], "           would be created  Another", "no line of a task is a job");
+    }
+
+    #[test]
+    fn a_time_of_another_year_says_so() {
+        let slot = |at_ms| PreviewSlot {
+            at_ms,
+            job_time: String::new(),
+            local_time: String::new(),
+            note: None,
+        };
+        let job = ImportLine {
+            next: vec![slot(HERE.1 + 3_600_000), slot(HERE.1 + 400 * 86_400_000)],
+            ..line(ImportOutcome::Created, &[])
+        };
+        let told = in_lines(&job, true, HERE)[1].clone();
+        let expected = "    Daily at 07:00 · Europe/Berlin; next, in local time: Mon 23 Nov 07:30:00, Tue 28 Dec 2027 06:30";
+        assert_eq!(told, expected);
     }
 
     #[test]
     fn a_job_that_is_only_switched_on_is_not_called_updated() {
         let told =
-            |dry_run| in_lines(&line(ImportOutcome::SwitchedOn, &[]), dry_run, "UTC").remove(0);
+            |dry_run| in_lines(&line(ImportOutcome::SwitchedOn, &[]), dry_run, HERE).remove(0);
         assert_eq!(told(true), "would be switched on  Tidy up");
         assert_eq!(told(false), "switched on  Tidy up");
     }

@@ -39,7 +39,9 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     fact("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
     fact("length", payload["maxTokens"].as_u64().map(answer));
     fact("tells", condition(&payload["notifyWhen"]));
-    fact("tells", channel(payload));
+    if payload["kind"] == "agentTurn" {
+        fact("tells", channel(payload));
+    }
     fact("posts", job["isolation"]["postToMainPrefix"].as_str().map(posts));
     let policies = &job["policies"];
     if policies["timeoutSeconds"].is_null() {
@@ -418,6 +420,17 @@ mod tests {
         let hours = json!({ "from": "22:00", "to": "07:00", "days": ["fri"] });
         assert_eq!(told(hours), "from 22:00 to 07:00, nights that begin on fri");
         assert_eq!(told(json!({ "from": "22:00", "to": "07:00" })), "from 22:00 to 07:00");
+    }
+
+    #[test]
+    fn a_line_for_the_main_session_goes_to_no_channel() {
+        let part = json!({ "deliver": true, "channel": "whatsapp" });
+        let with = |kind: &str| {
+            let mut payload = part.clone();
+            payload["kind"] = json!(kind);
+            facts(&json!({ "payload": payload })).into_iter().any(|(about, _)| about == "tells")
+        };
+        assert!(with("agentTurn") && !with("systemEvent"));
     }
 
     #[test]

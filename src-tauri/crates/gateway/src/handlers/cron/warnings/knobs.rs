@@ -19,7 +19,7 @@ const MOST: usize = 1_500;
 pub(super) fn without_effect(job: &Job, slots: Option<&Slots>, now: UnixMs) -> Vec<JobWarning> {
     let apart = slots.and_then(|slots| closest(slots, now));
     let jitter = jitter(job, slots, now);
-    let told = [concurrent(job), limit(job), jitter, cooldown(job, apart)];
+    let told = [concurrent(job), limit(job), wait(job), jitter, cooldown(job, apart)];
     told.into_iter().flatten().chain(of_another_kind(job)).collect()
 }
 
@@ -59,6 +59,17 @@ fn concurrent(job: &Job) -> Option<JobWarning> {
         .max_concurrent
         .filter(|_| is_idle)
         .map(|_| warning("policies.maxConcurrent", what.to_owned()))
+}
+
+/// A line for the main session asks nobody in any case, which is told of it as a whole.
+fn wait(job: &Job) -> Option<JobWarning> {
+    let asks = job.policies.approvals == Approvals::Ask;
+    let is_idle = !asks && !matches!(job.payload, Payload::SystemEvent { .. });
+    let what = "This does nothing unless the job asks you (`ask`).";
+    job.policies
+        .approval_seconds
+        .filter(|_| is_idle)
+        .map(|_| warning("policies.approvalSeconds", what.to_owned()))
 }
 
 fn limit(job: &Job) -> Option<JobWarning> {
@@ -153,8 +164,22 @@ mod tests {
             ]
         );
         let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": {} });
-        assert_eq!(fields(call), ["policies.sandbox"]);
-        assert_eq!(fields(json!({ "kind": "agentTurn", "message": "Look" })), [""; 0]);
+        assert_eq!(fields(call), ["policies.approvalSeconds", "policies.sandbox"]);
+        let turn = json!({ "kind": "agentTurn", "message": "Look" });
+        assert_eq!(fields(turn), ["policies.approvalSeconds"]);
+    }
+
+    #[test]
+    fn a_time_for_answers_of_a_job_that_asks_nobody_is_warned_of() {
+        let turn = json!({ "kind": "agentTurn", "message": "Look" });
+        let fields = |approvals: &str| -> Vec<String> {
+            let policies = json!({ "approvals": approvals, "approvalSeconds": 60 });
+            let told = told(json!({ "kind": "manual" }), turn.clone(), policies);
+            told.into_iter().map(|(field, _)| field).collect()
+        };
+        assert_eq!(fields("deny"), ["policies.approvalSeconds"]);
+        assert_eq!(fields("skip"), ["policies.approvalSeconds"]);
+        assert_eq!(fields("ask"), [""; 0]);
     }
 
     #[test]
