@@ -305,6 +305,17 @@ impl From<StoreError> for RpcError {
                 ErrorCode::Storage,
                 "The disk is full or cannot be written. Nothing was changed. Free some space and try again.",
             ),
+            _ if error.is_busy() => {
+                tracing::warn!(%error, "the database was busy for too long");
+                Self::new(
+                    ErrorCode::Storage,
+                    "The database was busy for longer than Rouse waits for it, as on a computer that has much to do. Nothing was changed. Try again in a moment.",
+                )
+            }
+            _ if error.is_closed() => Self::new(
+                ErrorCode::Conflict,
+                "Rouse is stopping. Try again when it runs.",
+            ),
             _ => Self::internal(&error),
         }
     }

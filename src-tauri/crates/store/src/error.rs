@@ -174,12 +174,34 @@ impl StoreError {
         matches!(primary, Some(CORRUPT | NO_DATABASE))
     }
 
+    /// Whether others kept the file or its connections to themselves for as long as is waited for them: nothing is wrong,
+    /// and it works later.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        const BUSY: i64 = 5;
+        const LOCKED: i64 = 6;
+        let primary = self.sqlite_code().map(|code| code & 0xff);
+        matches!(primary, Some(BUSY | LOCKED))
+            || matches!(self.source_of_sqlx(), Some(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Whether the store was closed before it could answer.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+            || matches!(self.source_of_sqlx(), Some(sqlx::Error::PoolClosed))
+    }
+
     fn sqlite_code(&self) -> Option<i64> {
+        code_of(self.source_of_sqlx()?)
+    }
+
+    const fn source_of_sqlx(&self) -> Option<&sqlx::Error> {
         match self {
             Self::Open { source, .. }
             | Self::Migrate { source, .. }
             | Self::Read { source, .. }
-            | Self::Write { source, .. } => code_of(source),
+            | Self::Write { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -193,4 +215,19 @@ impl StoreError {
 /// SQLite's extended result code, if the error is one of SQLite's.
 pub(crate) fn code_of(error: &sqlx::Error) -> Option<i64> {
     error.as_database_error()?.code()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_took_too_long_is_told_from_what_is_wrong() {
+        let read = |source| StoreError::Read { what: "list the jobs", source };
+        assert!(read(sqlx::Error::PoolTimedOut).is_busy());
+        assert!(read(sqlx::Error::PoolClosed).is_closed() && StoreError::Closed.is_closed());
+        for other in [read(sqlx::Error::RowNotFound), StoreError::Closed] {
+            assert!(!other.is_busy() && !other.is_full() && !other.is_damaged(), "{other}");
+        }
+    }
 }
