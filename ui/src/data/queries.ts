@@ -65,6 +65,21 @@ export function useEffectiveTools(jobId: string | undefined) {
   });
 }
 
+/** The same of a job as it stands in a form; the previous answer stays until the next one. */
+export function useToolsOfDraft(job: JobDraft | undefined) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.toolsOfDraft(job),
+    queryFn: () => platform.rpc("tools.effective", { job }),
+    enabled: job !== undefined,
+    placeholderData: keepPreviousData,
+    retry: false,
+    // Skills, grants and sandboxes come and go without an event.
+    staleTime: 0,
+    gcTime: 60_000,
+  });
+}
+
 /** What the engine would do with a schedule as it stands in a form, of job `id` or of a new one; the previous answer stays until the
     next one. */
 export function usePreview(schedule: WrittenSchedule | undefined, id: string | undefined, count = 5) {

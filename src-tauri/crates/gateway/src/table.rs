@@ -95,7 +95,7 @@ methods! {
     "sessions.clear" => sessions::clear(SessionRef) -> Done;
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
-    "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;
+    "tools.effective" => tools::effective(ToolsEffectiveParams) -> ToolsEffectiveResult;
     "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
     "skills.list" => skills::list(Empty) -> SkillsListResult;
     "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;

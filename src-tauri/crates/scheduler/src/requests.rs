@@ -169,6 +169,8 @@ impl Engine {
         self.load_heartbeat().await?;
         if was_firing {
             self.warn_when_off();
+        } else if self.config.firing {
+            tracing::info!("cron: enabled");
         }
         if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
             self.skip_waiting(None, &reason);

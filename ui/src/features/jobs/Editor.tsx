@@ -33,7 +33,7 @@ import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
 import { type Trouble, useSave } from "./useSave";
 import { useSchedulePreview } from "./useSchedulePreview";
-import { useWarnings } from "./useWarnings";
+import { savedAs, useWarnings } from "./useWarnings";
 import { WhatSection } from "./WhatSection";
 import { WhenSection } from "./WhenSection";
 import { WithSection } from "./WithSection";
@@ -78,7 +78,8 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
   const leave = useLeaving(isDirty);
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job, original);
-  const warnings = useWarnings({ values, before: base.form, job: base.job, original });
+  const draft = savedAs({ values, before: base.form, job: base.job, original });
+  const warnings = useWarnings(draft);
   // Only of a job as it is stored: whoever types in there has unfolded it, and must not lose their place.
   const [isUnfolded, setUnfolded] = useState(false);
   if (!isUnfolded && !isDirty && advanced.some((field) => warnings.placed.has(field))) setUnfolded(true);
@@ -143,7 +144,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
                 <WithSection jobId={view?.job.id} />
                 <WrongSection open={isUnfolded || advanced.some((field) => form.formState.errors[field] !== undefined)} />
               </form>
-              <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
+              <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
             </div>
           </SignedContext>
           {view && <RecentRuns jobId={view.job.id} />}

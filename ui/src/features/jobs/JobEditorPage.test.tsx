@@ -195,7 +195,8 @@ test("a time that is soon takes one press", async () => {
 
 test("a tool that asks for some calls stands once, with those that ask", async () => {
   const host = hostWith();
-  host.answers["tools.catalog"] = () => ({ tools: [aTool({ approval: "never", destructive: true, openWorld: true })] });
+  const tools = [aTool({ approval: "never", destructive: true, openWorld: true })];
+  host.answers["tools.effective"] = () => ({ tools, withheld: [], ceiling: null, problem: null });
   const { user } = renderApp("/jobs/new", host);
   await name();
   await user.click(screen.getByRole("radio", { name: "Ask the agent" }));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, noon } from "@/test/fixtures";
+import { aJob, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const preview = { text: "Weekdays at 09:00", zone: "UTC", localZone: "UTC", notes: [], next: [] };
@@ -33,4 +33,25 @@ test("a time that the engine refuses is said at its field", async () => {
   await user.click(await screen.findByRole("button", { name: "Tomorrow at 09:00" }));
   expect(await screen.findAllByText(`${gap}.`)).not.toHaveLength(0);
   expect(screen.getByRole("group", { name: "Day and time" })).toHaveAccessibleDescription(expect.stringContaining(gap) as string);
+});
+
+test("what the job may do is asked of the engine, for the job as it stands in the form", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" } }).job);
+  const look = aTool({ name: "read_file", approval: "never" });
+  const write = aTool({ name: "write_file", approval: "unlessGranted" });
+  host.answers["tools.effective"] = () => ({ tools: [look, write], withheld: [], ceiling: null, problem: null });
+  const { user } = renderApp("/jobs/job-1", host);
+  const panel = within(await screen.findByRole("complementary", { name: "What this job will do" }));
+  expect(await panel.findByText("read_file")).toBeInTheDocument();
+  expect(panel.getByText("Asks you first, unless granted")).toBeInTheDocument();
+  expect(host.called("tools.effective").at(-1)).toMatchObject({ job: { id: "job-1", payload: { kind: "agentTurn" } } });
+
+  host.answers["tools.effective"] = () => ({ tools: [look], withheld: [], ceiling: "This run may only look.", problem: null });
+  await user.click(screen.getByRole("radio", { name: "None" }));
+  expect(await panel.findByText("This run may only look.")).toBeInTheDocument();
+  expect(panel.queryByText("write_file")).not.toBeInTheDocument();
+
+  host.answers["tools.effective"] = () => ({ tools: [], withheld: [], ceiling: null, problem: "the skill fetch is not there." });
+  await user.click(screen.getByRole("radio", { name: "All tools" }));
+  expect(await panel.findByText(/Its runs would not begin: the skill fetch is not there/)).toBeInTheDocument();
 });

@@ -6,20 +6,26 @@ import { Link } from "@tanstack/react-router";
 import { Bone } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
-import { useEstimate, useStatus, useTools } from "@/data/queries";
+import { useEstimate, useStatus, useToolsOfDraft } from "@/data/queries";
 import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
 import { absolute, clockOf24, foreignZone, relative, zoneName } from "@/format/time";
 import { offsetOf, shownIn } from "@/format/wall";
-import type { CronPreviewResult, Job, PreviewSlot, SpentView, ToolView } from "@/platform";
+import type { CronPreviewResult, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, scheduleOf, type When } from "./form";
 import styles from "./LivePanel.module.css";
+import { useSettled } from "./useSettled";
+
+/** Long enough to choose several tools in peace. */
+const settleMs = 300;
 
 interface Props {
   values: JobForm;
+  /** The job as saving would leave it. */
+  draft: JobDraft;
   preview: CronPreviewResult | undefined;
   /** Why there is no preview, in words. */
   problem: string | undefined;
@@ -29,7 +35,7 @@ interface Props {
   spent?: SpentView;
 }
 
-export function LivePanel({ values, preview, problem, job, spent }: Props) {
+export function LivePanel({ values, draft, preview, problem, job, spent }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
       <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
@@ -45,7 +51,7 @@ export function LivePanel({ values, preview, problem, job, spent }: Props) {
       </div>
       <div className={styles.part}>
         <h3 className={styles.head}>May do without asking</h3>
-        <Permitted values={values} />
+        <Permitted values={values} draft={draft} />
       </div>
       {job && <MadeBy job={job} />}
     </aside>
@@ -148,19 +154,26 @@ function Estimate({ values, jobId }: { values: JobForm; jobId: string | undefine
   return data ? <p>{data.text}</p> : null;
 }
 
-function Permitted({ values }: { values: JobForm }) {
-  const { data: tools } = useTools();
+function Permitted({ values, draft }: Pick<Props, "values" | "draft">) {
   if (values.what === "systemEvent") return <p>Put this line into the main session. Nothing else.</p>;
   if (values.what === "toolCall") {
     return values.tool === "" ? <p className={styles.quiet}>Choose a tool first.</p> : <p>Call <code>{values.tool}</code> with exactly these arguments.</p>;
   }
-  const chosen = values.toolChoice === "none" ? [] : (tools ?? []).filter(({ name }) => values.toolChoice === "all" || values.tools.includes(name));
-  const offered = chosen.filter((tool) => !tool.attendedOnly && (tool.approval === "never" || values.approvals !== "skip"));
-  if (offered.length === 0) return <p>Nothing but answer: it has no tools.</p>;
-  const free = offered.filter((tool) => asksOf(tool) === "never");
-  const asking = offered.filter((tool) => asksOf(tool) !== "never");
+  return <Offered values={values} draft={draft} />;
+}
+
+/** What its model is offered, by the rule that its runs go by: skills, sandbox and grants have a say. */
+function Offered({ values, draft }: Pick<Props, "values" | "draft">) {
+  const { data, isError } = useToolsOfDraft(useSettled(whole(draft), settleMs));
+  if (!data) return isError ? <p className={styles.quiet}>This can be said once the fields are right.</p> : <Bone width="60%" />;
+  if (data.problem !== null) return <p className={styles.note}>Its runs would not begin: {data.problem}</p>;
+  const tools = data.tools.filter(({ name }) => name !== "complete_run");
+  if (tools.length === 0) return <p>Nothing but answer: it has no tools.</p>;
+  const free = tools.filter((tool) => asksOf(tool) === "never");
+  const asking = tools.filter((tool) => asksOf(tool) !== "never");
   return (
     <>
+      {data.ceiling !== null && <p className={styles.note}>{data.ceiling}</p>}
       {free.length === 0 ? <p>Nothing.</p> : <Names tools={free} />}
       {asking.length > 0 && (
         <>
@@ -170,6 +183,12 @@ function Permitted({ values }: { values: JobForm }) {
       )}
     </>
   );
+}
+
+/** What has no say in it is left out, so that a job may be asked about whose words are not there yet. */
+function whole(draft: JobDraft): JobDraft {
+  const payload = draft.payload.kind === "agentTurn" ? { ...draft.payload, message: "…" } : draft.payload;
+  return { ...draft, name: "New job", schedule: { kind: "manual" }, payload };
 }
 
 function Names({ tools }: { tools: readonly ToolView[] }) {

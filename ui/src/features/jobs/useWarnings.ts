@@ -28,9 +28,9 @@ interface Asked {
 /** Long enough to write a name in peace: a warning is nothing that hurries. */
 const settleMs = 500;
 
-export function useWarnings(asked: Asked): Warnings {
+export function useWarnings(draft: JobDraft): Warnings {
   const { data: status } = useStatus();
-  const { data } = useJobCheck(useSettled(draftOf(asked), settleMs));
+  const { data } = useJobCheck(useSettled(draft, settleMs));
   const hasNoModel = status?.model === null;
   return useMemo(() => {
     // That there is no model at all is said beside the form, with the way to get one.
@@ -41,6 +41,6 @@ export function useWarnings(asked: Asked): Warnings {
 }
 
 /** The job as saving would leave it. */
-function draftOf({ values, before, job, original }: Asked): JobDraft {
+export function savedAs({ values, before, job, original }: Asked): JobDraft {
   return addOf(job ? withoutState(job) : original, before, values);
 }

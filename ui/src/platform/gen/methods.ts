@@ -75,6 +75,7 @@ import type { StartedRun } from "./StartedRun";
 import type { StorageView } from "./StorageView";
 import type { SystemStatus } from "./SystemStatus";
 import type { ToolsCatalogResult } from "./ToolsCatalogResult";
+import type { ToolsEffectiveParams } from "./ToolsEffectiveParams";
 import type { ToolsEffectiveResult } from "./ToolsEffectiveResult";
 import type { ToolsTryParams } from "./ToolsTryParams";
 import type { ToolsTryResult } from "./ToolsTryResult";
@@ -126,7 +127,7 @@ export type Methods = {
   "sessions.get": { params: SessionsGetParams; result: SessionsGetResult };
   "sessions.clear": { params: SessionRef; result: Done };
   "tools.catalog": { params: Empty; result: ToolsCatalogResult };
-  "tools.effective": { params: JobRef; result: ToolsEffectiveResult };
+  "tools.effective": { params: ToolsEffectiveParams; result: ToolsEffectiveResult };
   "tools.try": { params: ToolsTryParams; result: ToolsTryResult };
   "skills.list": { params: Empty; result: SkillsListResult };
   "skills.trust": { params: SkillTrustParams; result: SkillView };

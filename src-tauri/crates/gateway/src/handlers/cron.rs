@@ -12,7 +12,7 @@ pub(crate) use condition::try_condition;
 pub(crate) use estimate::estimate;
 pub(crate) use preview::preview;
 pub(crate) use transfer::{export, import, ledger};
-pub(crate) use warnings::check;
+pub(crate) use warnings::{check, drafted};
 pub(crate) use webhook::{knows as knows_webhook, webhook};
 
 use std::collections::{HashMap, HashSet};

@@ -9,9 +9,10 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
+use crate::handlers::cron::drafted;
 use crate::wire::{
-    Empty, JobRef, ToolApproval, ToolDomain, ToolView, ToolsCatalogResult, ToolsEffectiveResult,
-    ToolsTryParams, ToolsTryResult, WithheldTool,
+    Empty, ToolApproval, ToolDomain, ToolView, ToolsCatalogResult, ToolsEffectiveParams,
+    ToolsEffectiveResult, ToolsTryParams, ToolsTryResult, WithheldTool,
 };
 
 /// What a model has chosen where no job says anything else.
@@ -25,11 +26,9 @@ pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogR
 /// The same list as a run of the job gets, without a run.
 pub(crate) async fn effective(
     context: &Context,
-    params: JobRef,
+    params: ToolsEffectiveParams,
 ) -> Result<ToolsEffectiveResult, RpcError> {
-    let job = context.store.job(&JobId::new(params.id.as_str())).await?.ok_or_else(|| {
-        RpcError::new(ErrorCode::NotFound, format!("There is no job {}.", params.id))
-    })?;
+    let job = meant(context, params).await?;
     let mut problem = None;
     let (tools, policy) = match &job.payload {
         Payload::AgentTurn(turn) => {
@@ -59,6 +58,15 @@ pub(crate) async fn effective(
     let ceiling = policy.ceiling();
     let tools = views(context, &tools, &confined(&job)).await;
     Ok(ToolsEffectiveResult { tools, withheld, ceiling, problem })
+}
+
+async fn meant(context: &Context, params: ToolsEffectiveParams) -> Result<Job, RpcError> {
+    if let Some(draft) = params.job {
+        return drafted(context, draft).await;
+    }
+    let id = params.id.ok_or_else(|| RpcError::field("id", "is required without a `job`"))?;
+    let stored = context.store.job(&JobId::new(id.as_str())).await?;
+    stored.ok_or_else(|| RpcError::new(ErrorCode::NotFound, format!("There is no job {id}.")))
 }
 
 fn withheld_view(withheld: &Withheld) -> WithheldTool {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::JobDraft;
+
 /// `tools.catalog`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -68,6 +70,18 @@ pub enum ToolApproval {
 pub enum ToolDomain {
     InProcess,
     Container,
+}
+
+/// `tools.effective`: of a job that is stored, or of one as it stands in a form.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsEffectiveParams {
+    /// The stored job.
+    #[ts(optional)]
+    pub id: Option<String>,
+    /// The job as it stands in the form; nothing is saved. Its grants are those of the stored job with its id.
+    #[ts(optional, as = "Option<JobDraft>")]
+    pub job: Option<Value>,
 }
 
 /// `tools.effective`.

@@ -125,6 +125,10 @@ async fn what_was_granted_and_would_be_refused_each_time_is_told_with_the_reason
         });
         house.call("cron.update", json!({ "id": job["id"], "patch": patch })).await;
         let told = house.call("tools.effective", json!({ "id": job["id"] })).await;
+        let stored = house.call("cron.get", json!({ "id": job["id"] })).await["job"].clone();
+        let form = json!({ "id": job["id"], "name": "Other", "schedule": { "kind": "manual" }, "payload": stored["payload"], "policies": stored["policies"] });
+        let in_form = house.call("tools.effective", json!({ "job": form })).await;
+        assert_eq!(in_form, told, "the form and the runs go by one rule");
         let tools: Vec<Value> = told["tools"].as_array().expect("tools").clone();
         let names = tools.iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
         (names, told["withheld"].clone())

@@ -18,6 +18,8 @@ use rouse_core::tool::Domain;
 use rouse_core::words::grouped;
 use rouse_store::JobQuery;
 
+use serde_json::Value;
+
 use super::{channel, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
@@ -33,10 +35,15 @@ pub(crate) async fn check(
     context: &Context,
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
-    check_bounds(&params.job)?;
-    check_secrets(context, "", &params.job).await?;
-    let job = job_from_json(params.job, context.clock.now(), context.clock.zones())?;
+    let job = drafted(context, params.job).await?;
     Ok(CronCheckResult { warnings: of(context, &job).await? })
+}
+
+/// A job as it stands in a form, which is not saved.
+pub(crate) async fn drafted(context: &Context, draft: Value) -> Result<Job, RpcError> {
+    check_bounds(&draft)?;
+    check_secrets(context, "", &draft).await?;
+    Ok(job_from_json(draft, context.clock.now(), context.clock.zones())?)
 }
 
 /// The warnings about a job. When its model is in doubt, models are looked for again first: it may have been started a
