@@ -437,8 +437,9 @@ impl Asker<'_> {
         let preview = tool.preview(&request.arguments, &self.context_of(now)).await;
         let why = self.reason(is_highest, answers);
         let (preview, why) = match &self.kept {
-            Some(Kept::InMemory { names, .. }) => {
-                (gate.shown(&preview), format!("{why} {}", told_of_marks(names)))
+            Some(Kept::InMemory { set_at, .. }) => {
+                let names: Vec<&str> = set_at.keys().map(String::as_str).collect();
+                (gate.shown(&preview), format!("{why} {}", told_of_marks(&names)))
             }
             Some(kept) => {
                 let shown = gate.safety().shown_by_handles(&preview);

@@ -8,6 +8,9 @@
 //! together like that, with the very values that stood there, is refused (`Lost`). One could get it wrong by putting a value
 //! wherever a transcript has such a mark: a model can write the mark, too.
 
+use std::collections::BTreeMap;
+
+use rouse_core::UnixMs;
 use rouse_core::approval::{Approval, Refusal, Surroundings, values_in};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{ApprovalRule, ToolContext};
@@ -33,8 +36,8 @@ pub(crate) enum Kept {
         arguments: Value,
         /// Under what name memory has them as they are.
         held: String,
-        /// The secrets that the marks name.
-        names: Vec<String>,
+        /// When the secrets that the marks name were set, by name.
+        set_at: BTreeMap<String, UnixMs>,
     },
 }
 
@@ -56,9 +59,11 @@ impl Kept {
                 values_set_at: kept.set_at.clone(),
                 ..surroundings
             },
-            Some(Self::InMemory { held, .. }) => {
-                Surroundings { held: Some(held.clone()), ..surroundings }
-            }
+            Some(Self::InMemory { held, set_at, .. }) => Surroundings {
+                held: Some(held.clone()),
+                values_set_at: set_at.clone(),
+                ..surroundings
+            },
         }
     }
 }
@@ -85,7 +90,7 @@ pub(crate) enum Lost {
     CutOff,
     /// Memory alone had it, and that is another one by now.
     Forgotten,
-    /// It was kept, and cannot be made with the same value.
+    /// It was kept, and the secret is not the one of then.
     Gone(Gone),
 }
 
@@ -136,9 +141,9 @@ impl Gate {
         Some(match self.safety.apart(look).await? {
             StandIns::Handles(kept) => Kept::ByHandles(kept),
             StandIns::Marks(marked) => Kept::InMemory {
-                names: marked.names().into_iter().map(str::to_owned).collect(),
                 held: self.held.keep(&request.tool, &request.arguments),
                 arguments: marked.arguments,
+                set_at: marked.set_at,
             },
         })
     }
@@ -192,7 +197,9 @@ impl Gate {
             Lost::Forgotten => format!(
                 "This call of {name} waited for a person. It holds what reads like a stored secret, which memory alone had, and it is gone from there, as after a new start of Rouse; so it was not made. Make this call of {name} again: then the person is asked anew."
             ),
-            Lost::Gone(gone) => format!("This call of {name} held {gone}. So it was not made."),
+            Lost::Gone(gone) => {
+                format!("This call of {name} held or read like {gone}. So it was not made.")
+            }
         };
         self.refuse(request, context, Refused::new(Refusal::Unkept, words)).await
     }
@@ -204,7 +211,7 @@ impl Gate {
     pub(crate) async fn asked_call(&self, asked: &Approval) -> Result<Value, Lost> {
         let arguments = asked.arguments.clone();
         if let Some(held) = &asked.surroundings.held {
-            return self.held.arguments(held).ok_or(Lost::Forgotten);
+            return self.out_of_memory(held, &asked.surroundings.values_set_at).await;
         }
         if !asked.surroundings.holds_values {
             return Ok(arguments);
@@ -225,14 +232,24 @@ impl Gate {
     ) -> Result<Value, Lost> {
         let kept = match kept {
             Kept::ByHandles(kept) => kept,
-            Kept::InMemory { held, .. } => {
-                return self.held.arguments(held).ok_or(Lost::Forgotten);
-            }
+            Kept::InMemory { held, set_at, .. } => return self.out_of_memory(held, set_at).await,
         };
         let written = self.safety.secrets().put_back_after_a_look(kept).await;
         let written = written.map_err(Lost::Gone)?;
         let is_call = self.safety.without_stored(&written).as_ref() == Some(&call.arguments);
         if is_call { Ok(written) } else { Err(Lost::Gone(Gone::Unlike)) }
+    }
+
+    /// The arguments that memory has under the name `held`, while the secrets that they read like are those of then: of
+    /// any other one, what is written down of the call would hide nothing.
+    async fn out_of_memory(
+        &self,
+        held: &str,
+        set_at: &BTreeMap<String, UnixMs>,
+    ) -> Result<Value, Lost> {
+        let arguments = self.held.arguments(held).ok_or(Lost::Forgotten)?;
+        self.safety.secrets().still_has_after_a_look(set_at).await.map_err(Lost::Gone)?;
+        Ok(arguments)
     }
 }
 
@@ -265,7 +282,7 @@ pub(super) fn unkept(tool: &str, when: Unkept) -> String {
 }
 
 /// What a person is told of a call that shows marks.
-pub(super) fn told_of_marks(names: &[String]) -> String {
+pub(super) fn told_of_marks(names: &[&str]) -> String {
     let secrets = match names {
         [one] => format!("the stored secret {one}"),
         several => format!("the stored secrets {}", several.join(", ")),

@@ -4,8 +4,9 @@
 //! one down in an encoding. Where that stays here nothing leaves, so a person can say yes to it. One could get it wrong
 //! with a command: a mark hides what is run, so in one only plain words may stand behind it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use rouse_core::UnixMs;
 use serde_json::Value;
 
 use super::{Safety, leak};
@@ -13,25 +14,24 @@ use super::{Safety, leak};
 /// Arguments with marks in the place of what reads like a stored secret.
 pub(crate) struct Marked {
     pub(crate) arguments: Value,
+    /// When the secrets that it reads like were set, by name.
+    pub(crate) set_at: BTreeMap<String, UnixMs>,
     /// What each mark stands for, by the name of its secret.
     stretches: Vec<(String, String)>,
-}
-
-impl Marked {
-    /// The secrets that it reads like, each once.
-    pub(crate) fn names(&self) -> BTreeSet<&str> {
-        self.stretches.iter().map(|(name, _)| name.as_str()).collect()
-    }
 }
 
 impl Safety {
     /// `arguments` with marks where anything reads like a stored secret; none when nothing does, or it is the name of a
     /// field.
     pub(crate) fn marked(&self, arguments: &Value) -> Option<Marked> {
+        // Looked at first: what is set anew from here on is another one than was found.
+        let mut set_at = self.secrets.set_at();
         let mut stretches = Vec::new();
         let marked = self.with_marks(arguments, &mut stretches);
+        set_at.retain(|name, _| stretches.iter().any(|(found, _)| found == name));
         let is_whole = self.without_stored(&marked).is_none();
-        (is_whole && !stretches.is_empty()).then_some(Marked { arguments: marked, stretches })
+        let marked = Marked { arguments: marked, set_at, stretches };
+        (is_whole && !marked.stretches.is_empty()).then_some(marked)
     }
 
     /// Whether all that `marked` hides are words that mean nothing to a shell and are not the value itself.
@@ -86,7 +86,7 @@ mod tests {
         for text in [VALUE.to_owned(), VALUE.to_uppercase(), turned] {
             let marked = safety().marked(&json!({ "a": [text], "n": 1 })).expect("marked");
             assert_eq!(marked.arguments, json!({ "a": ["[redacted: secret:mail]"], "n": 1 }));
-            assert_eq!(marked.names(), BTreeSet::from(["mail"]));
+            assert_eq!(marked.set_at, BTreeMap::from([("mail".to_owned(), UnixMs(0))]));
         }
         assert!(safety().marked(&json!({ "a": "b" })).is_none());
         assert!(safety().marked(&json!({ VALUE: VALUE })).is_none());

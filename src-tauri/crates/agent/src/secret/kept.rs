@@ -54,7 +54,7 @@ pub(crate) enum Gone {
 impl Written {
     /// Whether the secret `name` still has the value that was kept by its handle.
     fn still_has(&self, name: String, set_at: &BTreeMap<String, UnixMs>) -> Result<(), Gone> {
-        let Some(secret) = self.by_name.get(&name).filter(|secret| !secret.hosts.is_empty()) else {
+        let Some(secret) = self.by_name.get(&name) else {
             return Err(match self.why_absent(&name).map(str::to_owned) {
                 Some(why) => Gone::NotAtHand { name, why },
                 None => Gone::Deleted(name),
@@ -83,6 +83,10 @@ impl SecretBook {
     pub(crate) fn put_back(&self, kept: &ByHandles) -> Result<Value, Gone> {
         let written = self.now();
         for name in handle::names_in(&kept.arguments).map_err(|_| Gone::Unlike)? {
+            // No handle stands for one that goes nowhere.
+            if written.by_name.get(&name).is_some_and(|secret| secret.hosts.is_empty()) {
+                return Err(Gone::Deleted(name));
+            }
             written.still_has(name, &kept.set_at)?;
         }
         Ok(handle::fill_plainly(&kept.arguments, &|name| written.value(name)))
@@ -100,5 +104,24 @@ impl SecretBook {
             }
             back => back,
         }
+    }
+
+    /// Whether all of these secrets still have the values that they had when they were set like this, after one more look for
+    /// those that are not at hand.
+    ///
+    /// # Errors
+    /// When one of the values is there no more.
+    pub(crate) async fn still_has_after_a_look(
+        &self,
+        set_at: &BTreeMap<String, UnixMs>,
+    ) -> Result<(), Gone> {
+        for name in set_at.keys() {
+            let still = || self.now().still_has(name.clone(), set_at);
+            if matches!(still(), Err(Gone::NotAtHand { .. })) {
+                self.seek(name).await;
+            }
+            still()?;
+        }
+        Ok(())
     }
 }

@@ -5,22 +5,24 @@ use std::sync::Arc;
 use rouse_agent::{Secret, SecretValue};
 use rouse_core::approval::{Answer, Approval};
 use rouse_core::tool::{Annotations, ApprovalRule, Domain, Tool};
-use rouse_core::{Job, RunState};
+use rouse_core::{Job, RunState, UnixMs};
 use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::{Value, json};
 
 use super::guarded::{Keeper, Reached, done, echoing, reached};
 use super::house::{House, agent_job, tools};
 
-/// `keeper` writes here and `runner` runs commands; both need a yes.
+/// `keeper` writes here and `runner` runs commands; both need a yes. `writer` writes here and needs none.
 fn asking_tools(made: &Reached) -> Vec<Arc<dyn Tool>> {
     let asks = |name: &str, does| {
         echoing(name, does, made).with(|spec| spec.approval = ApprovalRule::UnlessGranted)
     };
     let keeper = Keeper { inner: asks("keeper", Annotations::OVERWRITES) };
+    let writer = Keeper { inner: echoing("writer", Annotations::OVERWRITES, made) };
     let runner = asks("runner", Annotations::ANYTHING).with(|spec| spec.domain = Domain::Container);
     let mut all = tools();
     all.push(Arc::new(keeper));
+    all.push(Arc::new(writer));
     all.push(Arc::new(runner));
     all
 }
@@ -165,4 +167,89 @@ async fn after_a_start_of_rouse_it_is_not_made_with_marks_and_the_model_is_told_
     house.say_yes(&run, &outcome).await;
     assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&made), [held]);
+}
+
+/// The yes was to what stood for the secret of then. What it was is shown nowhere, also when it is no secret any more.
+#[tokio::test]
+async fn a_secret_that_is_deleted_or_set_anew_before_the_yes_refuses_the_call_and_is_not_shown() {
+    let secret = |value: &str| {
+        let value = SecretValue::new(value).expect("a value");
+        let hosts = ["api.example.com".to_owned()];
+        Secret::new("door", value, &hosts).expect("a secret").set(UnixMs(9))
+    };
+    let encoded = "Y29ycmVjdGhvcnNl";
+    for (by_then, why) in [
+        (Vec::new(), "deleted since"),
+        (vec![secret("another-value-43")], "set anew since"),
+        (vec![secret("correcthorse")], "set anew since"),
+    ] {
+        let held = json!({ "text": encoded });
+        let both = calls([("c0", "asks", json!({})), ("c1", "keeper", held.clone())]);
+        let alone = calls([("c0", "keeper", held)]);
+        for script in [vec![alone, done()], vec![both, done()]] {
+            let (house, made) = house(script, "correcthorse").await;
+            let job = any_job();
+            let run = house.run_of(Some(&job)).await;
+            let outcome = house.go(&run, &job).await;
+            house.say_yes(&run, &outcome).await;
+            house.secrets.replace(by_then.clone());
+            let outcome = house.go(&run, &job).await;
+            assert_eq!((outcome.state, &outcome.asks), (RunState::Succeeded, &Vec::new()), "{why}");
+            assert!(reached(&made).is_empty(), "{why}");
+            let told = format!("{:?}", house.model.requests().last().expect("asked again"));
+            assert!(told.contains(why) && !told.contains(encoded), "{told}");
+            let steps = format!("{:?}", house.steps(&run).await);
+            assert!(!steps.contains(encoded), "{steps}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_calls_of_one_answer_are_each_asked_about_and_made_as_written() {
+    let [one, other] = ["Correct horse", "CORRECT HORSE"].map(|text| json!({ "text": text }));
+    let both = calls([("c0", "keeper", one.clone()), ("c1", "keeper", other.clone())]);
+    let (house, made) = house(vec![both, done()], "correcthorse").await;
+    let job = any_job();
+    let run = house.run_of(Some(&job)).await;
+    let outcome = house.go(&run, &job).await;
+    assert_eq!(outcome.asks.len(), 2, "{outcome:?}");
+    house.say_yes(&run, &outcome).await;
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+    assert_eq!(reached(&made), [one, other]);
+}
+
+/// Nothing leaves, so nothing that a write holds is a reason to ask about it.
+#[tokio::test]
+async fn a_local_write_that_needs_no_yes_is_made_unasked_whatever_it_holds() {
+    let shaped = format!("sk_{}_{}", "live", "4eC39HqLyjWDarjtT1zdp7dc");
+    for text in [&shaped, "Correct horse", "Y29ycmVjdGhvcnNl", "key correcthorse"] {
+        let written = json!({ "text": text });
+        let script = vec![calls([("c0", "writer", written.clone())]), done()];
+        let (house, made) = house(script, "correcthorse").await;
+        let job = any_job();
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.go(&run, &job).await;
+        assert_eq!((outcome.state, outcome.asks), (RunState::Succeeded, Vec::new()), "{text}");
+        assert_eq!(reached(&made), [written]);
+    }
+}
+
+/// The shape of a key is no stored secret: a call that needs a yes anyway is asked about as it is, and made.
+#[tokio::test]
+async fn a_local_call_with_the_shape_of_a_key_is_asked_about_like_any_other() {
+    let shaped = format!("sk_{}_{}", "live", "4eC39HqLyjWDarjtT1zdp7dc");
+    let held = json!({ "text": format!("key {shaped}") });
+    for tool in ["keeper", "runner"] {
+        let script = vec![calls([("c0", tool, held.clone())]), done()];
+        let (house, made) = house(script, "correcthorse").await;
+        let job = any_job();
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.go(&run, &job).await;
+        assert_eq!(outcome.asks.len(), 1, "{outcome:?}");
+        let asked = &outcome.asks[0];
+        assert!(!asked.why.contains("key") && asked.surroundings.held.is_none(), "{asked:?}");
+        house.say_yes(&run, &outcome).await;
+        assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+        assert_eq!(reached(&made), std::slice::from_ref(&held), "{tool}");
+    }
 }

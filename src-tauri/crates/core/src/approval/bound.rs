@@ -35,8 +35,8 @@ pub struct Surroundings {
     /// Whether values of stored secrets stand in the call where the arguments that are written down show their handles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_values: bool,
-    /// When these values were set, by the names of their secrets. A yes for once is to these; a standing one is to the
-    /// secret, whatever its value is by then.
+    /// When these values, or those that the arguments in memory read like, were set, by the names of their secrets. A yes
+    /// for once is to these; a standing one is to the secret, whatever its value is by then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values_set_at: BTreeMap<String, UnixMs>,
     /// Under what name the running process keeps the arguments, where those that are written down show marks in the place
