@@ -89,16 +89,14 @@ impl Slots {
     /// kept its instant or come right after another one, would have another row if the clock were set back.
     #[must_use]
     pub fn plan_after_claim(&self, decided: DecidedSlots, slot: UnixMs, now: UnixMs) -> Plan {
-        let is_on_grid = self.next_after(slot.plus_ms(-1)) == Some(slot);
-        let off_grid = (!is_on_grid).then(|| self.on_grid(slot));
+        let off_grid = (!self.is_on_grid(slot)).then(|| self.on_grid(slot));
         self.plan_after(decided.settled(off_grid, now), now)
     }
 
     /// What is decided of a job that was removed and comes back, whose newest slot was `newest`, by this jitter or by another one.
     #[must_use]
     pub fn remembering(&self, newest: UnixMs) -> DecidedSlots {
-        let is_of_these = self.next_after(newest.plus_ms(-1)) == Some(newest);
-        let until = if is_of_these { self.on_grid(newest) } else { newest.0 };
+        let until = if self.is_on_grid(newest) { self.on_grid(newest) } else { newest.0 };
         DecidedSlots { until: Some(UnixMs(until)), settled_until: None }
     }
 
@@ -162,6 +160,12 @@ impl Slots {
         let nearer = self.plan_after(plan.decided, now);
         let is_nearer = nearer.next.is_some() && nearer.next < plan.next;
         if is_nearer && self.kept_place(plan, now).is_none() { nearer } else { plan }
+    }
+
+    /// Whether a slot has its place on this grid, also one that nobody would plan any more.
+    fn is_on_grid(&self, slot: UnixMs) -> bool {
+        let place = self.on_grid(slot);
+        self.place_after(place - 1) == Some(place)
     }
 
     /// Up to where nothing is planned at `now`.
@@ -351,6 +355,20 @@ mod tests {
         let plan = slots.plan_by_new_jitter(&slots, plan, now);
         assert_eq!(plan.next, Some(UnixMs(NEW_YEAR + hour + MINUTE)));
         assert_eq!(plan.decided.of_another_schedule(), nearby);
+    }
+
+    #[test]
+    fn the_place_of_the_anchor_is_on_the_grid_also_when_a_whole_interval_is_waited_for() {
+        let hour = 60 * MINUTE;
+        let spec = ScheduleSpec::Every { every_ms: hour, anchor: UnixMs(NEW_YEAR) };
+        let slots = slots_of(spec, 600_000);
+        assert!(slots.offset_ms > 0);
+        // The clock had been set back behind the anchor.
+        let slot = UnixMs(NEW_YEAR + slots.offset_ms);
+        let plan = slots.plan_after_claim(until(NEW_YEAR), slot, slot);
+        assert_eq!(plan.next, Some(slot.plus_ms(hour)));
+        assert_eq!(plan.decided, until(NEW_YEAR));
+        assert_eq!(slots.remembering(slot), until(NEW_YEAR));
     }
 
     #[test]
