@@ -82,9 +82,10 @@ async fn the_window_comes_and_goes_and_rouse_stays() {
     let mut app = session.start_app(&[]);
     let tray = desk.next_tray_item().await;
     session.screen.until_shown().await;
-    session.screen.save("first-start");
     let hello = desk.next_notification().await;
     assert_eq!(hello.summary, "Hello from Rouse");
+    // By now the page has been drawn.
+    session.screen.save("first-start");
 
     session.screen.close_window().await;
     let notice = desk.next_notification().await;
