@@ -15,6 +15,8 @@ use crate::json_fields::FieldError;
 const RULES_APART_MS: i64 = 24 * 3_600_000;
 /// How far ahead it may lie what holds still: beyond that a clock had been wrong, and nobody is to wait for it.
 const HOLDS_MS: i64 = 2 * RULES_APART_MS;
+/// The same of what stays decided over a clock that is set back: other rules put it so much farther away.
+const SETTLES_MS: i64 = HOLDS_MS + RULES_APART_MS;
 
 /// Up to where the places on a job's grid are decided. Nothing is known of a job that is new, or of an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,9 +37,18 @@ impl DecidedSlots {
 
     /// Without what a wrong clock has left far ahead: it must not count again when its time comes near.
     fn held_at(self, now: UnixMs) -> Self {
-        let [until, settled_until] =
-            [self.until, self.settled_until].map(|at| held(at, now).map(UnixMs));
-        Self { until, settled_until }
+        Self {
+            until: self.until_at(now).map(UnixMs),
+            settled_until: self.settled_at(now).map(UnixMs),
+        }
+    }
+
+    fn until_at(self, now: UnixMs) -> Option<i64> {
+        self.until.filter(|at| *at <= now.plus_ms(HOLDS_MS)).map(|at| at.0)
+    }
+
+    fn settled_at(self, now: UnixMs) -> Option<i64> {
+        self.settled_until.filter(|at| *at <= now.plus_ms(SETTLES_MS)).map(|at| at.0)
     }
 
     /// Now also up to `place`.
@@ -46,10 +57,11 @@ impl DecidedSlots {
         Self { until: held.until.max(Some(UnixMs(place))), ..held }
     }
 
-    /// What is decided stays so even when the clock is set back.
+    /// What is decided stays so even when the clock is set back, as far ahead as anything does.
     fn settled(self, place: Option<i64>, now: UnixMs) -> Self {
         let held = self.held_at(now);
-        Self { settled_until: held.settled_until.max(place.map(UnixMs)), ..held }
+        let place = place.map(|place| UnixMs(place).min(now.plus_ms(SETTLES_MS)));
+        Self { settled_until: held.settled_until.max(place), ..held }
     }
 }
 
@@ -109,10 +121,10 @@ impl Slots {
     /// that the new offset puts before it are decided together with it (`Slots::passed`).
     #[must_use]
     pub fn plan_by_new_jitter(&self, old: &Self, plan: Plan, now: UnixMs) -> Plan {
-        let decided = plan.decided.settled(held(plan.decided.until, now), now);
+        let decided = plan.decided.settled(plan.decided.until_at(now), now);
         let Some(next) = plan.next else { return Plan { next: None, decided } };
         let place = old.place_of(next, plan.decided);
-        if held(decided.settled_until, now).is_some_and(|settled| place <= settled) {
+        if decided.settled_at(now).is_some_and(|settled| place <= settled) {
             // The clock was set back, and it would only have come again.
             return self.plan_after(decided, now);
         }
@@ -136,7 +148,7 @@ impl Slots {
             return self.nearer_plan(plan, now);
         }
         let kept = old.kept_place(plan, now);
-        let decided = plan.decided.settled(held(plan.decided.until, now), now);
+        let decided = plan.decided.settled(plan.decided.until_at(now), now);
         let shown = kept.map_or_else(|| old.floor(decided, now), |kept| kept - 1);
         let Some(place) = pattern.next_by_new_rules(*before, *zone, shown) else {
             return Plan { next: None, ..plan };
@@ -172,7 +184,7 @@ impl Slots {
     fn floor(&self, decided: DecidedSlots, now: UnixMs) -> i64 {
         let until = decided.until.filter(|until| *until <= now).map(|until| until.0);
         let come = self.come_by(now);
-        [until, held(decided.settled_until, now)].into_iter().flatten().fold(come, i64::max)
+        [until, decided.settled_at(now)].into_iter().flatten().fold(come, i64::max)
     }
 
     /// Where the next slot stands on the grid. One that kept its instant over a change lies behind its place, and others
@@ -214,11 +226,6 @@ impl Slots {
         };
         place.unwrap_or(at)
     }
-}
-
-/// What lies no farther ahead than a change of rules or a small step of the clock puts it.
-fn held(at: Option<UnixMs>, now: UnixMs) -> Option<i64> {
-    at.filter(|at| *at <= now.plus_ms(HOLDS_MS)).map(|at| at.0)
 }
 
 #[cfg(test)]
@@ -345,7 +352,7 @@ mod tests {
         assert_eq!(next(at(10), None), at(1));
         assert_eq!(next(at(10), at(5)), at(6));
         // Far ahead: a clock was wrong.
-        assert_eq!(next(at(60 * 49), at(60 * 49)), at(1));
+        assert_eq!(next(at(60 * 73), at(60 * 73)), at(1));
         let wrong = DecidedSlots { until: at(60 * 49), settled_until: None };
         assert_eq!(slots.plan_after(wrong, now).decided.until, at(0));
         let nearby = DecidedSlots { until: at(60), settled_until: None };
@@ -369,6 +376,33 @@ mod tests {
         assert_eq!(plan.next, Some(slot.plus_ms(hour)));
         assert_eq!(plan.decided, until(NEW_YEAR));
         assert_eq!(slots.remembering(slot), until(NEW_YEAR));
+    }
+
+    #[test]
+    fn what_the_clock_has_shown_is_not_planned_again_however_often_the_rules_change() {
+        // One time zone after the other, as if the rules of one had changed: the same day at nine, hours apart.
+        let daily = |tz: &str| {
+            let spec = ScheduleSpec::Cron { expr: "0 9 * * *".to_owned(), tz: "UTC".to_owned() };
+            let schedule = Schedule { spec, jitter_ms: None, extra: Map::new() };
+            let mut slots = Slots::compile(&schedule, &JobId::new("job-1"), &chrono_tz::UTC.into())
+                .expect("compiles");
+            if let Grid::Cron { zone, .. } = &mut slots.grid {
+                *zone = crate::schedule::Zones::built_in(chrono_tz::UTC).zone(tz).expect("a zone");
+            }
+            slots
+        };
+        let [first, second, third] = ["UTC", "Etc/GMT+1", "Etc/GMT+2"].map(daily);
+        let fired = UnixMs(NEW_YEAR + 9 * 60 * MINUTE);
+        // It had fired on the third day, and the clock was set back by nearly two.
+        let day = 24 * 60 * MINUTE;
+        let newest = fired.plus_ms(2 * day);
+        let now = newest.plus_ms(60 * MINUTE - HOLDS_MS);
+        let plan = Plan { next: Some(newest.plus_ms(day)), decided: until(newest.0) };
+        let plan = second.plan_by_new_rules(&first, plan, now);
+        let plan = third.plan_by_new_rules(&second, plan, now);
+        let plan = third.nearer_plan(plan, now);
+        let expected = newest.plus_ms(day + 2 * 60 * MINUTE);
+        assert_eq!(plan.next, Some(expected), "{plan:?}");
     }
 
     #[test]

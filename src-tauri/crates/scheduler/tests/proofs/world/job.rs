@@ -113,9 +113,8 @@ impl SimJob {
 
     /// What a wrong clock has left far ahead.
     fn forget_what_is_far(&mut self, now: i64) {
-        for at in [&mut self.decided, &mut self.settled] {
-            *at = held(*at, now).unwrap_or(i64::MIN);
-        }
+        self.decided = held(self.decided, now).unwrap_or(i64::MIN);
+        self.settled = still_settled(self.settled, now).unwrap_or(i64::MIN);
     }
 
     /// Up to where slots are over at `now`. When the furthest that they were is ahead, the clock was set back.
@@ -126,7 +125,7 @@ impl SimJob {
             _ => now - self.offset,
         };
         let decided = if self.decided <= now { self.decided } else { i64::MIN };
-        come.max(decided).max(held(self.settled, now).unwrap_or(i64::MIN))
+        come.max(decided).max(still_settled(self.settled, now).unwrap_or(i64::MIN))
     }
 
     /// The clock may have been set back: what lies too far ahead is taken nearer, but for a slot that keeps its instant.
@@ -238,7 +237,7 @@ impl SimJob {
 
     fn settle(&mut self, until: i64, now: i64) {
         self.forget_what_is_far(now);
-        self.settled = self.settled.max(until);
+        self.settled = self.settled.max(until.min(now + 3 * RULES_APART));
     }
 
     /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
@@ -373,6 +372,11 @@ const RULES_APART: i64 = DAY;
 /// What lies farther ahead was left there by a clock that was wrong.
 fn held(at: i64, now: i64) -> Option<i64> {
     (at <= now + 2 * RULES_APART).then_some(at)
+}
+
+/// The same of what is settled, which other rules have put farther.
+fn still_settled(at: i64, now: i64) -> Option<i64> {
+    (at <= now + 3 * RULES_APART).then_some(at)
 }
 
 /// Up to this much lateness a slot is on time.
