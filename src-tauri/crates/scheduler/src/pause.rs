@@ -31,7 +31,7 @@ impl Engine {
         let now = self.clock.now();
         // Another end of a pause is no other pause.
         let since = self.pause.map_or(now, |pause| pause.since);
-        self.write_pause(Some(Pause { since, until }), now).await?;
+        self.write_pause(Some(Pause { since, until, set_at: now }), now).await?;
         tracing::info!(until = until.map(|at| at.0), "everything is paused");
         self.skip_waiting(None, PAUSED);
         Ok(())
@@ -50,17 +50,21 @@ impl Engine {
         Ok(())
     }
 
-    /// A pause that began later than now was made by a clock that was ahead: it begins now, and is as long as it was.
+    /// A pause whose end was set later than now was made by a clock that was ahead: it is as long from now on as it was from
+    /// then on.
     pub(crate) async fn take_pause_nearer(&mut self, now: UnixMs) -> Result<(), StoreError> {
-        let Some(pause) = self.pause.filter(|pause| pause.since > now) else { return Ok(()) };
-        let until = pause.until.map(|until| now.plus_ms(until.since(pause.since)));
-        self.write_pause(Some(Pause { since: now, until }), now).await
+        let Some(pause) = self.pause.filter(|pause| pause.set_at > now) else { return Ok(()) };
+        let until = pause.until.map(|until| now.plus_ms(until.since(pause.set_at)));
+        let since = pause.since.min(now);
+        self.write_pause(Some(Pause { since, until, set_at: now }), now).await
     }
 
     async fn write_pause(&mut self, pause: Option<Pause>, now: UnixMs) -> Result<(), StoreError> {
-        let (value, told) = match pause.map(|pause| (pause.since, pause.until.map(|at| at.0))) {
-            Some((since, until)) => {
-                (json!({ "untilMs": until, "sinceMs": since.0 }), json!({ "untilMs": until }))
+        let (value, told) = match pause {
+            Some(Pause { since, until, set_at }) => {
+                let until = until.map(|at| at.0);
+                let value = json!({ "untilMs": until, "sinceMs": since.0, "setAtMs": set_at.0 });
+                (value, json!({ "untilMs": until }))
             }
             None => (Value::Null, Value::Null),
         };
@@ -75,7 +79,8 @@ fn read(stored: &Value) -> Pause {
     match stored.as_object() {
         Some(pause) => {
             let at = |name: &str| pause.get(name).and_then(Value::as_i64).map(UnixMs);
-            Pause { since: at("sinceMs").unwrap_or(LONG_AGO), until: at("untilMs") }
+            let since = at("sinceMs").unwrap_or(LONG_AGO);
+            Pause { since, until: at("untilMs"), set_at: at("setAtMs").unwrap_or(since) }
         }
         None => unreadable(),
     }
@@ -86,5 +91,5 @@ fn unreadable() -> Pause {
     tracing::error!(
         "the stored pause cannot be read, so everything stays paused until somebody resumes it (`rouse cron resume`)"
     );
-    Pause { since: LONG_AGO, until: None }
+    Pause { since: LONG_AGO, until: None, set_at: LONG_AGO }
 }

@@ -32,6 +32,8 @@ pub struct Pause {
     pub since: UnixMs,
     /// When it ends by itself; none when it waits for somebody.
     pub until: Option<UnixMs>,
+    /// When its end was set: with its beginning, or later when somebody has changed it.
+    pub set_at: UnixMs,
 }
 
 impl Pause {

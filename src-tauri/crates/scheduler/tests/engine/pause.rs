@@ -24,7 +24,10 @@ async fn while_paused_slots_are_on_record_as_skipped() {
         (RunState::Skipped, Some("Everything was paused"))
     );
     let status = stage.handle.status().await.expect("a status");
-    assert_eq!((status.firing, status.pause), (true, Some(Pause { since: START, until: None })));
+    assert_eq!(
+        (status.firing, status.pause),
+        (true, Some(Pause { since: START, until: None, set_at: START }))
+    );
 
     stage.handle.resume().await.expect("resumed");
     assert_eq!(pause_event(&stage).await, Value::Null);

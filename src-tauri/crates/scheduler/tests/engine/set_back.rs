@@ -117,6 +117,29 @@ async fn what_a_clock_that_was_far_ahead_has_left_is_taken_nearer_when_it_is_set
     is_near(&stage, &job, &asked).await;
 }
 
+/// It began by the right clock.
+#[tokio::test]
+async fn a_pause_that_a_clock_was_ahead_for_is_as_long_as_it_was_made_then() {
+    for at_start in [false, true] {
+        let stage = Stage::new().await;
+        stage.handle.pause(None).await.expect("paused");
+        stage.clock.set(START.plus_ms(5 * MINUTE + 400 * DAY));
+        stage.handle.pause(Some(stage.now().plus_ms(2 * HOUR))).await.expect("given an end");
+        let back = START.plus_ms(6 * MINUTE);
+        let clock = stage.clock.clone();
+        let stage = match at_start {
+            true => stage.killed_and(0, async |_| clock.set(back)).await,
+            false => {
+                clock.set(back);
+                stage
+            }
+        };
+        stage.settle().await;
+        let pause = stage.handle.status().await.expect("a status").pause.expect("a pause");
+        assert_eq!((pause.since, pause.until), (START, Some(back.plus_ms(2 * HOUR))));
+    }
+}
+
 #[tokio::test]
 async fn slots_that_are_left_out_again_are_one_row_beside_those_of_a_clock_that_was_ahead() {
     let stage = Stage::new().await;
