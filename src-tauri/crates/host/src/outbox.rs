@@ -204,9 +204,9 @@ impl Outbox {
     async fn prepared(&self, delivery: &Delivery) -> Result<Delivery, NotifyError> {
         let clean = |text: &str| self.safety.redacted(text).unwrap_or_else(|| text.to_owned());
         let (title, body) = (clean(&delivery.title), clean(&delivery.body));
-        let context = self.context_of(delivery).await.map_err(|error| {
-            NotifyError::Later(format!("The run that it tells of cannot be read: {error}"))
-        })?;
+        let workspace = self.settings.borrow().workspace.clone();
+        let context = self.run_of(delivery).await;
+        let context = context.map(|run| HookContext::of(&run.id, run.job_id.as_ref(), &workspace));
         let seen = DeliverySeen {
             delivery_id: delivery.id.to_string(),
             channel: delivery.channel.name().to_owned(),
@@ -225,20 +225,20 @@ impl Outbox {
         }
     }
 
-    /// Whose run it tells of, as hooks read it.
-    async fn context_of(&self, delivery: &Delivery) -> Result<Option<HookContext>, StoreError> {
-        let Some(id) = &delivery.run_id else { return Ok(None) };
-        let run = self.store.run(id).await?;
-        let workspace = self.settings.borrow().workspace.clone();
-        Ok(run.map(|run| HookContext::of(&run.id, run.job_id.as_ref(), &workspace)))
+    /// The run that it tells of. One that cannot be read must hold up no delivery.
+    async fn run_of(&self, delivery: &Delivery) -> Option<Run> {
+        match self.store.run(delivery.run_id.as_ref()?).await {
+            Ok(run) => run,
+            Err(error) => {
+                tracing::warn!(delivery_id = %delivery.id, %error, "the run of a delivery cannot be read");
+                None
+            }
+        }
     }
 
     async fn later(&self, delivery: &Delivery, reason: &str) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let run = match &delivery.run_id {
-            Some(id) => self.store.run(id).await?,
-            None => None,
-        };
+        let run = self.run_of(delivery).await;
         let run = run.as_ref();
         let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
         let run_id = run.map(|run| tracing::field::display(&run.id));

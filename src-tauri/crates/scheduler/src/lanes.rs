@@ -83,6 +83,8 @@ pub struct Startable<T> {
     pub id: RunId,
     /// What came with it.
     pub load: T,
+    /// Its own rank: in front of one that is on time, a catch-up has the place of that.
+    own_rank: Rank,
     seq: u64,
 }
 
@@ -126,9 +128,9 @@ impl<T> Lanes<T> {
             });
             let first = first.expect("BUG: a ready lane has no waiting run");
             self.waiting -= 1;
-            let Waiting { seq, id, load, .. } = first;
+            let Waiting { rank: own_rank, seq, id, load } = first;
             self.occupy(rank);
-            startable.push(Startable { lane: key, rank, id, load, seq });
+            startable.push(Startable { lane: key, rank, id, load, own_rank, seq });
         }
         startable
     }
@@ -163,13 +165,13 @@ impl<T> Lanes<T> {
 
     /// Gives runs back that could not be started; they wait where they waited before.
     pub fn put_back(&mut self, startable: Vec<Startable<T>>) {
-        for Startable { lane, rank, id, load, seq } in startable.into_iter().rev() {
+        for Startable { lane, rank, id, load, own_rank, seq } in startable.into_iter().rev() {
             self.vacate(rank);
             self.waiting += 1;
             self.change(lane, |lane| {
                 lane.at_work -= 1;
-                lane.waiting.push_front(Waiting { rank, seq, id, load });
-                if rank == Rank::OnTime {
+                lane.waiting.push_front(Waiting { rank: own_rank, seq, id, load });
+                if own_rank == Rank::OnTime {
                     lane.on_time.push_front(seq);
                 }
             });
@@ -506,6 +508,9 @@ mod tests {
         lanes.enqueue(job("b"), 1, Rank::OnTime, RunId::new("b later"), ());
         let startable = lanes.take_startable();
         lanes.put_back(startable);
+        lanes.remove(&RunId::new("b later"));
+        assert_eq!(take(&mut lanes), [""; 0], "given back it is a catch-up still");
+        lanes.enqueue(job("b"), 1, Rank::OnTime, RunId::new("b at last"), ());
         assert_eq!(take(&mut lanes), ["b"]);
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, or that was
 //! kept from its further attempts: who switches a job off keeps it. And a run that is for no slot
-//! (by hand, or to make up for one by hand) never uses up the slot that a one-shot still waits for.
+//! (by hand, or to make up for one by hand), or for an earlier one, never uses up the slot that a one-shot still waits for.
 
-use crate::job::Job;
-use crate::{Outcome, Run, RunState};
+use crate::job::{Job, ScheduleSpec};
+use crate::{Outcome, Run, RunState, UnixMs};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,7 @@ pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     let state = outcome.state;
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
-    let waits_for_its_slot = run.slot().is_none() && job.state.next_run_at.is_some();
-    if job.delete_after_run && has_worked && !outcome.is_given_up && !waits_for_its_slot {
+    if job.delete_after_run && has_worked && !outcome.is_given_up && !waits_for_a_slot(job, run) {
         return JobFate::IsDeleted;
     }
     if let Some(reason) = outcome.pauses.as_ref().filter(|_| job.enabled) {
@@ -52,6 +51,14 @@ pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     }
 }
 
+/// Whether a slot is still to come that the job is kept for: any, when the run is for none, and of a one-shot the one that
+/// it was moved to while the run was going.
+fn waits_for_a_slot(job: &Job, run: &Run) -> bool {
+    let is_once = matches!(job.schedule.spec, ScheduleSpec::At { .. });
+    let is_before = |next: UnixMs| run.slot().is_none_or(|slot| is_once && slot < next);
+    job.state.next_run_at.is_some_and(is_before)
+}
+
 fn paused_because(failures: u32) -> String {
     match failures {
         1 => "Paused after a failure".to_owned(),
@@ -63,7 +70,6 @@ fn paused_because(failures: u32) -> String {
 mod tests {
     use super::super::sample::{job, job_with, run};
     use super::*;
-    use crate::UnixMs;
     use crate::money::BudgetStop;
     use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
 
@@ -107,6 +113,18 @@ mod tests {
         ] {
             job.state.next_run_at = next_run_at;
             assert_eq!(fate_of_job(&job, run, &succeeded), fate, "{next_run_at:?}");
+        }
+    }
+
+    #[test]
+    fn a_one_shot_that_is_moved_while_its_run_is_going_stays() {
+        let spec = ScheduleSpec::At { at: UnixMs(9), tz: None };
+        let mut job = Job { delete_after_run: true, ..job() };
+        job.schedule.spec = spec;
+        let run = Run { slot_at: Some(UnixMs(5)), ..run() };
+        for (next, fate) in [(Some(9), JobFate::Stays), (None, JobFate::IsDeleted)] {
+            job.state.next_run_at = next.map(UnixMs);
+            assert_eq!(fate_of_job(&job, &run, &Outcome::of(Succeeded)), fate, "{next:?}");
         }
     }
 

@@ -205,6 +205,11 @@ impl SecretShelf {
             return Err(RpcError::new(ErrorCode::Conflict, message));
         }
         let set_at_ms = self.set_now(&mut state);
+        // From here on the keyring may have another value, whatever fails: nothing may take it for the one of before.
+        if let Some(line) = file.secrets.get_mut(&params.name) {
+            line.set_at_ms = set_at_ms;
+            file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        }
         let warning = value.warning();
         let account = file.account(&params.name);
         let in_keyring = self.keep_in_keyring(account, value.expose().to_owned()).await;

@@ -267,6 +267,21 @@ async fn a_secret_that_is_set_anew_was_set_at_another_instant() {
     }
 }
 
+/// A new value must not pass for the one that was there before.
+#[tokio::test]
+async fn a_secret_whose_instant_cannot_be_written_keeps_its_value() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    shelf.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    let before = room.drawer.kept.lock().expect("not poisoned").clone();
+    std::fs::remove_file(room.path()).expect("a file");
+    std::fs::create_dir_all(room.path().join("in the way")).expect("a folder");
+    let other = SecretSetParams { value: "another-value-42".to_owned(), ..params("mail", None) };
+    assert!(shelf.set(other).await.is_err());
+    assert_eq!(*room.drawer.kept.lock().expect("not poisoned"), before);
+    assert!(knows(&shelf));
+}
+
 #[tokio::test]
 async fn a_removed_secret_is_nowhere() {
     let room = Room::new();

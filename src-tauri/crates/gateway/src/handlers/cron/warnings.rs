@@ -16,7 +16,6 @@ use rouse_core::job::{
 use rouse_core::slots::Slots;
 use rouse_core::tool::Domain;
 use rouse_core::words::grouped;
-use rouse_store::JobQuery;
 
 use serde_json::Value;
 
@@ -60,12 +59,9 @@ pub(super) async fn of(context: &Context, job: &Job) -> Result<Vec<JobWarning>, 
 
 /// That its name alone does not say which job is meant.
 async fn namesake(context: &Context, job: &Job) -> Result<Option<JobWarning>, RpcError> {
-    let query =
-        JobQuery { include_disabled: true, search: Some(job.name.clone()), ..JobQuery::default() };
-    let found = context.store.jobs(&query).await?.jobs;
-    let is_another = |other: &Job| other.id != job.id && other.name == job.name;
+    let is_another = context.store.has_namesake(&job.name, &job.id).await?;
     let message = "Another job is called so too: commands and agents have to say the id of the one they mean.";
-    Ok(found.iter().any(is_another).then(|| warning("name", message.to_owned())))
+    Ok(is_another.then(|| warning("name", message.to_owned())))
 }
 
 /// The warnings about a job by the models that are known.
