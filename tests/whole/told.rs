@@ -94,14 +94,18 @@ async fn a_run_is_told_with_what_it_says_of_itself() {
     let mut both = [told.next().await, told.next().await];
     both.sort_by_key(|told| told["hook"].to_string());
     let [ended, began] = both;
+    let context = json!({
+        "agentId": id, "sessionKey": format!("cron:{id}"), "sessionId": format!("cron:{id}"), "runId": run["id"],
+        "workspaceDir": folder.path().join("workspace"),
+    });
     assert_eq!(
         began,
-        json!({ "hook": "run_started", "runId": run["id"], "jobId": id, "jobName": "Ask", "trigger": "manual" })
+        json!({ "hook": "run_started", "runId": run["id"], "jobId": id, "jobName": "Ask", "trigger": "manual", "context": context })
     );
     assert_eq!(
         ended,
         json!({
-            "hook": "run_finished", "runId": run["id"], "jobId": id, "jobName": "Ask", "trigger": "manual",
+            "hook": "run_finished", "runId": run["id"], "jobId": id, "jobName": "Ask", "trigger": "manual", "context": context,
             "state": "succeeded", "attempts": 1, "summary": "Tea at four.", "error": null, "reason": null
         })
     );

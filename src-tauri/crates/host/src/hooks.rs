@@ -36,9 +36,9 @@ pub(crate) fn of(options: &HostOptions, config: &Config) -> Hooks {
 
 /// Passes on to the hooks what the scheduler tells of runs.
 pub(crate) struct OfRuns {
-    pub(crate) hooks: Hooks,
+    hooks: Hooks,
     /// The folder that the tools of runs see.
-    pub(crate) workspace: PathBuf,
+    workspace: PathBuf,
 }
 
 impl RunHooks for OfRuns {
@@ -59,6 +59,10 @@ impl RunHooks for OfRuns {
 }
 
 impl OfRuns {
+    pub(crate) fn new(hooks: &Hooks, config: Config) -> Self {
+        Self { hooks: hooks.clone(), workspace: config.workspace }
+    }
+
     fn seen(&self, run: &Run) -> RunSeen {
         RunSeen {
             run_id: run.id.to_string(),

@@ -318,10 +318,7 @@ impl Ground {
             clock: Arc::clone(&self.clock),
             timer: timer(options, &self.clock)?,
             runner,
-            hooks: Arc::new(hooks::OfRuns {
-                hooks: self.hooks.clone(),
-                workspace: self.settings.now().workspace,
-            }),
+            hooks: Arc::new(hooks::OfRuns::new(&self.hooks, self.settings.now())),
             main_session,
             model: self.models.available(),
             outbox: Arc::clone(&self.outbox),

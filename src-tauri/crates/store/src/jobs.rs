@@ -120,9 +120,6 @@ pub(crate) const PLANNED: &str = "SELECT id, next_run_at, decided_until, settled
         CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END, name FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
 const IS_THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
-/// The index of the list has all names, and nothing of what jobs do.
-const IS_CALLED: &str =
-    "SELECT 1 FROM jobs INDEXED BY jobs_listed WHERE name = ?1 AND id <> ?2 LIMIT 1";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
 pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
@@ -258,15 +255,6 @@ impl Store {
     pub async fn has_job(&self, id: &JobId) -> Result<bool, StoreError> {
         let query = sqlx::query(IS_THERE).bind(id.as_str());
         Ok(self.one("look for the job", query, |_| Ok(())).await?.is_some())
-    }
-
-    /// Whether a job that is not `but` has this name, letter for letter.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn has_namesake(&self, name: &str, but: &JobId) -> Result<bool, StoreError> {
-        let query = sqlx::query(IS_CALLED).bind(name).bind(but.as_str());
-        Ok(self.one("look for a job of this name", query, |_| Ok(())).await?.is_some())
     }
 
     /// A page of jobs. One whose definition cannot be read stands apart with the reason: a single broken

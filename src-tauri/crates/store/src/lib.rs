@@ -31,6 +31,7 @@ mod broken;
 mod causes;
 mod claims;
 mod missed;
+mod namesake;
 mod counted;
 mod due;
 mod events;

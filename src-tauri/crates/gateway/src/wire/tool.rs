@@ -77,6 +77,7 @@ pub enum ToolDomain {
 #[serde(rename_all = "camelCase")]
 pub struct ToolsEffectiveParams {
     /// The stored job.
+    #[serde(alias = "jobId")]
     #[ts(optional)]
     pub id: Option<String>,
     /// The job as it stands in the form; nothing is saved. Its grants are those of the stored job with its id.
