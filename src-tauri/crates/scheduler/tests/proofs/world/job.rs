@@ -228,10 +228,12 @@ impl SimJob {
         });
     }
 
-    /// The row of a slot that had kept its instant does not tell of its own.
-    pub(crate) fn settle_kept(&mut self, slot: i64, now: i64) {
-        if self.stands_at(slot) + self.offset != slot {
-            self.settle(slot - self.offset, now);
+    /// The row of a slot that had kept its instant, or came as rules of before had planned it, does not tell of its own.
+    pub(crate) fn settle_kept(&mut self, slot: i64, was_mixed: bool, rules: Rules, now: i64) {
+        let place = slot - self.offset;
+        let is_of_before = || was_mixed && self.shape.next_after(place - 1, rules) != Some(place);
+        if self.stands_at(slot) != place || is_of_before() {
+            self.settle(place, now);
         }
     }
 

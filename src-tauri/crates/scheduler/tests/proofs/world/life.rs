@@ -131,7 +131,7 @@ impl World {
                 claimed.push((run.slot_at.0, run.trigger, run.state));
             }
         }
-        sim.settle_kept(slot, now);
+        sim.settle_kept(slot, was_mixed, rules, now);
         sim.cover(now);
         if plan.cancel_others && !claimed.is_empty() {
             self.end_runs_of(number)?;
