@@ -244,10 +244,7 @@ impl SimJob {
 
     /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
     pub(crate) fn follow_rules(&mut self, old: Rules, new: &ZoneData, now: i64) {
-        if self.seen_until > now {
-            // What had come before the clock was set back comes at another instant.
-            self.seen_until += NOT_KNOWN;
-        }
+        self.see_by_other_rules(now);
         let slots = Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
         if self.next().is_some() {
             self.follow(slots.plan_by_new_rules(&self.slots, self.plan_of_engine(), UnixMs(now)));
@@ -276,6 +273,7 @@ impl SimJob {
         let shown = (stands_at - 1).min(over + RULES_APART);
         self.settle(shown, now);
         self.decided = self.decided.max(shown);
+        self.forget_what_is_far(now);
     }
 
     /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed
@@ -286,10 +284,18 @@ impl SimJob {
         if !self.shape.follows_rules() {
             return;
         }
+        self.see_by_other_rules(now);
         self.seen_until = self.seen_until.max(now + NOT_KNOWN);
         match self.next() {
             Some(next) if next <= now => self.is_mixed = true,
             _ => self.plan(now),
+        }
+    }
+
+    /// What had come before the clock was set back comes at another instant.
+    fn see_by_other_rules(&mut self, now: i64) {
+        if self.seen_until > now {
+            self.seen_until += NOT_KNOWN;
         }
     }
 
