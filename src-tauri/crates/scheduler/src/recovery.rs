@@ -91,11 +91,13 @@ impl Engine {
             Some(_) => Vec::new(),
             None => rows(&self.plan_after(&run, &outcome, None).await?),
         };
+        let reminders = self.untold_by(&run, &outcome).await?;
         let (run_id, reason) = (run.id, CUT_OFF.to_owned());
-        if !deliveries.is_empty() {
+        if !deliveries.is_empty() || !reminders.is_empty() {
             self.outbox.notify_one();
         }
-        let interruption = Interruption { run_id, reason, deliveries, run_again, fired, now };
+        let interruption =
+            Interruption { run_id, reason, deliveries, reminders, run_again, fired, now };
         if let Some(ended) = self.store.mark_interrupted(&interruption).await? {
             self.hooks.finished(&ended);
         }

@@ -23,6 +23,8 @@ impl Engine {
         let untold = match outcome.state {
             _ if !run.trigger.is_main_turn() => Vec::new(),
             RunState::NothingToReport => self.store.reminders_untold_by(&run.id).await?,
+            // What it had not drained is queued still, and gets another turn.
+            RunState::Interrupted => self.store.reminders_drained_by(&run.id).await?,
             state if is_without_answer(state) => {
                 let until = run.started_at.unwrap_or_else(|| self.clock.now());
                 self.store.untold_reminders(until).await?

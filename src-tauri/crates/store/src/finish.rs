@@ -85,6 +85,8 @@ pub struct Interruption {
     pub reason: String,
     /// Rows for the outbox.
     pub deliveries: Vec<NewDelivery>,
+    /// Reminders that it had taken out of the queue, each with the run that had queued it.
+    pub reminders: Vec<(RunId, NewDelivery)>,
     /// A queued run that makes up for it. It is part of the same transaction, so that a crash in
     /// between can neither lose it nor make a second one.
     pub run_again: Option<Run>,
@@ -152,7 +154,8 @@ impl Store {
         &self,
         interruption: &Interruption,
     ) -> Result<Option<Run>, StoreError> {
-        let Interruption { run_id, reason, deliveries, run_again, fired, now } = interruption;
+        let Interruption { run_id, reason, deliveries, reminders, run_again, fired, now } =
+            interruption;
         let mut write = self.write("save the interruption", Durability::Full, *now).await?;
         let outcome =
             Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
@@ -164,6 +167,9 @@ impl Store {
         };
         for delivery in deliveries {
             enqueue(&mut write, Some(run_id), delivery).await?;
+        }
+        for (queued_by, delivery) in reminders {
+            enqueue_once(&mut write, Some(queued_by), delivery).await?;
         }
         if let Some(again) = run_again {
             insert_runs(&mut write, &[again]).await?;

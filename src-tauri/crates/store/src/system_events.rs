@@ -108,6 +108,7 @@ pub(crate) const UNTOLD_BY: &str = untold!(
     "line.id IN (SELECT shown.value FROM run_steps, json_each(run_steps.input, '$.ids') AS shown
         WHERE run_steps.run_id = ?1 AND run_steps.kind = 'note' AND run_steps.name = 'Queued lines')"
 );
+pub(crate) const UNTOLD_AND_DRAINED: &str = untold!("line.drained_by = ?1");
 pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
@@ -190,6 +191,18 @@ impl Store {
         run: &RunId,
     ) -> Result<Vec<UntoldReminder>, StoreError> {
         let query = sqlx::query(UNTOLD_BY).bind(run.as_str());
+        self.list("read the untold reminders", query, read_untold).await
+    }
+
+    /// Reminders that left the queue with an answer of the main turn `run` and that no notification has told.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn reminders_drained_by(
+        &self,
+        run: &RunId,
+    ) -> Result<Vec<UntoldReminder>, StoreError> {
+        let query = sqlx::query(UNTOLD_AND_DRAINED).bind(run.as_str());
         self.list("read the untold reminders", query, read_untold).await
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use rouse_core::Clock as _;
 use rouse_core::event::EventKind;
 use rouse_core::schedule::DayWindow;
-use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
+use rouse_core::{Outcome, RunId, RunState, RunTrigger, SessionKey};
 use rouse_scheduler::{
     COALESCE, HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip, SchedulerConfig,
 };
 use rouse_store::{Note, QUEUED_LINES, RunQuery};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, config, every};
 
 fn beating() -> SchedulerConfig {
     let heartbeat = HeartbeatConfig { enabled: true, every_ms: 30 * MINUTE, active_hours: None };
@@ -238,9 +238,8 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
     assert_eq!(beats(&stage).await, 1);
 }
 
-#[tokio::test]
-async fn a_reminder_that_a_turn_was_shown_and_kept_to_itself_is_told() {
-    let stage = Stage::with(config(), true).await;
+/// A reminder that a turn of the main session was shown, and whether it has left the queue with it; answers both runs.
+async fn shown_to_a_turn(stage: &Stage, is_drained: bool) -> (RunId, Begun) {
     let payload = json!({ "kind": "systemEvent", "text": "Stretch" });
     stage.add(every(HOUR, json!({ "payload": payload, "wakeMode": "now" }))).await;
     stage.clock.advance(HOUR.unsigned_abs());
@@ -256,13 +255,42 @@ async fn a_reminder_that_a_turn_was_shown_and_kept_to_itself_is_told() {
     let (input, name) = (json!({ "ids": ids }), QUEUED_LINES);
     let note = Note { run_id: &turn, name, input, output: None, is_error: false };
     stage.store.note(note, stage.now()).await.expect("noted");
-    stage.store.drain_system_events(&turn, &ids, stage.now()).await.expect("drained");
+    if is_drained {
+        stage.store.drain_system_events(&turn, &ids, stage.now()).await.expect("drained");
+    }
     assert_eq!(stage.store.deliveries_of(&id).await.expect("read"), []);
+    (id, beat)
+}
+
+/// What was told of a run by itself.
+async fn told_of(stage: &Stage, id: &RunId) -> Vec<String> {
+    let told = stage.store.deliveries_of(id).await.expect("read");
+    told.into_iter().map(|told| told.body).collect()
+}
+
+#[tokio::test]
+async fn a_reminder_that_a_turn_was_shown_and_kept_to_itself_is_told() {
+    let stage = Stage::with(config(), true).await;
+    let (id, beat) = shown_to_a_turn(&stage, true).await;
+    let turn = beat.run.id.clone();
     beat.end(Outcome::of(RunState::NothingToReport));
     stage.ended(&turn).await;
-    let told = stage.store.deliveries_of(&id).await.expect("read");
-    let told: Vec<&str> = told.iter().map(|told| told.body.as_str()).collect();
-    assert_eq!(told, ["Stretch"]);
+    assert_eq!(told_of(&stage, &id).await, ["Stretch"]);
+}
+
+/// It has left the queue with an answer that nobody has heard of.
+#[tokio::test]
+async fn a_reminder_whose_turn_was_cut_off_behind_its_answer_is_told_and_one_before_stays_queued() {
+    for is_drained in [true, false] {
+        let stage = Stage::with(config(), true).await;
+        let (id, beat) = shown_to_a_turn(&stage, is_drained).await;
+        let turn = beat.run.id.clone();
+        stage.handle.pause(None).await.expect("paused");
+        let stage = stage.killed_for(SECOND).await;
+        assert_eq!(stage.run(&turn).await.state, RunState::Interrupted);
+        let told = if is_drained { vec!["Stretch"] } else { Vec::new() };
+        assert_eq!(told_of(&stage, &id).await, told);
+    }
 }
 
 #[tokio::test]

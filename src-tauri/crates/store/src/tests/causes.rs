@@ -79,6 +79,7 @@ async fn what_makes_up_for_a_run_has_its_cause() {
         run_id: first.run.id.clone(),
         reason: "cut off".to_owned(),
         deliveries: Vec::new(),
+        reminders: Vec::new(),
         run_again: Some(again.clone()),
         fired: Vec::new(),
         now: NOW,

@@ -138,6 +138,7 @@ async fn claims_and_what_a_person_was_told_survive_power_loss() {
         run_id: ids[1].clone(),
         reason: "Rouse stopped".to_owned(),
         deliveries: Vec::new(),
+        reminders: Vec::new(),
         run_again: None,
         fired: Vec::new(),
         now: NOW,
