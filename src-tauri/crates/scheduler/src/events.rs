@@ -232,6 +232,12 @@ pub(crate) fn rows(follows: &[Follow]) -> Vec<Fired> {
     follows.iter().map(|follow| follow.fired.clone()).collect()
 }
 
+/// Those of them that take the place of the others of their job.
+pub(crate) fn replacing(follows: &[Follow]) -> Vec<RunId> {
+    let replacing = follows.iter().filter(|follow| follow.cancel_others);
+    replacing.map(|follow| follow.fired.run.id.clone()).collect()
+}
+
 fn follow(due: DueJob, trigger: RunTrigger, cause: Cause, now: UnixMs, firing: &Firing) -> Follow {
     let DueJob { job, queued, active } = due;
     let plan = plan_event(&job, (queued, active), &cause, now, firing);

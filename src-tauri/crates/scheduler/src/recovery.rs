@@ -4,22 +4,22 @@
 //! Runs that waited for their next attempt go on waiting (see `retries`). Runs that still waited go back into their lanes, unless their time is over or their job is gone. This happens before
 //! the first tick, so that a slot that has come meanwhile sees the runs that are there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rouse_core::approval::Approval;
 use rouse_core::decide::{Calls, Ended, Firing, JobFate, Recovery, announce, recover};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, payload_to_json};
-use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
+use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Interruption, StoreError};
 use serde_json::Value;
 
 use crate::engine::Engine;
-use crate::events::rows;
+use crate::events::{replacing, rows};
 use crate::execute::too_late;
 use crate::finish::{WaitEnded, has_begun};
-use crate::tick::new_run;
+use crate::tick::{REPLACED, new_run};
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
 
@@ -29,12 +29,13 @@ impl Engine {
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         let mut jobs = KnownJobs::default();
         let mut between_attempts = Vec::new();
+        let mut replacing = HashSet::new();
         for run in self.store.running_runs().await? {
             self.refresh_listeners().await?;
             let job = jobs.of(&run, self).await?;
             match self.store.backoff(&run.id).await? {
                 Some(backoff) => between_attempts.push((run, job, backoff)),
-                None => self.recover_cut_off(run, job).await?,
+                None => replacing.extend(self.recover_cut_off(run, job).await?),
             }
         }
         self.load_parked().await?;
@@ -48,12 +49,21 @@ impl Engine {
             self.take_up_wait(run, job, backoff);
         }
         for (run, job) in waiting {
+            // It was fired by one of the ends just now, and is newer than all that its job has in a lane.
+            if let Some(job_id) = run.job_id.as_ref().filter(|_| replacing.contains(&run.id)) {
+                self.replace_runs_of(job_id, REPLACED);
+            }
             self.recover_waiting(run, job);
         }
         Ok(())
     }
 
-    async fn recover_cut_off(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {
+    /// Ends the run or lets it go on; answers which of the runs that its end fires take the place of others of their job.
+    async fn recover_cut_off(
+        &mut self,
+        run: Run,
+        job: Option<Arc<Job>>,
+    ) -> Result<Vec<RunId>, StoreError> {
         let now = self.clock.now();
         let calls = self.calls_of(&run).await?;
         let recovery = match self.firing_at(now) {
@@ -64,7 +74,7 @@ impl Engine {
         if recovery == Recovery::GoOn && self.store.put_back(&run.id, now).await?.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
             tracing::info!(job_id, run_id = %run.id, name = run.name_for_log(), "a run that was cut off goes on");
-            return Ok(());
+            return Ok(Vec::new());
         }
         let run_again = match (recovery, &job) {
             (Recovery::RunAgain, Some(job)) => Some(makes_up_for(&run, job, now)),
@@ -87,10 +97,11 @@ impl Engine {
         let job_id = run.job_id.as_ref().map(tracing::field::display);
         tracing::warn!(job_id, run_id = %run.id, name = run.name_for_log(), again = run_again.is_some(), "a run was cut off");
         // Whatever waits for the end of this run waits for the one that makes up for it.
-        let fired = match run_again {
+        let follows = match run_again {
             Some(_) => Vec::new(),
-            None => rows(&self.plan_after(&run, &outcome, None).await?),
+            None => self.plan_after(&run, &outcome, None).await?,
         };
+        let fired = rows(&follows);
         let reminders = self.untold_by(&run, &outcome).await?;
         let (run_id, reason) = (run.id, CUT_OFF.to_owned());
         if !deliveries.is_empty() || !reminders.is_empty() {
@@ -105,7 +116,7 @@ impl Engine {
             // The events that it had not got to are still queued; they get the turn that was asked for.
             self.heartbeat.request_for_events("interrupted");
         }
-        Ok(())
+        Ok(replacing(&follows))
     }
 
     async fn calls_of(&self, run: &Run) -> Result<Calls, StoreError> {

@@ -134,6 +134,30 @@ async fn a_follower_that_waited_when_rouse_was_killed_starts_once() {
 }
 
 #[tokio::test]
+async fn a_follower_that_a_start_fires_takes_the_place_of_one_that_waited() {
+    let stage = Stage::of_places(2).await;
+    let mut first = by_hand("first");
+    first["policies"] = json!({ "misfire": { "mode": "skip" } });
+    let first = stage.add(first).await;
+    let other = stage.add(by_hand("other")).await;
+    let mut second = after("second", json!({ "jobId": "first" }));
+    second["policies"] = json!({ "overlap": "cancelOther" });
+    let second = stage.add(second).await;
+    let work = begun(&stage, &first).await;
+    let _in_the_way = begun(&stage, &other).await;
+    stage.handle.run_now(&first.id, RunMode::Force).await.expect("asked");
+    work.succeed();
+    let _cut_off = stage.begun.next().await;
+    let waited = only_run(&stage, &second).await;
+    assert_eq!(waited.state, RunState::Queued);
+    let stage = stage.killed_for(SECOND).await;
+    stage.settle().await;
+    let runs = stage.runs_of(&second.id).await;
+    let of_waited = runs.iter().find(|run| run.id == waited.id).expect("there");
+    assert_eq!((runs.len(), of_waited.state), (2, RunState::Cancelled), "{runs:#?}");
+}
+
+#[tokio::test]
 async fn what_was_cut_off_fires_when_its_successor_ends() {
     let stage = Stage::new().await;
     let first = stage.add(by_hand("first")).await;

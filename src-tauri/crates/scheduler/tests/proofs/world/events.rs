@@ -59,6 +59,12 @@ impl World {
         let width = self.jobs[&number].width();
         if plan.cancel_others {
             self.end_runs_of(number)?;
+            // While the process starts, what waited in its earlier life is in no lane yet.
+            let waits = |row: &Row| row.job == number && row.state == RunState::Queued;
+            let left = self.open.iter().filter(|(_, row)| waits(row)).map(|(id, _)| *id);
+            for id in left.collect::<Vec<_>>() {
+                self.close(id)?;
+            }
         }
         self.made += 1;
         match plan.state {

@@ -289,7 +289,9 @@ impl World {
             }
         }
         for (id, row) in left.into_iter().filter(|(_, row)| row.state == RunState::Queued) {
-            self.recover_waiting(id, &row)?;
+            if self.open.contains_key(&id) {
+                self.recover_waiting(id, &row)?;
+            }
         }
         if std::mem::take(&mut self.has_new_rules) {
             let now = self.now;
