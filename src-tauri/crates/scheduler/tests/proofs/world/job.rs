@@ -27,7 +27,7 @@ pub(crate) struct SimJob {
     /// The furthest that this has been.
     decided: i64,
     /// Up to where it stays so when the clock is set back: by another jitter or other rules a slot has another instant.
-    settled: i64,
+    pub(crate) settled: i64,
     /// Slots that have a row, without their offsets: another jitter makes no other slots.
     pub(crate) recorded: HashSet<i64>,
     /// The instants of these rows, of which the disk takes none twice.

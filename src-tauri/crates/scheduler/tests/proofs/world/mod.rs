@@ -251,7 +251,8 @@ impl World {
         self.now += by;
         for sim in self.jobs.values_mut() {
             if by < -DAY {
-                sim.seen_until = sim.seen_until.max(before);
+                // A date that the clock has shown by earlier rules lies later by those of now, and is settled up to there.
+                sim.seen_until = sim.seen_until.max(before).max(sim.settled);
             }
             // How far apart two starts are, the clock does not say any more.
             sim.started_at = None;
