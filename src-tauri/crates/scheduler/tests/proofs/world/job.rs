@@ -220,7 +220,7 @@ impl SimJob {
             self.offset = offset;
             return self.cover(now);
         }
-        let moved = kept.map(|kept| kept.comes_at - self.offset + offset);
+        let moved = kept.map(|kept| kept.stands_at + offset);
         self.offset = offset;
         self.kept = kept.map(|kept| Kept {
             comes_at: moved.filter(|moved| *moved > now).unwrap_or(kept.comes_at),
@@ -285,7 +285,9 @@ impl SimJob {
             return;
         }
         self.see_by_other_rules(now);
-        self.seen_until = self.seen_until.max(now + NOT_KNOWN);
+        // When the clock was set back, too, the old rules had shown what lies ahead.
+        let shown = held(self.decided, now).map_or(now, |decided| decided.max(now));
+        self.seen_until = self.seen_until.max(shown + NOT_KNOWN);
         match self.next() {
             Some(next) if next <= now => self.is_mixed = true,
             _ => self.plan(now),
