@@ -63,6 +63,12 @@ impl DecidedSlots {
         let place = place.map(|place| UnixMs(place).min(now.plus_ms(SETTLES_MS)));
         Self { settled_until: held.settled_until.max(place), ..held }
     }
+
+    /// The same where `place` is still to come. By rules that put it later, what stands before it reached farther.
+    fn before(self, place: i64) -> Self {
+        let cut = |at: Option<UnixMs>| at.map(|at| at.min(UnixMs(place - 1)));
+        Self { until: cut(self.until), settled_until: cut(self.settled_until) }
+    }
 }
 
 /// What is next, and what is decided.
@@ -162,7 +168,7 @@ impl Slots {
         let place = has_come.map_or(place, |last| place.max(last + 1));
         let shown_again = (place - 1).min(shown.max(now.0).saturating_add(RULES_APART_MS));
         let decided = plan.decided.reaching(shown_again, now).settled(Some(shown_again), now);
-        Plan { next: Some(self.off_grid(place)), decided }
+        Plan { next: Some(self.off_grid(place)), decided: decided.before(place) }
     }
 
     /// The plan when the clock may have been set back: a next slot that is farther away than need be is taken nearer.
@@ -378,19 +384,33 @@ mod tests {
         assert_eq!(slots.remembering(slot), until(NEW_YEAR));
     }
 
+    /// Daily at nine in one time zone after the other, as if the rules of one had changed.
+    fn daily(tz: &str) -> Slots {
+        let spec = ScheduleSpec::Cron { expr: "0 9 * * *".to_owned(), tz: "UTC".to_owned() };
+        let mut slots = slots_of(spec, 0);
+        if let Grid::Cron { zone, .. } = &mut slots.grid {
+            *zone = crate::schedule::Zones::built_in(chrono_tz::UTC).zone(tz).expect("a zone");
+        }
+        slots
+    }
+
+    #[test]
+    fn what_the_clock_has_not_shown_stays_to_come_however_often_the_rules_change() {
+        let [first, second, third] = ["UTC", "Etc/GMT+1", "Etc/GMT+2"].map(daily);
+        let nine = NEW_YEAR + 9 * 60 * MINUTE;
+        let now = UnixMs(nine - 30 * MINUTE);
+        let plan = Plan { next: Some(UnixMs(nine)), decided: until(NEW_YEAR) };
+        let there = second.plan_by_new_rules(&first, plan, now);
+        let back = first.plan_by_new_rules(&second, there, now);
+        assert_eq!(back.next, Some(UnixMs(nine)));
+        // Switched off and on, or by other rules again.
+        assert_eq!(first.plan_after(back.decided, now).next, Some(UnixMs(nine)), "{back:?}");
+        let again = third.plan_by_new_rules(&first, back, now);
+        assert_eq!(again.next, Some(UnixMs(nine + 2 * 60 * MINUTE)), "{back:?}");
+    }
+
     #[test]
     fn what_the_clock_has_shown_is_not_planned_again_however_often_the_rules_change() {
-        // One time zone after the other, as if the rules of one had changed: the same day at nine, hours apart.
-        let daily = |tz: &str| {
-            let spec = ScheduleSpec::Cron { expr: "0 9 * * *".to_owned(), tz: "UTC".to_owned() };
-            let schedule = Schedule { spec, jitter_ms: None, extra: Map::new() };
-            let mut slots = Slots::compile(&schedule, &JobId::new("job-1"), &chrono_tz::UTC.into())
-                .expect("compiles");
-            if let Grid::Cron { zone, .. } = &mut slots.grid {
-                *zone = crate::schedule::Zones::built_in(chrono_tz::UTC).zone(tz).expect("a zone");
-            }
-            slots
-        };
         let [first, second, third] = ["UTC", "Etc/GMT+1", "Etc/GMT+2"].map(daily);
         let fired = UnixMs(NEW_YEAR + 9 * 60 * MINUTE);
         // It had fired on the third day, and the clock was set back by nearly two.

@@ -274,6 +274,9 @@ impl SimJob {
         self.settle(shown, now);
         self.decided = self.decided.max(shown);
         self.forget_what_is_far(now);
+        // What is to come is not over, however far that had reached by other rules.
+        self.settled = self.settled.min(stands_at - 1);
+        self.decided = self.decided.min(stands_at - 1);
     }
 
     /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed
