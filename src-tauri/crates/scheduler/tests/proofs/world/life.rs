@@ -282,15 +282,27 @@ impl World {
     pub(super) fn start(&mut self) -> Result<(), Broken> {
         self.is_up = true;
         let left: Vec<(u64, Row)> = self.open.iter().map(|(id, row)| (*id, row.clone())).collect();
-        for (id, row) in left.iter().filter(|(_, row)| row.state == RunState::Running) {
-            match row.waits {
-                Some(wait) => self.take_up_wait(*id, row, wait)?,
-                None => self.recover_cut_off(*id, row)?,
+        let mut refused = Vec::new();
+        let begun = || left.iter().filter(|(_, row)| row.state == RunState::Running);
+        for (id, row) in begun() {
+            if let Some(wait) = row.waits
+                && self.take_up_wait(*id, row, wait)
+            {
+                refused.push(*id);
             }
+        }
+        for (id, row) in begun().filter(|(_, row)| row.waits.is_none()) {
+            self.recover_cut_off(*id, row)?;
         }
         for (id, row) in left.into_iter().filter(|(_, row)| row.state == RunState::Queued) {
             if self.open.contains_key(&id) {
                 self.recover_waiting(id, &row)?;
+            }
+        }
+        // The end of one may switch its job off, which is for runs that are in their lanes.
+        for id in refused {
+            if self.resting.contains_key(&id) {
+                self.give_up(id)?;
             }
         }
         if std::mem::take(&mut self.has_new_rules) {

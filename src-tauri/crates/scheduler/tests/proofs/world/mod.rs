@@ -225,6 +225,7 @@ impl World {
         }
         self.jobs.values_mut().for_each(|sim| sim.job.enabled = false);
         self.give_up_waits(|_| true)?;
+        self.start_startable()?;
         while let Some(run) = self.working.keys().next().copied() {
             self.end(run, RunState::Succeeded)?;
             self.start_startable()?;

@@ -62,7 +62,7 @@ impl World {
         ids.collect::<Vec<_>>().into_iter().try_for_each(|id| self.give_up(id))
     }
 
-    fn give_up(&mut self, id: u64) -> Result<(), Broken> {
+    pub(super) fn give_up(&mut self, id: u64) -> Result<(), Broken> {
         self.resting.remove(&id);
         let row = self.close(id)?;
         self.lanes.finished_at_rest(&lane(row.job));
@@ -71,8 +71,8 @@ impl World {
         self.fire(id, &row, RunState::Failed)
     }
 
-    /// A wait that an earlier life has left.
-    pub(super) fn take_up_wait(&mut self, id: u64, row: &Row, wait: Wait) -> Result<(), Broken> {
+    /// A wait that an earlier life has left; answers whether it is for nothing.
+    pub(super) fn take_up_wait(&mut self, id: u64, row: &Row, wait: Wait) -> bool {
         let sim = self.jobs.get(&row.job);
         let (job, width) = (sim.map(|sim| &sim.job), sim.map_or(1, super::job::SimJob::width));
         let (due, now) = (UnixMs(wait.until), UnixMs(self.now));
@@ -80,6 +80,6 @@ impl World {
             refuse_attempt_after_stop(job, &run_of(id, row), &self.firing(), due, now).is_some();
         self.lanes.hold(lane(row.job), width);
         self.resting.insert(id, (wait.until - self.now).clamp(0, wait.whole));
-        if refused { self.give_up(id) } else { Ok(()) }
+        refused
     }
 }
