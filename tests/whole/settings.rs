@@ -204,7 +204,12 @@ async fn a_wider_workspace_is_that_of_the_tools_where_a_person_opens_it() {
         assert_eq!(run["summary"], "New folder: mail.", "{run:#}");
         let output = house.detail(&run).await["steps"][0]["output"].clone();
         assert_eq!(output["workspaceRoot"], json!(path(root)), "{output:#}");
-        assert_eq!(output["riskyMode"], json!(root == "wide"));
+        let is_wide = root == "wide";
+        assert_eq!(output["riskyMode"], json!(is_wide));
+        let settings = house.call("config.get", json!({})).await;
+        assert_eq!(settings["workspace"], json!(path("safe")), "{settings:#}");
+        let wider = json!({ "enabled": is_wide, "root": is_wide.then(|| path("wide")) });
+        assert_eq!(settings["riskyWorkspace"], wider, "{settings:#}");
         let readme = std::fs::read_to_string(all.path().join(root).join("mail/README.md"));
         assert_eq!(readme.expect("it is there"), "# mail\n");
         house.host.stop().await;

@@ -266,7 +266,7 @@ impl Ground {
             ..CommandConfig::default()
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
-        let is_risky_workspace = config.is_risky_workspace;
+        let is_risky_workspace = config.is_risky_workspace();
         let mut tools =
             builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
         let safety = Safety::new(Arc::clone(&self.book));

@@ -22,6 +22,8 @@ use crate::finish::{WaitEnded, has_begun};
 use crate::tick::{REPLACED, new_run};
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
+/// Why a run ends that nobody can begin any more.
+const UNREADABLE: &str = "What it was to do cannot be read any more; the log says why";
 
 impl Engine {
     /// Takes up the runs of an earlier life. What it has done before it fails needs no doing again, and lanes are filled
@@ -53,7 +55,7 @@ impl Engine {
             if let Some(job_id) = run.job_id.as_ref().filter(|_| replacing.contains(&run.id)) {
                 self.replace_runs_of(job_id, REPLACED);
             }
-            self.recover_waiting(run, job);
+            self.recover_waiting(run, job).await?;
         }
         Ok(())
     }
@@ -128,14 +130,22 @@ impl Engine {
         Ok(if is_answered { Calls::Answered } else { Calls::Repeatable })
     }
 
-    fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) {
+    async fn recover_waiting(
+        &mut self,
+        run: Run,
+        job: Option<Arc<Job>>,
+    ) -> Result<(), StoreError> {
         let is_beat = run.trigger == RunTrigger::Heartbeat;
         let is_extra_beat = is_beat && !self.heartbeat.takes_over() && !has_begun(&run);
         let end = match (&job, &run.job_id) {
-            (None, Some(_)) => Some(Outcome {
-                reason: Some("The job was removed".into()),
-                ..Outcome::of(RunState::Cancelled)
-            }),
+            (None, Some(id)) => {
+                let is_there = self.store.has_job(id).await?;
+                let reason = if is_there { UNREADABLE } else { "The job was removed" };
+                Some(Outcome {
+                    reason: Some(reason.to_owned()),
+                    ..Outcome::of(RunState::Cancelled)
+                })
+            }
             _ if is_extra_beat => Some(Outcome::skipped("Another beat was waiting already")),
             _ => self.reason_not_to_start(&run, job.as_deref()),
         };
@@ -143,6 +153,7 @@ impl Engine {
             Some(outcome) => self.wait_ended.push_back(WaitEnded { id: run.id, outcome }),
             None => self.place(run, job),
         }
+        Ok(())
     }
 
     /// A run that a slot asked for must still be wanted; one by hand is.

@@ -180,8 +180,19 @@ const SUM_UP: &str = "UPDATE runs SET (input_tokens, cached_input_tokens, output
     WHERE id = ?1 AND finished_at IS NULL";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
-pub(crate) const HAS_CALLED: &str = "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1
-    AND kind = 'toolCall' AND status <> 'started' AND name IN (SELECT value FROM json_each(?2)))";
+/// A call that has reached its tool: what the gate has refused has told the run nothing from outside.
+macro_rules! reached {
+    () => {
+        "kind = 'toolCall' AND coalesce(gate ->> '$.decision', '') <> 'refused'"
+    };
+}
+
+pub(crate) const HAS_CALLED: &str = concat!(
+    "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1 AND status <> 'started'
+        AND name IN (SELECT value FROM json_each(?2)) AND ",
+    reached!(),
+    ")"
+);
 /// Whether one of the runs `said` knows something from outside.
 macro_rules! any_knows {
     ($runs:literal) => {
@@ -190,8 +201,10 @@ macro_rules! any_knows {
             $runs,
             ") said
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
-        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
-            AND name IN (SELECT value FROM json_each(?2)))
+        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id
+            AND name IN (SELECT value FROM json_each(?2)) AND ",
+            reached!(),
+            ")
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'note'
             AND input ->> '$.fromOutside' = 1))"
         )
@@ -266,7 +279,7 @@ impl Store {
         self.end_step(run_id, seq, &end, now).await
     }
 
-    /// Whether the run has called one of these tools and was told something.
+    /// Whether the run has called one of these tools and was told something by it. What was refused was not called.
     ///
     /// # Errors
     /// `Read`.
@@ -290,8 +303,8 @@ impl Store {
         .await
     }
 
-    /// Whether a run that has written to this session has called one of these tools, was fired from outside, or was told
-    /// something that a note of it says is `fromOutside`.
+    /// Whether a run that has written to this session has called one of these tools and was not refused, was fired from
+    /// outside, or was told something that a note of it says is `fromOutside`.
     ///
     /// # Errors
     /// `Read`.

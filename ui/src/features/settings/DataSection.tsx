@@ -24,7 +24,11 @@ export function DataSection({ config, status }: { config: ConfigView; status: Sy
       <div className={styles.list}>
         {status && <PathSetting title="Everything Rouse keeps" path={status.home} />}
         <PathSetting title="Settings file" path={config.path} />
-        <PathSetting title="Workspace, the folder that file tools may see" path={config.workspace} />
+        {config.riskyWorkspace.root === null ? (
+          <PathSetting title="Workspace, the folder that file tools may see" path={config.workspace} />
+        ) : (
+          <PathSetting title="Workspace, opened wider than is safe (risky mode)" path={config.riskyWorkspace.root} />
+        )}
         <KeptSettings config={config} />
         <Export />
         <Import />

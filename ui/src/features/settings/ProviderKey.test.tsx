@@ -14,7 +14,7 @@ function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = 
   const view = { ...work, ...provider };
   const config = {
     path: "/c", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false },
-    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null }, quietHours: null, workspace: "/w",
+    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null }, quietHours: null, workspace: "/w", riskyWorkspace: { enabled: false, root: null },
     model: { provider: null, name: null, providers: [{ name: view.name, kind: view.kind, baseUrl: view.baseUrl, model: view.model, keyEnv: view.keyEnv, keySecret: view.keySecret, contextTokens: null }] },
     retention: { runsPerJob: 1, messagesPerSession: 1, maxDatabaseMb: 1 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [],
   } satisfies ConfigView;

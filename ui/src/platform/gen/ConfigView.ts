@@ -8,6 +8,7 @@ import type { OverriddenKey } from "./OverriddenKey";
 import type { PricesView } from "./PricesView";
 import type { QuietHours } from "./QuietHours";
 import type { RetentionConfigView } from "./RetentionConfigView";
+import type { RiskyWorkspaceView } from "./RiskyWorkspaceView";
 import type { SystemConfigView } from "./SystemConfigView";
 import type { UnknownKey } from "./UnknownKey";
 
@@ -65,9 +66,13 @@ model: ModelConfigView,
  */
 system: SystemConfigView, 
 /**
- * The folder that file tools may see.
+ * The folder that file tools may see, unless a wider one is opened to them.
  */
 workspace: string, 
+/**
+ * The wider folder that a person may open to them.
+ */
+riskyWorkspace: RiskyWorkspaceView, 
 /**
  * What is kept.
  */

@@ -244,6 +244,15 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_a_secret_ends_where_it_ended() {
+        for text in [format!("a\n{VALUE}\nb"), format!("a\n{VALUE} \r\n b"), format!(" {VALUE}\t")] {
+            let incoming = safety().incoming("read_file", true, ToolOutput::ok(text.clone()));
+            let expected = text.replace(VALUE, "[redacted: secret:mail]");
+            assert_eq!(incoming.output.text(), expected);
+        }
+    }
+
+    #[test]
     fn a_number_that_is_a_secret_does_not_break_the_answer() {
         let safety = knowing("1234567890");
         let incoming = safety.incoming("json", false, ToolOutput::ok(json!({"pin": 1234567890})));

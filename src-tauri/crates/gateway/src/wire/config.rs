@@ -35,8 +35,10 @@ pub struct ConfigView {
     pub model: ModelConfigView,
     /// The computer.
     pub system: SystemConfigView,
-    /// The folder that file tools may see.
+    /// The folder that file tools may see, unless a wider one is opened to them.
     pub workspace: String,
+    /// The wider folder that a person may open to them.
+    pub risky_workspace: RiskyWorkspaceView,
     /// What is kept.
     pub retention: RetentionConfigView,
     /// What all runs together may spend.
@@ -71,6 +73,16 @@ pub struct ConfigTrouble {
     pub line: Option<u32>,
     /// All of it as a sentence without its end.
     pub text: String,
+}
+
+/// The wider folder that a person may open to the file tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RiskyWorkspaceView {
+    /// Whether it is open.
+    pub enabled: bool,
+    /// Which one, while it is open.
+    pub root: Option<String>,
 }
 
 /// The computer.

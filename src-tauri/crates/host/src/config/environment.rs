@@ -64,7 +64,7 @@ impl RiskyWorkspace {
         if !self.is_on {
             return;
         }
-        config.is_risky_workspace = true;
+        config.narrow_workspace = Some(config.workspace.clone());
         match self.root {
             Some(root) => config.workspace = expand(&root, env),
             None => drop(config.workspace.pop()),

@@ -198,8 +198,9 @@ impl ConfigFile {
     pub(super) fn later_keys(&self) -> Vec<String> {
         let (old, new) = (&self.at_start, &self.read.config);
         let differ = [
-            ("workspace", old.workspace != new.workspace),
-            ("riskyWorkspace", old.is_risky_workspace != new.is_risky_workspace),
+            ("workspace", old.workspaces().0 != new.workspaces().0),
+            ("riskyWorkspace.enabled", old.is_risky_workspace() != new.is_risky_workspace()),
+            ("riskyWorkspace.root", old.workspaces().1 != new.workspaces().1),
             ("tools", old.tools != new.tools),
             ("hooks", old.hooks != new.hooks),
             ("gateway.port", old.port != new.port),

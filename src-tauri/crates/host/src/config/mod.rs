@@ -46,8 +46,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderEntry>,
     /// The folder that file tools may see; in risky mode the wider one.
     pub workspace: PathBuf,
-    /// Whether the person has opened the workspace wider than is safe.
-    pub is_risky_workspace: bool,
+    /// Where the person has opened the workspace wider than is safe: the one that it would be otherwise.
+    pub narrow_workspace: Option<PathBuf>,
     /// Tools.
     pub tools: ToolLimits,
     /// Commands that are told of a step of a run, or asked about it; in force from the next start on.
@@ -67,9 +67,23 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether the person has opened the workspace wider than is safe.
+    #[must_use]
+    pub fn is_risky_workspace(&self) -> bool {
+        self.narrow_workspace.is_some()
+    }
+
+    /// The workspace as it is without risky mode, and the wider one where that is on.
+    fn workspaces(&self) -> (&Path, Option<&Path>) {
+        match &self.narrow_workspace {
+            Some(narrow) => (narrow, Some(&self.workspace)),
+            None => (&self.workspace, None),
+        }
+    }
+
     /// The key that the workspace comes from, and the environment variable that overrides it, if one does.
     fn workspace_key(&self) -> (&'static str, Option<&'static str>) {
-        let key = if self.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
+        let key = if self.is_risky_workspace() { "riskyWorkspace.root" } else { "workspace" };
         (key, self.overridden.iter().find(|(of, _)| *of == key).map(|(_, name)| *name))
     }
 }
@@ -190,7 +204,7 @@ fn read(
         workspace: fields
             .text("workspace")
             .map_or_else(|| default_workspace.to_owned(), |path| environment::expand(&path, env)),
-        is_risky_workspace: false,
+        narrow_workspace: None,
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
         hooks: Vec::new(),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),

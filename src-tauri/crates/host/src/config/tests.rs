@@ -81,7 +81,7 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
     for (document, variables, workspace, is_risky) in cases {
         let read = config(document.clone(), &variables).expect("good settings");
         let expected = (PathBuf::from(workspace), is_risky);
-        let found = (read.workspace, read.is_risky_workspace);
+        let found = (read.workspace.clone(), read.is_risky_workspace());
         assert_eq!(found, expected, "{document} {variables:?}");
     }
 }

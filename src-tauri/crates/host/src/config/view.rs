@@ -21,6 +21,7 @@ impl ConfigFile {
     #[must_use]
     pub fn view(&self, machine: OfMachine<'_>) -> wire::ConfigView {
         let config = self.config();
+        let (workspace, wider) = config.workspaces();
         let (changed_by_hand, unknown_keys, problem) = match self.on_disk_now(machine) {
             Ok((is_changed, unknown)) => (is_changed, unknown, None),
             Err(problem) => (true, self.unknown(), Some(problem)),
@@ -47,7 +48,11 @@ impl ConfigFile {
             }),
             model: self.model_view(),
             system: wire::SystemConfigView { keep_awake: config.keep_awake },
-            workspace: config.workspace.display().to_string(),
+            workspace: workspace.display().to_string(),
+            risky_workspace: wire::RiskyWorkspaceView {
+                enabled: wider.is_some(),
+                root: wider.map(|root| root.display().to_string()),
+            },
             retention: wire::RetentionConfigView {
                 runs_per_job: config.retention.runs_per_job,
                 messages_per_session: config.retention.messages_per_session,

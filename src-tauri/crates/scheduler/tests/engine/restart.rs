@@ -1,11 +1,11 @@
 //! What is left of an earlier life.
 
 use rouse_core::{Outcome, Run, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::SchedulerConfig;
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use rouse_store::{NewStep, StepKind};
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, every, execute, opened};
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
@@ -142,6 +142,23 @@ async fn runs_that_waited_start_in_their_order() {
         );
         begun.succeed();
     }
+}
+
+#[tokio::test]
+async fn a_run_that_waited_and_cannot_be_read_any_more_says_so_and_not_that_its_job_is_gone() {
+    let stage = Stage::of_places(1).await;
+    stage.add(every(MINUTE, json!({ "id": "a" }))).await;
+    stage.pass(MINUTE).await;
+    stage.begun.next().await;
+    let by_hand = stage.add(every(HOUR, json!({ "id": "b" }))).await;
+    stage.handle.run_now(&by_hand.id, RunMode::Force).await.expect("asked");
+    let garbled = "UPDATE runs SET payload = '{\"kind\":\"dance\"}' WHERE job_id = 'b'";
+    execute(&opened(&stage.database()).await, garbled).await;
+    let stage = stage.killed_for(SECOND).await;
+    stage.settle().await;
+    let run = stage.runs_of(&by_hand.id).await.remove(0);
+    let reason = "What it was to do cannot be read any more; the log says why";
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Cancelled, Some(reason)));
 }
 
 #[tokio::test]

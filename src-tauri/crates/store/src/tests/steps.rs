@@ -1,4 +1,6 @@
+use rouse_core::SessionKey;
 use rouse_core::approval::{GateDecision, Refusal};
+use rouse_core::message::Message;
 
 use super::*;
 use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
@@ -145,4 +147,39 @@ async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
     let made = GateDecision::Rewritten { rewritten_by: "guard".to_owned() };
     fixture.store.begin_step(&call(made), NOW.plus_ms(1)).await.unwrap();
     assert_eq!(called().await, 1, "a call that a hook has rewritten is one");
+}
+
+#[tokio::test]
+async fn what_was_refused_has_told_nobody_anything_from_outside() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let id = fixture.running("a").await;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let told = Message::User { text: "x".to_owned() };
+    store.append_messages(&session, Some(&id), &[told], NOW).await.unwrap();
+    let end = StepEnd {
+        status: StepStatus::Failed,
+        output: Some(json!("no")),
+        is_error: true,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    let call = async |gate| {
+        let call = NewStep { gate: Some(gate), ..step(&id, StepKind::ToolCall, true) };
+        let seq = store.begin_step(&call, NOW).await.unwrap();
+        store.end_step(&id, seq, &end, NOW).await.unwrap();
+    };
+    let knows = async || {
+        let tools = ["http"];
+        let of_run = store.has_called(&id, &tools).await.unwrap();
+        let of_session = store.session_has_called(&session, &tools).await.unwrap();
+        let of_any = store.any_has_called(std::slice::from_ref(&id), &tools).await.unwrap();
+        [of_run, of_session, of_any]
+    };
+    let why = Some(Refusal::RateLimited { wait_ms: 1 });
+    call(GateDecision::Refused { why, rewritten_by: None }).await;
+    assert_eq!(knows().await, [false; 3]);
+    // One that failed may have been answered before it did.
+    call(GateDecision::Rewritten { rewritten_by: "guard".to_owned() }).await;
+    assert_eq!(knows().await, [true; 3]);
 }

@@ -48,14 +48,14 @@ pub(crate) fn find(text: &str, known: &Known) -> Vec<Finding> {
         RULES.find(&decoded, &mut found);
     }
     find_whole(text, known, &mut found);
-    merged(found)
+    merged(text, found)
 }
 
 /// The values of stored secrets alone in `text`.
 pub(crate) fn find_stored(text: &str, known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     find_whole(text, known, &mut found);
-    merged(found)
+    merged(text, found)
 }
 
 /// The same in a piece of a text: a short value is none there.
@@ -64,7 +64,7 @@ pub(crate) fn find_within(text: &str, known: &Known) -> Vec<Finding> {
     if !known.is_empty() {
         find_known(text, known, &mut found);
     }
-    merged(found)
+    merged(text, found)
 }
 
 /// Stored values in `text`, and the short one that it is.
@@ -82,7 +82,7 @@ fn find_whole(text: &str, known: &Known, found: &mut Vec<Finding>) {
 fn find_stored_counting(text: &str, known: &Known) -> (Vec<Finding>, usize) {
     let mut found = Vec::new();
     let read = find_known(text, known, &mut found);
-    (merged(found), read)
+    (merged(text, found), read)
 }
 
 /// Encodings within encodings are followed so deep.
@@ -170,8 +170,9 @@ fn decoded<'t>(view: &View<'t>, read: &mut usize) -> Vec<View<'t>> {
         .collect()
 }
 
-/// Findings in their order, without overlaps: the certain one names what they are together.
-fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
+/// Findings in their order, without overlaps: the certain one names what they are together. White space around one is the
+/// text's: a mark must not take the end of the line with it.
+fn merged(text: &str, mut found: Vec<Finding>) -> Vec<Finding> {
     found.sort_by_key(|finding| (finding.at.start, !finding.certain));
     let mut merged: Vec<Finding> = Vec::with_capacity(found.len());
     for finding in found {
@@ -186,7 +187,14 @@ fn merged(mut found: Vec<Finding>) -> Vec<Finding> {
             _ => merged.push(finding),
         }
     }
+    merged.iter_mut().for_each(|finding| finding.at = within_spaces(text, finding.at.clone()));
     merged
+}
+
+fn within_spaces(text: &str, at: Range<usize>) -> Range<usize> {
+    let whole = &text[at.clone()];
+    let start = at.start + (whole.len() - whole.trim_start().len());
+    start..start + whole.trim().len()
 }
 
 fn is_stronger(one: &Finding, other: &Finding) -> bool {
