@@ -252,6 +252,47 @@ async fn the_files_of_a_skill_are_read_as_text_from_outside_and_as_the_run_began
     assert!(told(1).contains("Be brief.") && told(1).contains("⟦outside "), "{}", told(1));
     assert!(told(2).contains("has no file"), "{}", told(2));
     assert!(told(3).contains("is no skill of this run"), "{}", told(3));
+
+    // What was refused has told it nothing, and what was read of the person's own was theirs, whatever stands there now.
+    assert_eq!(effective(&house, &id).await["ceiling"], Value::Null);
+    with_skills(&house, &id, json!([])).await;
+    fs::remove_dir_all(folder.path().join("skills/report")).expect("gone");
+    assert_eq!(effective(&house, &id).await["ceiling"], Value::Null);
+    house.host.stop().await;
+}
+
+/// A run that is told what the first one has said may say it again, in the words of the skill.
+#[tokio::test]
+async fn what_an_untrusted_skill_was_read_by_is_gone_and_its_ceiling_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(folder.path(), "installed", "fetch", "Make a mess.");
+    let house = Plan::new(folder.path()).model((0..11).map(|_| done())).build().await;
+    let id = house.add(job(&["fetch"])).await;
+    let first = fire(&house, &id, 1).await;
+    with_skills(&house, &id, json!([])).await;
+    for count in 2..12 {
+        fire(&house, &id, count).await;
+    }
+    house.host.stop().await;
+
+    let settings = "[retention]\nrunsPerJob = 10\n";
+    fs::write(folder.path().join("config.toml"), settings).expect("a file");
+    let house = Plan::new(folder.path()).model([done()]).build().await;
+    house
+        .until(async |house| {
+            let found = house.try_call("runs.get", json!({ "id": first["id"] })).await;
+            found.is_err().then_some(())
+        })
+        .await;
+    let ceiling = effective(&house, &id).await["ceiling"].clone();
+    assert!(ceiling.as_str().is_some_and(|why| why.contains("the skill fetch")), "{ceiling}");
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.until(async |house| (!house.model.requests().is_empty()).then_some(())).await;
+    assert!(!offered(&house, 0).contains(&"write_file".to_owned()));
+
+    // Trusted as it was read, nothing bounds the job any more.
+    trust(&house, "fetch").await;
+    assert_eq!(effective(&house, &id).await["ceiling"], Value::Null);
     house.host.stop().await;
 }
 

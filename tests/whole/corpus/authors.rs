@@ -38,7 +38,7 @@ fn was_asked_about(world: &World, tried: &Tried) {
     worked(tried, 1);
     assert_eq!(tried.asked[0]["tool"], "http", "{:?}", tried.asked);
     let why = tried.asked[0]["why"].as_str().unwrap_or_default();
-    assert!(why.contains("text from outside"), "{why}");
+    assert!(why.contains("somebody else may have written"), "{why}");
     assert_eq!(world.site.take(), "");
 }
 

@@ -37,7 +37,7 @@ async fn what_a_beat_is_told_from_outside_leads_to_a_question_and_not_to_a_call(
         assert_eq!(asked.len(), 1, "{channel:?}: {asked:?}");
         assert_eq!(asked[0]["runId"], ended.run["id"], "{channel:?}");
         let why = asked[0]["why"].as_str().unwrap_or_default();
-        assert!(why.contains("text from outside"), "{channel:?}: {why}");
+        assert!(why.contains("somebody else may have written"), "{channel:?}: {why}");
         assert_eq!(world.thief.take(), "", "{channel:?}");
         world.host.stop().await;
     }

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 
 use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus};
+use rouse_gateway::wire::{
+    ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus, ToolsCatalogResult,
+};
 use rouse_host::{DAMAGED, DAMAGED_AT_REST, Exposure, Layers, SandboxError, SystemClock};
 use serde_json::json;
 
@@ -25,6 +27,7 @@ struct Finding {
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     let mut findings = of_home(session);
     let settings = config::of_file(session).await;
+    let mut in_engine = None;
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
             let status: SystemStatus = serde_json::from_value(answer)?;
@@ -36,6 +39,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             if status.problem.is_some() {
                 findings.extend(of_database(session, DAMAGED).await);
             }
+            in_engine = Some(why_unconfined(session).await?);
             match secrets::troubles(session).await {
                 Ok(troubles) => findings.extend(troubles.into_iter().map(fine)),
                 Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
@@ -50,7 +54,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         Ok(view) => findings.extend(of_settings(&view)),
         Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
     }
-    findings.push(of_sandbox(rouse_host::sandbox_available()));
+    findings.push(of_sandbox(in_engine, rouse_host::sandbox_available()));
     let findings = each_once(findings);
     report(session, &findings);
     if findings.iter().all(|finding| finding.ok) {
@@ -239,18 +243,30 @@ fn mend_of_trouble(key: &str, path: &str) -> String {
 }
 
 /// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.
-fn of_sandbox(found: Result<Layers, SandboxError>) -> Finding {
-    match found {
-        Ok(Layers { held, not_held }) => Finding {
+/// Why the engine cannot confine a command; none when it can.
+async fn why_unconfined(session: &Session) -> Result<Option<String>, Failure> {
+    let catalog = session.call("tools.catalog", json!({})).await?;
+    let catalog: ToolsCatalogResult = serde_json::from_value(catalog)?;
+    let commands = catalog.tools.into_iter().find(|tool| tool.name == "run_command");
+    Ok(commands.and_then(|tool| tool.why_not_here))
+}
+
+/// The engine may be kept from what this process may do, and the other way round: where one runs, it knows.
+fn of_sandbox(in_engine: Option<Option<String>>, here: Result<Layers, SandboxError>) -> Finding {
+    let missing = |why: String| Finding {
+        ok: true,
+        what: "No sandbox for commands here: only those that you write into a job yourself run"
+            .to_owned(),
+        mend: Some(why),
+    };
+    match (in_engine, here) {
+        (Some(Some(why)), _) => missing(why),
+        (None, Err(error)) => missing(error.to_string()),
+        (Some(None), Err(_)) => fine("Sandbox for commands: the engine has one".to_owned()),
+        (_, Ok(Layers { held, not_held })) => Finding {
             ok: true,
             what: format!("Sandbox for commands: {held}"),
             mend: not_held.map(|what| format!("It does not bound: {what}.")),
-        },
-        Err(error) => Finding {
-            ok: true,
-            what: "No sandbox for commands here: only those that you write into a job yourself run"
-                .to_owned(),
-            mend: Some(error.to_string()),
         },
     }
 }
@@ -287,6 +303,17 @@ mod tests {
         let told = |ok| Some((ok, "Notifications: No desktop.".to_owned()));
         assert_eq!(found(Some("No desktop."), false), told(true));
         assert_eq!(found(Some("No desktop."), true), told(false));
+    }
+
+    /// A service may be kept from what its person's shell may do.
+    #[test]
+    fn the_sandbox_is_that_of_the_engine_where_one_runs() {
+        let here = || Ok(Layers { held: "processes", not_held: None });
+        let none = of_sandbox(Some(Some("Raise it.".to_owned())), here());
+        assert!(none.what.starts_with("No sandbox") && none.mend.as_deref() == Some("Raise it."));
+        for in_engine in [None, Some(None)] {
+            assert_eq!(of_sandbox(in_engine, here()).what, "Sandbox for commands: processes");
+        }
     }
 
     #[test]

@@ -130,11 +130,7 @@ impl Engine {
         Ok(if is_answered { Calls::Answered } else { Calls::Repeatable })
     }
 
-    async fn recover_waiting(
-        &mut self,
-        run: Run,
-        job: Option<Arc<Job>>,
-    ) -> Result<(), StoreError> {
+    async fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {
         let is_beat = run.trigger == RunTrigger::Heartbeat;
         let is_extra_beat = is_beat && !self.heartbeat.takes_over() && !has_begun(&run);
         let end = match (&job, &run.job_id) {

@@ -5,7 +5,8 @@
 //! main session and the system events it saw belong together: taking the events out of the queue
 //! without the turn that answered them would lose them.
 //!
-//! What a session has read is asked of the runs whose messages are here, so one that is cleared has read nothing. One could
+//! What a session has read is asked of the runs whose messages are here, and stands with it where they have inherited it
+//! (`inherited`), so one that is cleared has read nothing. One could
 //! get it wrong by clearing it under a run: that has been told what was said, and would write what came of it behind.
 
 use rouse_core::event::EventKind;

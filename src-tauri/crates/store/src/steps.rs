@@ -197,7 +197,7 @@ pub(crate) const HAS_CALLED: &str = concat!(
 macro_rules! any_knows {
     ($runs:literal) => {
         concat!(
-            "SELECT EXISTS (SELECT 1 FROM (",
+            "EXISTS (SELECT 1 FROM (",
             $runs,
             ") said
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
@@ -211,12 +211,19 @@ macro_rules! any_knows {
     };
 }
 
-pub(crate) const SESSION_HAS_CALLED: &str = any_knows!(
-    "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
+pub(crate) const SESSION_KNOWS: &str = concat!(
+    "SELECT EXISTS (SELECT 1 FROM sessions WHERE key = ?1 AND from_outside) OR ",
+    any_knows!(
+        "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
+    )
 );
-pub(crate) const SESSION_CALLS: &str = "SELECT DISTINCT input, output FROM run_steps
-    WHERE kind = 'toolCall' AND name = ?2 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1)";
-pub(crate) const ANY_HAS_CALLED: &str = any_knows!("SELECT value AS run_id FROM json_each(?1)");
+pub(crate) const SESSION_CALLS: &str = concat!(
+    "SELECT DISTINCT input, output FROM run_steps
+    WHERE name = ?2 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1) AND ",
+    reached!()
+);
+pub(crate) const ANY_HAS_CALLED: &str =
+    concat!("SELECT ", any_knows!("SELECT value AS run_id FROM json_each(?1)"));
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
@@ -304,17 +311,18 @@ impl Store {
     }
 
     /// Whether a run that has written to this session has called one of these tools and was not refused, was fired from
-    /// outside, or was told something that a note of it says is `fromOutside`.
+    /// outside, was told something that a note of it says is `fromOutside`, or has inherited something of the kind. Of the
+    /// runs themselves those of the newest 500 messages are asked.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn session_has_called(
+    pub async fn session_knows_outside(
         &self,
         session: &SessionKey,
         tools: &[&str],
     ) -> Result<bool, StoreError> {
         let query =
-            sqlx::query(SESSION_HAS_CALLED).bind(session.as_str()).bind(json!(tools).to_string());
+            sqlx::query(SESSION_KNOWS).bind(session.as_str()).bind(json!(tools).to_string());
         let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
         Ok(found.unwrap_or(false))
     }
@@ -330,7 +338,8 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
-    /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it.
+    /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it. What
+    /// was refused is no call.
     ///
     /// # Errors
     /// `Read`.

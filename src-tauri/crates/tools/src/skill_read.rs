@@ -2,7 +2,8 @@
 //!
 //! It reads only skills that the run was told of, as they were then: the list stands in the run's context, and no argument
 //! adds to it. Whatever it reads is text from outside: the instructions of a skill that is trusted reach a model by another
-//! way, and the other files of one may hold what somebody has pasted there.
+//! way, and the other files of one may hold what somebody has pasted there. It says whether a person trusted the skill as it
+//! was: by that later runs of the session know what they inherit, whatever becomes of the skill.
 
 use std::sync::Arc;
 
@@ -51,7 +52,10 @@ impl SkillRead {
             return answer::failed(Fault::InvalidParameters, words);
         };
         match self.skills.read(skill, path.as_deref()).await {
-            Ok(content) => answer::done(json!({ "skill": name, "content": content })),
+            Ok(content) => {
+                let trusted = skill.is_trusted;
+                answer::done(json!({ "skill": name, "trusted": trusted, "content": content }))
+            }
             Err(refusal) => answer::failed(Fault::Execution, refusal.to_string()),
         }
     }

@@ -16,7 +16,7 @@ use rouse_core::run::Outcome;
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
 use rouse_core::{RunState, SessionKey};
-use rouse_store::StoreError;
+use rouse_store::{Inherited, SkillText, StoreError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +50,8 @@ pub(super) struct Conversation<'r> {
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
     pub(super) terms: Terms,
+    /// The texts of skills that it inherits and leaves to the next runs of its session.
+    pub(super) skill_texts: Vec<SkillText>,
     pub(super) limits: TurnLimits,
     /// How long summing up the session may take.
     pub(super) summary_for: Duration,
@@ -175,6 +177,9 @@ impl Conversation<'_> {
         let Some(first) = self.models.first() else {
             return ended_early(&End::NoModel);
         };
+        if let Err(error) = self.bequeath().await {
+            return not_written(&error);
+        }
         let before = history.len();
         let is_again = matches!(opening, Opening::Again(_));
         let (mut kept, (mut turn, mut next)) = match opening {
@@ -236,6 +241,15 @@ impl Conversation<'_> {
             }
             None => outcome,
         }
+    }
+
+    /// Whoever is told what this run says knows what it began with, also when that is kept no longer.
+    async fn bequeath(&self) -> Result<(), StoreError> {
+        let left = Inherited {
+            from_outside: self.terms.knows_outside,
+            skill_texts: self.skill_texts.clone(),
+        };
+        self.driver.store.bequeath(self.session, &left, self.driver.clock.now()).await
     }
 
     /// Stores what was said since the last time.

@@ -28,6 +28,8 @@ use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
 use self::fate::{Fate, fates_of};
+use super::main_session::LEAD;
+use crate::gate::fence::closed;
 use crate::safety::{Outside, Safety};
 
 /// The most messages after the summary that are looked at: the last two dozen runs or so, whose tool results are read
@@ -402,7 +404,7 @@ fn without_stored(message: Message, safety: &Safety) -> Message {
 /// What of a message is worth remembering.
 fn said(message: &Message) -> Option<Message> {
     match message {
-        Message::User { text } => Some(Message::User { text: shortened(text) }),
+        Message::User { text } => Some(Message::User { text: told_to(text) }),
         Message::Assistant { parts } => {
             let words: Vec<&str> = parts
                 .iter()
@@ -427,9 +429,25 @@ fn words_of(part: &Part) -> Option<&str> {
     }
 }
 
+/// What somebody has said to the model, short enough to be told again: the lines of the queue that stood before it are the
+/// first to go, the oldest before the newest, for what a person wrote stands behind them.
+fn told_to(text: &str) -> String {
+    let (mut rest, mut lines) = (text, 0_usize);
+    while rest.chars().nth(MOST_CHARACTERS).is_some()
+        && rest.starts_with(LEAD)
+        && let Some((_, behind)) = rest.split_once("\n\n")
+    {
+        (rest, lines) = (behind, lines + 1);
+    }
+    match lines {
+        0 => shortened(rest),
+        _ => format!("({lines} lines of the queue are left out here.)\n\n{}", shortened(rest)),
+    }
+}
+
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MOST_CHARACTERS) {
-        Some((end, _)) => format!("{} …", &text[..end]),
+        Some((end, _)) => format!("{} …", closed(&text[..end]).trim_end()),
         None => text.to_owned(),
     }
 }

@@ -88,6 +88,7 @@ impl AgentDriver {
                 question_for: question_for(None),
                 knows_outside: remembers || knows_outside || told.is_from_outside(),
             },
+            skill_texts: told.inherited.clone(),
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
             summary_for: SUMMARY_FOR,
             max_tokens: None,
@@ -193,8 +194,8 @@ pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     events
 }
 
-/// What each of them begins with.
-const LEAD: &str = "System: ";
+/// What each of them begins with. None holds an empty line, which is what stands between them.
+pub(super) const LEAD: &str = "System: ";
 
 /// The queued lines, as a model is shown them: in their order, and what the person has not written between marks that say
 /// where it comes from.

@@ -158,14 +158,11 @@ impl AgentDriver {
             return without_model(&models);
         }
         let session = SessionKey::of_job(&job.id);
-        let (steps, cause, knows) = match self.before(run, &session).await {
+        let before = match self.before(run, job, turn, &session).await {
             Ok(before) => before,
-            Err(error) => return not_written(&error),
-        };
-        let told = match self.told_of(&turn.skills, &session, &steps).await {
-            Ok(told) => told,
             Err(outcome) => return outcome,
         };
+        let Before { steps, cause, told, knows } = before;
         let context = self.turn_context(run, job, turn, &told);
         let account = self.account(run, Some(job));
         let terms = match self.terms(job, turn, &told, &account, knows).await {
@@ -182,6 +179,7 @@ impl AgentDriver {
             system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
             offered: context::offered(&self.gate, turn, &terms.policy),
             terms,
+            skill_texts: told.inherited.clone(),
             limits: self.limits(turn.max_steps),
             summary_for: summary_for(job),
             max_tokens: turn.max_tokens,
@@ -227,21 +225,27 @@ impl AgentDriver {
         })
     }
 
-    /// What a run has done before, what fired it, and whether it begins with text from outside, of that or of its session.
+    /// With what a run begins, or how it ends without it.
     async fn before(
         &self,
         run: &Run,
+        job: &Job,
+        turn: &AgentTurn,
         session: &SessionKey,
-    ) -> Result<(Vec<RunStep>, Option<Cause>, bool), StoreError> {
-        let steps = self.store.steps(&run.id).await?;
-        let cause = self.store.cause(&run.id).await?;
-        let knows = cause.is_some() || self.remembers_outside(session).await?;
-        Ok((steps, cause, knows))
+    ) -> Result<Before, Outcome> {
+        let unread = |error: StoreError| not_written(&error);
+        let steps = self.store.steps(&run.id).await.map_err(unread)?;
+        let cause = self.store.cause(&run.id).await.map_err(unread)?;
+        let knows = cause.is_some()
+            || !job.is_message_by_person()
+            || self.remembers_outside(session).await.map_err(unread)?;
+        let told = self.told_of(&turn.skills, session, &steps).await?;
+        Ok(Before { steps, cause, told, knows })
     }
 
     /// Whether a run that has written to the session has read text that somebody else may have written.
     async fn remembers_outside(&self, session: &SessionKey) -> Result<bool, StoreError> {
-        self.store.session_has_called(session, &self.gate.tools().outside()).await
+        self.store.session_knows_outside(session, &self.gate.tools().outside()).await
     }
 
     /// Hosts count as named where a person has named them.
@@ -286,6 +290,19 @@ impl AgentDriver {
         };
         named.unwrap_or(zones.local())
     }
+}
+
+/// With what a run of a job begins.
+struct Before {
+    /// What it has done before.
+    steps: Vec<RunStep>,
+    /// What fired it.
+    cause: Option<Cause>,
+    /// The skills it is told of.
+    told: Told,
+    /// Whether it knows text from outside: what fired it, what its session has read, or its task, which an agent has worded
+    /// who may have been told it.
+    knows: bool,
 }
 
 /// How long summing up the session of a job may take: what is left of the run's time is for the run.

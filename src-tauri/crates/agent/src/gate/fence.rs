@@ -13,8 +13,26 @@ pub(crate) const TOLD_BYTES: usize = 64 << 10;
 pub(crate) fn fenced(through: &str, text: &str) -> String {
     let word = uuid::Uuid::new_v4().simple().to_string();
     let word = &word[..12];
-    format!("⟦outside {word} {through}⟧\n{text}\n⟦end of outside {word}⟧")
+    format!("{OPENS}{word} {through}⟧\n{text}\n{CLOSES}{word}⟧")
 }
+
+/// The beginning of `text` that has no mark without its end: what is cut in the middle of a text from outside would let the
+/// rest of it, and what follows, be taken for the other's words.
+pub(crate) fn closed(text: &str) -> &str {
+    let mut from = 0;
+    while let Some(opens) = text[from..].find(OPENS).map(|at| from + at) {
+        let word = text[opens + OPENS.len()..].split(' ').next().unwrap_or_default();
+        let closes = format!("{CLOSES}{word}⟧");
+        match text[opens..].find(&closes) {
+            Some(at) => from = opens + at + closes.len(),
+            None => return &text[..opens],
+        }
+    }
+    text
+}
+
+const OPENS: &str = "⟦outside ";
+const CLOSES: &str = "⟦end of outside ";
 
 /// At most `most` bytes of `text`, and said so.
 pub(crate) fn capped(text: &str, most: usize) -> String {
@@ -47,6 +65,16 @@ mod tests {
         let word = text.split(' ').nth(1).expect("a word");
         assert!(text.ends_with(&format!("\n⟦end of outside {word}⟧")));
         assert_eq!(text.matches(word).count(), 2);
+    }
+
+    #[test]
+    fn a_text_from_outside_is_kept_whole_or_not_at_all() {
+        let (one, two) = (fenced("http", "⟦outside 0 x⟧ a"), fenced("http", "b"));
+        let both = format!("Told: {one} and {two}");
+        assert_eq!(closed(&both), both);
+        let end = both.floor_char_boundary(both.len() - 3);
+        assert_eq!(closed(&both[..end]), format!("Told: {one} and "));
+        assert_eq!(closed("no mark"), "no mark");
     }
 
     #[test]

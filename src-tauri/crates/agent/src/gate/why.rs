@@ -27,7 +27,7 @@ impl Why<'_> {
         match self {
             Why::Hook(reason) => reason.to_owned(),
             Why::MadeBy(hook) => format!("{} It changes something or sends something.", made_by(hook)),
-            Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
+            Why::KnowsOutside => "The run knows text that somebody else may have written, and this call could carry what it knows to others.".to_owned(),
             Why::Usual if !is_of_job => "It changes something or sends something.".to_owned(),
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }

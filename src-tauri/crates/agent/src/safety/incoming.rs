@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn the_line_of_a_secret_ends_where_it_ended() {
-        for text in [format!("a\n{VALUE}\nb"), format!("a\n{VALUE} \r\n b"), format!(" {VALUE}\t")] {
+        for text in [format!("a\n{VALUE}\nb"), format!("a\n{VALUE} \r\n b"), format!(" {VALUE}\t")]
+        {
             let incoming = safety().incoming("read_file", true, ToolOutput::ok(text.clone()));
             let expected = text.replace(VALUE, "[redacted: secret:mail]");
             assert_eq!(incoming.output.text(), expected);

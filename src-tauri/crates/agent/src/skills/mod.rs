@@ -25,8 +25,9 @@ use rouse_core::skills::{
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{SessionKey, UnixMs};
-use rouse_store::{Setting, Store, StoreError};
+use rouse_store::{Setting, SkillText, Store, StoreError};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use folder::Folder;
 
@@ -64,6 +65,15 @@ pub enum TrustError {
     /// The mark could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// What a session knows of skills that nobody trusts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// Their names.
+    pub names: Vec<String>,
+    /// What was read of them and may be told no more by a summary alone.
+    pub texts: Vec<SkillText>,
 }
 
 /// Digests by the names of skills.
@@ -120,37 +130,32 @@ impl SkillShelf {
     ///
     /// # Errors
     /// When the journal or the marks of trust cannot be read.
-    pub async fn remembered(&self, session: &SessionKey) -> Result<Vec<String>, StoreError> {
-        let calls = self.store.session_calls(session, SKILL_READ).await?;
+    pub async fn remembered(&self, session: &SessionKey) -> Result<Remembered, StoreError> {
         // What a summary was made of may be kept nowhere else.
         let summed_up = self.store.summary(session).await?;
-        let mut names = summed_up.map_or_else(Vec::new, |summary| summary.untrusted_skills);
-        for (input, output) in calls {
-            let Some(name) = input.get("skill").and_then(Value::as_str) else { continue };
-            let read = output.as_ref().and_then(|output| output.get("content")?.as_str());
-            let path = input.get("path").and_then(Value::as_str);
-            if !names.iter().any(|known| known == name)
-                && !self.is_trusted_text(name, path, read).await?
-            {
-                names.push(name.to_owned());
+        let names = summed_up.map_or_else(Vec::new, |summary| summary.untrusted_skills);
+        let mut remembered = Remembered { names, texts: Vec::new() };
+        let calls = self.store.session_calls(session, SKILL_READ).await?;
+        let read = calls.into_iter().filter_map(|(input, output)| text_read(&input, &output?));
+        for text in self.store.inherited(session).await?.skill_texts.into_iter().chain(read) {
+            if !remembered.texts.contains(&text) && !self.is_trusted_text(&text).await? {
+                remembered.names.push(text.skill.clone());
+                remembered.texts.push(text);
             }
         }
-        Ok(names)
+        remembered.names.sort();
+        remembered.names.dedup();
+        Ok(remembered)
     }
 
-    /// Whether what was `read` of a skill is what stands there now, and that is trusted.
-    async fn is_trusted_text(
-        &self,
-        name: &str,
-        path: Option<&str>,
-        read: Option<&str>,
-    ) -> Result<bool, StoreError> {
-        let found = self.named(&[name.to_owned()]).await?.unwrap_or_default();
+    /// Whether what was read of a skill is what stands there now, and that is trusted.
+    async fn is_trusted_text(&self, text: &SkillText) -> Result<bool, StoreError> {
+        let found = self.named(std::slice::from_ref(&text.skill)).await?.unwrap_or_default();
         let Some(skill) = found.first().filter(|skill| skill.trust.is_given()) else {
             return Ok(false);
         };
-        let now = self.read(&SkillInRun::from(skill), path).await;
-        Ok(now.is_ok_and(|now| read == Some(now.as_str())))
+        let now = self.read(&SkillInRun::from(skill), text.path.as_deref()).await;
+        Ok(now.is_ok_and(|now| digest_of(&now) == text.digest))
     }
 
     /// Trusts the skill as it is, if it still has this digest. Only a person may ask for this.
@@ -293,6 +298,24 @@ impl SkillShelf {
             Some(path) => read.text(path),
         }
     }
+}
+
+/// What a call has read of a skill that nobody trusted then; none of one that has read nothing.
+fn text_read(input: &Value, output: &Value) -> Option<SkillText> {
+    // Where it was too long for the journal its beginning stands there, which is no text of any skill.
+    let content = output.as_str().or_else(|| output.get("content")?.as_str())?;
+    if output.get("trusted") == Some(&Value::Bool(true)) {
+        return None;
+    }
+    Some(SkillText {
+        skill: input.get("skill")?.as_str()?.to_owned(),
+        path: input.get("path").and_then(Value::as_str).map(str::to_owned),
+        digest: digest_of(content),
+    })
+}
+
+fn digest_of(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
 }
 
 /// The names of the folders in `place`; none when it is not there.

@@ -414,7 +414,7 @@ async fn a_run_that_knows_text_from_outside_asks_before_it_tells_anybody() {
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
     assert_eq!(effects(&done_by).len(), 1, "before it has read anything it may look");
-    assert!(asked.asks[0].why.contains("text from outside"), "{:?}", asked.asks);
+    assert!(asked.asks[0].why.contains("somebody else may have written"), "{:?}", asked.asks);
     runs.answered(&run, &asked, &[Answer::Once]).await;
     // The next run remembers what this one said.
     let (_, later) = runs.begin().await;

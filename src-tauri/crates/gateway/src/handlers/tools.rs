@@ -40,7 +40,7 @@ pub(crate) async fn effective(
             let remembered = context.skills.remembered(&SessionKey::of_job(&job.id)).await?;
             let grants = context.store.grants_of(&job.id).await?;
             let policy = policy_of(&job, turn, &grants, context.clock.now());
-            let policy = policy.told_of(&skills).having_read(remembered);
+            let policy = policy.told_of(&skills).having_read(remembered.names);
             let policy = withholding(&context.gate, &job, turn, policy).await;
             (offered(&context.gate, turn, &policy), policy)
         }

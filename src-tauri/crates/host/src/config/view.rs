@@ -21,7 +21,6 @@ impl ConfigFile {
     #[must_use]
     pub fn view(&self, machine: OfMachine<'_>) -> wire::ConfigView {
         let config = self.config();
-        let (workspace, wider) = config.workspaces();
         let (changed_by_hand, unknown_keys, problem) = match self.on_disk_now(machine) {
             Ok((is_changed, unknown)) => (is_changed, unknown, None),
             Err(problem) => (true, self.unknown(), Some(problem)),
@@ -48,11 +47,8 @@ impl ConfigFile {
             }),
             model: self.model_view(),
             system: wire::SystemConfigView { keep_awake: config.keep_awake },
-            workspace: workspace.display().to_string(),
-            risky_workspace: wire::RiskyWorkspaceView {
-                enabled: wider.is_some(),
-                root: wider.map(|root| root.display().to_string()),
-            },
+            workspace: config.workspaces().0.display().to_string(),
+            risky_workspace: risky_workspace_view(config),
             retention: wire::RetentionConfigView {
                 runs_per_job: config.retention.runs_per_job,
                 messages_per_session: config.retention.messages_per_session,
@@ -99,6 +95,14 @@ impl ConfigFile {
             name: config.model.name.clone(),
             providers: providers.collect(),
         }
+    }
+}
+
+fn risky_workspace_view(config: &Config) -> wire::RiskyWorkspaceView {
+    let (_, wider) = config.workspaces();
+    wire::RiskyWorkspaceView {
+        enabled: wider.is_some(),
+        root: wider.map(|root| root.display().to_string()),
     }
 }
 

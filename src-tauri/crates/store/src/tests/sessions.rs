@@ -117,7 +117,7 @@ async fn a_session_is_cleared_with_all_that_tells_what_it_has_read() {
         gate: None,
     };
     store.begin_step(&step, NOW).await.unwrap();
-    assert!(store.session_has_called(&session, &["http"]).await.unwrap());
+    assert!(store.session_knows_outside(&session, &["http"]).await.unwrap());
 
     let early = store.clear_session(&session, NOW).await;
     assert!(matches!(early, Err(StoreError::InUse { run }) if run == id));
@@ -133,7 +133,7 @@ async fn a_session_is_cleared_with_all_that_tells_what_it_has_read() {
     assert_eq!(fixture.told(), [(EventKind::Session, event)]);
     assert_eq!(store.session(&session).await.unwrap(), None);
     assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
-    assert!(!store.session_has_called(&session, &["http"]).await.unwrap());
+    assert!(!store.session_knows_outside(&session, &["http"]).await.unwrap());
     assert_eq!(store.session_calls(&session, "http").await.unwrap(), []);
     assert_eq!(store.steps(&id).await.unwrap().len(), 1, "the journal stays");
     assert!(!store.clear_session(&session, NOW).await.unwrap());

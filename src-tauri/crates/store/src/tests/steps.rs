@@ -172,7 +172,7 @@ async fn what_was_refused_has_told_nobody_anything_from_outside() {
     let knows = async || {
         let tools = ["http"];
         let of_run = store.has_called(&id, &tools).await.unwrap();
-        let of_session = store.session_has_called(&session, &tools).await.unwrap();
+        let of_session = store.session_knows_outside(&session, &tools).await.unwrap();
         let of_any = store.any_has_called(std::slice::from_ref(&id), &tools).await.unwrap();
         [of_run, of_session, of_any]
     };

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use rouse_core::memory::MemoryIndex;
 use rouse_core::tool::{Fault, Tool};
 
+use self::walk::MOST_DEPTH;
 use crate::answer::Faulty;
 use crate::read_file::ReadError;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
@@ -68,6 +69,11 @@ enum MemoryError {
         "The memory holds {MOST_FILES} files already, which is as many as it takes. Add to one of them instead."
     )]
     Full,
+    #[error(
+        "{path} lies below more folders than are searched, so it would never be found. Use at most {} of them.",
+        MOST_DEPTH - 1
+    )]
+    TooDeep { path: RelativePath },
     #[error("The query has no word to look for.")]
     NoWords,
     #[error(
@@ -86,6 +92,7 @@ impl Faulty for MemoryError {
             | Self::NotMarkdown(_)
             | Self::Hidden(_)
             | Self::TooLarge { .. }
+            | Self::TooDeep { .. }
             | Self::NoWords
             | Self::Redacted { .. } => Fault::InvalidParameters,
             Self::NotText(_) | Self::Full => Fault::Execution,

@@ -11,8 +11,8 @@ use crate::workspace::{EntryKind, RelativePath, Trace, Workspace, WorkspaceError
 
 /// The most entries that are looked at. Twice what the tools themselves would ever make.
 const MOST_SEEN: usize = 20_000;
-/// How deep folders are looked into.
-const MOST_DEPTH: usize = 8;
+/// How deep folders are looked into: so many names has the path of a file at the most.
+pub(super) const MOST_DEPTH: usize = 8;
 
 /// A Markdown file that can be searched.
 pub(super) struct Found {
@@ -49,7 +49,12 @@ pub(super) fn walk(memory: &Workspace) -> Result<Walked, WorkspaceError> {
             Ok(folders) if depth < MOST_DEPTH => {
                 waiting.extend(folders.into_iter().map(|folder| (folder, depth + 1)));
             }
-            Ok(folders) => walked.is_cut |= !folders.is_empty(),
+            Ok(folders) => folders.iter().for_each(|folder| {
+                walked.leave_out(
+                    folder,
+                    format!("Its files lie below {MOST_DEPTH} folders, deeper than is searched."),
+                );
+            }),
             // It has gone since it was listed.
             Err(WorkspaceError::Missing { .. }) if folder != root => {}
             Err(error) if folder == root => return Err(error),

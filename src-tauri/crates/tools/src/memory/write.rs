@@ -17,7 +17,7 @@ use rouse_core::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::walk::walk;
+use super::walk::{MOST_DEPTH, walk};
 use super::{MOST_BYTES, MOST_FILES, MemoryError, file_at, open_or_make, shown};
 use crate::answer::{self, Told};
 use crate::spec;
@@ -106,6 +106,9 @@ impl Tool for MemoryWrite {
 fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     let memory = open_or_make(workspace)?;
     let (path, heading) = arguments.place(&memory)?;
+    if path.as_path().iter().count() > MOST_DEPTH {
+        return Err(MemoryError::TooDeep { path });
+    }
     let kept = if arguments.append || arguments.content.contains(REDACTED) {
         text_of(&memory, &path)?
     } else {

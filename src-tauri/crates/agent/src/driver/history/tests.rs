@@ -265,3 +265,31 @@ fn what_is_told_of_an_unanswered_message_is_in_the_bound_and_in_the_record() {
     let record = memory.too_much_for(MOST_TOKENS).expect("too much").record(100_000);
     assert!(record.contains("Told: yyy") && record.contains("Answered: (No answer"), "{record}");
 }
+
+#[test]
+fn what_a_person_wrote_behind_a_long_queue_is_told_again() {
+    let line = |number: usize| format!("System: {number} {}", "x".repeat(200));
+    let lines: Vec<String> = (0..60).map(line).collect();
+    let words = "It is Monday.\n\nRemember the word banana.";
+    let text = format!("{}\n\n{words}", lines.join("\n\n"));
+    let told = remembered(
+        &[stored("1", user(&text)), stored("1", assistant("Yes."))],
+        &RunId::new("2"),
+        NONE,
+    );
+    let Some(Message::User { text: told }) = told.first() else { panic!("{told:?}") };
+    assert!(told.ends_with(words) && told.chars().count() < MOST_CHARACTERS + 60, "{told}");
+    assert!(
+        told.starts_with("(33 lines of the queue are left out here.)\n\nSystem: 33 "),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_text_from_outside_is_not_cut_open() {
+    let fenced = crate::gate::fence::fenced("http", &"x".repeat(MOST_CHARACTERS));
+    let said =
+        [stored("1", user(&format!("Look at this.\n{fenced}"))), stored("1", assistant("Yes."))];
+    let told = remembered(&said, &RunId::new("2"), NONE);
+    assert_eq!(told[0], user("Look at this. …"));
+}

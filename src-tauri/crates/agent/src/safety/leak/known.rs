@@ -324,7 +324,7 @@ mod tests {
     fn what_is_too_short_is_looked_for_only_as_the_whole_of_a_text() {
         assert_eq!(hides("none", "there is none"), None);
         assert_eq!(hides("a b c d e", "abcde"), None);
-        assert_eq!(hides("none", " none\n").as_deref(), Some("[redacted: secret:mail]"));
+        assert_eq!(hides("none", " none\n").as_deref(), Some(" [redacted: secret:mail]\n"));
     }
 
     #[test]

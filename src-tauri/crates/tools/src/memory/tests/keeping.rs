@@ -120,10 +120,14 @@ async fn only_markdown_that_can_be_found_again_is_kept() {
         (json!({ "path": "a", "title": "a", "content": "x" }), "path or a title"),
         (json!({ "path": "binary", "content": "x", "append": true }), "UTF-8"),
         (json!({ "path": "", "content": "x" }), "Markdown"),
+        (json!({ "path": "1/2/3/4/5/6/7/8/a.md", "content": "x" }), "at most 7 of them"),
     ] {
         let words = house.refused("memory_write", arguments.clone()).await;
         assert!(words.contains(said), "{arguments}: {words}");
     }
+    assert!(!house.memory().join("1").exists());
+    house.done("memory_write", json!({ "path": "1/2/3/4/5/6/7/a.md", "content": "deepest" })).await;
+    assert_eq!(house.found("deepest").await, ["memory/1/2/3/4/5/6/7/a.md"]);
     assert!(house.refused("memory_read", json!({ "path": "none" })).await.contains("nothing at"));
     assert!(house.refused("memory_read", json!({ "path": "binary" })).await.contains("UTF-8"));
 }

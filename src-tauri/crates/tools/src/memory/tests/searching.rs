@@ -81,12 +81,14 @@ async fn what_cannot_be_searched_is_named_and_hides_nothing_else() {
     house.put("run.sh", "apples");
     house.put(".hidden/b.md", "apples");
     house.put("control\u{1}.md", "apples");
+    house.put("1/2/3/4/5/6/7/8/9/a.md", "apples");
     for _ in 0..2 {
         let answer = house.search("apples").await;
         assert_eq!(answer["results"].as_array().map(Vec::len), Some(1), "{answer}");
-        assert_eq!(answer["notSearched"]["count"], 3, "{answer}");
+        assert_eq!(answer["notSearched"]["count"], 4, "{answer}");
+        assert_eq!(answer["tooManyFiles"], serde_json::Value::Null, "{answer}");
         let files = answer["notSearched"]["files"].to_string();
-        for words in ["1048577 bytes", "memory/photo.md", "not UTF-8", "cannot be shown"] {
+        for words in ["1048577 bytes", "memory/photo.md", "not UTF-8", "cannot be shown", "7/8\""] {
             assert!(files.contains(words), "{words}: {files}");
         }
     }

@@ -1,0 +1,85 @@
+//! What the later runs of a session inherit of what its earlier ones have read.
+//!
+//! What a run has read stands in its own journal. A run that is told what that one said knows it too, and says it again;
+//! when the first one is kept no longer, or lies too far behind, nothing else would tell of it. So whoever begins with
+//! something of the kind leaves a mark with the session, which goes with its last message and is cleared with it. One could
+//! get it wrong by marking what was read alone: the heirs would be believed.
+
+use rouse_core::{SessionKey, UnixMs};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::row::Columns;
+use crate::write::Durability;
+use crate::{Store, StoreError};
+
+/// What runs of a session begin with, whatever they do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inherited {
+    /// Whether somebody else than the person may have written what was read.
+    pub from_outside: bool,
+    /// The texts of skills that nobody trusted when they were read.
+    pub skill_texts: Vec<SkillText>,
+}
+
+/// A text of a skill that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillText {
+    /// The skill.
+    pub skill: String,
+    /// Which of its files; its instructions when none.
+    pub path: Option<String>,
+    /// The SHA-256 of the text, in hexadecimal digits.
+    pub digest: String,
+}
+
+pub(crate) const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = ?1";
+const ADD: &str =
+    "INSERT INTO sessions (key, created_at, updated_at, message_count, from_outside, skill_texts)
+    VALUES (?1, ?2, ?2, 0, ?3, ?4)
+    ON CONFLICT (key) DO UPDATE SET from_outside = max(from_outside, excluded.from_outside),
+        skill_texts = excluded.skill_texts";
+
+impl Store {
+    /// What the next run of a session inherits.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn inherited(&self, session: &SessionKey) -> Result<Inherited, StoreError> {
+        let query = sqlx::query(GET).bind(session.as_str());
+        let found = self.one("read the session", query, |row| {
+            let mut columns = Columns::of(row);
+            let from_outside = columns.get()?;
+            // What cannot be read is nobody's to forget: the session is taken for one that has read something.
+            Ok(match columns.json().map(serde_json::from_value::<Vec<SkillText>>) {
+                Ok(Ok(skill_texts)) => Inherited { from_outside, skill_texts },
+                Ok(Err(_)) | Err(_) => Inherited { from_outside: true, skill_texts: Vec::new() },
+            })
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    /// Leaves this to the later runs of a session, beside what they inherit already.
+    ///
+    /// # Errors
+    /// `Read`, `Write`.
+    pub async fn bequeath(
+        &self,
+        session: &SessionKey,
+        left: &Inherited,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let known = self.inherited(session).await?;
+        let mut all = known.clone();
+        all.from_outside |= left.from_outside;
+        let new = left.skill_texts.iter().filter(|text| !known.skill_texts.contains(text));
+        all.skill_texts.extend(new.cloned());
+        if all == known {
+            return Ok(());
+        }
+        let mut write = self.write("mark the session", Durability::Normal, now).await?;
+        let query = sqlx::query(ADD).bind(session.as_str()).bind(now.0).bind(all.from_outside);
+        write.run(query.bind(json!(all.skill_texts).to_string())).await?;
+        write.commit().await
+    }
+}
