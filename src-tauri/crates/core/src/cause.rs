@@ -37,8 +37,10 @@ pub const SOURCES: [&str; 4] = [JOB, CRON, WAKE, WEBHOOK];
 pub struct Cause {
     /// Names the event: a job fires once for it.
     pub id: String,
-    /// The event that this one came of, over however many jobs; its own id for one that came of nothing.
+    /// The event that this one came of, over however many jobs, when one of them waits for many; else its own id.
     pub root: String,
+    /// Whether the job that it fired waits for exactly the job whose end it is.
+    pub is_for_one: bool,
     /// Where it came from: `job`, `cron`, `wake`, `webhook`.
     pub source: String,
     /// What was said. It comes from outside and is never an instruction.
@@ -87,6 +89,7 @@ impl Cause {
         let id = format!("run:{}", run.id);
         Some(Self {
             root: root_of(&id, before),
+            is_for_one: false,
             id,
             source: JOB.to_owned(),
             text: capped(text.unwrap_or_default()),
@@ -102,6 +105,7 @@ impl Cause {
         let id = format!("line:{}", run.id);
         Some(Self {
             root: root_of(&id, before),
+            is_for_one: false,
             id,
             source: CRON.to_owned(),
             text: capped(text),
@@ -139,6 +143,7 @@ impl Cause {
         let id = format!("{what}:{}", RunId::generate(now));
         Self {
             root: id.clone(),
+            is_for_one: false,
             id,
             source: source.to_owned(),
             text: capped(text),
@@ -154,6 +159,7 @@ impl Cause {
         json!({
             "id": self.id,
             "root": self.root,
+            "isForOne": self.is_for_one,
             "source": self.source,
             "text": self.text,
             "fields": self.fields,
@@ -170,6 +176,7 @@ impl Cause {
         let id = text("id")?;
         Some(Self {
             root: text("root").unwrap_or_else(|| id.clone()),
+            is_for_one: value.get("isForOne").and_then(Value::as_bool).unwrap_or(false),
             id,
             source: text("source")?,
             text: text("text")?,
@@ -197,12 +204,14 @@ impl Cause {
         (names_its_job || !self.chain.contains(listener)) && self.is_an_end_for(trigger)
     }
 
-    /// The name under which a job with this trigger fires once for it. One that waits for exactly one job fires for
-    /// each of its ends. One that waits for many jobs fires once for all that came of the same event: ten of them would
-    /// otherwise fire each other in every order there is.
+    /// The same as it fires a job with this trigger, under the name for which that job fires once. One that waits for exactly
+    /// one job fires for each of its ends. One that waits for many fires once for all that came of the same event over jobs
+    /// that wait for many: ten of them would otherwise fire each other in every order there is.
     #[must_use]
-    pub fn id_for(&self, trigger: &EventTrigger) -> &str {
-        if trigger.filters.contains_key("jobId") { &self.id } else { &self.root }
+    pub fn as_heard_by(&self, trigger: &EventTrigger) -> Self {
+        let is_for_one = trigger.filters.contains_key("jobId");
+        let name = if is_for_one { &self.id } else { &self.root };
+        Self { id: name.clone(), is_for_one, ..self.clone() }
     }
 
     /// "After another job" means after it did something; what was skipped is told only to those who ask for it.
@@ -228,7 +237,9 @@ fn fields_of_job(run: &Run, kind: &str) -> Option<Map<String, Value>> {
     Some(fields)
 }
 
+/// What comes after exactly one job is an event of its own, as long as no job before it waits for many.
 fn root_of(id: &str, before: Option<&Cause>) -> String {
+    let before = before.filter(|cause| !(cause.is_for_one && cause.root == cause.id));
     before.map_or_else(|| id.to_owned(), |cause| cause.root.clone())
 }
 

@@ -404,12 +404,12 @@ impl Ground {
             ended: Arc::clone(&self.ended),
             closing: closing.clone(),
         };
-        let settings = follow_settings(
-            Arc::clone(&self.settings),
+        let settings =
+            put_into_force(Arc::clone(&self.settings), Arc::clone(&self.ledger), scheduler.clone());
+        let models = look_for_models(
+            self.settings.watch(),
             Arc::clone(&self.models),
-            Arc::clone(&self.ledger),
             Arc::clone(&self.secrets),
-            scheduler.clone(),
         );
         let machine = machine::follow(
             System::default(),
@@ -422,33 +422,46 @@ impl Ground {
             self.store.clone(),
             closing.clone(),
         );
-        let (listening, closing) = (closing.clone(), closing.clone());
+        let (listening, looking, closing) = (closing.clone(), closing.clone(), closing.clone());
         Ok(vec![
             tokio::spawn(resting),
             tokio::spawn(outbox.run()),
             tokio::spawn(retention.run()),
             tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
+            tokio::spawn(async move { looking.run_until_cancelled(models).await.unwrap_or(()) }),
             tokio::spawn(async move { listening.run_until_cancelled(machine).await.unwrap_or(()) }),
         ])
     }
 }
 
-/// Looks for models once, then puts every change of the settings into force.
-async fn follow_settings(
+/// Puts every change of the settings into force, and says so: whoever made it waits for that.
+async fn put_into_force(
     settings: Arc<LiveSettings>,
-    models: Arc<ModelShelf>,
     ledger: Arc<Ledger>,
-    secrets: Arc<SecretShelf>,
     scheduler: SchedulerHandle,
 ) {
     let mut changes = settings.watch();
-    models.look().await;
+    let in_force = settings.in_force();
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         put_budget_into_force(&ledger, &config);
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
             tracing::error!(%error, "a change of settings did not reach the scheduler");
         }
+        in_force.send_replace(config);
+    }
+}
+
+/// Looks for models once, and for them and for secrets after every change. That may take as long as a server does that
+/// does not answer, so nothing else of a change waits for it.
+async fn look_for_models(
+    mut changes: watch::Receiver<Config>,
+    models: Arc<ModelShelf>,
+    secrets: Arc<SecretShelf>,
+) {
+    models.look().await;
+    while changes.changed().await.is_ok() {
+        changes.mark_unchanged();
         models.look().await;
         secrets.load().await;
     }

@@ -19,6 +19,8 @@ pub(crate) struct LiveSettings {
     env: Env,
     secrets: Arc<SecretBook>,
     changed: watch::Sender<Config>,
+    /// What has reached the engine, while somebody brings it there.
+    in_force: Mutex<Option<watch::Receiver<Config>>>,
     store: rouse_store::Store,
     clock: Arc<dyn rouse_core::Clock>,
 }
@@ -31,7 +33,23 @@ impl LiveSettings {
         clock: Arc<dyn rouse_core::Clock>,
     ) -> Arc<Self> {
         let changed = watch::Sender::new(file.config().clone());
-        Arc::new(Self { file: Mutex::new(file), env, secrets, changed, store, clock })
+        let (file, in_force) = (Mutex::new(file), Mutex::default());
+        Arc::new(Self { file, env, secrets, changed, in_force, store, clock })
+    }
+
+    /// For whoever puts each change into force: who makes one waits until it stands here.
+    pub(crate) fn in_force(&self) -> watch::Sender<Config> {
+        let (in_force, reached) = watch::channel(self.now());
+        *self.in_force.lock().unwrap_or_else(PoisonError::into_inner) = Some(reached);
+        in_force
+    }
+
+    async fn until_in_force(&self) {
+        let reached = self.in_force.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(mut reached) = reached {
+            // silent-ok: nobody puts anything into force any more, because Rouse ends.
+            let _ = reached.wait_for(|config| *config == *self.changed.borrow()).await;
+        }
     }
 
     /// The settings in force, and every change from now on.
@@ -103,6 +121,7 @@ impl Settings for LiveSettings {
             let changed = tokio::task::spawn_blocking(change).await;
             let view =
                 changed.expect("BUG: changing the settings does not panic").map_err(refusal)?;
+            self.until_in_force().await;
             let event = Some((EventKind::Config, json!({ "revision": view.revision })));
             self.store
                 .put_setting("config.revision", &json!(view.revision), event, self.clock.now())

@@ -73,7 +73,7 @@ impl Engine {
         let mut follows = Vec::new();
         while let Some(cause) = causes.pop_front() {
             let mut waiting = self.listeners.waiting_for(&cause);
-            waiting.retain(|job, hears| heard.insert((job.clone(), hears.name.clone())));
+            waiting.retain(|job, hears| heard.insert((job.clone(), hears.cause.id.clone())));
             if waiting.is_empty() {
                 continue;
             }
@@ -81,8 +81,9 @@ impl Engine {
             for mut due in self.store.jobs_with_load(&ids).await? {
                 let before = planned.entry(due.job.id.clone()).or_default();
                 due.queued += *before;
-                let Some(Hears { name, unclear }) = waiting.remove(&due.job.id) else { continue };
-                let own = Cause { id: name, ..cause.clone() };
+                let Some(Hears { cause: own, unclear }) = waiting.remove(&due.job.id) else {
+                    continue;
+                };
                 let firing = unclear.map_or_else(|| firing.clone(), Firing::Off);
                 let follow = follow(due, RunTrigger::Event, own, now, &firing);
                 if follow.fires() {

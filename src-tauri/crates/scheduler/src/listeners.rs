@@ -38,10 +38,10 @@ struct Listener {
 }
 
 /// A job that an event fires.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hears {
-    /// The name under which it fires once for the event.
-    pub(crate) name: String,
+    /// The event, under the name for which it fires once.
+    pub(crate) cause: Cause,
     /// Why nobody can say whether the event is meant for it; then its run is skipped with this reason.
     pub(crate) unclear: Option<String>,
 }
@@ -101,8 +101,7 @@ impl Listeners {
                 Ok(false) => return None,
                 Err(reason) => Some(reason),
             };
-            let name = cause.id_for(&listener.trigger).to_owned();
-            Some((id.clone(), Hears { name, unclear }))
+            Some((id.clone(), Hears { cause: cause.as_heard_by(&listener.trigger), unclear }))
         });
         hears.collect()
     }

@@ -111,9 +111,13 @@ pub(crate) const COUNT: &str =
 pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1,
         decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
     FROM jsonb_each(?1) AS planned
-    WHERE jobs.id = planned.value ->> 0 AND (jobs.next_run_at, jobs.decided_until, jobs.settled_until)
-        IS NOT (planned.value ->> 1, planned.value ->> 2, planned.value ->> 3)
+    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
     RETURNING id, next_run_at";
+/// The same for jobs that keep their next run. No index holds what is written, and nobody is told of it.
+pub(crate) const SET_DECIDED: &str = "UPDATE jobs SET decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
+    FROM jsonb_each(?1) AS planned
+    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS planned.value ->> 1
+        AND (jobs.decided_until, jobs.settled_until) IS NOT (planned.value ->> 2, planned.value ->> 3)";
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
 pub(crate) const PLANNED: &str = "SELECT id, next_run_at, decided_until, settled_until,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
@@ -357,7 +361,7 @@ impl Store {
         Ok(rows.await?.into_iter().filter_map(planned).collect())
     }
 
-    /// Writes new plans; no new revision. Event `cron` `updated` for those that changed.
+    /// Writes new plans; no new revision. Event `cron` `updated` for those whose next run is another one.
     ///
     /// # Errors
     /// `Write`.
@@ -372,6 +376,7 @@ impl Store {
         });
         let planned = Value::Array(planned.collect()).to_string();
         let mut write = self.write("plan the next runs", Durability::Normal, now).await?;
+        write.run(sqlx::query(SET_DECIDED).bind(planned.clone())).await?;
         let changed = write
             .list(sqlx::query(SET_NEXT).bind(planned), |row| {
                 let mut columns = Columns::of(row);

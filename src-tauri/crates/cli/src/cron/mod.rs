@@ -102,7 +102,7 @@ pub(crate) struct RunsArgs {
 pub(crate) struct PreviewArgs {
     #[command(flatten)]
     schedule: trigger::ScheduleArgs,
-    /// How many.
+    /// How many, at most 50.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
     count: u32,
 }

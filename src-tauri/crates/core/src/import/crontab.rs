@@ -143,7 +143,7 @@ fn command(
         Ok(expr) => expr,
         Err(reason) => return Entry::refused(format!("line {number}: {name}"), reason),
     };
-    let zone = settings.get("CRON_TZ").cloned();
+    let zone = settings.get("CRON_TZ").filter(|zone| !zone.is_empty()).cloned();
     let mut notes = vec![STAYS_OFF.to_owned()];
     notes.extend(odd_days(&expr));
     let hidden: Vec<&str> =

@@ -367,6 +367,8 @@ fn a_crontabs_tz_is_for_the_command_and_cron_tz_for_the_schedule() {
         let arguments = &job(entry)["payload"]["arguments"];
         assert_eq!(arguments["command"], "export TZ=Asia/Tokyo; a");
     }
+    let none = entries("CRON_TZ=UTC\nCRON_TZ=\n0 7 * * * a\n").remove(0);
+    assert_eq!(job(&none)["schedule"], json!({ "kind": "cron", "expr": "0 7 * * *" }));
     let told = |entry: &Entry| entry.notes.iter().any(|note| note.starts_with("TZ=Asia/Tokyo is"));
     assert!(told(&alone) && !told(&both), "{:?} {:?}", alone.notes, both.notes);
 }

@@ -268,6 +268,40 @@ async fn a_crowd_that_waits_for_any_job_runs_once_each_for_all_that_came_of_one_
     }
 }
 
+/// What was made to come after one job is no answer to whoever waits for all of them.
+#[tokio::test]
+async fn who_waits_for_any_job_hears_its_followers_and_nothing_of_what_it_set_off() {
+    let stage = Stage::new().await;
+    let queue = json!({ "overlap": "queue" });
+    let any = json!({ "kind": "event", "source": "job", "filters": { "status": "ok" } });
+    let mut watchers = Vec::new();
+    for id in ["watcher-1", "watcher-2"] {
+        watchers.push(stage.add(named(id, any.clone(), queue.clone())).await);
+    }
+    let first = stage.add(by_hand("first")).await;
+    stage.add(after("second", json!({ "jobId": "first" }))).await;
+    stage.add(after("third", json!({ "jobId": "second" }))).await;
+    stage.add(after("behind", json!({ "jobId": "watcher-1" }))).await;
+    let mut work = vec![begun(&stage, &first).await];
+    let mut ran = Vec::new();
+    while let Some(next) = work.pop() {
+        ran.push(next.run.job_id.as_ref().expect("a job's").as_str().to_owned());
+        done(&stage, next).await;
+        work.extend(stage.begun.take_all());
+    }
+    ran.sort();
+    let each = |id: &str, times: usize| vec![id.to_owned(); times];
+    let expected = [
+        each("behind", 3),
+        each("first", 1),
+        each("second", 1),
+        each("third", 1),
+        each("watcher-1", 3),
+        each("watcher-2", 3),
+    ];
+    assert_eq!(ran, expected.concat());
+}
+
 #[tokio::test]
 async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
     let stage = Stage::new().await;

@@ -271,7 +271,7 @@ async fn counts_are_zero_without_jobs_and_know_failing_ones() {
 #[tokio::test]
 async fn re_planning_writes_and_tells_only_what_changed() {
     let fixture = Fixture::new().await;
-    for id in ["a", "b", "c"] {
+    for id in ["a", "b", "c", "d"] {
         fixture.insert_job(id, Some(NOW)).await;
     }
     fixture.told();
@@ -282,8 +282,10 @@ async fn re_planning_writes_and_tells_only_what_changed() {
         plan("a", Some(NOW), None),
         plan("b", Some(UnixMs(7)), Some(UnixMs(5))),
         plan("c", None, None),
+        plan("d", Some(NOW), Some(UnixMs(6))),
     ];
     fixture.store.set_next_run(&plans, NOW).await.unwrap();
+    assert_eq!(fixture.job("d").await.state.decided, plans[3].1.decided);
     let (_, Plan { decided, .. }) = plans[1];
     assert_eq!(fixture.job("b").await.state.decided, decided);
     let planned = fixture.store.planned_jobs().await.unwrap();

@@ -101,7 +101,14 @@ async fn jobs_use_their_indexes() {
     )
     .await;
     let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
-    let few = [jobs::GET, jobs::SET_NEXT, claims::HOLDS, claims::REMEMBER, runs::TOUCH_JOBS];
+    let few = [
+        jobs::GET,
+        jobs::SET_NEXT,
+        jobs::SET_DECIDED,
+        claims::HOLDS,
+        claims::REMEMBER,
+        runs::TOUCH_JOBS,
+    ];
     for sql in few.into_iter().chain(claims::MOVE.sizes().map(|(_, sql)| sql)) {
         check(store, sql, &[by_id]).await;
     }

@@ -19,7 +19,7 @@ const MOST: usize = 1_500;
 pub(super) fn without_effect(job: &Job, slots: Option<&Slots>, now: UnixMs) -> Vec<JobWarning> {
     let apart = slots.and_then(|slots| closest(slots, now));
     let jitter = jitter(job, slots, now);
-    let told = [concurrent(job), limit(job), wait(job), jitter, cooldown(job, apart)];
+    let told = [concurrent(job), limit(job), wait(job), backoff(job), jitter, cooldown(job, apart)];
     told.into_iter().flatten().chain(of_another_kind(job)).collect()
 }
 
@@ -70,6 +70,16 @@ fn wait(job: &Job) -> Option<JobWarning> {
         .approval_seconds
         .filter(|_| is_idle)
         .map(|_| warning("policies.approvalSeconds", what.to_owned()))
+}
+
+fn backoff(job: &Job) -> Option<JobWarning> {
+    let runtime = job.runtime.as_ref()?;
+    let is_idle = runtime.max_attempts.unwrap_or(1) <= 1;
+    let what = "This does nothing with one attempt: `runtime.maxAttempts` allows more.";
+    runtime
+        .retry_backoff_ms
+        .filter(|_| is_idle)
+        .map(|_| warning("runtime.retryBackoffMs", what.to_owned()))
 }
 
 fn limit(job: &Job) -> Option<JobWarning> {
@@ -180,6 +190,20 @@ mod tests {
         assert_eq!(fields("deny"), ["policies.approvalSeconds"]);
         assert_eq!(fields("skip"), ["policies.approvalSeconds"]);
         assert_eq!(fields("ask"), [""; 0]);
+    }
+
+    #[test]
+    fn a_wait_between_attempts_of_which_there_is_one_is_warned_of() {
+        let fields = |runtime: Value| -> Vec<String> {
+            let document = json!({
+                "name": "Tea", "schedule": { "kind": "manual" }, "runtime": runtime,
+                "payload": { "kind": "toolCall", "tool": "echo", "arguments": {} },
+            });
+            let job = job_from_json(document, UnixMs(0), chrono_tz::UTC).expect("a job");
+            without_effect(&job, None, UnixMs(0)).into_iter().map(|told| told.field).collect()
+        };
+        assert_eq!(fields(json!({ "retryBackoffMs": 5_000 })), ["runtime.retryBackoffMs"]);
+        assert_eq!(fields(json!({ "retryBackoffMs": 5_000, "maxAttempts": 2 })), [""; 0]);
     }
 
     #[test]
