@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Prices, Safety, SecretBook,
-    SkillShelf, ToolRegistry,
+    AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Safety, SecretBook, SkillShelf,
+    ToolRegistry,
 };
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
@@ -20,7 +20,7 @@ use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Engine, EventBus, Gateway, LiveText, Screens, Server,
 };
-use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
+use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
     CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, memory_tools, routine_tools,
@@ -32,12 +32,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clean_index::CleanIndex;
 use crate::clock::timer;
-use crate::config::{Config, ConfigFile, OfMachine};
+use crate::config::{ConfigFile, OfMachine};
 use crate::endpoint::{AGAIN_AFTER, keep_telling, port_notice, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
 use crate::hooks;
+use crate::in_force::{look_for_models, put_budget_into_force, put_into_force, scheduler_config};
 use crate::machine::{self, AtWork, System};
 use crate::memory;
 use crate::models::ModelShelf;
@@ -434,43 +435,6 @@ impl Ground {
     }
 }
 
-/// Puts every change of the settings into force, and says so: whoever made it waits for that.
-async fn put_into_force(
-    settings: Arc<LiveSettings>,
-    ledger: Arc<Ledger>,
-    scheduler: SchedulerHandle,
-) {
-    let mut changes = settings.watch();
-    let in_force = settings.in_force();
-    while changes.changed().await.is_ok() {
-        let config = changes.borrow_and_update().clone();
-        put_budget_into_force(&ledger, &config);
-        if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
-            tracing::error!(%error, "a change of settings did not reach the scheduler");
-        }
-        in_force.send_replace(config);
-    }
-}
-
-/// Looks for models once, and for them and for secrets after every change. That may take as long as a server does that
-/// does not answer, so nothing else of a change waits for it.
-async fn look_for_models(
-    mut changes: watch::Receiver<Config>,
-    models: Arc<ModelShelf>,
-    secrets: Arc<SecretShelf>,
-) {
-    models.look().await;
-    while changes.changed().await.is_ok() {
-        changes.mark_unchanged();
-        models.look().await;
-        secrets.load().await;
-    }
-}
-
-fn put_budget_into_force(ledger: &Ledger, config: &Config) {
-    ledger.set(config.budget, Prices::with_own(config.prices.clone()));
-}
-
 /// Events go to clients, and a new delivery wakes the outbox, whoever put it there.
 fn listener(
     events: EventBus,
@@ -486,27 +450,4 @@ fn listener(
         }
         events.publish(committed);
     })
-}
-
-fn scheduler_config(config: &Config) -> SchedulerConfig {
-    let off_reason = if config.cron.enabled {
-        String::new()
-    } else {
-        match config.overridden.iter().find(|(key, _)| *key == "cron.enabled") {
-            Some((_, variable)) => {
-                format!("Firing is switched off by the environment variable {variable}.")
-            }
-            None => "Firing is switched off in the settings (cron.enabled).".to_owned(),
-        }
-    };
-    SchedulerConfig {
-        max_concurrent_runs: config.cron.max_concurrent_runs as usize,
-        firing: config.cron.enabled,
-        off_reason,
-        heartbeat: HeartbeatConfig {
-            enabled: config.heartbeat.enabled,
-            every_ms: config.heartbeat.every_ms,
-            active_hours: config.heartbeat.active_hours.as_ref().map(|hours| hours.window.clone()),
-        },
-    }
 }

@@ -17,6 +17,7 @@ mod outbox;
 mod retention;
 mod routines;
 mod settings;
+mod in_force;
 mod config;
 mod home;
 mod clock;
