@@ -225,6 +225,8 @@ async fn the_files_of_a_skill_are_read_as_text_from_outside_and_as_the_run_began
     put(folder.path(), "", "report", "Use style.txt.");
     let file = folder.path().join("skills/report/style.txt");
     fs::write(&file, "Be brief.").expect("a file");
+    // Longer than what the journal keeps of an answer.
+    fs::write(file.with_file_name("long.txt"), "Be patient. ".repeat(6_000)).expect("a file");
     let read = |id: &'static str, path: &str| {
         calls([(id, "skill_read", json!({ "skill": "report", "path": path }))])
     };
@@ -236,6 +238,7 @@ async fn the_files_of_a_skill_are_read_as_text_from_outside_and_as_the_run_began
         other,
         pause,
         read("c", "style.txt"),
+        read("d", "long.txt"),
         done(),
     ];
     let house = Plan::new(folder.path()).model(script).build().await;
@@ -247,7 +250,9 @@ async fn the_files_of_a_skill_are_read_as_text_from_outside_and_as_the_run_began
     assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
     let told = |request: usize| format!("{:?}", house.model.requests()[request].messages.last());
     assert!(
-        house.model.requests()[0].system.contains("Its other files, for skill_read: style.txt.")
+        house.model.requests()[0]
+            .system
+            .contains("Its other files, for skill_read: long.txt, style.txt.")
     );
     assert!(told(1).contains("Be brief.") && told(1).contains("⟦outside "), "{}", told(1));
     assert!(told(2).contains("has no file"), "{}", told(2));

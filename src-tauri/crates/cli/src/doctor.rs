@@ -242,7 +242,6 @@ fn mend_of_trouble(key: &str, path: &str) -> String {
     format!("{first}, or change it in {path}.")
 }
 
-/// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.
 /// Why the engine cannot confine a command; none when it can.
 async fn why_unconfined(session: &Session) -> Result<Option<String>, Failure> {
     let catalog = session.call("tools.catalog", json!({})).await?;
@@ -251,7 +250,8 @@ async fn why_unconfined(session: &Session) -> Result<Option<String>, Failure> {
     Ok(commands.and_then(|tool| tool.why_not_here))
 }
 
-/// The engine may be kept from what this process may do, and the other way round: where one runs, it knows.
+/// A computer without one is in order: what needs a sandbox is refused there, and says so when it is. The engine may be
+/// kept from what this process may do, and the other way round: where one runs, it knows.
 fn of_sandbox(in_engine: Option<Option<String>>, here: Result<Layers, SandboxError>) -> Finding {
     let missing = |why: String| Finding {
         ok: true,

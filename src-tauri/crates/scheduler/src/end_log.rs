@@ -39,7 +39,8 @@ pub(crate) fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixM
                 "cron: job finished"
             );
         }
-        Some("skipped") => {
+        // One that had begun has a line that says so, and gets another for its end.
+        Some("skipped") if run.started_at.is_none() => {
             tracing::info!(job_id, run_id, name, status, state, reason, "cron: job skipped");
         }
         _ => tracing::info!(
@@ -48,6 +49,7 @@ pub(crate) fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixM
             name,
             status,
             state,
+            reason,
             duration_ms,
             next_run_at_ms,
             "cron: job finished"

@@ -33,6 +33,15 @@ pub struct SkillText {
     pub digest: String,
 }
 
+impl Inherited {
+    /// The same with what another one holds.
+    fn with(&self, other: &Self) -> Self {
+        let new = other.skill_texts.iter().filter(|text| !self.skill_texts.contains(text));
+        let skill_texts = self.skill_texts.iter().chain(new).cloned().collect();
+        Self { from_outside: self.from_outside || other.from_outside, skill_texts }
+    }
+}
+
 pub(crate) const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = ?1";
 const ADD: &str =
     "INSERT INTO sessions (key, created_at, updated_at, message_count, from_outside, skill_texts)
@@ -49,12 +58,7 @@ impl Store {
         let query = sqlx::query(GET).bind(session.as_str());
         let found = self.one("read the session", query, |row| {
             let mut columns = Columns::of(row);
-            let from_outside = columns.get()?;
-            // What cannot be read is nobody's to forget: the session is taken for one that has read something.
-            Ok(match columns.json().map(serde_json::from_value::<Vec<SkillText>>) {
-                Ok(Ok(skill_texts)) => Inherited { from_outside, skill_texts },
-                Ok(Err(_)) | Err(_) => Inherited { from_outside: true, skill_texts: Vec::new() },
-            })
+            read(&mut columns)
         });
         Ok(found.await?.unwrap_or_default())
     }
@@ -70,16 +74,28 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let known = self.inherited(session).await?;
-        let mut all = known.clone();
-        all.from_outside |= left.from_outside;
-        let new = left.skill_texts.iter().filter(|text| !known.skill_texts.contains(text));
-        all.skill_texts.extend(new.cloned());
-        if all == known {
+        if known.with(left) == known {
             return Ok(());
         }
         let mut write = self.write("mark the session", Durability::Normal, now).await?;
+        // Another run may have left something since.
+        let known = sqlx::query(GET).bind(session.as_str());
+        let known = write.one(known, |row| read(&mut Columns::of(row))).await?;
+        let all = known.unwrap_or_default().with(left);
         let query = sqlx::query(ADD).bind(session.as_str()).bind(now.0).bind(all.from_outside);
         write.run(query.bind(json!(all.skill_texts).to_string())).await?;
         write.commit().await
     }
+}
+
+fn read(columns: &mut Columns<'_>) -> sqlx::Result<Inherited> {
+    let from_outside = columns.get()?;
+    let texts = columns.json().map(serde_json::from_value::<Vec<SkillText>>);
+    // What cannot be read is nobody's to forget: it stays as a text that nobody can trust.
+    let unreadable = || SkillText { skill: "?".to_owned(), path: None, digest: String::new() };
+    let skill_texts = match texts {
+        Ok(Ok(texts)) => texts,
+        Ok(Err(_)) | Err(_) => vec![unreadable()],
+    };
+    Ok(Inherited { from_outside, skill_texts })
 }

@@ -219,7 +219,7 @@ pub(crate) const SESSION_KNOWS: &str = concat!(
 );
 pub(crate) const SESSION_CALLS: &str = concat!(
     "SELECT DISTINCT input, output FROM run_steps
-    WHERE name = ?2 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1) AND ",
+    WHERE name = ?2 AND is_error = 0 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1) AND ",
     reached!()
 );
 pub(crate) const ANY_HAS_CALLED: &str =
@@ -339,7 +339,7 @@ impl Store {
     }
 
     /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it. What
-    /// was refused is no call.
+    /// was refused or failed has told nothing.
     ///
     /// # Errors
     /// `Read`.

@@ -177,9 +177,6 @@ impl Conversation<'_> {
         let Some(first) = self.models.first() else {
             return ended_early(&End::NoModel);
         };
-        if let Err(error) = self.bequeath().await {
-            return not_written(&error);
-        }
         let before = history.len();
         let is_again = matches!(opening, Opening::Again(_));
         let (mut kept, (mut turn, mut next)) = match opening {
@@ -192,6 +189,13 @@ impl Conversation<'_> {
                 (kept, Turn::resumed(history, said, self.limits))
             }
         };
+        let begun = match self.keep(&turn, &mut kept).await {
+            Ok(()) => self.bequeath().await.map_err(End::Store),
+            Err(end) => Err(end),
+        };
+        if let Err(end) = begun {
+            return ended_early(&end);
+        }
         turn.spend(usage);
         let mut sent = self.sent_to(first, before);
         let mut written = Written::default();

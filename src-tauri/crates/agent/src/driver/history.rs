@@ -441,6 +441,7 @@ fn told_to(text: &str) -> String {
     }
     match lines {
         0 => shortened(rest),
+        1 => format!("(A line of the queue is left out here.)\n\n{}", shortened(rest)),
         _ => format!("({lines} lines of the queue are left out here.)\n\n{}", shortened(rest)),
     }
 }

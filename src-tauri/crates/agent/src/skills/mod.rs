@@ -304,7 +304,8 @@ impl SkillShelf {
 fn text_read(input: &Value, output: &Value) -> Option<SkillText> {
     // Where it was too long for the journal its beginning stands there, which is no text of any skill.
     let content = output.as_str().or_else(|| output.get("content")?.as_str())?;
-    if output.get("trusted") == Some(&Value::Bool(true)) {
+    let head = output.as_str().and_then(head_of_cut);
+    if head.as_ref().unwrap_or(output).get("trusted") == Some(&Value::Bool(true)) {
         return None;
     }
     Some(SkillText {
@@ -312,6 +313,12 @@ fn text_read(input: &Value, output: &Value) -> Option<SkillText> {
         path: input.get("path").and_then(Value::as_str).map(str::to_owned),
         digest: digest_of(content),
     })
+}
+
+/// What an answer that was cut says before its content, which is its last field.
+fn head_of_cut(answer: &str) -> Option<Value> {
+    let (head, _) = answer.split_once(",\"content\":")?;
+    serde_json::from_str(&format!("{head}}}")).ok()
 }
 
 fn digest_of(text: &str) -> String {

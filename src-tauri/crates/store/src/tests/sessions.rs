@@ -3,7 +3,7 @@ use rouse_core::message::{Message, Part};
 use rouse_core::run::Outcome;
 
 use super::*;
-use crate::{Entry, Finish, NewStep, StepKind, StoreError, StoredEntry};
+use crate::{Entry, Finish, Inherited, NewStep, SkillText, StepKind, StoreError, StoredEntry};
 
 fn said(text: &str) -> Message {
     Message::User { text: text.to_owned() }
@@ -96,6 +96,48 @@ async fn sessions_are_listed_and_a_transcript_is_read_from_its_end() {
     let earlier = page(Some(newest[0].id)).await;
     assert_eq!(said(&earlier), five[1..3]);
     assert_eq!(page(Some(earlier[0].id)).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_session_leaves_to_its_next_runs_only_grows_and_is_never_believed_when_it_is_damaged()
+ {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let text = |skill: &str| SkillText {
+        skill: skill.to_owned(),
+        path: Some("a.txt".to_owned()),
+        digest: "00ff".to_owned(),
+    };
+    let left = |from_outside, skills: &[&str]| Inherited {
+        from_outside,
+        skill_texts: skills.iter().map(|skill| text(skill)).collect(),
+    };
+    assert_eq!(store.inherited(&session).await.unwrap(), Inherited::default());
+    store.append_messages(&session, None, &[said("one")], NOW).await.unwrap();
+    assert!(!store.session_knows_outside(&session, &[]).await.unwrap());
+    for (new, all) in [
+        (left(false, &[]), left(false, &[])),
+        (left(false, &["tea"]), left(false, &["tea"])),
+        (left(true, &[]), left(true, &["tea"])),
+        (left(false, &["tea", "mail"]), left(true, &["tea", "mail"])),
+    ] {
+        store.bequeath(&session, &new, NOW).await.unwrap();
+        assert_eq!(store.inherited(&session).await.unwrap(), all);
+    }
+    assert!(store.session_knows_outside(&session, &[]).await.unwrap());
+    assert_eq!(store.session(&session).await.unwrap().unwrap().messages, 1);
+
+    let garbled = "UPDATE sessions SET skill_texts = '{' WHERE key = ?1";
+    fixture.garble(garbled, session.as_str()).await;
+    for _ in 0..2 {
+        let read = store.inherited(&session).await.unwrap();
+        assert_eq!(read.skill_texts[0].skill, "?", "nobody can trust it");
+        store.bequeath(&session, &left(true, &["tea"]), NOW).await.unwrap();
+    }
+    assert_eq!(store.inherited(&session).await.unwrap().skill_texts.len(), 2);
+    store.clear_session(&session, NOW).await.unwrap();
+    assert_eq!(store.inherited(&session).await.unwrap(), Inherited::default());
 }
 
 #[tokio::test]
