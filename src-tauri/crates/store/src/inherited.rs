@@ -43,11 +43,7 @@ impl Inherited {
 }
 
 pub(crate) const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = ?1";
-const ADD: &str =
-    "INSERT INTO sessions (key, created_at, updated_at, message_count, from_outside, skill_texts)
-    VALUES (?1, ?2, ?2, 0, ?3, ?4)
-    ON CONFLICT (key) DO UPDATE SET from_outside = max(from_outside, excluded.from_outside),
-        skill_texts = excluded.skill_texts";
+const MARK: &str = "UPDATE sessions SET from_outside = ?2, skill_texts = ?3 WHERE key = ?1";
 
 impl Store {
     /// What the next run of a session inherits.
@@ -63,7 +59,7 @@ impl Store {
         Ok(found.await?.unwrap_or_default())
     }
 
-    /// Leaves this to the later runs of a session, beside what they inherit already.
+    /// Leaves this to the later runs of a session, beside what they inherit already. One in which nothing was said has none.
     ///
     /// # Errors
     /// `Read`, `Write`.
@@ -82,7 +78,7 @@ impl Store {
         let known = sqlx::query(GET).bind(session.as_str());
         let known = write.one(known, |row| read(&mut Columns::of(row))).await?;
         let all = known.unwrap_or_default().with(left);
-        let query = sqlx::query(ADD).bind(session.as_str()).bind(now.0).bind(all.from_outside);
+        let query = sqlx::query(MARK).bind(session.as_str()).bind(all.from_outside);
         write.run(query.bind(json!(all.skill_texts).to_string())).await?;
         write.commit().await
     }

@@ -8,12 +8,12 @@
 use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
-use rouse_core::{JobId, RunId, RunState, SessionKey, UnixMs};
+use rouse_core::{JobId, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::use_up;
-use crate::row::{Columns, bind_usage, json_list};
+use crate::row::{Columns, bind_usage};
 use crate::runs::state_event;
 use crate::spending::spend;
 use crate::write::{Durability, Write};
@@ -180,50 +180,6 @@ const SUM_UP: &str = "UPDATE runs SET (input_tokens, cached_input_tokens, output
     WHERE id = ?1 AND finished_at IS NULL";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
-/// A call that has reached its tool: what the gate has refused has told the run nothing from outside.
-macro_rules! reached {
-    () => {
-        "kind = 'toolCall' AND coalesce(gate ->> '$.decision', '') <> 'refused'"
-    };
-}
-
-pub(crate) const HAS_CALLED: &str = concat!(
-    "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1 AND status <> 'started'
-        AND name IN (SELECT value FROM json_each(?2)) AND ",
-    reached!(),
-    ")"
-);
-/// Whether one of the runs `said` knows something from outside.
-macro_rules! any_knows {
-    ($runs:literal) => {
-        concat!(
-            "EXISTS (SELECT 1 FROM (",
-            $runs,
-            ") said
-    WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
-        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id
-            AND name IN (SELECT value FROM json_each(?2)) AND ",
-            reached!(),
-            ")
-        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'note'
-            AND input ->> '$.fromOutside' = 1))"
-        )
-    };
-}
-
-pub(crate) const SESSION_KNOWS: &str = concat!(
-    "SELECT EXISTS (SELECT 1 FROM sessions WHERE key = ?1 AND from_outside) OR ",
-    any_knows!(
-        "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
-    )
-);
-pub(crate) const SESSION_CALLS: &str = concat!(
-    "SELECT DISTINCT input, output FROM run_steps
-    WHERE name = ?2 AND is_error = 0 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1) AND ",
-    reached!()
-);
-pub(crate) const ANY_HAS_CALLED: &str =
-    concat!("SELECT ", any_knows!("SELECT value AS run_id FROM json_each(?1)"));
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
@@ -286,16 +242,6 @@ impl Store {
         self.end_step(run_id, seq, &end, now).await
     }
 
-    /// Whether the run has called one of these tools and was told something by it. What was refused was not called.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn has_called(&self, run: &RunId, tools: &[&str]) -> Result<bool, StoreError> {
-        let query = sqlx::query(HAS_CALLED).bind(run.as_str()).bind(json!(tools).to_string());
-        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
-        Ok(found.unwrap_or(false))
-    }
-
     /// Which tools runs have called since `since`, and when. What was refused is no call, and what a person has written
     /// is theirs. Runs that are over and were made a day before that are not looked at.
     ///
@@ -306,52 +252,6 @@ impl Store {
         self.list("read the journal", query, |row| {
             let mut columns = Columns::of(row);
             Ok((columns.get()?, UnixMs(columns.get()?)))
-        })
-        .await
-    }
-
-    /// Whether a run that has written to this session has called one of these tools and was not refused, was fired from
-    /// outside, was told something that a note of it says is `fromOutside`, or has inherited something of the kind. Of the
-    /// runs themselves those of the newest 500 messages are asked.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn session_knows_outside(
-        &self,
-        session: &SessionKey,
-        tools: &[&str],
-    ) -> Result<bool, StoreError> {
-        let query =
-            sqlx::query(SESSION_KNOWS).bind(session.as_str()).bind(json!(tools).to_string());
-        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
-        Ok(found.unwrap_or(false))
-    }
-
-    /// The same of these runs, whatever they have written to.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn any_has_called(&self, runs: &[RunId], tools: &[&str]) -> Result<bool, StoreError> {
-        let runs = json_list(runs.iter().map(RunId::as_str));
-        let query = sqlx::query(ANY_HAS_CALLED).bind(runs).bind(json!(tools).to_string());
-        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
-        Ok(found.unwrap_or(false))
-    }
-
-    /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it. What
-    /// was refused or failed has told nothing.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn session_calls(
-        &self,
-        session: &SessionKey,
-        tool: &str,
-    ) -> Result<Vec<(Value, Option<Value>)>, StoreError> {
-        let query = sqlx::query(SESSION_CALLS).bind(session.as_str()).bind(tool);
-        self.list("read the journal", query, |row| {
-            let mut columns = Columns::of(row);
-            Ok((columns.json()?, columns.some_json()?))
         })
         .await
     }

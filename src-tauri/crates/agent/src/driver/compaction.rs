@@ -87,12 +87,13 @@ impl Conversation<'_> {
             memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         }
         self.terms.knows_outside |= memory.summary().is_some_and(|summary| summary.from_outside);
-        self.learn_what_was_said_meanwhile().await?;
+        self.inherit().await?;
         Ok(Recalled { messages: memory.told(share, driver.gate.safety()), usage })
     }
 
-    /// Another run of the session may have ended while this one began: whoever is told what it said knows what it has read.
-    async fn learn_what_was_said_meanwhile(&mut self) -> Result<(), StoreError> {
+    /// Whoever is told what a session said knows what it has read. It is asked after that was read: another run of the
+    /// session may have ended while this one began.
+    async fn inherit(&mut self) -> Result<(), StoreError> {
         self.terms.knows_outside |= self.driver.remembers_outside(self.session).await?;
         let Some(shelf) = &self.driver.skills else { return Ok(()) };
         let remembered = shelf.remembered(self.session).await?;

@@ -50,7 +50,7 @@ pub(super) struct Conversation<'r> {
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
     pub(super) terms: Terms,
-    /// The texts of skills that it inherits and leaves to the next runs of its session.
+    /// The texts of skills that it inherits and leaves to the next runs of its session; known when it is told what that said.
     pub(super) skill_texts: Vec<SkillText>,
     pub(super) limits: TurnLimits,
     /// How long summing up the session may take.

@@ -66,10 +66,6 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let session = SessionKey::main();
-        let remembers = match self.remembers_outside(&session).await {
-            Ok(remembers) => remembers,
-            Err(error) => return not_written(&error),
-        };
         let Begun { opening, shown, knows_outside, told, journal, context } = begun;
         let policy = told.lower(manner.policy());
         let account = self.account(run, None);
@@ -86,9 +82,9 @@ impl AgentDriver {
                 account: Some(account),
                 policy,
                 question_for: question_for(None),
-                knows_outside: remembers || knows_outside || told.is_from_outside(),
+                knows_outside: knows_outside || told.is_from_outside(),
             },
-            skill_texts: told.inherited.clone(),
+            skill_texts: Vec::new(),
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
             summary_for: SUMMARY_FOR,
             max_tokens: None,

@@ -179,7 +179,7 @@ impl AgentDriver {
             system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
             offered: context::offered(&self.gate, turn, &terms.policy),
             terms,
-            skill_texts: told.inherited.clone(),
+            skill_texts: Vec::new(),
             limits: self.limits(turn.max_steps),
             summary_for: summary_for(job),
             max_tokens: turn.max_tokens,
@@ -236,9 +236,7 @@ impl AgentDriver {
         let unread = |error: StoreError| not_written(&error);
         let steps = self.store.steps(&run.id).await.map_err(unread)?;
         let cause = self.store.cause(&run.id).await.map_err(unread)?;
-        let knows = cause.is_some()
-            || !job.is_message_by_person()
-            || self.remembers_outside(session).await.map_err(unread)?;
+        let knows = cause.is_some() || !job.is_message_by_person();
         let told = self.told_of(&turn.skills, session, &steps).await?;
         Ok(Before { steps, cause, told, knows })
     }
@@ -300,8 +298,8 @@ struct Before {
     cause: Option<Cause>,
     /// The skills it is told of.
     told: Told,
-    /// Whether it knows text from outside: what fired it, what its session has read, or its task, which an agent has worded
-    /// who may have been told it.
+    /// Whether it begins with text from outside: with what fired it, or with its task, which an agent has worded who may
+    /// have been told it. What its session has read comes with what that is told (`Conversation::recall`).
     knows: bool,
 }
 

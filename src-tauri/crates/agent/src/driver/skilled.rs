@@ -11,7 +11,7 @@ use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::policy::{SKILL_READ, ToolPolicy};
 use rouse_core::run::Outcome;
 use rouse_core::skills::{Skill, SkillInRun};
-use rouse_store::{RunStep, SkillText, StepKind};
+use rouse_store::{RunStep, StepKind};
 use serde_json::json;
 
 use super::conversation::{Conversation, End};
@@ -28,8 +28,6 @@ pub(super) struct Told {
     pub(super) skills: Vec<Skill>,
     /// Those whose text it read before a break, or an earlier run of its session, and that nobody trusts.
     read_before: Vec<String>,
-    /// What earlier runs of its session have read of them.
-    pub(super) inherited: Vec<SkillText>,
 }
 
 impl AgentDriver {
@@ -43,7 +41,7 @@ impl AgentDriver {
         let read_before = read_before(steps);
         let Some(shelf) = &self.skills else {
             if names.is_empty() {
-                return Ok(Told { read_before, ..Told::default() });
+                return Ok(Told { skills: Vec::new(), read_before });
             }
             return Err(Outcome::failed("There are no skills here. Take them out of the job."));
         };
@@ -61,8 +59,7 @@ impl AgentDriver {
         if let Some(skill) = skills.iter().find(is_new).filter(|_| has_begun) {
             return Err(Outcome::failed(not_as_begun(&skill.name, session)));
         }
-        let read_before = [read_before, remembered.names].concat();
-        Ok(Told { skills, read_before, inherited: remembered.texts })
+        Ok(Told { skills, read_before: [read_before, remembered.names].concat() })
     }
 }
 

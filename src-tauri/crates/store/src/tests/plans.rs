@@ -7,7 +7,7 @@ use super::*;
 use crate::run_pages::Filter;
 use crate::{
     RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, finish, grants,
-    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, set_back,
+    history, incidents, jobs, memory, missed, outbox, outside, retention, runs, sessions, set_back,
     spending, steps, summaries, system_events, webhooks,
 };
 
@@ -103,8 +103,8 @@ async fn jobs_use_their_indexes() {
     let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
     let few = [
         jobs::GET,
-        jobs::SET_NEXT,
-        jobs::SET_DECIDED,
+        crate::plans::SET_NEXT,
+        crate::plans::SET_DECIDED,
         claims::HOLDS,
         claims::REMEMBER,
         runs::TOUCH_JOBS,
@@ -262,7 +262,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     let counted = "USING COVERING INDEX messages_by_session (session=? AND rowid>?)";
     check(store, summaries::COUNT_AFTER, &[counted]).await;
     let journal = "sqlite_autoindex_run_steps_1 (run_id=?)";
-    for query in [steps::ANY_HAS_CALLED, summaries::IN_VAIN] {
+    for query in [outside::ANY_HAS_CALLED, summaries::IN_VAIN] {
         check(store, query, &[journal]).await;
     }
     let of_day = &["INDEX runs_by_time (created_at>?)", "INDEX runs_open"];
