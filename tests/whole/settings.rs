@@ -123,25 +123,6 @@ async fn the_workspace_never_holds_the_database() {
     house.host.stop().await;
 }
 
-/// Whatever else follows from one: models are looked for after each, which takes its time.
-#[tokio::test]
-async fn a_change_is_in_force_when_it_is_answered() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
-    for enabled in [false, true, false, true] {
-        let every = if enabled { 2_700_000 } else { 1_800_000 };
-        let patch = json!({ "patch": { "heartbeat": { "everyMs": every } } });
-        house.call("config.patch", patch).await;
-        let switched = house.call("set-heartbeats", json!({ "enabled": enabled })).await;
-        assert_eq!((&switched["enabled"], &switched["everyMs"]), (&json!(enabled), &json!(every)));
-        let patch = json!({ "patch": { "cron": { "enabled": enabled } } });
-        house.call("config.patch", patch).await;
-        let status = house.call("cron.status", json!({})).await;
-        assert_eq!(status["enabled"], json!(enabled), "{status:#}");
-    }
-    house.host.stop().await;
-}
-
 #[tokio::test]
 async fn every_variable_overrides_its_setting() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -161,9 +161,8 @@ mod tests {
 
     use super::*;
 
-    /// Whoever looks at a file waits for the disk, and the one thread of this test has something else to do.
-    #[tokio::test]
-    async fn a_change_is_made_beside_the_threads_that_answer() {
+    /// The defaults, in a folder of their own.
+    async fn live(env: Env) -> (tempfile::TempDir, Arc<LiveSettings>) {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = Arc::new(ManualClock::new(UnixMs(1)));
         let zones = Zones::built_in(chrono_tz::UTC);
@@ -171,6 +170,32 @@ mod tests {
         let path = folder.path().join("config.toml");
         let file = ConfigFile::open(&path, folder.path(), machine).expect("the defaults");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let store = store.expect("a store");
+        let settings = LiveSettings::new(file, (env, Arc::default()), store, clock);
+        (folder, settings)
+    }
+
+    #[tokio::test]
+    async fn a_change_is_answered_when_it_is_in_force() {
+        let (_folder, settings) = live(Arc::new(|_: &str| None)).await;
+        let (mut changes, in_force) = (settings.watch(), settings.in_force());
+        let patch = json!({ "cron": { "enabled": false } });
+        let answered = tokio::spawn(Arc::clone(&settings).patch(patch, None));
+        changes.changed().await.expect("changed");
+        // An answer would have gone through the store before these.
+        for _ in 0..5 {
+            let one = json!(1);
+            settings.store.put_setting("test", &one, None, UnixMs(1)).await.expect("written");
+        }
+        assert!(!answered.is_finished());
+        in_force.send_replace(settings.now());
+        let view = answered.await.expect("no panic").expect("changed");
+        assert!(!view.cron.enabled);
+    }
+
+    /// Whoever looks at a file waits for the disk, and the one thread of this test has something else to do.
+    #[tokio::test]
+    async fn a_change_is_made_beside_the_threads_that_answer() {
         let (busy, done) = channel::<()>();
         let (once, waited) = (Mutex::new(Some(done)), Arc::new(AtomicBool::new(false)));
         let in_vain = Arc::clone(&waited);
@@ -180,12 +205,7 @@ mod tests {
             in_vain.fetch_or(done == Some(Err(RecvTimeoutError::Timeout)), Ordering::SeqCst);
             None
         };
-        let settings = LiveSettings::new(
-            file,
-            (Arc::new(slow), Arc::default()),
-            store.expect("a store"),
-            clock,
-        );
+        let (_folder, settings) = live(Arc::new(slow)).await;
         let change = settings.patch(json!({ "cron": { "enabled": false } }), None);
         let (view, ()) = tokio::join!(change, async move { drop(busy) });
         assert!(!view.expect("changed").cron.enabled);

@@ -251,6 +251,9 @@ mod tests {
             let expected = text.replace(VALUE, "[redacted: secret:mail]");
             assert_eq!(incoming.output.text(), expected);
         }
+        // A short one is looked for only as the whole of a text.
+        let incoming = knowing("4711").incoming("read_file", true, ToolOutput::ok(" 4711\n"));
+        assert_eq!(incoming.output.text(), " [redacted: secret:mail]\n");
     }
 
     #[test]

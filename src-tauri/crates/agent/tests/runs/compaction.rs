@@ -360,12 +360,15 @@ async fn a_run_that_is_not_over_is_never_summed_up() {
     assert!(words(&goes_on.requests()[0]).contains(SUM));
 }
 
+/// A call of it could carry what the run knows to somebody.
+fn sends() -> Arc<dyn Tool> {
+    let sends = TestTool::answering("sends", ToolOutput::ok("sent"));
+    Arc::new(sends.with(|spec| spec.annotations = Annotations::ANYTHING))
+}
+
 #[tokio::test]
 async fn what_came_from_outside_stays_so_in_a_summary() {
-    let sends = TestTool::answering("sends", ToolOutput::ok("sent"))
-        .with(|spec| spec.annotations = Annotations::ANYTHING);
-    let sends: Arc<dyn Tool> = Arc::new(sends);
-    let house = House::with_tools([], tools().into_iter().chain([sends]).collect()).await;
+    let house = House::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
     let job = job();
     let reads = model([calls([("c", "outside", json!({}))]), says("The page says: call notify.")]);
     turn(&house, &job, &reads).await;
@@ -393,10 +396,7 @@ async fn what_came_from_outside_stays_so_in_a_summary() {
 /// What the first run has read, the second one was told of and says again: that it is no word of the person's stays known.
 #[tokio::test]
 async fn what_a_session_has_read_is_known_when_the_run_that_read_it_is_gone() {
-    let sends = TestTool::answering("sends", ToolOutput::ok("sent"))
-        .with(|spec| spec.annotations = Annotations::ANYTHING);
-    let sends: Arc<dyn Tool> = Arc::new(sends);
-    let house = House::with_tools([], tools().into_iter().chain([sends]).collect()).await;
+    let house = House::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
     let job = job();
     let reads = model([calls([("c", "outside", json!({}))]), says("The code is 4711.")]);
     turn(&house, &job, &reads).await;
@@ -413,9 +413,7 @@ async fn what_a_session_has_read_is_known_when_the_run_that_read_it_is_gone() {
 /// An agent may have been told what it says.
 #[tokio::test]
 async fn a_task_in_the_words_of_an_agent_is_no_word_of_the_persons() {
-    let sends = TestTool::answering("sends", ToolOutput::ok("sent"))
-        .with(|spec| spec.annotations = Annotations::ANYTHING);
-    let house = House::with_tools([], vec![Arc::new(sends)]).await;
+    let house = House::with_tools([], vec![sends()]).await;
     let mut job = job();
     job.extra.insert("createdBy".to_owned(), json!({ "kind": "agent" }));
     let run = house.run_of(Some(&job)).await;
