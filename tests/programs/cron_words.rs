@@ -286,6 +286,14 @@ async fn what_is_spelled_like_a_name_that_nothing_has_is_told() {
     home.rouse(["cron", "run", "Weekly report", "--force"]).ok();
     let words = "it is a job. See its runs: rouse cron runs \"Weekly report\"";
     home.rouse(["runs", "show", "Weekly report"]).refused(4, words);
+    // Its runs are still called so when it is gone.
+    home.rouse(["cron", "rm", "Weekly report"]).ok();
+    for command in
+        [["cron", "runs", "Weekly report"].as_slice(), &["runs", "list", "--job", "Weekly report"]]
+    {
+        assert!(home.rouse(command).ok().contains("Weekly report"), "{command:?}");
+    }
+    home.rouse(["cron", "runs", "Weekly repor"]).refused(4, "There is no job Weekly repor");
 }
 
 #[tokio::test]

@@ -79,6 +79,11 @@ async fn a_job_that_has_all_that_it_needs_is_saved_without_a_word() {
         )
         .await;
     assert_eq!(fields(&saved), ["schedule.filters.jobId"]);
+    let no_field = json!({ "kind": "event", "source": "wake", "filters": { "state": "failed" } });
+    let job = json!({ "name": "No field", "schedule": no_field, "payload": ask("x")["payload"] });
+    let told = house.call("cron.check", json!({ "job": job })).await;
+    assert_eq!(fields(&told), ["schedule.filters"]);
+    assert!(told.to_string().contains("has a field `state`"), "{told}");
     let patch = json!({ "enabled": false });
     let saved =
         house.call("cron.update", json!({ "id": saved["job"]["id"], "patch": patch })).await;

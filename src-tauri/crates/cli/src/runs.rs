@@ -152,9 +152,21 @@ fn none_called(wanted: &str, runs: &[RunView]) -> Failure {
     ids::unknown("run", wanted, runs.iter().map(|run| run.id.as_str()), "rouse runs list")
 }
 
+/// The id of a job, also of one that was removed and is named by what its runs are called.
+pub(crate) async fn job_with_runs(session: &Session, wanted: &str) -> Result<String, Failure> {
+    let none = match resolve(session, wanted).await {
+        Err(failure) if failure.is_not_found() => failure,
+        resolved => return resolved,
+    };
+    let newest = session.call("runs.list", json!({ "limit": 500 })).await?;
+    let newest: RunsListResult = serde_json::from_value(newest)?;
+    let of_it = newest.runs.into_iter().find(|run| run.job_name == wanted);
+    of_it.and_then(|run| run.job_id).ok_or(none)
+}
+
 async fn list(args: ListArgs, session: &Session) -> Result<(), Failure> {
     let job_id = match args.job {
-        Some(job) => Some(resolve(session, &job).await?),
+        Some(job) => Some(job_with_runs(session, &job).await?),
         None => None,
     };
     let states = match args.failed {

@@ -32,6 +32,17 @@ pub const WEBHOOK: &str = "webhook";
 /// All there are.
 pub const SOURCES: [&str; 4] = [JOB, CRON, WAKE, WEBHOOK];
 
+/// The fields that events of `source` have; none where whoever sends them says which.
+#[must_use]
+pub fn fields_of(source: &str) -> Option<&'static [&'static str]> {
+    match source {
+        JOB => Some(&["type", "jobId", "name", "runId", "state", "status"]),
+        CRON => Some(&["type", "jobId", "name"]),
+        WAKE => Some(&["type"]),
+        _ => None,
+    }
+}
+
 /// An event that fires runs, and what stays with them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {

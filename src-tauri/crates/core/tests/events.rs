@@ -1,7 +1,7 @@
 //! Event triggers: what is saved, what is refused, and which events fire which jobs.
 
 use proptest::prelude::*;
-use rouse_core::cause::Cause;
+use rouse_core::cause::{Cause, fields_of};
 use rouse_core::job::{
     EventTrigger, Job, JobError, ScheduleSpec, imported_job_from_json, job_from_json, job_to_json,
     patch_job,
@@ -223,6 +223,19 @@ fn the_plain_values_of_a_body_are_fields_and_cannot_name_another_job() {
     assert!(listens(json!({ "n": 3.0, "ok": true })));
     assert!(!listens(json!({ "n": "3" })) && !listens(json!({ "n": 4 })));
     assert_eq!(Cause::webhook(&hook, "plain", NOW).fields["type"], "call");
+}
+
+#[test]
+fn every_event_has_the_fields_that_its_source_promises() {
+    let line = Cause::line_of_run(&run_of("a"), "Look", None, NOW).expect("a job's run");
+    for cause in [end_of("a", RunState::Failed, None), line, Cause::wake("Up", NOW)] {
+        let mut promised = fields_of(&cause.source).expect("known").to_vec();
+        let mut found: Vec<&str> = cause.fields.keys().map(String::as_str).collect();
+        promised.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, promised, "{}", cause.source);
+    }
+    assert_eq!(fields_of("webhook"), None);
 }
 
 #[test]

@@ -20,10 +20,10 @@
 
 use std::collections::BTreeSet;
 
+use rouse_core::UnixMs;
 use rouse_core::job::{Schedule, ScheduleSpec};
 use rouse_core::schedule::Zones;
 use rouse_core::slots::{Plan, Slots};
-use rouse_core::{JobId, UnixMs};
 use rouse_store::{PlannedJob, StoreError};
 use serde_json::{Value, json};
 
@@ -123,9 +123,9 @@ impl Engine {
         let jobs = self.store.planned_jobs().await?;
         let names =
             jobs.iter().filter_map(|job| zone_of(&job.schedule)).map(str::to_owned).collect();
-        let moved: Vec<(JobId, Plan)> = jobs
+        let moved: Vec<(PlannedJob, Plan)> = jobs
             .into_iter()
-            .filter_map(|job| planning.moved(&job).map(|plan| (job.id, plan)))
+            .filter_map(|job| planning.moved(&job).map(|plan| (job, plan)))
             .collect();
         if !moved.is_empty() {
             self.store.set_next_run(&moved, now).await?;

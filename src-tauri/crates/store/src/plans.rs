@@ -6,11 +6,10 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::job::{Schedule, stored_schedule_from_json};
-use rouse_core::slots::Plan;
+use rouse_core::slots::{DecidedSlots, Plan};
 use rouse_core::{JobId, UnixMs};
 use serde_json::{Value, json};
 
-use crate::job_row::decided;
 use crate::jobs::change;
 use crate::row::Columns;
 use crate::write::Durability;
@@ -31,19 +30,22 @@ pub struct PlannedJob {
 
 pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1,
         decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
-    FROM jsonb_each(?1) AS planned
-    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
-    RETURNING id, next_run_at";
+    FROM jsonb_each(?1) AS planned WHERE jobs.id = planned.value ->> 0";
 /// The same for jobs that keep their next run. No index holds what is written, and nobody is told of it.
-pub(crate) const SET_DECIDED: &str = "UPDATE jobs SET decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
-    FROM jsonb_each(?1) AS planned
-    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS planned.value ->> 1
-        AND (jobs.decided_until, jobs.settled_until) IS NOT (planned.value ->> 2, planned.value ->> 3)";
-/// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
-pub(crate) const PLANNED: &str = "SELECT id, next_run_at, decided_until, settled_until,
+pub(crate) const SET_DECIDED: &str =
+    "UPDATE jobs SET decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
+    FROM jsonb_each(?1) AS planned WHERE jobs.id = planned.value ->> 0";
+/// All rows in one answer: a row that comes alone is a walk from thread to thread. The condition is that of `jobs_due`:
+/// jobs without a next slot are never looked at.
+pub(crate) const PLANNED: &str = "SELECT json_group_array(json_array(
+        id, next_run_at, decided_until, settled_until, name,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
-        CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END, name FROM jobs
+        json(CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END))) FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
+
+/// A row of it.
+type Planned =
+    (String, UnixMs, Option<UnixMs>, Option<UnixMs>, String, Option<UnixMs>, Option<Value>);
 
 impl Store {
     /// Every enabled job that has a next slot. One whose schedule cannot be read is logged and left out.
@@ -51,49 +53,63 @@ impl Store {
     /// # Errors
     /// `Read`.
     pub async fn planned_jobs(&self) -> Result<Vec<PlannedJob>, StoreError> {
-        let rows = self.list("read what is planned", sqlx::query(PLANNED), |row| {
-            let mut columns = Columns::of(row);
-            let (id, next_run_at) = (columns.id(JobId::new)?, columns.instant()?);
-            let plan = Plan { next: Some(next_run_at), decided: decided(&mut columns)? };
-            let created_at = columns.some_instant()?.unwrap_or(UnixMs(0));
-            Ok((id, plan, created_at, columns.json()?, columns.get::<String>()?))
-        });
-        let planned =
-            |(id, plan, created_at, schedule, name)| match stored_schedule_from_json(schedule) {
-                Ok(schedule) => Some(PlannedJob { id, created_at, plan, schedule }),
-                Err(error) => {
-                    tracing::warn!(job_id = %id, name, %error, "a job's schedule cannot be read");
-                    None
-                }
-            };
-        Ok(rows.await?.into_iter().filter_map(planned).collect())
+        let rows =
+            self.one("read what is planned", sqlx::query(PLANNED), |row| Columns::of(row).json());
+        let Some(Value::Array(rows)) = rows.await? else { return Ok(Vec::new()) };
+        Ok(rows.into_iter().filter_map(planned).collect())
     }
 
-    /// Writes new plans; no new revision. Event `cron` `updated` for those whose next run is another one.
+    /// Writes a new plan for each of these jobs, of which it is known what they have; no new revision. Event `cron`
+    /// `updated` for those whose next run is another one.
     ///
     /// # Errors
     /// `Write`.
     pub async fn set_next_run(
         &self,
-        plans: &[(JobId, Plan)],
+        plans: &[(PlannedJob, Plan)],
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let planned = plans.iter().map(|(id, Plan { next, decided })| {
-            let at = |at: &Option<UnixMs>| at.map(|at| at.0);
-            json!([id.as_str(), at(next), at(&decided.until), at(&decided.settled_until)])
-        });
-        let planned = Value::Array(planned.collect()).to_string();
+        let (keep, move_on): (Vec<_>, Vec<_>) =
+            plans.iter().partition(|(job, plan)| job.plan.next == plan.next);
         let mut write = self.write("plan the next runs", Durability::Normal, now).await?;
-        write.run(sqlx::query(SET_DECIDED).bind(planned.clone())).await?;
-        let changed = write
-            .list(sqlx::query(SET_NEXT).bind(planned), |row| {
-                let mut columns = Columns::of(row);
-                Ok((columns.id(JobId::new)?, columns.some_instant()?))
-            })
-            .await?;
-        for (id, at) in changed {
-            write.event(EventKind::Cron, change(&id, "updated", at));
+        if !keep.is_empty() {
+            write.run(sqlx::query(SET_DECIDED).bind(listed(&keep))).await?;
+        }
+        if !move_on.is_empty() {
+            write.run(sqlx::query(SET_NEXT).bind(listed(&move_on))).await?;
+        }
+        for (job, plan) in move_on {
+            write.event(EventKind::Cron, change(&job.id, "updated", plan.next));
         }
         write.commit().await
     }
+}
+
+/// A job that is planned, unless it cannot be read.
+fn planned(row: Value) -> Option<PlannedJob> {
+    let row: Planned = serde_json::from_value(row)
+        .inspect_err(|error| tracing::warn!(%error, "a job's plan cannot be read"))
+        .ok()?;
+    let (id, next, until, settled_until, name, created_at, schedule) = row;
+    let id = JobId::new(id);
+    match stored_schedule_from_json(schedule.unwrap_or_default()) {
+        Ok(schedule) => {
+            let decided = DecidedSlots { until, settled_until };
+            let plan = Plan { next: Some(next), decided };
+            Some(PlannedJob { id, created_at: created_at.unwrap_or(UnixMs(0)), plan, schedule })
+        }
+        Err(error) => {
+            tracing::warn!(job_id = %id, name, %error, "a job's schedule cannot be read");
+            None
+        }
+    }
+}
+
+/// For a statement: `[[id, next run, decided until, settled until], …]`.
+fn listed(plans: &[&(PlannedJob, Plan)]) -> String {
+    let at = |at: &Option<UnixMs>| at.map(|at| at.0);
+    let row = |(job, Plan { next, decided }): &&(PlannedJob, Plan)| {
+        json!([job.id.as_str(), at(next), at(&decided.until), at(&decided.settled_until)])
+    };
+    Value::Array(plans.iter().map(row).collect()).to_string()
 }

@@ -25,7 +25,7 @@ export function Condition({ jobId }: { jobId: string | undefined }) {
         name="condition"
         label="Condition"
         mono
-        placeholder="result.level < 20"
+        placeholder="json(result.stdout) < 20"
         help="In CEL, over result, previous (the result before), state and event (what fired it, or null). A result that is text can be read with json(result.body)."
       />
       <div>

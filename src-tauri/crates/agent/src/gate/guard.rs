@@ -93,7 +93,7 @@ impl Gate {
         let is_open = tool.spec().domain == Domain::InProcess && context.sandbox.hosts().is_empty();
         let is_meant = is_open && !context.named_hosts.is_empty();
         let hosts = || context.named_hosts.clone();
-        Ok((is_meant && self.knows_outside(terms, context).await?)
+        Ok((is_meant && self.knows_outside(terms, context).await?.is_some())
             .then(|| SandboxMode::Sandboxed { hosts: hosts() }))
     }
 

@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::limits::Place;
 use super::refused::Refused;
 use super::values::{HELD, Kept, Unkept, told_of_marks, told_of_values, unkept};
-use super::why::{Why, sentence};
+use super::why::{Known, Why, sentence};
 use super::{Gate, Terms};
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
@@ -93,7 +93,9 @@ impl Gate {
         let arguments = request.arguments.clone();
         let verdict = match why {
             Why::Hook(_) => terms.policy.judge_wished(&spec, arguments),
-            Why::KnowsOutside | Why::Usual | Why::MadeBy(_) => terms.policy.judge(&spec, arguments),
+            Why::KnowsOutside(_) | Why::Usual | Why::MadeBy(_) => {
+                terms.policy.judge(&spec, arguments)
+            }
         };
         match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
@@ -139,10 +141,10 @@ impl Gate {
         // What the tool says of this very call counts, not what it says of itself in general.
         let rule = tool.approval(&request.arguments, context);
         let tells = rule == ApprovalRule::Never && tool.sends_out(&request.arguments, context);
-        let (approval, why) = if tells && self.knows_outside(terms, context).await? {
-            (ApprovalRule::UnlessGranted, Why::KnowsOutside)
-        } else {
-            (rule, by_hooks.made.map_or(Why::Usual, Why::MadeBy))
+        let known = if tells { self.knows_outside(terms, context).await? } else { None };
+        let (approval, why) = match known {
+            Some(known) => (ApprovalRule::UnlessGranted, Why::KnowsOutside(known)),
+            None => (rule, by_hooks.made.map_or(Why::Usual, Why::MadeBy)),
         };
         let (approval, why) = match by_hooks.wanted {
             Some(reason) => (approval.max(ApprovalRule::UnlessGranted), Why::Hook(reason)),
@@ -173,17 +175,18 @@ impl Gate {
         Ok(answers.into_iter().rev().find(is_about).map(|asked| asked.why))
     }
 
-    /// Whether the run has read text that somebody else may have written.
+    /// How the run knows text that somebody else may have written; none when it does not.
     pub(super) async fn knows_outside(
         &self,
         terms: &Terms,
         context: &ToolContext,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Known>, StoreError> {
         if terms.policy.is_a_persons_call() {
-            return Ok(false);
+            return Ok(None);
         }
-        Ok(terms.knows_outside
-            || self.store.has_called(&context.run_id, &self.tools.outside()).await?)
+        let has_read = self.store.has_called(&context.run_id, &self.tools.outside()).await?;
+        let was_told = terms.knows_outside.then_some(Known::Told);
+        Ok(if has_read { Some(Known::Read) } else { was_told })
     }
 
     /// A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
@@ -430,7 +433,7 @@ impl Asker<'_> {
             _ if matches!(self.kept, Some(Kept::InMemory { .. })) => {
                 Surroundings { ungranted: Some(HELD.to_owned()), ..surroundings }
             }
-            Why::Usual | Why::KnowsOutside | Why::MadeBy(_) => surroundings,
+            Why::Usual | Why::KnowsOutside(_) | Why::MadeBy(_) => surroundings,
         };
         let surroundings = self.noted(surroundings);
         // Nothing is hidden here: whoever says yes has to see what would be sent, whatever header or field it stands in.

@@ -6,11 +6,33 @@ use rouse_core::job::Approvals;
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Why<'w> {
     Usual,
-    KnowsOutside,
+    KnowsOutside(Known),
     /// A hook wants it, for this reason.
     Hook(&'w str),
     /// This hook has made it of another call.
     MadeBy(&'w str),
+}
+
+/// How a run knows text that somebody else may have written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Known {
+    /// It has read it.
+    Read,
+    /// It began with it: with what its session has read, or a task in the words of an agent.
+    Told,
+}
+
+impl Known {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "The run has read text that somebody else may have written, and this call could carry what it knows to others."
+            }
+            Self::Told => {
+                "The run was told text that somebody else may have written (in its task, or read earlier in its session), and this call could carry what it knows to others. Clearing the session makes it forget."
+            }
+        }
+    }
 }
 
 impl Why<'_> {
@@ -21,13 +43,13 @@ impl Why<'_> {
             return match self {
                 Why::Hook(reason) => format!("{} {own}", sentence(reason)),
                 Why::MadeBy(hook) => format!("{} {own}", made_by(hook)),
-                Why::Usual | Why::KnowsOutside => own.to_owned(),
+                Why::Usual | Why::KnowsOutside(_) => own.to_owned(),
             };
         }
         match self {
             Why::Hook(reason) => reason.to_owned(),
             Why::MadeBy(hook) => format!("{} It changes something or sends something.", made_by(hook)),
-            Why::KnowsOutside => "The run knows text that somebody else may have written, and this call could carry what it knows to others.".to_owned(),
+            Why::KnowsOutside(known) => known.in_words().to_owned(),
             Why::Usual if !is_of_job => "It changes something or sends something.".to_owned(),
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
@@ -38,7 +60,7 @@ impl Why<'_> {
         let why = match self {
             Why::Hook(reason) => sentence(reason),
             Why::MadeBy(hook) => made_by(hook),
-            Why::Usual | Why::KnowsOutside => format!("This call of {tool} needs your yes."),
+            Why::Usual | Why::KnowsOutside(_) => format!("This call of {tool} needs your yes."),
         };
         format!(
             "{why} Nobody was asked, because this job's approvals are set to {}, so {tool} was not called. Set them to ask to be asked.",

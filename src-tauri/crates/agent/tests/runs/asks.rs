@@ -414,10 +414,11 @@ async fn a_run_that_knows_text_from_outside_asks_before_it_tells_anybody() {
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
     assert_eq!(effects(&done_by).len(), 1, "before it has read anything it may look");
-    assert!(asked.asks[0].why.contains("somebody else may have written"), "{:?}", asked.asks);
+    assert!(asked.asks[0].why.starts_with("The run has read text"), "{:?}", asked.asks);
     runs.answered(&run, &asked, &[Answer::Once]).await;
     // The next run remembers what this one said.
     let (_, later) = runs.begin().await;
+    assert!(later.asks[0].why.contains("read earlier in its session"), "{:?}", later.asks);
     assert_eq!((later.state, effects(&done_by).len()), (RunState::AwaitingApproval, 2));
 }
 

@@ -13,7 +13,7 @@ use crate::session::Session;
 pub(crate) struct Args {
     /// The job's id or exact name.
     id: String,
-    /// The expression over `result`, `previous`, `state` and `event`: `"result.level < 20"`; the job's own when absent.
+    /// The expression over `result`, `previous`, `state` and `event`: `"json(result.stdout) < 20"`; the job's own when absent.
     #[arg(long, value_name = "CEL")]
     cel: Option<String>,
 }
@@ -22,7 +22,8 @@ pub(crate) struct Args {
 async fn own(id: &str, session: &Session) -> Result<String, Failure> {
     let view = session.call("cron.get", json!({ "id": id })).await?;
     let own = view["job"]["payload"]["notifyWhen"]["cel"].as_str();
-    let none = "the job has no condition of its own; give one to try: --cel \"result.level < 20\"";
+    let none =
+        "the job has no condition of its own; give one to try: --cel \"json(result.stdout) < 20\"";
     own.map(str::to_owned).ok_or_else(|| Failure::input(none))
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct PayloadArgs {
     /// Which results of the tool are worth a notification; `always` when nothing is said.
     #[arg(long, value_enum, conflicts_with = "notify_if")]
     notify_when: Option<NotifyWhen>,
-    /// Only results of which this CEL expression over `result`, `previous`, `state` and `event` holds: `"result.level < 20"`.
+    /// Only results of which this CEL expression over `result`, `previous`, `state` and `event` holds: `"json(result.stdout) < 20"`.
     #[arg(long, value_name = "CEL")]
     notify_if: Option<String>,
     /// Hand the outcome to a channel.

@@ -277,7 +277,7 @@ async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
 
 async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
     let wanted = args.job.or(args.id).unwrap_or_default();
-    let id = resolve(session, &wanted).await?;
+    let id = runs::job_with_runs(session, &wanted).await?;
     session
         .show(
             "cron.runs",

@@ -42,15 +42,23 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     if started.run_id.is_none() && !session.json {
         return Err(Failure::Refused(not_due(session, &view)));
     }
+    let is_behind = match &started.run_id {
+        Some(run) if args.wait || !session.json => waits(session, &id, run).await?,
+        _ => false,
+    };
     if let (Some(events), Some(run)) = (events, &started.run_id) {
-        if waits(session, &id, run).await? {
+        if is_behind {
             anstream::eprintln!("Another run of it is at work: this one waits for its turn.");
         }
         return runs::wait(events, run, session).await;
     }
     session.tell(answer, |_, started: StartedRun| {
         let run_id = started.run_id.unwrap_or_default();
-        anstream::println!("Started run {run_id}. See what came of it: rouse runs show {run_id}");
+        let what = match is_behind {
+            true => format!("Another run of it is at work: run {run_id} waits for its turn."),
+            false => format!("Started run {run_id}."),
+        };
+        anstream::println!("{what} See what came of it: rouse runs show {run_id}");
         Ok(())
     })?;
     match started.run_id {

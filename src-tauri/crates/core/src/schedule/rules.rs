@@ -59,6 +59,22 @@ impl Zone {
         self.0
     }
 
+    /// Whether its clock shows the same as that of `other` at every instant from `from` to `to`, in milliseconds.
+    pub(crate) fn shows_the_same_as(self, other: Self, from: i64, to: i64) -> bool {
+        let (mut at, to) = (from.div_euclid(1000), to.div_euclid(1000));
+        loop {
+            let (own, theirs) = (self.stretch(at), other.stretch(at));
+            if own.east != theirs.east {
+                return false;
+            }
+            let end = own.end.into_iter().chain(theirs.end).min();
+            match end.filter(|end| *end <= to) {
+                Some(end) => at = end,
+                None => return true,
+            }
+        }
+    }
+
     /// The time around the unix second `at` during which its clock is not changed.
     pub(super) fn stretch(self, at: i64) -> Stretch {
         self.0.stretch(at)

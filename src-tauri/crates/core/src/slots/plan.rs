@@ -10,6 +10,7 @@ use super::{Grid, Slots};
 use crate::UnixMs;
 use crate::job::JobError;
 use crate::json_fields::FieldError;
+use crate::schedule::Zone;
 
 /// How much later a clock may show a time again by other rules.
 const RULES_APART_MS: i64 = 24 * 3_600_000;
@@ -150,7 +151,7 @@ impl Slots {
         else {
             return self.nearer_plan(plan, now);
         };
-        if zone == before {
+        if zone == before || self.agrees_around(*before, *zone, plan, now) {
             return self.nearer_plan(plan, now);
         }
         let kept = old.kept_place(plan, now);
@@ -169,6 +170,19 @@ impl Slots {
         let shown_again = (place - 1).min(shown.max(now.0).saturating_add(RULES_APART_MS));
         let decided = plan.decided.reaching(shown_again, now).settled(Some(shown_again), now);
         Plan { next: Some(self.off_grid(place)), decided: decided.before(place) }
+    }
+
+    /// Whether the rules are the same for all that a plan is made of: from what is decided, or what a clock set back may show
+    /// again, until after what is next. Then there is nothing to plan anew, nor to write.
+    fn agrees_around(&self, before: Zone, after: Zone, plan: Plan, now: UnixMs) -> bool {
+        let DecidedSlots { until, settled_until } = plan.decided.held_at(now);
+        let now = self.on_grid(now);
+        let decided = [until, settled_until].into_iter().flatten().map(|at| at.0);
+        let next = plan.next.map(|next| self.on_grid(next));
+        let marks = || decided.clone().chain(next).chain([now]);
+        let first = marks().fold(now - SETTLES_MS, i64::min);
+        let last = marks().fold(now, i64::max);
+        after.shows_the_same_as(before, first - RULES_APART_MS, last + RULES_APART_MS)
     }
 
     /// The plan when the clock may have been set back: a next slot that is farther away than need be is taken nearer.
@@ -423,6 +437,29 @@ mod tests {
         let plan = third.nearer_plan(plan, now);
         let expected = newest.plus_ms(day + 2 * 60 * MINUTE);
         assert_eq!(plan.next, Some(expected), "{plan:?}");
+    }
+
+    #[test]
+    fn rules_that_agree_where_a_plan_is_made_write_nothing() {
+        let [utc, london, paris] = ["UTC", "Europe/London", "Europe/Paris"].map(daily);
+        let day = 24 * 60 * MINUTE;
+        let nine = |days: i64| UnixMs(NEW_YEAR + days * day + 9 * 60 * MINUTE);
+        let now = UnixMs(NEW_YEAR);
+        let winter = Plan { next: Some(nine(0)), decided: until(NEW_YEAR - MINUTE) };
+        assert_eq!(london.plan_by_new_rules(&utc, winter, now), winter);
+        // In what is decided lies a summer, whose slots have come at other instants.
+        let settled_until = Some(UnixMs(NEW_YEAR - 100 * day));
+        let summer = Plan { decided: DecidedSlots { settled_until, ..winter.decided }, ..winter };
+        let planned = london.plan_by_new_rules(&utc, summer, now);
+        assert_eq!(planned.next, summer.next);
+        assert!(planned.decided.until > summer.decided.until, "{planned:?}");
+        // Before what is next lies the spring.
+        let far = Plan { next: Some(nine(120)), ..winter };
+        assert_eq!(london.plan_by_new_rules(&utc, far, now).next, Some(nine(0)));
+        assert_eq!(
+            paris.plan_by_new_rules(&utc, winter, now).next,
+            Some(nine(0).plus_ms(-60 * MINUTE))
+        );
     }
 
     #[test]

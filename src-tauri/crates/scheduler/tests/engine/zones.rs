@@ -308,7 +308,8 @@ async fn an_interval_keeps_its_slot_when_rules_change() {
     assert!(first.since(START) < HOUR + 30 * MINUTE, "{first:?}");
     // As a version stored it that counted the anchor itself.
     let early = first.plus_ms(-HOUR);
-    let kept = (job.id.clone(), Plan { next: Some(early), decided: DecidedSlots::default() });
+    let planned = stage.store.planned_jobs().await.expect("read").remove(0);
+    let kept = (planned, Plan { next: Some(early), decided: DecidedSlots::default() });
     stage.store.set_next_run(&[kept], START).await.expect("stored");
     change_to(&stage, newer()).await;
     assert_eq!(next(&stage, &job).await, Some(early));

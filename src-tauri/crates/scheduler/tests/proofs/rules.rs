@@ -3,6 +3,8 @@
 //! A release that was never made moves a zone to one offset for ever, which is told twice: as a zone file for the
 //! engine, and as arithmetic for the oracle.
 
+use std::ops::RangeInclusive;
+
 use chrono::{
     Duration, MappedLocalTime, NaiveDate, NaiveDateTime, Offset as _, TimeZone as _, Utc,
 };
@@ -64,6 +66,14 @@ impl Rules {
             Some(east) => at.naive_utc() + Duration::seconds(east.into()),
             None => at.with_timezone(&tz).naive_local(),
         }
+    }
+
+    /// Whether both show the same in `tz` all the time. No zone of the proofs changes its clock twice in two weeks.
+    pub(crate) fn agrees_with(self, other: Self, tz: Tz, time: RangeInclusive<i64>) -> bool {
+        const STEP: i64 = 14 * 86_400_000;
+        let count = (time.end() - time.start()) / STEP + 1;
+        let looks = (0..count).map(|n| time.start() + n * STEP).chain([*time.end()]);
+        looks.into_iter().all(|at| self.local(at, tz) == other.local(at, tz))
     }
 
     /// Seconds east of Greenwich, where a release has one offset for ever. UTC has no file.

@@ -275,8 +275,10 @@ async fn re_planning_writes_and_tells_only_what_changed() {
         fixture.insert_job(id, Some(NOW)).await;
     }
     fixture.told();
-    let plan = |id, next, until| {
-        (JobId::new(id), Plan { next, decided: DecidedSlots { until, settled_until: until } })
+    let known = fixture.store.planned_jobs().await.unwrap();
+    let plan = |id: &str, next, until| {
+        let job = known.iter().find(|job| job.id.as_str() == id).expect("planned").clone();
+        (job, Plan { next, decided: DecidedSlots { until, settled_until: until } })
     };
     let plans = [
         plan("a", Some(NOW), None),

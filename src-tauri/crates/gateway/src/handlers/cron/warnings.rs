@@ -9,9 +9,9 @@ mod knobs;
 
 use std::path::Path;
 
-use rouse_core::cause::SOURCES;
+use rouse_core::cause::{SOURCES, fields_of};
 use rouse_core::job::{
-    AgentTurn, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
+    AgentTurn, EventTrigger, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
 };
 use rouse_core::slots::Slots;
 use rouse_core::tool::Domain;
@@ -121,13 +121,26 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
             let message = format!("No event ever comes from `{source}`. Sources are {sources}.");
             Some(warning("schedule.source", message))
         }
-        spec @ ScheduleSpec::Event(_) => schedule_text(context, spec).await?.1.then(|| {
+        spec @ ScheduleSpec::Event(trigger) => {
+            let is_gone = schedule_text(context, spec).await?.1;
             let message = "The job that it waits for is not there, so it never fires.";
-            warning("schedule.filters.jobId", message.to_owned())
-        }),
+            let gone = is_gone.then(|| warning("schedule.filters.jobId", message.to_owned()));
+            gone.or_else(|| unknown_filter(trigger))
+        }
         _ => None,
     };
     Ok(never.into_iter().collect())
+}
+
+/// A field that no event of its source has.
+fn unknown_filter(trigger: &EventTrigger) -> Option<JobWarning> {
+    let (source, known) = (&trigger.source, fields_of(&trigger.source)?);
+    let name = trigger.filters.keys().find(|name| !known.contains(&name.as_str()))?;
+    let message = format!(
+        "No event from `{source}` has a field `{name}`, so it never fires. Its fields are {}.",
+        known.join(", ")
+    );
+    Some(warning("schedule.filters", message))
 }
 
 /// When it fires; none where its schedule cannot be read.

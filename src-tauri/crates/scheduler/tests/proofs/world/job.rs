@@ -1,6 +1,7 @@
 //! A simulated job: its definition, what the disk holds of it, and what the oracle knows.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use chrono::NaiveDate;
 use rouse_core::UnixMs;
@@ -134,6 +135,10 @@ impl SimJob {
             return;
         }
         self.follow(self.slots.nearer_plan(self.plan_of_engine(), UnixMs(now)));
+        self.expect_nearest(now, rules);
+    }
+
+    fn expect_nearest(&mut self, now: i64, rules: Rules) {
         self.forget_what_is_far(now);
         let nearest = self.shape.next_after(self.over_at(now), rules).map(|at| at + self.offset);
         let is_nearer = nearest.is_some() && nearest < self.due(rules);
@@ -258,6 +263,10 @@ impl SimJob {
         if !self.shape.follows_rules() {
             return self.forget_what_is_far(now);
         }
+        self.forget_what_is_far(now);
+        if self.shape.zone().is_some_and(|tz| old.agrees_with(new, tz, self.looks_at(old, now))) {
+            return self.expect_nearest(now, new);
+        }
         let keeps = self.keeps_its_instant(now);
         // What has come before the clock was set back would have other instants.
         let decided = held(self.decided, now).unwrap_or(i64::MIN);
@@ -277,6 +286,17 @@ impl SimJob {
         // What is to come is not over, however far that had reached by other rules.
         self.settled = self.settled.min(stands_at - 1);
         self.decided = self.decided.min(stands_at - 1);
+    }
+
+    /// The time whose rules a plan is made by, with a day before and after.
+    fn looks_at(&self, rules: Rules, now: i64) -> RangeInclusive<i64> {
+        let next = self.due(rules).map(|next| next - self.offset);
+        let known = [self.decided, self.settled].into_iter().filter(|at| *at > i64::MIN);
+        let marks: Vec<i64> = known.chain(next).chain([now - self.offset]).collect();
+        let back = now - self.offset - 3 * RULES_APART;
+        let first = marks.iter().copied().fold(back, i64::min);
+        let last = marks.into_iter().fold(back, i64::max);
+        first - RULES_APART..=last + RULES_APART
     }
 
     /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed

@@ -101,9 +101,14 @@ impl Shape {
 
     /// Whether the rules of a zone say when it fires.
     pub(crate) fn follows_rules(&self) -> bool {
+        self.zone().is_some_and(|tz| tz != Tz::UTC)
+    }
+
+    /// Whose clock it goes by.
+    pub(crate) fn zone(&self) -> Option<Tz> {
         match self {
-            Self::Quarters(tz) | Self::At { tz, .. } => *tz != Tz::UTC,
-            Self::Every { .. } | Self::Once(_) | Self::After(_) => false,
+            Self::Quarters(tz) | Self::At { tz, .. } => Some(*tz),
+            Self::Every { .. } | Self::Once(_) | Self::After(_) => None,
         }
     }
 
