@@ -63,6 +63,15 @@ test("an event makes the views stale that it names, and no others", async () => 
   expect(fetched.toSorted()).toEqual([run, runs].toSorted());
 });
 
+test("a change of many jobs at once makes all that is known of jobs stale", async () => {
+  await started();
+  const names = [showing(keys.jobs), showing(keys.job("j1")), showing(keys.effectiveTools("j2"))];
+  showing(keys.run("r1"));
+  host.emit("cron", { action: "updated", jobs: 10_000 });
+  await settled();
+  expect(fetched.toSorted()).toEqual(names.toSorted());
+});
+
 test("a gap in the numbers fetches everything again", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.run("r2")), showing(keys.config)];

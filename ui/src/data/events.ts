@@ -23,7 +23,8 @@ export function staleAfter(event: HostEvent): QueryKey[] {
   switch (event.kind) {
     case "cron":
       // A job that is added or taken away may be one that waits for a question's run.
-      return [keys.jobs, keys.status, keys.approvals, ...job, ...run];
+      // One that names no job is about many of them.
+      return [keys.jobs, keys.status, keys.approvals, ...(jobId === undefined ? [keys.eachJob] : job), ...run];
     case "run":
       // A run of no job is one of the main session. One of a job with an open question goes by it.
       return [keys.runs, keys.status, keys.jobs, keys.approvals, keys.grants, keys.hooks, keys.spending, keys.estimates, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];

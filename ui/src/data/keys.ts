@@ -18,6 +18,7 @@ export const keys = {
   firstJobs: ["jobs", "first"],
   allJobs: ["jobs", "all"],
   failingJobs: ["jobs", "failing"],
+  eachJob: ["job"],
   job: (id: string) => ["job", id],
   /** Below the job, because they change with it. */
   effectiveTools: (jobId: string | undefined) => ["job", jobId, "tools"],

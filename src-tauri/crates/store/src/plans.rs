@@ -15,6 +15,9 @@ use crate::row::Columns;
 use crate::write::Durability;
 use crate::{Store, StoreError};
 
+/// Of more jobs that move at once one event tells: ten thousand would push all others out of those that are kept.
+const MOST_NAMED: usize = 100;
+
 /// A job that has a next slot, with what is needed to plan it anew.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedJob {
@@ -60,7 +63,7 @@ impl Store {
     }
 
     /// Writes a new plan for each of these jobs, of which it is known what they have; no new revision. Event `cron`
-    /// `updated` for those whose next run is another one.
+    /// `updated` for those whose next run is another one; where there are many, one that names none of them.
     ///
     /// # Errors
     /// `Write`.
@@ -78,8 +81,13 @@ impl Store {
         if !move_on.is_empty() {
             write.run(sqlx::query(SET_NEXT).bind(listed(&move_on))).await?;
         }
-        for (job, plan) in move_on {
-            write.event(EventKind::Cron, change(&job.id, "updated", plan.next));
+        if move_on.len() > MOST_NAMED {
+            let data = json!({ "action": "updated", "jobs": move_on.len() });
+            write.event(EventKind::Cron, data);
+        } else {
+            for (job, plan) in move_on {
+                write.event(EventKind::Cron, change(&job.id, "updated", plan.next));
+            }
         }
         write.commit().await
     }

@@ -24,6 +24,7 @@ pub struct EventView {
 #[serde(rename_all = "camelCase")]
 pub enum EventKind {
     /// A job changed, or one of its runs started or finished: `{jobId, action, status?, error?, nextRunAtMs?, runId?}`.
+    /// Many jobs moved at once, by other rules of their zone, say: `{action, jobs}`, with how many.
     Cron,
     /// A run changed: `{runId, jobId?, state?, step?}`.
     Run,

@@ -307,6 +307,24 @@ async fn re_planning_writes_and_tells_only_what_changed() {
 }
 
 #[tokio::test]
+async fn of_many_jobs_that_move_at_once_one_event_tells() {
+    let fixture = Fixture::new().await;
+    for number in 0..101 {
+        fixture.insert_job(&format!("job-{number}"), Some(NOW)).await;
+    }
+    fixture.told();
+    let plan = Plan { next: Some(UnixMs(7)), decided: DecidedSlots::default() };
+    let known = fixture.store.planned_jobs().await.unwrap();
+    let mut moved: Vec<_> = known.into_iter().map(|job| (job, plan)).collect();
+    fixture.store.set_next_run(&moved, NOW).await.unwrap();
+    assert_eq!(fixture.told(), [cron(json!({ "action": "updated", "jobs": 101 }))]);
+    assert_eq!(fixture.job("job-100").await.state.next_run_at, Some(UnixMs(7)));
+    moved.truncate(100);
+    fixture.store.set_next_run(&moved, NOW).await.unwrap();
+    assert_eq!(fixture.told().len(), 100, "so many are named");
+}
+
+#[tokio::test]
 async fn the_next_slot_is_the_earliest_of_enabled_jobs() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.next_due_at().await.unwrap(), None);
