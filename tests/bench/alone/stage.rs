@@ -1,5 +1,6 @@
 //! A scheduler on a real store and a real timer, whose runs write down when they began and are done.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -130,7 +131,7 @@ impl MainSession for NoMain {
 }
 
 pub(crate) struct Stage {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) store: Store,
     pub(crate) begins: Begins,
     clock: Arc<BenchClock>,
@@ -142,7 +143,7 @@ impl Stage {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&folder.path().join("rouse.db"), on_commit).await?;
         let clock = Arc::new(BenchClock::new());
-        Ok(Self { _folder: folder, store, begins: Begins::default(), clock })
+        Ok(Self { folder, store, begins: Begins::default(), clock })
     }
 
     pub(crate) async fn start(&self, places: usize) -> anyhow::Result<SchedulerHandle> {
@@ -163,6 +164,11 @@ impl Stage {
             },
         };
         Ok(scheduler.start().await?)
+    }
+
+    /// The file of its store.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("rouse.db")
     }
 
     /// The rules that the clock answers from now on.
