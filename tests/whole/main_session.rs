@@ -35,6 +35,31 @@ async fn without_a_model_a_reminder_is_a_notification_and_stays_queued() {
 }
 
 #[tokio::test]
+async fn a_reminder_for_a_heartbeat_that_is_off_is_a_notification() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([]).build().await;
+    house.call("set-heartbeats", json!({ "enabled": false })).await;
+    let id = house.add(reminder("next-heartbeat")).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    assert_eq!(house.notifier.shown.next().await.body, "Stretch your legs");
+    assert_eq!(queued(&house).await, json!(1));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_switch_that_the_environment_decides_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).env("HEARTBEAT_ENABLED", "false").build().await;
+    let off = house.try_call("set-heartbeats", json!({ "enabled": false })).await;
+    assert_eq!(off.expect("as it is")["enabled"], false);
+    let refused = house.try_call("set-heartbeats", json!({ "enabled": true })).await;
+    let refused = refused.expect_err("it stays off").message;
+    assert!(refused.contains("the environment variable HEARTBEAT_ENABLED"), "{refused}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn with_a_model_a_reminder_becomes_a_turn_of_main() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model([says("Time to stand up.")]).build().await;

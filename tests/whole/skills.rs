@@ -3,10 +3,17 @@
 use std::fs;
 use std::path::Path;
 
+use rouse_core::UnixMs;
+use rouse_testkit::ManualClock;
 use rouse_testkit::scripted_model::{Scripted, calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, ask, of_calls};
+use crate::house::{House, NOON, Plan, ask, of_calls};
+
+/// When calls of noon count to no hour any more, for which their runs would be kept.
+fn a_day_later() -> ManualClock {
+    ManualClock::new(UnixMs(NOON + 24 * 3_600_000))
+}
 
 fn put(folder: &Path, place: &str, name: &str, body: &str) {
     let at = folder.join("skills").join(place).join(name);
@@ -282,7 +289,7 @@ async fn what_an_untrusted_skill_was_read_by_is_gone_and_its_ceiling_stays() {
 
     let settings = "[retention]\nrunsPerJob = 10\n";
     fs::write(folder.path().join("config.toml"), settings).expect("a file");
-    let house = Plan::new(folder.path()).model([done()]).build().await;
+    let house = Plan::new(folder.path()).clock(&a_day_later()).model([done()]).build().await;
     house
         .until(async |house| {
             let found = house.try_call("runs.get", json!({ "id": first["id"] })).await;
@@ -450,7 +457,8 @@ async fn a_summary_of_what_an_untrusted_skill_was_read_in_lowers_the_runs_after_
 
     let settings = "[retention]\nrunsPerJob = 10\n";
     fs::write(folder.path().join("config.toml"), settings).expect("a file");
-    let house = Plan::new(folder.path()).model((0..9).map(report)).build().await;
+    let script = (0..9).map(report);
+    let house = Plan::new(folder.path()).clock(&a_day_later()).model(script).build().await;
     let is_gone = async |house: &House| {
         let found = house.try_call("runs.get", json!({ "id": first["id"] })).await;
         found.is_err().then_some(())

@@ -21,7 +21,7 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
         .map(|number| json!({ "kind": "cron", "expr": pattern(number), "tz": "Europe/Berlin" }));
     stage.store_jobs(schedules).await?;
     let engine = stage.start(1).await?;
-    let mut replan = async |newer: Zones| -> anyhow::Result<f64> {
+    let replan = async |newer: Zones| -> anyhow::Result<f64> {
         let mut samples = Vec::new();
         for round in 0..11 {
             let built_in = || Zones::built_in(chrono_tz::UTC);

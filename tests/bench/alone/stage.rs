@@ -155,6 +155,7 @@ impl Stage {
             hooks: Arc::new(()),
             main_session: Arc::new(NoMain),
             model: watch::Sender::new(false).subscribe(),
+            model_is_awaited: watch::Sender::new(false),
             outbox: Arc::new(Notify::new()),
             config: SchedulerConfig {
                 max_concurrent_runs: places,

@@ -335,7 +335,11 @@ fn read_file(path: &Path) -> io::Result<Option<String>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let why = "it has more than 64 KiB, and no part of it is to be left out without a word. Make it shorter";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -39,7 +39,10 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             if status.problem.is_some() {
                 findings.extend(of_database(session, DAMAGED).await);
             }
-            in_engine = Some(why_unconfined(session).await?);
+            match why_unconfined(session).await {
+                Ok(why) => in_engine = Some(why),
+                Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
+            }
             match secrets::troubles(session).await {
                 Ok(troubles) => findings.extend(troubles.into_iter().map(fine)),
                 Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),

@@ -44,6 +44,7 @@ const LET_GO: &str = "Another Rouse owned the data and has just ended; start thi
 
 /// With `--json`, what is printed is the line of `--ready-json`.
 pub(crate) fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    rouse_host::share_one_heap();
     let args = &Args { port: args.port, ready_json: args.ready_json || json };
     let env = |name: &str| std::env::var(name).ok();
     let home = Home::find(&env).map_err(anyhow::Error::from)?;

@@ -8,6 +8,7 @@
 mod pattern;
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
 pub use pattern::{Effort, MOST_BYTES, Pattern, PatternError};
 
@@ -258,6 +259,12 @@ fn chain_after(run: &Run, before: Option<&Cause>) -> Vec<JobId> {
     let mut chain = before.map(|cause| cause.chain.clone()).unwrap_or_default();
     chain.extend(run.job_id.clone());
     chain
+}
+
+/// The SHA-256 of what a call said, in hexadecimal digits.
+#[must_use]
+pub fn fingerprint(body: &str) -> String {
+    Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn plain_values(body: &str) -> Map<String, Value> {

@@ -79,6 +79,7 @@ struct Ground {
     /// What the gate recognises and fills in; the shelf fills it.
     book: Arc<SecretBook>,
     hooks: Hooks,
+    model_is_awaited: watch::Sender<bool>,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
     /// Told with every change that is stored.
@@ -236,6 +237,7 @@ impl Ground {
             skills,
             book,
             hooks,
+            model_is_awaited: watch::Sender::new(false),
             outbox,
             ended,
             worked,
@@ -322,6 +324,7 @@ impl Ground {
             hooks: Arc::new(hooks::OfRuns::new(&self.hooks, self.settings.now())),
             main_session,
             model: self.models.available(),
+            model_is_awaited: self.model_is_awaited.clone(),
             outbox: Arc::clone(&self.outbox),
             config: scheduler_config(&self.settings.now()),
         };
@@ -411,6 +414,7 @@ impl Ground {
             self.settings.watch(),
             Arc::clone(&self.models),
             Arc::clone(&self.secrets),
+            self.model_is_awaited.subscribe(),
         );
         let machine = machine::follow(
             System::default(),

@@ -41,6 +41,7 @@ pub use error::HostError;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
 pub use logging::{Logging, say_aside, start as start_logging};
+pub use memory::share_one_heap;
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions};
 pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};

@@ -13,6 +13,18 @@ use rouse_store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+/// Has all threads share one heap, where each would keep one of its own with room that only a burst of work has needed.
+/// Before the first thread is started.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn share_one_heap() {
+    // SAFETY: it takes numbers, and sets how many heaps there may be (mallopt(3)).
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+/// Other allocators do so by themselves, or cannot be asked.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub const fn share_one_heap() {}
+
 /// How long nothing must have been stored or answered.
 const QUIET: Duration = Duration::from_secs(10);
 

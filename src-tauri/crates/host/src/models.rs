@@ -1,8 +1,8 @@
 //! The models at hand, and the one in use.
 //!
 //! Configured providers come first, then servers on this computer that answer, then keys in the environment. Looking
-//! happens at the start, when the settings change, when somebody asks, and before a run that would otherwise have no
-//! model; never on a timer. The start does not wait for it.
+//! happens at the start, when the settings change, when somebody asks, before a run that would otherwise have no model, and,
+//! while there is none, now and then (`in_force`). The start does not wait for it.
 
 mod failing;
 
@@ -59,6 +59,15 @@ impl ModelShelf {
         let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
         let known = RwLock::default();
         Arc::new(Self { settings, env, secrets, fixed, known, failing, store, clock, available })
+    }
+
+    /// Whether there is none, and one may come without a word: a server on this computer that is started.
+    pub(crate) fn may_come(&self) -> bool {
+        self.fixed.is_none() && !*self.available.borrow() && self.looks_here()
+    }
+
+    fn looks_here(&self) -> bool {
+        (self.env)("ROUSE_LOCAL_MODELS").as_deref() != Some("0")
     }
 
     /// Whether there is a model, and every change of that.
@@ -178,10 +187,7 @@ impl ModelShelf {
 
     /// `ROUSE_LOCAL_MODELS=0` looks nowhere on this computer.
     fn local_addresses(&self) -> LocalAddresses {
-        if (self.env)("ROUSE_LOCAL_MODELS").as_deref() == Some("0") {
-            return LocalAddresses::nowhere();
-        }
-        LocalAddresses::default()
+        if self.looks_here() { LocalAddresses::default() } else { LocalAddresses::nowhere() }
     }
 
     fn of_entry(&self, name: &str, entry: &ProviderEntry) -> ProviderConfig {

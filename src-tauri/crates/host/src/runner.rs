@@ -40,7 +40,7 @@ impl Runner for PayloadRunner {
         Box::pin(async move {
             let _at_work = at_work;
             let outcome = match &job {
-                Some(job) => work(&agent, &models, &run, job, &cancel).await,
+                Some(job) => work(&agent, (&models, &heartbeat), &run, job, &cancel).await,
                 None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
@@ -51,13 +51,15 @@ impl Runner for PayloadRunner {
 
 async fn work(
     agent: &AgentDriver,
-    models: &ModelShelf,
+    (models, heartbeat): (&ModelShelf, &HeartbeatConfig),
     run: &Run,
     job: &Job,
     cancel: &CancellationToken,
 ) -> Outcome {
     match &job.payload {
-        Payload::SystemEvent { text, .. } => system_event(job, text, models),
+        Payload::SystemEvent { text, .. } => {
+            system_event(job, text, *models.available().borrow(), heartbeat.enabled)
+        }
         Payload::AgentTurn(turn) => {
             let models = models.line_up(turn.model.as_deref(), &turn.fallbacks).await;
             agent.run_turn(run, job, turn, models, cancel).await
@@ -90,9 +92,13 @@ async fn without_job(
 }
 
 /// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be
-/// heard now is a reminder: its result makes it worth a notification.
-fn system_event(job: &Job, text: &str, models: &ModelShelf) -> Outcome {
-    let reminds = job.wake_mode == WakeMode::Now && !*models.available().borrow();
+/// heard now is a reminder: its result makes it worth a notification. So is one that waits for a heartbeat which is
+/// switched off.
+fn system_event(job: &Job, text: &str, has_model: bool, beats: bool) -> Outcome {
+    let reminds = match job.wake_mode {
+        WakeMode::Now => !has_model,
+        WakeMode::NextHeartbeat => !beats,
+    };
     Outcome { result: reminds.then(|| Value::String(text.to_owned())), ..Outcome::succeeded(text) }
 }
 

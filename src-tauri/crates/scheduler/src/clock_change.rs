@@ -99,6 +99,15 @@ impl Engine {
         Ok(())
     }
 
+    fn log_planned(&self, zones: &Zones, jobs: usize, next_run_at: Option<UnixMs>) {
+        let (zones, next_run_at_ms) = (zones.source().to_string(), next_run_at.map(|at| at.0));
+        match self.rules_are_new {
+            // A start that knows of no rules before has nothing to tell.
+            true => tracing::debug!(zones, jobs, next_run_at_ms, "next slots are planned anew"),
+            false => tracing::info!(zones, jobs, next_run_at_ms, "next slots are planned anew"),
+        }
+    }
+
     /// One read, one write.
     pub(crate) async fn plan_anew(
         &mut self,
@@ -106,12 +115,6 @@ impl Engine {
         has_new_rules: bool,
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let source = zones.source().to_string();
-        match self.rules_are_new {
-            // A start that knows of no rules before has nothing to tell.
-            true => tracing::debug!(zones = source, "next slots are planned anew"),
-            false => tracing::info!(zones = source, "next slots are planned anew"),
-        }
         let planning = Planning {
             now,
             old: &self.zones,
@@ -123,10 +126,14 @@ impl Engine {
         let jobs = self.store.planned_jobs().await?;
         let names =
             jobs.iter().filter_map(|job| zone_of(&job.schedule)).map(str::to_owned).collect();
-        let moved: Vec<(PlannedJob, Plan)> = jobs
-            .into_iter()
-            .filter_map(|job| planning.moved(&job).map(|plan| (job, plan)))
-            .collect();
+        let (mut moved, mut next_run_at) = (Vec::new(), None);
+        for job in jobs {
+            let plan = planning.moved(&job);
+            let next = plan.unwrap_or(job.plan).next;
+            next_run_at = next_run_at.into_iter().chain(next).min();
+            moved.extend(plan.map(|plan| (job, plan)));
+        }
+        self.log_planned(zones, moved.len(), next_run_at);
         if !moved.is_empty() {
             self.store.set_next_run(&moved, now).await?;
             self.next_due_is_stale = true;

@@ -45,6 +45,8 @@ pub struct Scheduler {
     pub main_session: Arc<dyn MainSession>,
     /// Whether there is a model for the main session.
     pub model: watch::Receiver<bool>,
+    /// Told whether a turn of the main session waits for a model.
+    pub model_is_awaited: watch::Sender<bool>,
     /// Told when there is something new in the outbox.
     pub outbox: Arc<Notify>,
     /// The settings.
@@ -84,6 +86,7 @@ pub(crate) struct Engine {
     /// None once nobody can tell of a change any more.
     model: Option<watch::Receiver<bool>>,
     pub(crate) has_model: bool,
+    pub(crate) model_is_awaited: watch::Sender<bool>,
     pub(crate) outbox: Arc<Notify>,
     pub(crate) config: SchedulerConfig,
     pub(crate) pause: Option<Pause>,
@@ -145,14 +148,15 @@ pub(crate) type Stop = oneshot::Sender<Result<(), SchedulerError>>;
 
 impl Engine {
     fn new(parts: Scheduler, inbox: mpsc::UnboundedReceiver<Request>) -> Self {
-        let Scheduler { store, clock, timer, runner, hooks, main_session, model, outbox, config } =
-            parts;
+        let Scheduler { store, clock, timer, runner, hooks, main_session, .. } = parts;
+        let Scheduler { model, model_is_awaited, outbox, config, .. } = parts;
         let has_model = *model.borrow();
         Self {
             lanes: Lanes::new(config.max_concurrent_runs),
             heartbeat: Heartbeat::default(),
             has_model,
             model: Some(model),
+            model_is_awaited,
             pause: None,
             running: HashMap::new(),
             tasks: JoinSet::new(),
@@ -299,6 +303,7 @@ impl Engine {
         self.tick_if_due().await?;
         self.plan_anew_if_needed().await?;
         self.beat_if_wanted().await?;
+        self.tell_whether_model_is_awaited();
         self.start_startable().await?;
         self.look_ahead().await?;
         self.prepare_if_near().await;

@@ -13,7 +13,7 @@ use rouse_core::cause::LONGEST_CHAIN;
 use rouse_core::decide::{EventPlan, Firing, plan_event};
 use rouse_core::job::{Job, ScheduleSpec, payload_to_json};
 use rouse_core::{Cause, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
-use rouse_store::{DueJob, Fired, StoreError, WebhookCall};
+use rouse_store::{DueJob, Fired, KnownCall, StoreError, WebhookCall};
 
 use crate::SchedulerError;
 use crate::end_log::log_end;
@@ -180,9 +180,11 @@ impl Engine {
         self.refresh_listeners().await?;
         let now = self.clock.now();
         if let Some(key) = &call.key
-            && let Some(run_id) = self.store.webhook_call(&call.job_id, key, now).await?
+            && let Some(before) =
+                self.store.webhook_call(&call.job_id, key, &call.body, now).await?
         {
-            return self.called_before(run_id, &call, now).await;
+            let KnownCall { run_id, is_same, reason } = before;
+            return Ok(if is_same { Called::Before { run_id, reason } } else { Called::Another });
         }
         let job = self.found(&call.job_id).await?;
         if job.schedule.spec != ScheduleSpec::Webhook {
@@ -201,30 +203,19 @@ impl Engine {
             follows.extend(self.plan_events(vec![cause]).await?);
         }
         let key = call.key.filter(|_| firing == Firing::On);
-        let known = key.map(|key| WebhookCall { job_id: job.id, key, run_id: run_id.clone() });
+        let known = key.map(|key| WebhookCall {
+            job_id: job.id,
+            key,
+            body: call.body,
+            run_id: run_id.clone(),
+            reason: reason.clone(),
+        });
         let inserted = self.store.fire(&rows(&follows), known.as_ref(), now).await?;
         self.follow(follows, |id| inserted.contains(id));
         Ok(match firing {
             Firing::On => Called::Fired { run_id, reason },
             Firing::Off(reason) => Called::Refused(reason),
         })
-    }
-
-    /// What a call is told whose key came before: the same as then, unless it says something else in what is kept of it.
-    async fn called_before(
-        &self,
-        run_id: RunId,
-        call: &Call,
-        now: UnixMs,
-    ) -> Result<Called, SchedulerError> {
-        let job = self.found(&call.job_id).await?;
-        let says = Cause::webhook(&job, &call.body, now).text;
-        if self.store.cause(&run_id).await?.is_some_and(|before| before.text != says) {
-            return Ok(Called::Another);
-        }
-        let run = self.store.run(&run_id).await?;
-        let reason = run.filter(|run| run.state == RunState::Skipped).and_then(|run| run.reason);
-        Ok(Called::Before { run_id, reason })
     }
 }
 

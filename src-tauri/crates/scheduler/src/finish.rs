@@ -226,6 +226,7 @@ impl Engine {
             fired: rows(&follows),
             deliveries: said.deliveries,
             reminders: self.untold_by(run, outcome).await?,
+            asks_for_turn: wakes_main(job.as_ref(), outcome).map(reason_of),
             system_event: said.system_event,
             is_line_by_person: job.as_ref().is_some_and(Job::reminds_in_persons_words),
             incident: if is_gone { IncidentStep::Nothing } else { incident },
@@ -268,8 +269,8 @@ impl Engine {
         let next_run_at = next_run_at.and_then(|job| job.state.next_run_at);
         log_finish(run, outcome, next_run_at, finish.now);
         log_outcome(run, outcome);
-        let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         let begun_at = main_turn_begun_at(run, outcome);
+        let trigger = run.trigger;
         let job_id = run.job_id.clone();
         self.remember_incident(job_id.as_ref(), &finish.incident);
         self.release(&finish.run_id);
@@ -277,9 +278,14 @@ impl Engine {
         if !finish.deliveries.is_empty() || !finish.reminders.is_empty() {
             self.outbox.notify_one();
         }
-        if let Some(job) = reminder {
+        if let Some(reason) = &finish.asks_for_turn {
             let (now, until) = (self.clock.now(), self.clock.monotonic() + COALESCE);
-            self.heartbeat.request(&format!("cron:{}", job.id), now, until);
+            self.heartbeat.request_stored(reason, now, until);
+        }
+        if may_go_better(trigger, outcome) {
+            self.heartbeat.request_again(self.clock.monotonic());
+        } else if trigger.is_main_turn() {
+            self.heartbeat.has_gone_well();
         }
         if let Some(job) = job {
             self.settle_job(&job, fate, &finish.run_id);
@@ -433,9 +439,22 @@ fn main_turn_begun_at(run: &Run, outcome: &Outcome) -> Option<UnixMs> {
     run.started_at.filter(|_| has_worked && run.trigger.is_main_turn())
 }
 
-/// A reminder that was queued for the main session and asked for a turn at once.
-fn wakes_main(job: &Job, outcome: &Outcome) -> bool {
-    job.wake_mode == WakeMode::Now
-        && matches!(job.payload, Payload::SystemEvent { .. })
-        && outcome.state == RunState::Succeeded
+/// The job of a reminder that is queued for the main session and asks for a turn at once.
+fn wakes_main<'j>(job: Option<&'j Job>, outcome: &Outcome) -> Option<&'j JobId> {
+    let job = job.filter(|job| job.wake_mode == WakeMode::Now)?;
+    let is_told = matches!(job.payload, Payload::SystemEvent { .. });
+    (is_told && outcome.state == RunState::Succeeded).then_some(&job.id)
+}
+
+/// Why that turn was asked for.
+fn reason_of(job: &JobId) -> String {
+    format!("cron:{job}")
+}
+
+/// Whether a turn that was to see what waits for the main session has not come to it, and another one later may: no model
+/// answered. One that a budget or a person has ended may not.
+fn may_go_better(trigger: RunTrigger, outcome: &Outcome) -> bool {
+    let is_absent = outcome.state == RunState::Skipped && outcome.budget.is_none();
+    let has_failed = outcome.state.is_failure() && outcome.may_pass;
+    trigger == RunTrigger::Heartbeat && (is_absent || has_failed)
 }

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rouse_core::decide::Firing;
 use rouse_core::event::EventKind;
-use rouse_core::schedule::{DayWindow, every_next_after};
+use rouse_core::schedule::every_next_after;
 use rouse_core::{RunTrigger, UnixMs};
-use rouse_store::StoreError;
+use rouse_store::{PENDING_TURN, StoreError};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;
@@ -22,11 +22,13 @@ use crate::tick::new_run;
 use crate::{HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip, Pending};
 
 const ANCHOR: &str = "heartbeat.anchorMs";
-const PENDING: &str = "heartbeat.pending";
 const LAST_SKIP: &str = "heartbeat.lastSkip";
 const LEAST_EVERY_MS: i64 = 1_000;
 /// Requests for a turn that come within this are one, where nobody says otherwise.
 pub const COALESCE: Duration = Duration::from_millis(250);
+/// How long after a turn that no model has answered it is asked for again, doubled each time up to the most.
+const AGAIN: Duration = Duration::from_secs(60);
+const MOST_AGAIN: Duration = Duration::from_secs(30 * 60);
 /// Turns that were asked for within `FLOOD_SPAN`; more wait.
 const MOST_ASKED: usize = 6;
 const FLOOD_SPAN: Duration = Duration::from_secs(60);
@@ -50,6 +52,8 @@ pub(crate) struct Heartbeat {
     has_run: bool,
     /// Whether the next beat must be planned anew.
     is_stale: bool,
+    /// Turns in a row that no model has answered.
+    unanswered: u32,
     /// When the latest turns that were asked for began, the oldest first.
     given: VecDeque<Duration>,
 }
@@ -62,6 +66,8 @@ struct Asked {
     not_before: Duration,
     /// It came while a beat was going, which may have seen to everything.
     only_for_events: bool,
+    /// It comes after one that no model has answered, and takes its time.
+    is_again: bool,
     is_stored: bool,
 }
 
@@ -73,7 +79,36 @@ impl Heartbeat {
         self.ask(reason, until, self.has_run);
         if let Some(asked) = &mut self.request {
             asked.not_before = asked.not_before.min(until);
+            asked.is_again = false;
         }
+    }
+
+    /// The same for a request that is on the disk.
+    pub(crate) fn request_stored(&mut self, reason: &str, now: UnixMs, until: Duration) {
+        self.request(reason, now, until);
+        if let Some(asked) = &mut self.request {
+            asked.is_stored = true;
+        }
+    }
+
+    /// Asks once more after a turn that no model has answered, if an event waits by then: later each time.
+    pub(crate) fn request_again(&mut self, now: Duration) {
+        let wait = AGAIN * 2_u32.saturating_pow(self.unanswered.min(16));
+        self.unanswered += 1;
+        self.ask("no answer before", now + wait.min(MOST_AGAIN), true);
+        if let Some(asked) = &mut self.request {
+            asked.is_again = asked.not_before > now;
+        }
+    }
+
+    /// Whether the request is one of those, and not yet due.
+    fn waits_for_answer(&self) -> bool {
+        self.unanswered > 0 && self.request.as_ref().is_some_and(|asked| asked.is_again)
+    }
+
+    /// A turn was answered.
+    pub(crate) const fn has_gone_well(&mut self) {
+        self.unanswered = 0;
     }
 
     /// Asks for a turn if an event waits by then.
@@ -83,7 +118,8 @@ impl Heartbeat {
 
     fn ask(&mut self, reason: &str, not_before: Duration, only_for_events: bool) {
         let reason = reason.to_owned();
-        let asked = Asked { reason, not_before, only_for_events, is_stored: false };
+        let asked =
+            Asked { reason, not_before, only_for_events, is_again: false, is_stored: false };
         self.request.get_or_insert(asked);
     }
 
@@ -138,13 +174,21 @@ impl Engine {
         self.heartbeat.last_skip =
             reason.zip(at).map(|(reason, at)| LastSkip { reason, at: UnixMs(at) });
         self.heartbeat.skip_is_over = of_skip("isOver").and_then(Value::as_bool).unwrap_or(false);
-        let pending = self.store.setting(PENDING).await?;
+        let pending = self.store.setting(PENDING_TURN).await?;
         if let Some(reason) = text(pending.as_ref())
             && self.heartbeat.request.is_none()
         {
             let (not_before, only_for_events) = (Duration::ZERO, false);
-            self.heartbeat.request =
-                Some(Asked { reason, not_before, only_for_events, is_stored: true });
+            self.heartbeat.request = Some(Asked {
+                reason,
+                not_before,
+                only_for_events,
+                is_again: false,
+                is_stored: true,
+            });
+        }
+        if let Some(begun_at) = self.store.last_main_turn_begun_at().await? {
+            self.ask_for_the_rest(begun_at).await?;
         }
         self.plan_beat().await
     }
@@ -219,6 +263,13 @@ impl Engine {
         self.has_model && matches!(self.firing_at(self.clock.now()), Firing::On)
     }
 
+    /// A model server may be started after Rouse, and whoever can look for it is to know that somebody waits.
+    pub(crate) fn tell_whether_model_is_awaited(&self) {
+        let awaits = !self.has_model && self.heartbeat.request.is_some();
+        self.model_is_awaited
+            .send_if_modified(|awaited| std::mem::replace(awaited, awaits) != awaits);
+    }
+
     async fn take_request_up(&mut self) -> Result<(), StoreError> {
         let Some(asked) = &self.heartbeat.request else { return Ok(()) };
         let now = self.clock.monotonic();
@@ -241,7 +292,7 @@ impl Engine {
         let Some(asked) = &mut self.heartbeat.request else { return Ok(()) };
         if !asked.is_stored {
             let event = (EventKind::Heartbeat, json!({ "pending": true }));
-            self.store.put_setting(PENDING, &json!(asked.reason), Some(event), now).await?;
+            self.store.put_setting(PENDING_TURN, &json!(asked.reason), Some(event), now).await?;
             asked.is_stored = true;
         }
         Ok(())
@@ -250,7 +301,9 @@ impl Engine {
     async fn forget_request(&mut self) -> Result<(), StoreError> {
         if self.heartbeat.request.as_ref().is_some_and(|asked| asked.is_stored) {
             let event = (EventKind::Heartbeat, json!({ "pending": false }));
-            self.store.put_setting(PENDING, &Value::Null, Some(event), self.clock.now()).await?;
+            self.store
+                .put_setting(PENDING_TURN, &Value::Null, Some(event), self.clock.now())
+                .await?;
         }
         self.heartbeat.request = None;
         Ok(())
@@ -312,7 +365,7 @@ impl Engine {
         HeartbeatStatus {
             enabled,
             every_ms: every_ms.max(LEAST_EVERY_MS),
-            active_hours: active_hours.as_ref().map(DayWindow::describe),
+            active_hours: active_hours.as_ref().map(|hours| hours.describe_in(self.zones.local())),
             next_at,
             last_skip_reason: none_because.or_else(|| newest.map(|skip| skip.reason.clone())),
             last_skip,
@@ -342,6 +395,7 @@ impl Engine {
             (true, false) if self.heartbeat.flood_ends_at() > self.clock.monotonic() => {
                 Pending::Flood
             }
+            (true, false) if self.heartbeat.waits_for_answer() => Pending::Answer,
             (true, false) => Pending::Others,
         })
     }

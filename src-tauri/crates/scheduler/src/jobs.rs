@@ -112,7 +112,11 @@ impl Engine {
             goes_on = self.outlives_its_job(id, by);
             ended = self.end_runs_of(id, "The job was removed");
         }
-        Ok(removed?.map(|job| Removed { job, ended, goes_on }))
+        let removed = removed?;
+        if let Some(job) = &removed {
+            tracing::debug!(job_id = %job.id, name = name_of(job), "cron: job removed");
+        }
+        Ok(removed.map(|job| Removed { job, ended, goes_on }))
     }
 
     pub(crate) async fn found(&self, id: &JobId) -> Result<Job, SchedulerError> {
@@ -123,8 +127,11 @@ impl Engine {
 
 fn log_saved(job: &Job) {
     let next_run_at_ms = job.state.next_run_at.map(|at| at.0);
-    let name = for_log(&job.name, &payload_to_json(&job.payload), job.id.as_str());
-    tracing::debug!(job_id = %job.id, name, next_run_at_ms, "cron: job saved");
+    tracing::debug!(job_id = %job.id, name = name_of(job), next_run_at_ms, "cron: job saved");
+}
+
+fn name_of(job: &Job) -> String {
+    for_log(&job.name, &payload_to_json(&job.payload), job.id.as_str())
 }
 
 const fn set_plan(job: &mut Job, plan: Plan) {

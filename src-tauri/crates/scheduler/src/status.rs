@@ -88,6 +88,8 @@ pub enum Pending {
     Flood,
     /// For others that may come with it.
     Others,
+    /// For a while, because no model has answered the one before.
+    Answer,
 }
 
 /// As a sentence without its full stop.
@@ -99,6 +101,9 @@ impl fmt::Display for Pending {
             Self::Turn => "It waits for the turn that is going",
             Self::Flood => "There were many wakes in the last minute; it waits a little",
             Self::Others => "It comes in a moment",
+            Self::Answer => {
+                "No model has answered the one before; it is asked for again in a while"
+            }
         })
     }
 }

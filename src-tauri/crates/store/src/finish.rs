@@ -10,6 +10,7 @@ use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentStep;
 use rouse_core::{Outcome, Run, RunId, RunState, SessionKey, UnixMs};
+use serde_json::json;
 
 use crate::approvals::{add_withdraw, follow_withdraw};
 use crate::causes::{Fired, copy_cause, insert_fired};
@@ -18,6 +19,7 @@ use crate::jobs::{delete, pause};
 use crate::outbox::{enqueue, enqueue_once};
 use crate::row::{Columns, bind_usage};
 use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event, with_usage};
+use crate::settings::{PENDING_TURN, put};
 use crate::spending::tell_once;
 use crate::steps::lose_unfinished;
 use crate::system_events::{REMINDER, queue};
@@ -41,6 +43,9 @@ pub struct Finish {
     pub reminders: Vec<(RunId, NewDelivery)>,
     /// A line for the main session.
     pub system_event: Option<String>,
+    /// Why a turn of the main session is asked for at once, which sees that line. It is written with it: a crash in
+    /// between would leave the line without anybody who looks at it.
+    pub asks_for_turn: Option<String>,
     /// Whether that line is the person's own words: a reminder, and not a report.
     pub is_line_by_person: bool,
     /// What its end fires.
@@ -66,6 +71,7 @@ impl Finish {
             deliveries: Vec::new(),
             reminders: Vec::new(),
             system_event: None,
+            asks_for_turn: None,
             is_line_by_person: false,
             fired: Vec::new(),
             incident: IncidentStep::Nothing,
@@ -213,6 +219,10 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
             _ => source_of(&run),
         };
         queue(write, text, &source).await?;
+    }
+    if let Some(reason) = &finish.asks_for_turn {
+        put(write, PENDING_TURN, &json!(reason)).await?;
+        write.event(EventKind::Heartbeat, json!({ "pending": true }));
     }
     let is_news = match &finish.outcome.budget {
         Some(stop) if !finish.deliveries.is_empty() => tell_once(write, &stop.key).await?,

@@ -8,12 +8,15 @@ use rouse_core::event::EventKind;
 use serde_json::Value;
 
 use crate::row::{Columns, is_news};
-use crate::write::Durability;
+use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
 const GET: &str = "SELECT value FROM settings WHERE key = ?1";
 const PUT: &str = "INSERT INTO settings (key, value) VALUES (?1, ?2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+/// Why the main session is to get a turn that it has not got yet; null when nobody asks for one.
+pub const PENDING_TURN: &str = "heartbeat.pending";
 
 /// What is stored under a key.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,10 +72,16 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("save a setting", Durability::Full, now).await?;
-        write.run(sqlx::query(PUT).bind(key).bind(value.to_string())).await?;
+        put(&mut write, key, value).await?;
         if let Some((kind, data)) = event {
             write.event(kind, data);
         }
         write.commit().await
     }
+}
+
+/// Writes the value of `key` as part of a write.
+pub(crate) async fn put(write: &mut Write, key: &str, value: &Value) -> Result<(), StoreError> {
+    write.run(sqlx::query(PUT).bind(key).bind(value.to_string())).await?;
+    Ok(())
 }

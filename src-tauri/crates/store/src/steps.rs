@@ -180,11 +180,22 @@ const SUM_UP: &str = "UPDATE runs SET (input_tokens, cached_input_tokens, output
     WHERE id = ?1 AND finished_at IS NULL";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
-pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
-    WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
+/// A call that counts to what a tool may be called in an hour.
+macro_rules! is_counted {
+    () => {
+        "kind = 'toolCall' AND coalesce(gate ->> '$.decision', '') NOT IN ('refused', 'written')"
+    };
+}
+pub(crate) use is_counted;
+// The longest that a question waits is a week: of what was made more than a day ago only what has ended since is read.
+pub(crate) const CALLED_SINCE: &str = concat!(
+    "SELECT name, started_at FROM run_steps
+    WHERE run_id IN (SELECT id FROM runs
+                WHERE created_at > ?1 - 691200000 AND (created_at > ?1 - 86400000 OR finished_at > ?1)
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
-        AND kind = 'toolCall' AND started_at > ?1
-        AND coalesce(gate ->> '$.decision', '') NOT IN ('refused', 'written')";
+        AND started_at > ?1 AND ",
+    is_counted!()
+);
 const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
 
 impl Store {
@@ -243,7 +254,7 @@ impl Store {
     }
 
     /// Which tools runs have called since `since`, and when. What was refused is no call, and what a person has written
-    /// is theirs. Runs that are over and were made a day before that are not looked at.
+    /// is theirs. Runs that are over by then, or were made eight days before that, are not looked at.
     ///
     /// # Errors
     /// `Read`.

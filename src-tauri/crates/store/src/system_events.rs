@@ -110,6 +110,9 @@ pub(crate) const UNTOLD_BY: &str = untold!(
 );
 pub(crate) const UNTOLD_AND_DRAINED: &str = untold!("line.drained_by = ?1");
 pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
+pub(crate) const MAIN_TURN_BEGUN: &str = "SELECT started_at FROM runs
+    WHERE job_id IS NULL AND trigger IN ('heartbeat', 'chat') AND +state IN ('succeeded', 'nothingToReport')
+    ORDER BY created_at DESC, seq DESC LIMIT 1";
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
 
@@ -139,6 +142,18 @@ impl Store {
     /// `Read`.
     pub async fn pending_system_events(&self, most: u32) -> Result<Vec<SystemEvent>, StoreError> {
         self.list("read the system events", sqlx::query(PENDING).bind(most), read).await
+    }
+
+    /// When the last turn of the main session began that has done its work.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn last_main_turn_begun_at(&self) -> Result<Option<UnixMs>, StoreError> {
+        let query = sqlx::query(MAIN_TURN_BEGUN);
+        let begun = self.one("read the last turn of the main session", query, |row| {
+            Columns::of(row).some_instant()
+        });
+        Ok(begun.await?.flatten())
     }
 
     /// How many lines that are; a year of reminders that no model has taken up is many.

@@ -3,6 +3,7 @@
 //! Only the hash of a secret is here. It outlives the deletion of its job by a moment, so that undoing that brings the
 //! webhook back; the next secret that is made clears away those of jobs that are gone.
 
+use rouse_core::cause::fingerprint;
 use rouse_core::{JobId, RunId, UnixMs};
 
 use crate::row::Columns;
@@ -16,8 +17,23 @@ pub struct WebhookCall {
     pub job_id: JobId,
     /// The key.
     pub key: String,
+    /// What it said. Only its hash is kept.
+    pub body: String,
     /// The run that it made.
     pub run_id: RunId,
+    /// Why that run does nothing, where it does nothing.
+    pub reason: Option<String>,
+}
+
+/// A call whose key came before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownCall {
+    /// The run that was made then; it may be kept no longer.
+    pub run_id: RunId,
+    /// Whether what is said is what was said then.
+    pub is_same: bool,
+    /// Why that run does nothing, where it does nothing.
+    pub reason: Option<String>,
 }
 
 /// The secret of a webhook as it is kept.
@@ -38,10 +54,9 @@ const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VA
 const CLEAR: &str = "DELETE FROM webhooks WHERE job_id NOT IN (SELECT id FROM jobs)";
 pub(crate) const ANY: &str =
     "SELECT EXISTS (SELECT 1 FROM webhooks WHERE job_id IN (SELECT id FROM jobs))";
-pub(crate) const CALL: &str =
-    "SELECT run_id FROM webhook_calls WHERE job_id = ?1 AND key = ?2 AND at > ?3";
-const REMEMBER: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (job_id, key) DO UPDATE SET run_id = ?3, at = ?4";
+pub(crate) const CALL: &str = "SELECT run_id, body_hash, reason FROM webhook_calls WHERE job_id = ?1 AND key = ?2 AND at > ?3";
+const REMEMBER: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at, body_hash, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (job_id, key) DO UPDATE SET run_id = ?3, at = ?4, body_hash = ?5, reason = ?6";
 pub(crate) const FORGET: &str = "DELETE FROM webhook_calls WHERE at <= ?1";
 
 impl Store {
@@ -84,7 +99,7 @@ impl Store {
         write.commit().await
     }
 
-    /// The run that a call with this key made within a day; none when there was none.
+    /// What a call with this key did within a day, beside one that says `body` now; none when there was none.
     ///
     /// # Errors
     /// `Read`.
@@ -92,11 +107,19 @@ impl Store {
         &self,
         job: &JobId,
         key: &str,
+        body: &str,
         now: UnixMs,
-    ) -> Result<Option<RunId>, StoreError> {
+    ) -> Result<Option<KnownCall>, StoreError> {
         let oldest = now.plus_ms(-KNOWN_FOR_MS).0;
         let query = sqlx::query(CALL).bind(job.as_str()).bind(key.to_owned()).bind(oldest);
-        self.one("read the calls", query, |row| Columns::of(row).id(RunId::new)).await
+        self.one("read the calls", query, |row| {
+            let mut columns = Columns::of(row);
+            let run_id = columns.id(RunId::new)?;
+            let is_same =
+                columns.get::<Option<String>>()?.is_none_or(|hash| hash == fingerprint(body));
+            Ok(KnownCall { run_id, is_same, reason: columns.get()? })
+        })
+        .await
     }
 }
 
@@ -105,6 +128,7 @@ pub(crate) async fn remember(write: &mut Write, call: &WebhookCall) -> Result<()
     let now = write.now();
     write.run(sqlx::query(FORGET).bind(now.plus_ms(-KNOWN_FOR_MS).0)).await?;
     let query = sqlx::query(REMEMBER).bind(call.job_id.as_str()).bind(call.key.clone());
-    write.run(query.bind(call.run_id.as_str()).bind(now.0)).await?;
+    let query = query.bind(call.run_id.as_str()).bind(now.0).bind(fingerprint(&call.body));
+    write.run(query.bind(call.reason.clone())).await?;
     Ok(())
 }

@@ -218,3 +218,14 @@ async fn a_link_a_second_name_and_a_pipe_are_not_read() {
         .expect("a pipe");
     assert!(refused().await.contains("is no file"));
 }
+
+#[tokio::test]
+async fn a_list_that_is_too_long_is_refused_whole() {
+    let desk = Desk::new().await;
+    let most = usize::try_from(MOST_BYTES).expect("fits");
+    desk.write(&"x".repeat(most));
+    assert!(desk.list.look(desk.folder.path()).await.is_ok());
+    desk.write(&"x".repeat(most + 1));
+    let refused = desk.list.look(desk.folder.path()).await.expect_err("too long");
+    assert!(refused.to_string().contains("more than 64 KiB"), "{refused}");
+}

@@ -45,6 +45,15 @@ impl DayWindow {
         format!("{}–{}", time(self.from), time(self.to))
     }
 
+    /// The same with its zone, where it goes by another one than `local`: `22:00–07:00 Europe/Berlin`.
+    #[must_use]
+    pub fn describe_in(&self, local: Zone) -> String {
+        match self.tz.as_deref().filter(|tz| *tz != local.name()) {
+            Some(tz) => format!("{} {tz}", self.describe()),
+            None => self.describe(),
+        }
+    }
+
     /// Whether `at` lies inside, by the rules of `zones`; a window without a zone follows the local one.
     #[must_use]
     pub fn contains(&self, at: UnixMs, zones: impl Into<Zones>) -> bool {
@@ -156,6 +165,9 @@ mod tests {
         let now = at(tz, "2026-01-10 23:30");
         assert_eq!(night.first_inside(now, UTC), Some(now));
         assert_eq!(night.describe(), "22:00–07:00");
+        let chatham = DayWindow::parse("22:00", "07:00", Some("Pacific/Chatham")).expect("valid");
+        assert_eq!(chatham.describe_in(Zone::UTC), "22:00–07:00 Pacific/Chatham");
+        assert_eq!(chatham.describe_in(Tz::Pacific__Chatham.into()), "22:00–07:00");
     }
 
     #[test]

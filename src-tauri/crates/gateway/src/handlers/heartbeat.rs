@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
     ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, LastRequest, LastSkip,
-    SetHeartbeatsParams, WakeMode, WakeParams, WakeResult,
+    OverriddenKey, SetHeartbeatsParams, WakeMode, WakeParams, WakeResult,
 };
 
 /// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
@@ -116,7 +116,7 @@ fn turn_in_words(pending: Option<Pending>, coalesce: Duration) -> String {
             let within = i64::try_from(coalesce.as_millis()).unwrap_or(MOST_COALESCE_MS);
             format!("The main session gets its turn within {}.", format_duration(within))
         }
-        Some(Pending::Others) | None => "The main session gets its turn now.".to_owned(),
+        Some(Pending::Others | Pending::Answer) | None => "The main session gets its turn now.".to_owned(),
     }
 }
 
@@ -183,8 +183,19 @@ pub(crate) async fn set(
     params: SetHeartbeatsParams,
 ) -> Result<HeartbeatStatus, RpcError> {
     let change = json!({ "heartbeat": { "enabled": params.enabled } });
-    Arc::clone(&context.settings).patch(change, None).await?;
-    status(context, Empty {}).await
+    let view = Arc::clone(&context.settings).patch(change, None).await?;
+    let status = status(context, Empty {}).await?;
+    let decides = view.overridden.into_iter().find(|one| one.key == "heartbeat.enabled");
+    match decides.filter(|_| status.enabled != params.enabled) {
+        Some(OverriddenKey { variable, .. }) => {
+            let switch = if status.enabled { "on" } else { "off" };
+            let message = format!(
+                "The heartbeat stays {switch}: the environment variable {variable} of Rouse decides. What you have set is saved, and counts once that variable is gone and Rouse is started again."
+            );
+            Err(RpcError::new(ErrorCode::Conflict, message))
+        }
+        None => Ok(status),
+    }
 }
 
 async fn queued_events(context: &Context) -> Result<u32, RpcError> {

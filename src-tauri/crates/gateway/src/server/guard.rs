@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -28,7 +29,8 @@ pub(super) fn session_cookie(session: &str) -> String {
 }
 
 pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    if let Err(reason) = from_here(request.headers(), shared.port) {
+    let target = request.uri().authority().map(Authority::as_str);
+    if let Err(reason) = from_here(target, request.headers(), shared.port) {
         return refused(StatusCode::FORBIDDEN, reason);
     }
     let now = shared.clock.now();
@@ -48,12 +50,14 @@ pub(super) async fn check(State(shared): State<Shared>, request: Request, next: 
     response
 }
 
-/// Whether a request was made to this server by its own page or by a program.
-fn from_here(headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
+/// Whether a request was made to this server by its own page or by a program. A target that names a host goes before
+/// `Host` (RFC 9112, section 3.2.2), so both have to name this one.
+fn from_here(target: Option<&str>, headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
     let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
     let mut named = headers.get_all(header::HOST).iter();
     let host = named.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if named.next().is_some() || !hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+    let is_own = |name: &str| hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if named.next().is_some() || !is_own(host) || !target.is_none_or(is_own) {
         return Err("This name does not lead to Rouse.");
     }
     for origin in headers.get_all(header::ORIGIN) {
@@ -163,10 +167,16 @@ mod tests {
 
     #[test]
     fn only_this_server_s_names_and_pages_pass() {
-        let passes = |pairs: &[(&'static str, &str)]| from_here(&headers(pairs), 7717).is_ok();
+        let passes =
+            |pairs: &[(&'static str, &str)]| from_here(None, &headers(pairs), 7717).is_ok();
         assert!(passes(&[("host", "127.0.0.1:7717")]));
         assert!(passes(&[("host", "localhost:7717"), ("origin", "http://localhost:7717")]));
         assert!(passes(&[("host", "[::1]:7717")]));
+        let own = headers(&[("host", "127.0.0.1:7717")]);
+        assert!(from_here(Some("localhost:7717"), &own, 7717).is_ok());
+        for target in ["evil.example", "evil.example:7717", "user@127.0.0.1:7717"] {
+            assert!(from_here(Some(target), &own, 7717).is_err(), "{target}");
+        }
         for bad in [
             &[][..],
             &[("host", "127.0.0.1")],

@@ -193,6 +193,7 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
         hooks: Arc::new(()),
         main_session: Arc::new(AtOnce),
         model: watch::channel(false).1,
+        model_is_awaited: watch::Sender::new(false),
         outbox: Arc::new(Notify::new()),
         config: SchedulerConfig {
             max_concurrent_runs: 2,

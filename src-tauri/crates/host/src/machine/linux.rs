@@ -61,8 +61,11 @@ impl System {
 
     /// Keeps the machine from sleeping until the answer is dropped; none where nobody can.
     pub(super) async fn stay_awake(&self) -> Option<OwnedFd> {
-        let held =
-            self.logind().await?.inhibit("sleep:idle", "Rouse", "A job is at work", "block").await;
+        let Some(logind) = self.logind().await else {
+            tracing::warn!("the computer may go to sleep during a run: there is no system bus");
+            return None;
+        };
+        let held = logind.inhibit("sleep:idle", "Rouse", "A job is at work", "block").await;
         held.map(OwnedFd::from)
             .inspect_err(
                 |error| tracing::warn!(%error, "the computer may go to sleep during a run"),

@@ -1,5 +1,6 @@
 //! The scheduler on a real store: jobs in, runs out. The clock, the timer and the work of a run are in the test's hand.
 
+mod asked;
 mod asking;
 mod stage;
 

@@ -339,6 +339,7 @@ async fn start(
         hooks: Arc::new(()),
         main_session: Arc::clone(main) as Arc<dyn MainSession>,
         model: model.subscribe(),
+        model_is_awaited: watch::Sender::new(false),
         outbox: Arc::clone(outbox),
         config: config.clone(),
     };

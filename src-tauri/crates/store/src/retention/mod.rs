@@ -45,11 +45,16 @@ struct Doomed {
 }
 
 /// What a run must be like to go. A slot in the future (the clock was set back) is kept: only its row says that it has
-/// fired.
+/// fired. So is one whose calls count to what may be called in this hour (`Store::called_since`), which a start asks for.
 macro_rules! may_go {
     () => {
-        "finished_at IS NOT NULL AND (slot_at IS NULL OR slot_at <= ?1)
-         AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND settled_at IS NULL)"
+        concat!(
+            "finished_at IS NOT NULL AND (slot_at IS NULL OR slot_at <= ?1)
+             AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND settled_at IS NULL)
+             AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id AND started_at > ?1 - 3600000 AND ",
+            crate::steps::is_counted!(),
+            ")"
+        )
     };
 }
 

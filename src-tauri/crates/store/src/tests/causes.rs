@@ -1,7 +1,7 @@
 use rouse_core::{Cause, Outcome};
 
 use super::*;
-use crate::{Finish, Fired, Interruption, WebhookCall};
+use crate::{Finish, Fired, Interruption, KnownCall, WebhookCall};
 
 fn fired(job: &str, cause: &Cause) -> Fired {
     let run = Run { slot_at: None, trigger: RunTrigger::Event, ..slot_run(job, NOW) };
@@ -174,15 +174,23 @@ async fn a_call_is_known_by_its_key_for_a_day() {
     let call = |run: &str| WebhookCall {
         job_id: job_id.clone(),
         key: "k".to_owned(),
+        body: "hi".to_owned(),
         run_id: RunId::new(run),
+        reason: Some("Late".to_owned()),
+    };
+    let known_call = |run: &str, is_same| {
+        let (run_id, reason) = (RunId::new(run), Some("Late".to_owned()));
+        Some(KnownCall { run_id, is_same, reason })
     };
     store.fire(&[], Some(&call("r1")), NOW).await.unwrap();
-    let known = async |key: &str, now| store.webhook_call(&job_id, key, now).await.unwrap();
+    let known = async |key: &str, now| store.webhook_call(&job_id, key, "hi", now).await.unwrap();
     let day = 24 * 3_600_000;
-    assert_eq!(known("k", NOW.plus_ms(day - 1)).await, Some(RunId::new("r1")));
+    assert_eq!(known("k", NOW.plus_ms(day - 1)).await, known_call("r1", true));
+    let another = store.webhook_call(&job_id, "k", "ho", NOW).await.unwrap();
+    assert_eq!(another, known_call("r1", false), "whether or not its run is kept");
     assert_eq!(known("k", NOW.plus_ms(day)).await, None);
     assert_eq!(known("other", NOW).await, None);
-    assert_eq!(store.webhook_call(&JobId::new("b"), "k", NOW).await.unwrap(), None);
+    assert_eq!(store.webhook_call(&JobId::new("b"), "k", "hi", NOW).await.unwrap(), None);
     store.fire(&[], Some(&call("r2")), NOW.plus_ms(day)).await.unwrap();
-    assert_eq!(known("k", NOW.plus_ms(day)).await, Some(RunId::new("r2")));
+    assert_eq!(known("k", NOW.plus_ms(day)).await, known_call("r2", true));
 }

@@ -1,6 +1,8 @@
 use rouse_core::SessionKey;
+use rouse_core::approval::GateDecision;
 use rouse_core::message::Message;
 
+use super::steps::step;
 use super::*;
 use crate::{NewStep, StepKind};
 
@@ -64,6 +66,29 @@ async fn the_newest_runs_of_each_job_are_kept() {
     assert_eq!(runs_of(&fixture, "a").await, kept);
     assert_eq!(runs_of(&fixture, "b").await.len(), 1);
     assert!(fixture.store.crowded_jobs(10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_run_whose_calls_count_to_this_hour_is_kept() {
+    let fixture = Fixture::new().await;
+    for minute in 0..4 {
+        let run = ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+        let gate = match minute {
+            0 => Some(GateDecision::Refused { why: None, rewritten_by: None }),
+            _ => None,
+        };
+        let call = NewStep { gate, ..step(&run, StepKind::ToolCall, true) };
+        fixture.store.begin_step(&call, NOW.plus_ms(minute * MINUTE)).await.unwrap();
+    }
+    let called =
+        async |now: UnixMs| fixture.store.called_since(now.plus_ms(-HOUR)).await.unwrap().len();
+    let soon = NOW.plus_ms(5 * MINUTE);
+    prune(&fixture, "a", 1, soon).await;
+    while fixture.store.prune_oldest_runs(soon).await.unwrap() {}
+    assert_eq!((runs_of(&fixture, "a").await.len(), called(soon).await), (3, 3));
+    let later = NOW.plus_ms(HOUR + 2 * MINUTE);
+    prune(&fixture, "a", 1, later).await;
+    assert_eq!((runs_of(&fixture, "a").await.len(), called(later).await), (1, 1));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use rouse_core::message::Message;
 use super::*;
 use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 
-fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
+pub(super) fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
     NewStep {
         gate: None,
         call_id: None,
@@ -147,6 +147,18 @@ async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
     let made = GateDecision::Rewritten { rewritten_by: "guard".to_owned() };
     fixture.store.begin_step(&call(made), NOW.plus_ms(1)).await.unwrap();
     assert_eq!(called().await, 1, "a call that a hook has rewritten is one");
+}
+
+#[tokio::test]
+async fn a_call_counts_also_of_a_run_that_was_made_days_ago() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let call = step(&id, StepKind::ToolCall, true);
+    fixture.store.begin_step(&call, NOW.plus_ms(1)).await.unwrap();
+    let ended = "UPDATE runs SET created_at = created_at - 7 * 86400000, finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
+    fixture.garble(ended, id.as_str()).await;
+    assert_eq!(fixture.store.called_since(NOW).await.unwrap().len(), 1, "its question waited");
+    assert_eq!(fixture.store.called_since(NOW.plus_ms(2)).await.unwrap().len(), 0);
 }
 
 #[tokio::test]

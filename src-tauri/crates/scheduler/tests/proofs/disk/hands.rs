@@ -154,6 +154,7 @@ pub(super) async fn start(
         hooks: Arc::new(()),
         main_session: Arc::new(Nobody),
         model: watch::Sender::new(false).subscribe(),
+        model_is_awaited: watch::Sender::new(false),
         outbox: Arc::new(Notify::new()),
         config: SchedulerConfig {
             max_concurrent_runs: 3,
