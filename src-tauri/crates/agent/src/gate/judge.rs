@@ -227,7 +227,7 @@ fn is_about(asked: &Approval, request: &ToolCallRequest, kept: Option<&Kept>) ->
 fn too_often(name: &str, wait: Duration) -> Refused {
     let seconds = wait.as_millis().div_ceil(1_000);
     let told = format!(
-        "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
+        "{name} was called too often. It may be called again in {seconds} seconds; until then do without it."
     );
     let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
     Refused::new(Refusal::RateLimited { wait_ms }, told)

@@ -91,8 +91,10 @@ impl Progress {
         let again = most_often.filter(|(_, times)| *times >= SAME.told);
         match again {
             Some((tool, times)) if self.told_again && times >= SAME.most => {
+                let in_vain = results.iter().rfind(|result| result.is_error);
+                let last = in_vain.map_or_else(String::new, last_error);
                 return Ruling::End(format!(
-                    "Stopped because it made no progress: it called {tool} {times} times with the same arguments and got the same result each time."
+                    "Stopped because it made no progress: it called {tool} {times} times with the same arguments and got the same result each time.{last}"
                 ));
             }
             Some(_) if !std::mem::replace(&mut self.told_again, true) => {
@@ -101,10 +103,9 @@ impl Progress {
             _ => {}
         }
         if self.wrong >= WRONG.most && self.told_errors {
-            let last = results.last().map_or("", |result| result.text);
-            let last: String = last.chars().take(300).collect();
+            let last = results.last().map_or_else(String::new, last_error);
             return Ruling::End(format!(
-                "Stopped because it made no progress: every call of its last {} answers went wrong. The last error: {last}",
+                "Stopped because it made no progress: every call of its last {} answers went wrong.{last}",
                 self.wrong
             ));
         }
@@ -139,6 +140,11 @@ impl Progress {
         }
         most_often
     }
+}
+
+/// What it was told last, as the end of a sentence for the person.
+fn last_error(result: &Told<'_>) -> String {
+    format!(" The last error: {}", result.text.chars().take(300).collect::<String>())
 }
 
 fn call_of(part: &Part) -> Option<&ToolCallRequest> {

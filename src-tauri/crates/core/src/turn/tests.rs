@@ -280,7 +280,11 @@ fn the_same_call_with_the_same_result_is_told_once_and_then_ends_the_run() {
     let (times, ended) = circles(&mut turn, |_| ToolOutput::ok("pending"));
     assert_eq!((times, ended.state, told_beside(&turn)), (5, RunState::Failed, 1));
     let error = ended.error.expect("a reason");
-    assert!(error.contains("no progress") && error.contains("echo"), "{error}");
+    assert!(error.contains("no progress") && error.ends_with("each time."), "{error}");
+    let mut turn = patient();
+    let (_, ended) = circles(&mut turn, |_| ToolOutput::error("The house rule says no."));
+    let error = ended.error.expect("a reason");
+    assert!(error.ends_with("The last error: The house rule says no."), "{error}");
 }
 
 #[test]
