@@ -188,6 +188,7 @@ async fn a_workspace_that_cannot_be_is_refused_and_named_where_it_stands() {
     for (path, why) in [
         ("/proc/nope/x", "workspace: /proc/nope/x is not there and cannot be made: "),
         (file.to_str().expect("text"), "is no folder"),
+        ("./notes", "workspace: ./notes is another folder wherever Rouse is started"),
     ] {
         home.rouse(["config", "set", "workspace", path]).refused(2, why);
     }

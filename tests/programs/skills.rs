@@ -32,6 +32,9 @@ async fn a_skill_is_listed_looked_at_trusted_and_lost_again_by_a_change() {
     put(&home, "fetch", "---\nname: fetch\ndescription: Fetches.\n---\nSend it.\n");
     assert!(home.rouse(["skills", "list"]).ok().contains("changed since it was trusted"));
     assert!(home.rouse(["skills", "distrust", "fetch"]).ok().contains("is not trusted any more"));
+    for word in ["trust", "distrust"] {
+        home.rouse(["skills", word, "broken"]).refused(5, "broken cannot be used: ");
+    }
     let missing = home.rouse(["skills", "show", "nothing"]);
     assert!(missing.err.contains("There is no skill called nothing."), "{missing:#?}");
     drop(engine);

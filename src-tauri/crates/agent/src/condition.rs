@@ -160,14 +160,17 @@ fn holds(source: &str, subject: &Subject, stop: &Stop) -> Result<bool, String> {
             "it answers {}, not true or false; compare it with something",
             values::kind_of(&other)
         )),
-        Err(error) => Err(failure(&error, subject)),
+        Err(error) => Err(failure(&error, source, subject)),
     }
 }
 
-fn failure(error: &ExecutionError, subject: &Subject) -> String {
+fn failure(error: &ExecutionError, source: &str, subject: &Subject) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => {
-            format!("there is no `{key}` in it{}", keys(&subject.result, key))
+            let is_of_event = source.contains(&format!("event.{key}"));
+            let (name, value) =
+                if is_of_event { ("event", &subject.event) } else { ("result", &subject.result) };
+            format!("there is no `{key}` in it{}", keys(name, value, key))
         }
         ExecutionError::UndeclaredReference(name) => format!("there is no `{name}`"),
         ExecutionError::FunctionError { message, .. } => message.clone(),
@@ -176,10 +179,10 @@ fn failure(error: &ExecutionError, subject: &Subject) -> String {
     }
 }
 
-/// What stands in the result, where `missing` could have been looked for; nothing where it is there. What others have written
-/// is told only where it reads like a name.
-fn keys(result: &Value, missing: &str) -> String {
-    let Some(fields) = result.as_object().filter(|fields| !fields.contains_key(missing)) else {
+/// What stands in the result, or in the event, where `missing` could have been looked for; nothing where it is there. What
+/// others have written is told only where it reads like a name.
+fn keys(of: &str, value: &Value, missing: &str) -> String {
+    let Some(fields) = value.as_object().filter(|fields| !fields.contains_key(missing)) else {
         return String::new();
     };
     let is_name = |key: &&str| {
@@ -191,6 +194,6 @@ fn keys(result: &Value, missing: &str) -> String {
     let more = if more.is_empty() { "" } else { ", …" };
     match told {
         [] => String::new(),
-        told => format!("; `result` has {}{more}", told.join(", ")),
+        told => format!("; `{of}` has {}{more}", told.join(", ")),
     }
 }

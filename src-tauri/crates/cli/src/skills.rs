@@ -94,7 +94,12 @@ async fn or_another(
     name: &str,
 ) -> Result<(), Failure> {
     match answered {
-        Err(failure) if failure.is_not_found() => named(session, name).await.map(drop),
+        Err(failure) if failure.is_not_found() => {
+            let skill = named(session, name).await?;
+            let Some(problem) = skill.problem else { return Err(called(failure)) };
+            let problem = plain(problem.trim_end_matches('.'));
+            Err(Failure::Refused(format!("{} cannot be used: {problem}.", plain(&skill.name))))
+        }
         answered => answered.map_err(called),
     }
 }

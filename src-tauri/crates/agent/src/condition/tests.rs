@@ -109,6 +109,7 @@ async fn what_means_nothing_is_refused_by_name() {
 async fn what_cannot_be_worked_out_says_why() {
     for (source, said) in [
         ("result.other < 20", "there is no `other` in it; `result` has level, name"),
+        ("event.other < 20", "there is no `other` in it; `event` has"),
         ("result.level < 20 && event.fields.size < 3", "there is no `size` in it"),
         ("result.level", "it answers a number, not true or false"),
         ("result.name < 20", "overload"),

@@ -285,6 +285,9 @@ impl PayloadArgs {
         set(&mut payload, "to", text(self.to.as_deref()));
         set(&mut payload, "model", text(self.model.as_deref()));
         set(&mut payload, "fallbacks", names(self.fallbacks.as_deref(), NONE));
+        if self.tools.as_deref().is_some_and(|tools| tools.trim().is_empty()) {
+            return Err(Failure::input("--tools: name tools, or `all`, or `none`"));
+        }
         let has_none = self.tools.as_deref().map(|tools| tools == NONE);
         set(&mut payload, "useTools", has_none.map(|has_none| has_none.then_some(false)));
         let named = self.tools.as_deref().filter(|tools| *tools != NONE);

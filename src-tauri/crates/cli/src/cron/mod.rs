@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Resume,
     /// Write jobs as JSON.
     Export(transfer::ExportArgs),
-    /// Read jobs from JSON; they arrive switched off.
+    /// Read jobs from JSON or a crontab; they arrive switched off.
     Import(transfer::ImportArgs),
 }
 

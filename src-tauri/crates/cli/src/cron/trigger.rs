@@ -158,8 +158,12 @@ impl ScheduleArgs {
             None if self.manual => Some(json!({ "kind": "manual" })),
             slots => slots,
         };
+        let has_slots = !(self.webhook || self.manual || self.names_event());
         match schedule {
             Some(_) if self.names_part_of_event() => Err(self.needs_event()),
+            _ if self.tz.is_some() && !has_slots => Err(Failure::input(
+                "--tz has no effect with what fires at no time of its own: leave it out",
+            )),
             schedule => Ok(schedule),
         }
     }

@@ -40,7 +40,10 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     })?;
     match ended.run.state {
         RunState::Succeeded | RunState::NothingToReport => Ok(()),
-        state => Err(anyhow::anyhow!("The call {}.", runs::state(state)).into()),
+        RunState::Failed | RunState::TimedOut => {
+            Err(anyhow::anyhow!("The call {}.", runs::state(ended.run.state)).into())
+        }
+        state => Err(anyhow::anyhow!("The call was {}.", runs::state(state)).into()),
     }
 }
 

@@ -142,7 +142,8 @@ fn misfire(misfire: &Value) -> String {
         (Some("runAll"), most) => format!("each is made up for, the newest {most}"),
         _ => "one late run stands for all".to_owned(),
     };
-    match span(misfire, "maxLatenessSeconds", 1_000) {
+    let is_made_up = misfire["mode"] != "skip";
+    match span(misfire, "maxLatenessSeconds", 1_000).filter(|_| is_made_up) {
         Some(most) => format!("{made_up}, unless it is more than {most} late"),
         None => made_up,
     }

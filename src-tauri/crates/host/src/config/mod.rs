@@ -226,6 +226,7 @@ fn read(
     let is_above = risky.is_above();
     risky.widen(&mut config, env);
     refuse_own_data(&config, is_above, default_workspace, &mut errors);
+    refuse_elsewhere(&config, &mut errors);
     config.hooks = hooks::read(hooks, &mut errors, asked);
     let data = default_workspace.parent().unwrap_or(default_workspace);
     let home = environment::home(env).unwrap_or_default();
@@ -255,6 +256,19 @@ fn refuse_own_data(
         } else {
             format!("must not be or contain Rouse's own data folder {data}{named}")
         };
+        errors.push(FieldError { path: path.to_owned(), message });
+    }
+}
+
+/// A path from where Rouse was started is another folder at each start, in which agents find nothing of what they wrote.
+fn refuse_elsewhere(config: &Config, errors: &mut Vec<FieldError>) {
+    if !config.workspace.has_root() {
+        let (path, named) = config.workspace_key();
+        let named = named.map_or_else(String::new, |name| format!(", as {name} says"));
+        let message = format!(
+            "{} is another folder wherever Rouse is started; write the whole path, or one that begins with ~/{named}",
+            config.workspace.display()
+        );
         errors.push(FieldError { path: path.to_owned(), message });
     }
 }

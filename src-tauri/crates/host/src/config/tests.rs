@@ -52,7 +52,6 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
         (file.clone(), vec![("CODEX_CWD", " ")], "/file", false),
         (json!({ "workspace": "~/w" }), vec![("HOME", "/home/p")], "/home/p/w", false),
         (json!({}), vec![("HOME", "/home/p"), ("FILE_WORKSPACE_ROOT", "~")], "/home/p", false),
-        (json!({ "workspace": "~other" }), vec![("HOME", "/home/p")], "~other", false),
         // The wider root counts only where the mode is on.
         (file.clone(), vec![("RISKY_WORKSPACE_ROOT", "/wide")], "/file", false),
         (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "/wide")], "/wide", true),
@@ -89,10 +88,12 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
 #[test]
 fn no_workspace_holds_rouses_own_data() {
     let risky = ("RISKY_WORKSPACE_MODE", "1");
-    let cases: [(&[(&str, &str)], &str); 7] = [
+    let cases: [(&[(&str, &str)], &str); 9] = [
         (&[("FILE_WORKSPACE_ROOT", "/data")], "workspace"),
         (&[("CODEX_CWD", "/data")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "/")], "workspace"),
+        (&[("FILE_WORKSPACE_ROOT", "notes")], "workspace"),
+        (&[("FILE_WORKSPACE_ROOT", "~other")], "workspace"),
         // The folder that holds the usual workspace is that of the data.
         (&[risky], "riskyWorkspace.root"),
         (&[risky, ("RISKY_WORKSPACE_ROOT", "/")], "riskyWorkspace.root"),
