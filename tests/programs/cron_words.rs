@@ -209,6 +209,7 @@ async fn a_pause_is_told_and_ended() {
     assert!(!home.rouse(["cron", "resume"]).ok().contains("Paused"));
     home.rouse(["cron", "pause", "2020-01-01T00:00"]).refused(2, "untilMs");
     home.rouse(["cron", "pause", "a while"]).refused(2, "a while");
+    home.rouse(["cron", "pause", "a while"]).refused(2, "UNTIL: expected a time");
 }
 
 #[tokio::test]

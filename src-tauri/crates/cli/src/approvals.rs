@@ -114,7 +114,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 true => None,
                 false => Some(rules::whole(session, &id, &rules).await?),
             };
-            let until = until.map(|text| session.instant(&text)).transpose()?;
+            let until = until.map(|text| session.instant("--until", &text)).transpose()?;
             let answer =
                 json!({ "kind": "always", "rules": rules, "expiresAtMs": until, "uses": uses });
             decide(session, &id, answer).await

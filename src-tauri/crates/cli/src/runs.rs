@@ -219,8 +219,10 @@ fn counted(run: &RunView, now: i64, zone: Zone) -> String {
     let state = state(run.state);
     match (run.stands_for, run.first_slot_at_ms) {
         (0 | 1, _) => state.to_owned(),
-        (slots, Some(first)) => format!("{state} ×{slots} since {}", instant(first, now, zone)),
-        (slots, None) => format!("{state} ×{slots}"),
+        (slots, Some(first)) => {
+            format!("{state} for {slots} slots since {}", instant(first, now, zone))
+        }
+        (slots, None) => format!("{state} for {slots} slots"),
     }
 }
 

@@ -46,10 +46,10 @@ impl Session {
         })
     }
 
-    /// The instant that a person wrote, by this computer's clocks.
-    pub(crate) fn instant(&self, text: &str) -> Result<i64, Failure> {
+    /// The instant that a person wrote as `what`, by this computer's clocks.
+    pub(crate) fn instant(&self, what: &str, text: &str) -> Result<i64, Failure> {
         let at = rouse_core::when::instant(text, self.clock.now(), self.clock.zone());
-        at.map(|at| at.0).map_err(Failure::input)
+        at.map(|at| at.0).map_err(|error| Failure::input(format!("{what}: {error}")))
     }
 
     /// Calls a method.

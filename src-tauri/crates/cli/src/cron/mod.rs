@@ -321,7 +321,7 @@ async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
 
 async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
     let until = args.until.or(args.lasting);
-    let until = until.as_deref().map(|text| session.instant(text)).transpose()?;
+    let until = until.as_deref().map(|text| session.instant("UNTIL", text)).transpose()?;
     session.show("cron.pause", json!({ "untilMs": until }), print_status).await
 }
 
