@@ -226,7 +226,7 @@ impl Engine {
             fired: rows(&follows),
             deliveries: said.deliveries,
             reminders: self.untold_by(run, outcome).await?,
-            asks_for_turn: wakes_main(job.as_ref(), outcome).map(reason_of),
+            asks_for_turn: turn_asked_for(job.as_ref(), outcome),
             system_event: said.system_event,
             is_line_by_person: job.as_ref().is_some_and(Job::reminds_in_persons_words),
             incident: if is_gone { IncidentStep::Nothing } else { incident },
@@ -439,16 +439,11 @@ fn main_turn_begun_at(run: &Run, outcome: &Outcome) -> Option<UnixMs> {
     run.started_at.filter(|_| has_worked && run.trigger.is_main_turn())
 }
 
-/// The job of a reminder that is queued for the main session and asks for a turn at once.
-fn wakes_main<'j>(job: Option<&'j Job>, outcome: &Outcome) -> Option<&'j JobId> {
+/// Why a reminder that is queued for the main session asks for a turn at once, where it does.
+fn turn_asked_for(job: Option<&Job>, outcome: &Outcome) -> Option<String> {
     let job = job.filter(|job| job.wake_mode == WakeMode::Now)?;
     let is_told = matches!(job.payload, Payload::SystemEvent { .. });
-    (is_told && outcome.state == RunState::Succeeded).then_some(&job.id)
-}
-
-/// Why that turn was asked for.
-fn reason_of(job: &JobId) -> String {
-    format!("cron:{job}")
+    (is_told && outcome.state == RunState::Succeeded).then(|| format!("cron:{}", job.id))
 }
 
 /// Whether a turn that was to see what waits for the main session has not come to it, and another one later may: no model

@@ -95,15 +95,19 @@ impl Heartbeat {
     pub(crate) fn request_again(&mut self, now: Duration) {
         let wait = AGAIN * 2_u32.saturating_pow(self.unanswered.min(16));
         self.unanswered += 1;
-        self.ask("no answer before", now + wait.min(MOST_AGAIN), true);
-        if let Some(asked) = &mut self.request {
-            asked.is_again = asked.not_before > now;
-        }
+        let (reason, not_before) = ("no answer before".to_owned(), now + wait.min(MOST_AGAIN));
+        self.request.get_or_insert(Asked {
+            reason,
+            not_before,
+            only_for_events: true,
+            is_again: true,
+            is_stored: false,
+        });
     }
 
     /// Whether the request is one of those, and not yet due.
     fn waits_for_answer(&self) -> bool {
-        self.unanswered > 0 && self.request.as_ref().is_some_and(|asked| asked.is_again)
+        self.request.as_ref().is_some_and(|asked| asked.is_again)
     }
 
     /// A turn was answered.

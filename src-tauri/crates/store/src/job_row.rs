@@ -93,7 +93,7 @@ impl JobRow {
 }
 
 /// Up to where the slots of a job are decided: two columns.
-pub(crate) fn decided(columns: &mut Columns<'_>) -> sqlx::Result<DecidedSlots> {
+fn decided(columns: &mut Columns<'_>) -> sqlx::Result<DecidedSlots> {
     Ok(DecidedSlots { until: columns.some_instant()?, settled_until: columns.some_instant()? })
 }
 

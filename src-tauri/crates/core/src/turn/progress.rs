@@ -91,7 +91,8 @@ impl Progress {
         let again = most_often.filter(|(_, times)| *times >= SAME.told);
         match again {
             Some((tool, times)) if self.told_again && times >= SAME.most => {
-                let in_vain = results.iter().rfind(|result| result.is_error);
+                let in_vain =
+                    results.iter().rfind(|result| result.is_error && result.call.tool == tool);
                 let last = in_vain.map_or_else(String::new, last_error);
                 return Ruling::End(format!(
                     "Stopped because it made no progress: it called {tool} {times} times with the same arguments and got the same result each time.{last}"

@@ -2,25 +2,15 @@
 
 use std::time::Duration;
 
-use rouse_core::{Outcome, RunState, RunTrigger};
-use rouse_store::RunQuery;
+use rouse_core::{Outcome, RunState};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, break_with, config, every};
-
-async fn turns(stage: &Stage) -> usize {
-    let query =
-        RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 100, ..RunQuery::default() };
-    stage.store.runs(&query).await.expect("read").runs.len()
-}
+use crate::heartbeat::{beats, queue_event};
+use crate::stage::{HOUR, MINUTE, SECOND, Stage, break_with, config, every};
 
 async fn pending(stage: &Stage) -> Option<String> {
     let status = stage.handle.status().await.expect("a status");
     status.heartbeat.pending.map(|pending| pending.to_string())
-}
-
-async fn queue_event(stage: &Stage) {
-    stage.store.queue_system_event("Something came up", "wake", &[], START).await.expect("queued");
 }
 
 fn no_answer(state: RunState) -> Outcome {
@@ -75,7 +65,7 @@ async fn a_turn_that_no_model_has_answered_is_asked_for_again_later_each_time() 
             assert!(waits.is_some_and(|why| why.contains("No model has answered")), "{state:?}");
             stage.clock.advance((wait - 1).unsigned_abs());
             stage.settle().await;
-            assert_eq!(turns(&stage).await, made, "{state:?}");
+            assert_eq!(beats(&stage).await, made, "{state:?}");
             stage.clock.advance(1);
         }
         // A start asks at once, as does whoever wakes it.
@@ -110,5 +100,5 @@ async fn nothing_is_asked_again_without_a_line_that_waits() {
     beat.end(no_answer(RunState::Failed));
     stage.ended(&id).await;
     stage.pass(HOUR).await;
-    assert_eq!((turns(&stage).await, pending(&stage).await), (1, None));
+    assert_eq!((beats(&stage).await, pending(&stage).await), (1, None));
 }

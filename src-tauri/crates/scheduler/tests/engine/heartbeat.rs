@@ -24,13 +24,13 @@ async fn status(stage: &Stage) -> HeartbeatStatus {
     stage.handle.status().await.expect("a status").heartbeat
 }
 
-async fn beats(stage: &Stage) -> usize {
+pub(crate) async fn beats(stage: &Stage) -> usize {
     let query =
         RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 100, ..RunQuery::default() };
     stage.store.runs(&query).await.expect("read").runs.len()
 }
 
-async fn queue_event(stage: &Stage) {
+pub(crate) async fn queue_event(stage: &Stage) {
     stage.store.queue_system_event("Something came up", "wake", &[], START).await.expect("queued");
 }
 

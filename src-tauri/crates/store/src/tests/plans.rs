@@ -100,6 +100,8 @@ async fn jobs_use_their_indexes() {
         ],
     )
     .await;
+    let newest = "SEARCH runs USING INDEX runs_by_job (job_id=?)";
+    check_ordered(store, crate::system_events::MAIN_TURN_BEGUN, &[newest]).await;
     let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
     let few = [
         jobs::GET,
