@@ -149,7 +149,9 @@ async fn a_question_outlives_a_kill_and_its_answer_lets_the_run_go_on() {
     let again = question(&engine).await;
     assert_eq!(again["id"], asked["id"]);
     let asked = asked["id"].as_str().expect("an id");
-    home.rouse(["approvals", "allow", asked, "--always", "--rule", "content=any"]).ok();
+    let given = home.rouse(["approvals", "allow", asked, "--always", "--rule", "content=any"]);
+    assert!(given.ok().contains("need not ask for:\n  write_file: "), "{given:#?}");
+    assert!(given.out.contains("Take it back: rouse grants revoke "), "{given:#?}");
     let ended = engine.ended(&id, 1).await;
     assert_eq!((&ended[0]["id"], &ended[0]["state"]), (&json!(run), &json!("succeeded")));
     assert_eq!(report(&home).as_deref(), Some("one\n"));

@@ -16,6 +16,7 @@ mod books;
 mod limits;
 mod jobs;
 mod orphans;
+mod woken;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -168,7 +169,7 @@ async fn a_wrong_value_in_the_file_is_told_with_its_line_before_and_after_the_st
     let doctor = home.rouse(["doctor"]);
     assert!(said.iter().all(|words| doctor.out.contains(words)), "{doctor:#?}");
     let serve = home.rouse(["serve"]);
-    assert!(serve.code != 0 && said.iter().all(|words| serve.err.contains(words)), "{serve:#?}");
+    assert!(serve.code == 2 && said.iter().all(|words| serve.err.contains(words)), "{serve:#?}");
 
     let home = Home::new();
     let engine = home.serve().await;
@@ -288,6 +289,42 @@ async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
     let _engine = home.serve().await;
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
+}
+
+#[tokio::test]
+async fn what_the_turns_of_main_would_lack_is_told() {
+    let work = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
+    let home = Home::new().config(work);
+    let _engine = home.serve().await;
+    assert!(!home.rouse(["doctor"]).out.contains("heartbeat."), "nothing is named");
+    let told = [
+        ("heartbeat.model", "elsewhere:big", "heartbeat.model: `elsewhere:big` is of the provider elsewhere"),
+        ("heartbeat.skills", "gone", "heartbeat.skills[0]: "),
+    ];
+    for (key, value, words) in told {
+        let set = home.rouse(["config", "set", key, value]);
+        assert!(set.ok().contains(value) && set.err.contains(words), "{set:#?}");
+    }
+    let doctor = home.rouse(["doctor"]);
+    for (_, _, words) in told {
+        assert!(doctor.out.contains(&format!("✗ {words}")), "no `{words}` in {doctor:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_computer_that_nobody_can_keep_awake_is_told() {
+    let awake = "[system]\nkeepAwake = true\n";
+    let sockets = ["/var/run/dbus/system_bus_socket", "/run/dbus/system_bus_socket"];
+    let has_bus = sockets.iter().any(|socket| Path::new(socket).exists());
+    let home = Home::new().config(awake);
+    let engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    assert_eq!(doctor.out.contains("✗ system.keepAwake (line 2): "), !has_bus, "{doctor:#?}");
+    assert!(engine.stop().success());
+    let home = home.env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere");
+    let _engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    assert!(!doctor.out.contains("system.keepAwake"), "it is looked for there: {doctor:#?}");
 }
 
 #[tokio::test]

@@ -186,6 +186,8 @@ async fn runs_are_written_as_a_ledger_for_each_job() {
     let folder = home.beside("out");
     let path = folder.to_str().expect("text");
     home.rouse(["cron", "export", "--runs"]).refused(2, "--output");
+    let no_folder = ["cron", "export", &id, "--runs", "--output", "runs.jsonl"];
+    home.rouse(no_folder).refused(2, "runs.jsonl is named like a file");
     let said = home.rouse(["cron", "export", "--runs", "--output", path]);
     assert_eq!(said.ok(), format!("Wrote 2 jobs and 2 runs to {path}.\n"));
     let ledger = fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl"))).expect("it");

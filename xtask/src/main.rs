@@ -37,8 +37,8 @@ cargo xtask <chore>
             measure, on an optimised build (about seven minutes); arguments choose parts: next, year_off, plan,
             turnover, crowd, lateness; with --peers, beside other schedulers (about twelve minutes)
   torture [<proof>]... [--count N] [--seed S] [--from N]
-            simulation, power cuts, disk errors and kills, for hours instead of seconds; kills and agents can
-            begin at a call (--from)
+            simulation, power cuts, disk errors and kills, for hours instead of seconds; kills, agents
+            and reminders can begin at a call (--from)
   fuzz [--for 10m] [--seed S]
             noise at every door where text comes in
   soak [--for 10m]

@@ -24,13 +24,14 @@ const PROOFS: &[Proof] = &[
     ("lives", "rouse-scheduler", "proofs", "many_lives_and_power_cuts", 1_000),
     ("kills", "rouse-tests", "programs", "a_kill_before_any_change", ALL),
     ("agents", "rouse-tests", "programs", "kills::agent::", ALL),
+    ("reminders", "rouse-tests", "programs", "kills::woken::", ALL),
     ("calls", "rouse-tests", "whole", "approved::", 100_000),
     ("load", "rouse-tests", "programs", "kills_at_random_under_load", 1_000),
 ];
 const NOISE: Proof = ("noise", "rouse-tests", "noise", "", 20_000);
 const SOAK: Proof = ("soak", "rouse-tests", "programs", "ten_jobs_a_second", 0);
 /// The proofs that go through all calls of a program, and so can begin at one of them.
-const IN_PARTS: [&str; 2] = ["kills", "agents"];
+const IN_PARTS: [&str; 3] = ["kills", "agents", "reminders"];
 /// Runs that a soak makes in a second.
 const RUNS_A_SECOND: u64 = 10;
 
@@ -192,7 +193,7 @@ impl Options {
         if self.from.is_none() || (!self.names.is_empty() && self.names.iter().all(can)) {
             return Ok(self);
         }
-        let names = IN_PARTS.join(" and ");
+        let names = IN_PARTS.join(", ");
         Err(Failure::new(format!("--from has an effect on {names} alone; name one of them")))
     }
 
@@ -254,7 +255,7 @@ mod tests {
             (soak, &["--from", "3"], "--from has no effect here; this takes --for"),
             (soak, &["--seed", "3"], "--seed has no effect here"),
             (torture, &["kills", "--for", "1h"], "--for has no effect here"),
-            (torture, &["--from", "3"], "--from has an effect on kills and agents alone"),
+            (torture, &["--from", "3"], "--from has an effect on kills, agents, reminders alone"),
             (torture, &["kills", "worlds", "--from", "3"], "--from has an effect on"),
         ] {
             let why = chore(&words(asked)).expect_err("refused").to_string();

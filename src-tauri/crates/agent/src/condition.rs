@@ -6,6 +6,7 @@
 //! both end when nobody waits any more, and there are few such threads at once. One could get it wrong by parsing first
 //! "just to check" on the caller's stack: 12 parentheses are enough to end a debug build.
 
+mod answers;
 mod limits;
 mod syntax;
 mod values;
@@ -136,6 +137,7 @@ fn compile(source: &str) -> Result<Expression, String> {
     }
     let program = Env::stdlib().compile(source).map_err(|errors| syntax::complaint(&errors))?;
     let mut expression = program.expression().clone();
+    answers::check(&expression)?;
     limits::apply(&mut expression)?;
     Ok(expression)
 }
@@ -156,10 +158,7 @@ fn holds(source: &str, subject: &Subject, stop: &Stop) -> Result<bool, String> {
     values::add_functions(&mut context);
     match cel::Value::resolve(&expression, &context) {
         Ok(cel::Value::Bool(holds)) => Ok(holds),
-        Ok(other) => Err(format!(
-            "it answers {}, not true or false; compare it with something",
-            values::kind_of(&other)
-        )),
+        Ok(other) => Err(answers::no_condition(values::kind_of(&other))),
         Err(error) => Err(failure(&error, source, subject)),
     }
 }

@@ -38,7 +38,7 @@ pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};
 pub use money::{Account, Ledger, Price, Prices, Refusal, Rest, Seat, Wanted};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
-pub use registry::{Complaint, RegistryError, ToolRegistry};
+pub use registry::{Complaint, RegistryError, ToolRegistry, is_by_itself};
 pub use safety::{Held, Incoming, IncomingText, Leak, Outside, Safety, Signal};
 pub use secret::{
     ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,

@@ -186,9 +186,16 @@ impl Models {
 }
 
 impl Entry {
+    /// Who lists what it has is believed also where the settings name another model. Ollama takes a name without a tag for
+    /// that of its newest.
     fn offers(&self, model: &str) -> bool {
-        self.found.provider.model == model
-            || self.found.offers.iter().any(|offered| offered == model)
+        let is_it = |offered: &String| {
+            offered == model || offered.strip_suffix(":latest").is_some_and(|name| name == model)
+        };
+        match self.found.offers.as_slice() {
+            [] => self.found.provider.model == model,
+            offers => offers.iter().any(is_it),
+        }
     }
 
     fn with(&self, model: &str) -> ChosenModel {
@@ -247,12 +254,17 @@ mod tests {
     #[test]
     fn a_wish_that_nobody_can_grant_is_doubted_and_every_other_is_not() {
         let models = Models::connect(vec![
-            found("ollama", "llama3.2:3b", &["llama3.2:3b", "qwen3:4b"]),
+            found("ollama", "llama3.2", &["qwen3:4b", "phi4:latest"]),
             found("openai", "gpt-5.6-terra", &[]),
         ]);
-        for wish in
-            [None, Some(" "), Some("qwen3:4b"), Some("openai:anything"), Some("gpt-5.6-terra")]
-        {
+        for wish in [
+            None,
+            Some(" "),
+            Some("qwen3:4b"),
+            Some("phi4"),
+            Some("openai:anything"),
+            Some("gpt-5.6-terra"),
+        ] {
             assert_eq!(models.doubt(wish), None, "{wish:?}");
         }
         let said = |wish| models.doubt(Some(wish)).expect("a doubt");
@@ -262,6 +274,7 @@ mod tests {
         assert!(
             said("phi4:14b").starts_with("No provider at hand lists `phi4:14b`. ollama is asked")
         );
+        assert!(said("llama3.2").starts_with("No provider at hand lists"), "the settings name it");
         let lists_nothing = Models::connect(vec![found("openai", "gpt-5.6-terra", &[])]);
         assert_eq!(lists_nothing.doubt(Some("gpt-5.6-luna")), None);
         let said = Models::default().doubt(None).expect("a doubt");

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use rouse_core::near::{instead, nearest};
-use rouse_core::policy::{ToolPolicy, Withheld};
+use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
+use rouse_core::turn::COMPLETE_RUN;
 use rouse_core::visible::visible_line;
 use serde_json::Value;
 
@@ -123,9 +124,14 @@ impl ToolRegistry {
     #[must_use]
     pub fn complaint(&self, name: &str, arguments: &Value) -> Option<Complaint> {
         match self.entry(name) {
+            Some(entry) if !is_by_itself(entry.tool.spec()) => Some(Complaint::Tool(
+                "must be a tool that does something by itself; this one belongs to a turn of a model"
+                    .to_owned(),
+            )),
             Some(entry) => entry.complaints(arguments).map(Complaint::Arguments),
             None => {
-                let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
+                let by_themselves = self.specs().filter(|spec| is_by_itself(spec));
+                let names: Vec<&str> = by_themselves.map(|spec| spec.name.as_str()).collect();
                 Some(Complaint::Tool(format!(
                     "expected one of {}, found `{name}`{}",
                     names.join(", "),
@@ -142,10 +148,17 @@ impl ToolRegistry {
     }
 }
 
+/// Whether a person may have it called. The tools of a conversation speak of jobs, for which a person has pages and commands;
+/// the end of a run needs a run, and the files of skills one that was told of some.
+#[must_use]
+pub fn is_by_itself(spec: &ToolSpec) -> bool {
+    !spec.attended_only && spec.name != COMPLETE_RUN && spec.name != SKILL_READ
+}
+
 /// What is wrong with a call that somebody writes down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Complaint {
-    /// There is no such tool.
+    /// There is no such tool, or none that can be called so.
     Tool(String),
     /// The arguments do not fit its schema.
     Arguments(String),

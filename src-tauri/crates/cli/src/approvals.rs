@@ -9,14 +9,14 @@ use rouse_core::schedule::format_duration;
 use rouse_core::visible::visible;
 use rouse_gateway::wire::{
     AnsweredFrom, ApprovalScope, ApprovalState, ApprovalView, ApprovalsDecideResult,
-    ApprovalsListResult,
+    ApprovalsListResult, GrantsListResult,
 };
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
-use crate::{ids, output};
+use crate::{grants, ids, output};
 pub(crate) use asking::{Asking, typed};
 
 /// Rows of a list that nobody asked more of.
@@ -117,7 +117,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             let until = until.map(|text| session.instant("--until", &text)).transpose()?;
             let answer =
                 json!({ "kind": "always", "rules": rules, "expiresAtMs": until, "uses": uses });
-            decide(session, &id, answer).await
+            decide(session, &id, answer).await?;
+            if session.json { Ok(()) } else { tell_grant(session, &id).await }
         }
         Command::Deny { id, reason } => {
             let id = which(id, session).await?;
@@ -181,6 +182,23 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
         anstream::println!("{words}");
         Ok(())
     })
+}
+
+/// What was just given for good, as it is kept, and how it is taken back.
+async fn tell_grant(session: &Session, id: &str) -> Result<(), Failure> {
+    let asked = session.call("approvals.get", json!({ "id": id })).await?;
+    let asked: ApprovalView = serde_json::from_value(asked)?;
+    let found = session.call("grants.list", json!({ "jobId": asked.job_id })).await?;
+    let found: GrantsListResult = serde_json::from_value(found)?;
+    let newest = found.grants.iter().find(|grant| grant.is_good && grant.tool == asked.tool);
+    for grant in newest {
+        anstream::println!("From now on {} need not ask for:", plain(&asked.job_name));
+        grants::lines(std::slice::from_ref(grant))
+            .iter()
+            .for_each(|line| anstream::println!("  {line}"));
+        anstream::println!("Take it back: rouse grants revoke {}", grant.id);
+    }
+    Ok(())
 }
 
 /// That an answer came too late, in words; none when it is the one that counts.

@@ -77,6 +77,8 @@ async fn own_or_attach(args: &Args, home: &Home) -> Result<Option<Host>, Failure
         match Host::start(options).await {
             Ok(host) => return Ok(Some(host)),
             Err(HostError::Home(HomeError::Owned(_))) => {}
+            // The settings file is an input like any other.
+            Err(HostError::Config(error)) => return Err(Failure::input(error.to_string())),
             Err(error) => return Err(anyhow::Error::from(error).into()),
         }
         match found(home).await {

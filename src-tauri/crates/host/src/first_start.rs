@@ -10,6 +10,8 @@ use crate::error::HostError;
 
 /// Where the example's id is kept; the gateway's first-start card reads it.
 const EXAMPLE_JOB: &str = "firstStart.exampleJobId";
+/// Its id in every data directory, so that an export brings no second one into another.
+const ID: &str = "hello-from-rouse";
 /// How long after the start the example fires: soon enough to be seen, late enough for the window to be there.
 const FIRES_AFTER_MS: i64 = 6_000;
 
@@ -34,6 +36,7 @@ pub(crate) async fn prepare(
 
 fn example(at_ms: i64) -> Value {
     json!({
+        "id": ID,
         "name": "Hello from Rouse",
         "description": "An example: it runs once, needs no model and costs nothing. Keep it, change it or delete it.",
         "schedule": { "kind": "at", "atMs": at_ms },

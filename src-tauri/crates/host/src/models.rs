@@ -278,7 +278,7 @@ impl Models for ModelShelf {
         self.failing.told(|name| {
             let view = known.views.iter().find(|view| view.name == name)?;
             Some(match (&view.key_secret, &view.key_env) {
-                (Some(secret), _) => KeyFrom::secret(secret, self.secrets.why_absent(secret)),
+                (Some(secret), _) => KeyFrom::secret(secret, &self.secrets),
                 (None, Some(variable)) => KeyFrom::Variable(variable.clone()),
                 (None, None) => KeyFrom::Nowhere,
             })

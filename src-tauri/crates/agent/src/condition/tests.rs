@@ -77,6 +77,28 @@ async fn what_a_person_would_try_works() {
 }
 
 #[tokio::test]
+async fn what_can_never_be_true_or_false_is_refused_when_it_is_written() {
+    for (source, kind) in [
+        ("1 + 1", "a number or a text"),
+        ("result.level * 2", "a number"),
+        ("'low'", "a text"),
+        ("null", "nothing"),
+        ("[result]", "a list"),
+        ("{'level': result}", "an object"),
+        ("size(result)", "a number"),
+        ("result.cells.filter(cell, cell.volt > 3)", "a list"),
+        ("result.cells.map(cell, cell.volt)", "a list"),
+        ("result.plugged ? 1 : 'low'", "a number"),
+        ("timestamp(result.at).getHours()", "a number"),
+    ] {
+        assert_eq!(refusal(source).await, answers::no_condition(kind), "{source}");
+    }
+    for source in ["result", "true", "result.plugged ? 1 : result.low", "max(result.a, result.b)"] {
+        assert_eq!(Conditions::default().check(source).await, Ok(()), "{source}");
+    }
+}
+
+#[tokio::test]
 async fn what_means_nothing_is_refused_by_name() {
     for (source, said) in [
         ("", "at character 1: it ends here, and something is missing"),

@@ -9,6 +9,7 @@ use rouse_core::approval::{HookNo, Refusal};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{Tool, ToolContext};
+use rouse_core::turn::COMPLETE_RUN;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -103,8 +104,11 @@ impl Gate {
         Ok(self.ask_hooks(asked, context).await)
     }
 
+    /// The end of a run is not theirs to refuse: it would only go on without one. What it says is asked about before it is
+    /// delivered.
     async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
-        if asked.is_hook_answered || self.hooks.are_none() {
+        let ends_run = asked.request.tool == COMPLETE_RUN;
+        if ends_run || asked.is_hook_answered || self.hooks.are_none() {
             return Hooked::Go;
         }
         let denied = |hook, how, words| {

@@ -268,7 +268,7 @@ impl Hooks {
                 Err(error) => {
                     failed(HookPoint::BeforeToolCall, name, &error);
                     let words = format!(
-                        "The hook {name} did not answer, so the call was not made: {error}"
+                        "The hook {name} gave no usable answer, so the call was not made: {error}"
                     );
                     let (by, how) = (name.to_owned(), HookNo::DidNotAnswer);
                     return CallRuling::Deny { words, by, how };
@@ -302,7 +302,7 @@ impl Hooks {
                 }
                 Err(error) => {
                     failed(HookPoint::BeforeDelivery, name, &error);
-                    return Err(HookError(format!("The hook {name} did not answer: {error}")));
+                    return Err(HookError(format!("The hook {name} gave no usable answer: {error}")));
                 }
             }
         }

@@ -147,7 +147,7 @@ async fn a_hook_that_falls_over_is_a_no_and_takes_nobody_with_it() {
     let hooks = Hooks::new(vec![Arc::new(Falls)]);
     let ruling = hooks.before_tool_call(&call()).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("falls did not answer")),
+        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("falls gave no usable answer")),
         "{ruling:?}"
     );
     let CallRuling::Deny { by, how, .. } = ruling else { panic!("{ruling:?}") };

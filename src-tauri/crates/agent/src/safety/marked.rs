@@ -25,7 +25,7 @@ impl Safety {
     /// field.
     pub(crate) fn marked(&self, arguments: &Value) -> Option<Marked> {
         // Looked at first: what is set anew from here on is another one than was found.
-        let mut set_at = self.secrets.set_at();
+        let mut set_at = self.secrets.all_set_at();
         let mut stretches = Vec::new();
         let marked = self.with_marks(arguments, &mut stretches);
         set_at.retain(|name, _| stretches.iter().any(|(found, _)| found == name));

@@ -18,7 +18,7 @@ impl Safety {
     /// there is none in them.
     pub(crate) fn with_handles(&self, arguments: &Value) -> Option<ByHandles> {
         // Looked at first: what is set anew from here on is no value that is found below, or cannot be put back.
-        let mut set_at = self.secrets.set_at();
+        let mut set_at = self.secrets.all_set_at();
         let kept = self.by_handles(arguments)?;
         let text = kept.to_string();
         set_at.retain(|name, _| handles(&text).any(|handle| handle.name == name));

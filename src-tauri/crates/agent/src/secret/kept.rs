@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::book::{SecretBook, Written};
+use super::stored::Secret;
 use super::handle;
 
 /// Arguments with handles in the place of values.
@@ -69,8 +70,14 @@ impl Written {
 }
 
 impl SecretBook {
+    /// When the secret `name` was set; none where it is not at hand.
+    #[must_use]
+    pub fn set_at(&self, name: &str) -> Option<UnixMs> {
+        self.now().by_name.get(name).map(Secret::set_at)
+    }
+
     /// When each secret was set, by name.
-    pub(crate) fn set_at(&self) -> BTreeMap<String, UnixMs> {
+    pub(crate) fn all_set_at(&self) -> BTreeMap<String, UnixMs> {
         let written = self.now();
         written.by_name.iter().map(|(name, secret)| (name.clone(), secret.set_at())).collect()
     }

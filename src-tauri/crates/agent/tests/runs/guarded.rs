@@ -573,6 +573,19 @@ async fn a_written_call_that_hooks_ask_about_again_and_again_ends_and_pauses_its
 }
 
 #[tokio::test]
+async fn no_hook_can_keep_a_run_from_its_end() {
+    let no = || CallAnswer::Deny("Nothing at all.".to_owned());
+    let (guard, _heard) = Guard::saying((0..9).map(|_| no()).collect());
+    let echo = calls([("c1", "echo", json!({"text": "hi"}))]);
+    let (house, _) = house(vec![echo, done()], "", vec![guard]).await;
+    let (_, outcome) = house.turn(json!({"message": "Go."})).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    assert_eq!(outcome.summary.as_deref(), Some("Done."));
+    let told = format!("{:?}", house.model.requests().last());
+    assert!(told.contains("Nothing at all."), "the other call was refused: {told}");
+}
+
+#[tokio::test]
 async fn the_tools_of_an_attempt_are_told_after_every_policy() {
     let (guard, mut heard) = Guard::saying(Vec::new());
     let (house, _) = house(vec![done()], "", vec![guard]).await;

@@ -74,6 +74,10 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
         None => None,
     };
     match (&args.output, &id) {
+        (Some(file), _) if args.runs && is_named_as_file(file) => Err(Failure::input(format!(
+            "--runs writes a folder, and {} is named like a file. The runs of one job alone: rouse cron export JOB --runs > FILE",
+            file.display()
+        ))),
         (Some(folder), _) if args.runs => {
             export_folder(session, id.as_deref(), folder, args.force).await
         }
@@ -88,6 +92,12 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
         )),
         (output, _) => export_jobs(session, id.as_deref(), output.as_deref(), args.force).await,
     }
+}
+
+/// Whoever writes `-o runs.jsonl` means no folder of that name.
+fn is_named_as_file(path: &Path) -> bool {
+    let is_of_file = |ending: &std::ffi::OsStr| ending == "json" || ending == "jsonl";
+    path.extension().is_some_and(is_of_file) && !path.is_dir()
 }
 
 async fn export_jobs(

@@ -23,7 +23,7 @@ pub(super) const WAYS: &str = "--at, --every, --cron, --on-event, --after, --web
 pub(crate) struct ScheduleArgs {
     /// Once: the next such time of the day (`9:00`, `9am`, `noon`, `tomorrow 9:00`), an ISO 8601 time, milliseconds since
     /// 1970, or a time from now (`20m`).
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Again and again: `10m`, `1h30m`.
     #[arg(long, value_name = "DURATION")]

@@ -203,7 +203,10 @@ fn words_of(of: BudgetOf, reached: Reached, zone: Zone) -> String {
 }
 
 fn tokens(number: u64) -> String {
-    format!("{} tokens", grouped(number))
+    match number {
+        1 => "1 token".to_owned(),
+        number => format!("{} tokens", grouped(number)),
+    }
 }
 
 #[cfg(test)]

@@ -37,7 +37,6 @@ use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::handlers::check_secrets;
 use crate::handlers::spending::spent_view;
-use crate::handlers::tools::{BY_ITSELF, can_be_tried};
 use crate::wire::{
     self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveParams,
     CronRemoveResult, CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams,
@@ -252,11 +251,7 @@ pub(crate) async fn resume(context: &Context, _: Empty) -> Result<CronStatus, Rp
 /// A call that could only fail when it is made is refused when it is written down.
 async fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
     let Payload::ToolCall(call) = &job.payload else { return Ok(()) };
-    let tools = context.gate.tools();
-    if tools.get(&call.tool).is_some_and(|tool| !can_be_tried(tool.spec())) {
-        return Err(RpcError::field("payload.tool", BY_ITSELF));
-    }
-    match tools.complaint(&call.tool, &call.arguments) {
+    match context.gate.tools().complaint(&call.tool, &call.arguments) {
         None => condition::check(context, job).await,
         Some(Complaint::Tool(message)) => Err(RpcError::field("payload.tool", &message)),
         Some(Complaint::Arguments(message)) => Err(RpcError::field("payload.arguments", &message)),

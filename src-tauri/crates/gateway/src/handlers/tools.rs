@@ -1,6 +1,6 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
-use rouse_agent::{Complaint, offered, policy_of, sandbox_of, withholding};
+use rouse_agent::{Complaint, is_by_itself, offered, policy_of, sandbox_of, withholding};
 use rouse_core::job::{Job, Payload};
 use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, Domain, SandboxMode, ToolSpec};
@@ -82,24 +82,12 @@ pub(crate) async fn try_call(
     let tools = context.gate.tools();
     match tools.complaint(&params.tool, &arguments) {
         Some(Complaint::Tool(message)) => return Err(RpcError::field("tool", &message)),
-        _ if tools.get(&params.tool).is_some_and(|tool| !can_be_tried(tool.spec())) => {
-            return Err(RpcError::field("tool", BY_ITSELF));
-        }
         Some(Complaint::Arguments(message)) => return Err(RpcError::field("arguments", &message)),
         None => {}
     }
     super::check_secrets(context, "arguments", &arguments).await?;
     let run_id = context.scheduler.try_tool(&params.tool, arguments).await?;
     Ok(ToolsTryResult { run_id: run_id.to_string() })
-}
-
-pub(super) const BY_ITSELF: &str =
-    "must be a tool that does something by itself; this one belongs to a turn of a model";
-
-/// The tools of a conversation speak of jobs, for which a person has pages and commands; the end of a run needs a run, and
-/// the files of skills one that was told of some.
-pub(super) fn can_be_tried(spec: &ToolSpec) -> bool {
-    !spec.attended_only && spec.name != "complete_run" && spec.name != SKILL_READ
 }
 
 fn limit(most: u32) -> Option<u32> {
@@ -154,7 +142,7 @@ fn view(spec: &ToolSpec, approval: ApprovalRule, why_not_here: Option<String>) -
         open_world: spec.annotations.open_world,
         reads_outside: spec.untrusted_output,
         attended_only: spec.attended_only,
-        can_be_tried: can_be_tried(spec),
+        can_be_tried: is_by_itself(spec),
         why_not_here,
     }
 }

@@ -16,6 +16,9 @@ use serde_json::Value;
 
 use super::{Config, Env, OfMachine, ProviderEntry, environment};
 
+/// Where a system bus listens (D-Bus Specification, "Well-known Message Bus Instances").
+const SYSTEM_BUS: [&str; 2] = ["/var/run/dbus/system_bus_socket", "/run/dbus/system_bus_socket"];
+
 /// All of them, by key.
 pub(super) fn of(
     config: &Config,
@@ -33,6 +36,7 @@ pub(super) fn of(
         }));
         found.extend(secrets.and_then(|secrets| trouble_with_key(name, entry, secrets)));
     }
+    found.extend(sleep(config, env));
     for (number, hook) in config.hooks.iter().enumerate() {
         let missing = missing_program(hook, env);
         found.extend(missing.map(|what| trouble(&format!("hooks[{number}].command"), what)));
@@ -90,6 +94,17 @@ fn is_set(variable: &str, env: Env<'_>) -> bool {
 
 fn workspace_of(config: &Config) -> Option<FieldError> {
     trouble_with_folder(&config.workspace).map(|what| unusable_workspace(config, &what))
+}
+
+/// That nobody can be asked to keep this computer awake.
+fn sleep(config: &Config, env: Env<'_>) -> Option<FieldError> {
+    let is_asked = config.keep_awake && cfg!(target_os = "linux");
+    let has_bus = || {
+        is_set("DBUS_SYSTEM_BUS_ADDRESS", env)
+            || SYSTEM_BUS.iter().any(|socket| Path::new(socket).exists())
+    };
+    let what = "this computer has no system bus, so it may go to sleep during a run";
+    (is_asked && !has_bus()).then(|| trouble("system.keepAwake", what.to_owned()))
 }
 
 /// A complaint about the workspace, under the key that it comes from.

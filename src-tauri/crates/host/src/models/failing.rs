@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rouse_agent::{ChosenModel, Lineup};
+use rouse_agent::{ChosenModel, Lineup, SecretBook};
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
     Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
@@ -99,7 +99,11 @@ impl Failing {
         let horizon = self.clock.now().plus_ms(-TOLD_FOR_MS).0;
         let known = self.lock();
         let fresh = known.values().filter(|failure| failure.last_ms >= horizon);
-        fresh.filter_map(|failure| Some(failure.told(key_of(&failure.provider)?))).collect()
+        let of_now = fresh.filter_map(|failure| {
+            let key = key_of(&failure.provider)?;
+            (!failure.is_before(&key)).then(|| failure.told(key))
+        });
+        of_now.collect()
     }
 
     async fn failed(&self, provider: &str, model: &str, error: &ProviderError) {
@@ -162,19 +166,19 @@ pub(super) enum KeyFrom {
     Nowhere,
     /// A variable.
     Variable(String),
-    /// A stored secret.
-    Secret(String),
+    /// A stored secret, and when it was set.
+    Secret { secret: String, set_at: UnixMs },
     /// A stored secret that is not at hand, and why.
     Absent { secret: String, why: String },
 }
 
 impl KeyFrom {
     /// The stored secret of this name, which may not be at hand.
-    pub(super) fn secret(name: &str, why_absent: Option<String>) -> Self {
+    pub(super) fn secret(name: &str, book: &SecretBook) -> Self {
         let secret = name.to_owned();
-        match why_absent {
+        match book.why_absent(name) {
             Some(why) => Self::Absent { secret, why },
-            None => Self::Secret(secret),
+            None => Self::Secret { secret, set_at: book.set_at(name).unwrap_or(UnixMs(0)) },
         }
     }
 }
@@ -182,6 +186,15 @@ impl KeyFrom {
 impl Failure {
     fn key(&self) -> (String, String) {
         (self.provider.clone(), self.model.clone())
+    }
+
+    /// Whether it is about another key than this one, of which nobody knows yet whether it works.
+    fn is_before(&self, key: &KeyFrom) -> bool {
+        let since = match key {
+            KeyFrom::Secret { set_at, .. } => *set_at,
+            KeyFrom::Nowhere | KeyFrom::Variable(_) | KeyFrom::Absent { .. } => return false,
+        };
+        self.cure == Cure::Key && self.last_ms < since.0
     }
 
     fn told(&self, key: KeyFrom) -> FailingModel {
@@ -193,7 +206,7 @@ impl Failure {
             mend: self.cure.words(&self.provider, &key),
             key_env: match key {
                 KeyFrom::Variable(variable) => Some(variable),
-                KeyFrom::Nowhere | KeyFrom::Secret(_) | KeyFrom::Absent { .. } => None,
+                KeyFrom::Nowhere | KeyFrom::Secret { .. } | KeyFrom::Absent { .. } => None,
             },
         }
     }
@@ -222,7 +235,7 @@ impl Cure {
             KeyFrom::Variable(variable) => {
                 Some(format!("Its key comes from the variable {variable}."))
             }
-            KeyFrom::Secret(secret) | KeyFrom::Absent { secret, .. } => {
+            KeyFrom::Secret { secret, .. } | KeyFrom::Absent { secret, .. } => {
                 Some(format!("Its key is the stored secret {secret}."))
             }
             KeyFrom::Nowhere => None,
@@ -231,7 +244,7 @@ impl Cure {
             (Self::Key, KeyFrom::Variable(_)) => {
                 "Put a key there that works, and start Rouse again with it.".to_owned()
             }
-            (Self::Key, KeyFrom::Secret(secret)) => {
+            (Self::Key, KeyFrom::Secret { secret, .. }) => {
                 format!("Store a key there that works: `rouse secrets set {secret}`.")
             }
             (Self::Key, KeyFrom::Absent { why, .. }) => format!("It is not at hand, because {why}."),
@@ -323,6 +336,24 @@ mod tests {
         assert_eq!(names(&after_restart), names(&failing));
         failing.answered("mine", "b").await;
         assert_eq!(names(&failing), ["other:c"]);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_was_set_since_is_not_told_of_as_the_one_that_failed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
+        let failing = Failing::open(store.expect("a store"), clock).await;
+        failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
+        failing.failed("mine", "b", &error(ProviderErrorKind::Server)).await;
+        let told = |set_at| {
+            let key = |_: &str| {
+                Some(KeyFrom::Secret { secret: "mine".to_owned(), set_at: UnixMs(set_at) })
+            };
+            failing.told(key).into_iter().map(|one| one.model).collect::<Vec<_>>()
+        };
+        assert_eq!(told(1_000), ["a", "b"]);
+        assert_eq!(told(1_001), ["b"]);
     }
 
     #[tokio::test]
