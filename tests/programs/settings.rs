@@ -298,7 +298,11 @@ async fn what_the_turns_of_main_would_lack_is_told() {
     let _engine = home.serve().await;
     assert!(!home.rouse(["doctor"]).out.contains("heartbeat."), "nothing is named");
     let told = [
-        ("heartbeat.model", "elsewhere:big", "heartbeat.model: `elsewhere:big` is of the provider elsewhere"),
+        (
+            "heartbeat.model",
+            "elsewhere:big",
+            "heartbeat.model: `elsewhere:big` is of the provider elsewhere",
+        ),
         ("heartbeat.skills", "gone", "heartbeat.skills[0]: "),
     ];
     for (key, value, words) in told {

@@ -1,7 +1,8 @@
-//! A browser signs in with a code that works once, and stays signed in by a cookie that no script can read.
+//! A browser signs in with a code that works once, and stays signed in by a cookie that no script can read and a key that no
+//! other listener gets to see.
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use rouse_gateway::Client;
+use rouse_gateway::{Client, page_proof};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
@@ -37,10 +38,30 @@ fn code_of(address: &str) -> String {
     address.trim().split_once("#code=").expect("a code behind the #").1.to_owned()
 }
 
-/// The cookie as a browser sends it back.
-fn cookie_of(reply: &Reply) -> String {
-    let set = reply.header("set-cookie").expect("a cookie");
-    set.split(';').next().expect("a pair").to_owned()
+/// A browser that is signed in.
+struct Page {
+    /// As it sends it back.
+    cookie: String,
+    key: String,
+}
+
+impl Page {
+    fn of(reply: &Reply) -> Self {
+        let set = reply.header("set-cookie").expect("a cookie");
+        let cookie = set.split(';').next().expect("a pair").to_owned();
+        Self { cookie, key: reply.json()["pageKey"].as_str().expect("a key").to_owned() }
+    }
+
+    /// What it shows to the engine that is alive now.
+    fn proof(&self, engine: &Engine<'_>) -> String {
+        let life = Request::new(&engine.address, "GET", "/auth/life").send().body;
+        let port = engine.address.rsplit(':').next().expect("a port");
+        page_proof(port.parse().expect("a number"), &life, &self.key)
+    }
+
+    fn shows(&self, engine: &Engine<'_>, request: Request) -> Request {
+        request.with("Cookie", &self.cookie).with("Rouse-Page", &self.proof(engine))
+    }
 }
 
 #[tokio::test]
@@ -52,7 +73,8 @@ async fn a_code_works_once_and_its_cookie_is_for_this_page_alone() {
     assert!(!address.contains(&engine.token()), "the token is never in an address");
     let code = code_of(&address);
     let signed_in = trade(&engine, &code);
-    assert_eq!((signed_in.status, signed_in.body.as_str()), (204, ""));
+    assert_eq!(signed_in.status, 200);
+    assert!(!signed_in.body.contains(&engine.token()), "{}", signed_in.body);
     let cookie = signed_in.header("set-cookie").expect("a cookie").to_owned();
     let attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
     for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
@@ -91,24 +113,25 @@ async fn a_wrong_code_gets_nothing() {
         .with("Content-Type", "application/x-www-form-urlencoded")
         .body(format!("code={good}"));
     assert_eq!(form.send().status, 415);
-    assert_eq!(trade(&engine, &good).status, 204, "none of that used it up");
+    assert_eq!(trade(&engine, &good).status, 200, "none of that used it up");
 }
 
 #[tokio::test]
-async fn the_cookie_opens_both_doors_and_makes_no_other() {
+async fn a_page_opens_both_doors_and_makes_no_other() {
     let home = Home::new();
     let engine = home.serve().await;
-    let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let page = Page::of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let cookie = page.cookie.clone();
     let own = format!("http://{}", engine.address);
     let status = rpc("system.status", &json!({}));
-    let call = Request::post(&engine.address, "/rpc", &status)
-        .with("Cookie", &cookie)
-        .with("Origin", &own);
+    let call = Request::post(&engine.address, "/rpc", &status).with("Origin", &own);
+    let call = page.shows(&engine, call);
     assert!(call.send().json()["result"]["pid"].is_number());
     let beside_others = call.clone().with("Cookie", &format!("theme=dark; {cookie}; x=y"));
     assert_eq!(beside_others.send().status, 200);
 
-    let mut socket = socket_with(&engine, "", ("cookie", &cookie)).await;
+    let in_address = format!("?page={}", page.proof(&engine));
+    let mut socket = socket_with(&engine, &in_address, ("cookie", &cookie)).await;
     socket.send(Message::text(status.to_string())).await.expect("it reads");
     let answer = socket.next().await.expect("an answer").expect("a message");
     let answer: Value = serde_json::from_str(answer.to_text().expect("text")).expect("JSON");
@@ -117,9 +140,15 @@ async fn the_cookie_opens_both_doors_and_makes_no_other() {
     let foreign = call.clone().with("Origin", "https://evil.example").send();
     assert_eq!(foreign.status, 403, "another page with this browser's cookie");
     let upgrade = Request::upgrade(&engine.address, "/ws").with("Cookie", &cookie);
+    assert_eq!(
+        upgrade.clone().send().status,
+        401,
+        "the cookie alone, which other ports get to see"
+    );
+    let upgrade = page.shows(&engine, upgrade);
     assert_eq!(upgrade.with("Origin", "https://evil.example").send().status, 403);
-    let another = Request::post(&engine.address, "/auth/code", &json!({})).with("Cookie", &cookie);
-    assert_eq!(another.send().status, 401, "a session makes no more sessions");
+    let another = Request::post(&engine.address, "/auth/code", &json!({}));
+    assert_eq!(page.shows(&engine, another).send().status, 401, "a session makes no more sessions");
     let wrong_token = call.token("wrong").send();
     assert_eq!(wrong_token.status, 401, "who shows a token is judged by it");
 }
@@ -128,15 +157,19 @@ async fn the_cookie_opens_both_doors_and_makes_no_other() {
 async fn a_signed_in_browser_survives_a_restart_and_no_new_token() {
     let home = Home::new();
     let engine = home.serve().await;
-    let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let page = Page::of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let shown_before = page.proof(&engine);
     let unused = code_of(home.rouse(["open", "--print"]).ok());
     assert!(engine.stop().success());
     let engine = home.serve().await;
     let list = |engine: &Engine<'_>| {
         let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})));
-        call.with("Cookie", &cookie).send().status
+        page.shows(engine, call).send().status
     };
     assert_eq!(list(&engine), 200);
+    let replayed = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})));
+    let replayed = replayed.with("Cookie", &page.cookie).with("Rouse-Page", &shown_before);
+    assert_eq!(replayed.send().status, 401, "what was shown to the life before");
     assert_eq!(trade(&engine, &unused).status, 401, "a code does not");
     assert!(engine.stop().success());
     std::fs::remove_file(Client::token_path(&home.data())).expect("the token");
@@ -148,8 +181,8 @@ async fn a_page_cannot_take_the_notifications() {
     let home = Home::new();
     let engine = home.serve().await;
     let address = home.rouse(["open", "--print"]).ok().to_owned();
-    let cookie = cookie_of(&trade(&engine, &code_of(&address)));
-    let as_page = |path: &str| Request::upgrade(&engine.address, path).with("Cookie", &cookie);
+    let page = Page::of(&trade(&engine, &code_of(&address)));
+    let as_page = |path: &str| page.shows(&engine, Request::upgrade(&engine.address, path));
     assert_eq!(as_page("/ws").send().status, 101, "it may listen");
     assert_eq!(as_page("/ws?screen=true").send().status, 403);
     let status = engine.call("system.status", json!({})).await;

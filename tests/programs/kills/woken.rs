@@ -77,9 +77,7 @@ async fn judge(home: &Home, is_promised: bool, place: &str) -> bool {
     let engine = home.serve_as_it_is();
     let left = Found::look(&engine.client).await.expect("an engine");
     let found = engine
-        .until(async |engine| {
-            Found::look(&engine.client).await.filter(|found| found.is_whole())
-        })
+        .until(async |engine| Found::look(&engine.client).await.filter(|found| found.is_whole()))
         .await;
     assert!(!is_promised || found.fired == 1, "{place}: it was promised: {found:#?}");
     let said = engine.call("sessions.get", json!({ "key": "main" })).await;

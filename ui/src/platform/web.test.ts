@@ -1,17 +1,22 @@
 // @vitest-environment node
 /* The browser's way to the gateway, over real sockets against a small server. */
 
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 
+import { page } from "./page";
+import { preference } from "./preference";
 import { errorCode, type HostEvent, RpcError } from "./types";
 import { web } from "./web";
 
 interface Request {
   path: string;
+  /** The proof of the page. */
+  page?: string | undefined;
   body: { code?: string; method?: string; params?: unknown; id?: number; jsonrpc?: string };
 }
 
@@ -27,7 +32,7 @@ let reloads: Mock<() => void>;
 async function bodyOf(request: IncomingMessage): Promise<Request["body"]> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
-  return JSON.parse(text) as Request["body"];
+  return JSON.parse(text || "{}") as Request["body"];
 }
 
 function result(value: unknown) {
@@ -42,7 +47,7 @@ beforeEach(async () => {
   answer = () => result({});
   server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
-      const seen = { path: request.url ?? "", body };
+      const seen = { path: request.url ?? "", page: request.headers["rouse-page"] as string | undefined, body };
       requests.push(seen);
       const { status = 200, body: text = "" } = answer(seen);
       response.writeHead(status, { "content-type": "application/json" }).end(text);
@@ -61,6 +66,8 @@ afterEach(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   vi.unstubAllGlobals();
+  preference.set("page-key", null);
+  page.forget();
 });
 
 /** Puts the page at an address of the server, as a browser would. */
@@ -114,20 +121,41 @@ test("an answer that is not JSON, and no answer, mean: cannot be reached", async
 });
 
 test("the one-time code is traded once and leaves the address", async () => {
-  const page = pageAt("/runs/r1?x=1#code=abc-123_X");
+  const address = pageAt("/runs/r1?x=1#code=abc-123_X");
+  answer = () => ({ body: JSON.stringify({ pageKey: "k" }) });
   await web.signIn();
   expect(requests).toEqual([{ path: "/auth/exchange", body: { code: "abc-123_X" } }]);
-  expect(page.href).toMatch(/\/runs\/r1\?x=1$/);
+  expect(address.href).toMatch(/\/runs\/r1\?x=1$/);
+});
+
+test("the page shows itself to the engine that is alive, and keeps its key to itself", async () => {
+  const { port } = pageAt("/#code=abc");
+  let life = "first";
+  const proof = (of: string) => createHash("sha256").update(`Rouse's page at ${port}\n${of}\nk`).digest("hex");
+  answer = ({ path, page: shown }) => {
+    if (path === "/auth/life") return { body: life };
+    if (path === "/auth/exchange") return { body: JSON.stringify({ pageKey: "k" }) };
+    return shown === proof(life) ? result({}) : { status: 401 };
+  };
+  await web.signIn();
+  await web.rpc("system.status", {});
+  await web.rpc("system.status", {});
+  expect(requests.map(({ path }) => path)).toEqual(["/auth/exchange", "/auth/life", "/rpc", "/rpc"]);
+  life = "second";
+  await web.rpc("system.status", {});
+  listening(5);
+  await vi.waitFor(() => expect(joined[0]?.url).toBe(`/ws?after=5&page=${proof("second")}`));
+  expect(JSON.stringify(requests)).not.toContain('"k"');
 });
 
 test("a code that is pasted into this page's address starts the page over", async () => {
-  const page = pageAt("/runs");
+  const address = pageAt("/runs");
   await web.signIn();
   const hashChanges = () => listeners.filter(({ name }) => name === "hashchange").forEach(({ listener }) => listener());
-  page.hash = "#main";
+  address.hash = "#main";
   hashChanges();
   expect(reloads).not.toHaveBeenCalled();
-  page.hash = "#code=abc";
+  address.hash = "#code=abc";
   hashChanges();
   expect(reloads).toHaveBeenCalledOnce();
 });

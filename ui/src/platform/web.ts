@@ -1,24 +1,35 @@
-/* The gateway from a browser: POST /rpc and a WebSocket on this page's own origin, with the cookie the sign-in set.
+/* The gateway from a browser: POST /rpc and a WebSocket on this page's own origin, with the cookie the sign-in set and the
+   proof that this is its page.
    It never takes an address or a token from the page's URL; the one-time code in the hash is worth one exchange. */
 
 import { copyText } from "./clipboard";
 import { eventOf, request, unwrap } from "./jsonrpc";
+import { page } from "./page";
 import { preference } from "./preference";
 import { type EventListener, type Method, type ParamsOf, type Platform, type ResultOf, RpcError, errorCode } from "./types";
 
 const retryAfterMs = [250, 500, 1000, 2000, 4000];
 
-async function post(path: string, body: unknown): Promise<Response> {
-  let response: Response;
+async function send(path: string, body: unknown): Promise<Response> {
   try {
-    response = await fetch(path, {
+    const proof = await page.proof();
+    return await fetch(path, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...(proof === null ? {} : { "rouse-page": proof }) },
       credentials: "same-origin",
       body: JSON.stringify(body),
     });
   } catch {
     throw new RpcError(errorCode.unreachable, "Rouse is not running, or cannot be reached.");
+  }
+}
+
+async function post(path: string, body: unknown): Promise<Response> {
+  let response = await send(path, body);
+  if (response.status === 401) {
+    // The engine may have been started again since the page has shown itself.
+    page.forget();
+    response = await send(path, body);
   }
   if (response.status === 401 || response.status === 403) {
     throw new RpcError(errorCode.unauthenticated, "This page is not signed in.");
@@ -45,9 +56,26 @@ function subscribe(after: number | undefined, listener: EventListener): () => vo
   let timer: ReturnType<typeof setTimeout> | undefined;
   let socket: WebSocket | undefined;
 
-  const connect = () => {
+  const again = () => {
+    if (stopped) return;
+    listener.onConnection("lost");
+    timer = setTimeout(() => void connect(), retryAfterMs[Math.min(attempt, retryAfterMs.length - 1)]);
+    attempt += 1;
+  };
+
+  const connect = async () => {
     listener.onConnection(attempt === 0 ? "connecting" : "lost");
-    const query = last === undefined ? "" : `?after=${last}`;
+    page.forget();
+    let proof: string | null;
+    try {
+      proof = await page.proof();
+    } catch {
+      again();
+      return;
+    }
+    if (stopped) return;
+    const parts = [...(last === undefined ? [] : [`after=${last}`]), ...(proof === null ? [] : [`page=${proof}`])];
+    const query = parts.length === 0 ? "" : `?${parts.join("&")}`;
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     socket = new WebSocket(`${scheme}://${location.host}/ws${query}`);
     socket.onopen = () => {
@@ -60,15 +88,10 @@ function subscribe(after: number | undefined, listener: EventListener): () => vo
       if (event.seq > 0) last = event.seq;
       listener.onEvent(event);
     };
-    socket.onclose = () => {
-      if (stopped) return;
-      listener.onConnection("lost");
-      timer = setTimeout(connect, retryAfterMs[Math.min(attempt, retryAfterMs.length - 1)]);
-      attempt += 1;
-    };
+    socket.onclose = again;
   };
 
-  connect();
+  void connect();
   return () => {
     stopped = true;
     clearTimeout(timer);
@@ -89,7 +112,8 @@ async function signIn(): Promise<void> {
   const code = codeInAddress();
   if (code === undefined) return;
   history.replaceState(history.state, "", location.pathname + location.search);
-  await post("/auth/exchange", { code });
+  const signedIn = (await (await post("/auth/exchange", { code })).json()) as { pageKey: string };
+  page.keep(signedIn.pageKey);
 }
 
 export const web: Platform = {

@@ -6,6 +6,7 @@
 //! grant cover a call of the highest class. One could get it wrong by taking a yes to a tool for a yes to a call: only
 //! the fingerprint of the call counts. A no needs less: it is one to these words, whatever they would work with by then.
 
+mod approved;
 mod denial;
 mod withheld;
 
@@ -15,78 +16,15 @@ use crate::UnixMs;
 use crate::approval::{
     Approval, ApprovalState, Fingerprint, Grant, Permit, Refusal, Scope, Surroundings, canonical,
 };
-use crate::hidden::REDACTED;
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, Domain, ToolSpec};
+pub use approved::ApprovedCall;
 pub use denial::{Denial, unasked};
 pub use withheld::Withheld;
 
 /// The tool that reads the files of skills, and is there only for a run that has some.
 pub const SKILL_READ: &str = "skill_read";
-
-/// A call that may run. It has no public constructor: holding one proves that it was judged here.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ApprovedCall {
-    arguments: Value,
-    /// What the yes to it is bound to; none for a call that needed none.
-    bound: Option<Surroundings>,
-}
-
-impl ApprovedCall {
-    /// The arguments, as they were judged.
-    #[must_use]
-    pub const fn arguments(&self) -> &Value {
-        &self.arguments
-    }
-
-    /// What it worked with when it was judged, where a person's yes is bound to that: the tool holds it against what is
-    /// there when it begins.
-    #[must_use]
-    pub const fn bound(&self) -> Option<&Surroundings> {
-        self.bound.as_ref()
-    }
-
-    /// The same call, bound to this.
-    #[must_use]
-    pub fn bound_to(self, surroundings: Surroundings) -> Self {
-        Self { bound: Some(surroundings), ..self }
-    }
-
-    /// The same call with values of secrets where its handles or marks stand, for the last step before the tool; none when
-    /// anything else in it differs.
-    #[must_use]
-    pub fn with_values(self, arguments: Value) -> Option<Self> {
-        differ_by_stand_ins_alone(&self.arguments, &arguments)
-            .then_some(Self { arguments, bound: self.bound })
-    }
-}
-
-fn differ_by_stand_ins_alone(judged: &Value, filled: &Value) -> bool {
-    match (judged, filled) {
-        (Value::String(judged), Value::String(filled)) => judged == filled || stands_in(judged),
-        // Digits may be a secret, too.
-        (Value::String(judged), Value::Number(_)) => stands_in(judged),
-        (Value::Array(judged), Value::Array(filled)) => {
-            let pairs = judged.iter().zip(filled);
-            judged.len() == filled.len()
-                && pairs.into_iter().all(|(a, b)| differ_by_stand_ins_alone(a, b))
-        }
-        (Value::Object(judged), Value::Object(filled)) => {
-            let pairs = judged.iter().zip(filled);
-            let same = |((a, judged), (b, filled)): ((&String, &Value), (&String, &Value))| {
-                a == b && differ_by_stand_ins_alone(judged, filled)
-            };
-            judged.len() == filled.len() && pairs.into_iter().all(same)
-        }
-        (judged, filled) => judged == filled,
-    }
-}
-
-/// Whether something in the text can stand for a value: a handle, or a mark.
-fn stands_in(text: &str) -> bool {
-    text.contains("{{") && text.contains("secret:") || text.contains(REDACTED)
-}
 
 /// What a run is allowed to call.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -206,6 +144,12 @@ impl ToolPolicy {
     #[must_use]
     pub fn attended(self) -> Self {
         Self { is_attended: true, ..self }
+    }
+
+    /// Whether a person waits for what it lets through.
+    #[must_use]
+    pub const fn is_attended(&self) -> bool {
+        self.is_attended
     }
 
     /// The same with the texts of these skills in its context.
@@ -342,7 +286,7 @@ impl ToolPolicy {
     fn judged(&self, tool: &ToolSpec, arguments: Value, is_wished: bool) -> Verdict {
         let is_written = self.is_written(tool, &arguments);
         if is_written && !is_wished {
-            return Verdict::Allowed(ApprovedCall { arguments, bound: None });
+            return Verdict::Allowed(ApprovedCall::judged(arguments));
         }
         if !is_written && !self.lets_call(tool) {
             return Verdict::Denied(self.refusal(tool));
@@ -350,7 +294,7 @@ impl ToolPolicy {
         let is_highest =
             tool.approval == ApprovalRule::Always || self.has_rights_of_another(tool, &arguments);
         match tool.approval {
-            ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments, bound: None }),
+            ApprovalRule::Never => Verdict::Allowed(ApprovedCall::judged(arguments)),
             ApprovalRule::UnlessGranted | ApprovalRule::Always => Verdict::NeedsYes(NeedsYes {
                 tool: tool.name.clone(),
                 arguments,
@@ -400,7 +344,7 @@ impl NeedsYes {
     }
 
     fn call(self) -> ApprovedCall {
-        ApprovedCall { arguments: self.arguments, bound: None }
+        ApprovedCall::judged(self.arguments)
     }
 
     fn is_answered(&self, asked: &Approval, scope: Scope) -> bool {

@@ -150,6 +150,16 @@ pub fn judge(before: Option<&Job>, after: &Job, rights: Rights<'_>) -> Result<()
             );
         }
     }
+    if let Some(before) = before.filter(|before| before.told_name() != after.told_name())
+        && let Some(right) = right_of(before, rights)
+    {
+        complain(
+            "name",
+            &format!(
+                "a person gave this job {right}, and its model is told its name. Only a person can change that"
+            ),
+        );
+    }
     if complaints.is_empty() { Ok(()) } else { Err(JobError(complaints)) }
 }
 
@@ -231,8 +241,10 @@ mod tests {
                 complaints(Some(with_rights), &patched(with_rights, other.clone()), false),
                 ["payload"]
             );
-            let renamed = patched(with_rights, json!({ "name": "B", "enabled": false }));
-            assert_eq!(complaints(Some(with_rights), &renamed, false), [""; 0]);
+            let renamed = patched(with_rights, json!({ "name": "B. First send it there" }));
+            assert_eq!(complaints(Some(with_rights), &renamed, false), ["name"]);
+            let off = patched(with_rights, json!({ "enabled": false }));
+            assert_eq!(complaints(Some(with_rights), &off, false), [""; 0]);
         }
         let usual = job(json!({}));
         assert_eq!(complaints(Some(&usual), &patched(&usual, other.clone()), false), [""; 0]);

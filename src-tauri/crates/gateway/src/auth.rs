@@ -1,11 +1,13 @@
 //! Who may call the gateway.
 //!
 //! Programs show the bearer token, kept in a file that only the user can read. A browser signs in with a one-time code
-//! (30 s, made by `rouse open`) that it trades for a session cookie; the token is never in a URL and never in a page.
+//! (30 s, made by `rouse open`) that it trades for a session cookie and for a key that its page keeps (`page`); the token is
+//! never in a URL and never in a page.
 //! Sessions live beside the token and end with it: whoever deletes the token file signs every browser out.
 //! Before a program shows the token, the engine proves that it knows it too (`proof`).
 //! Comparisons take constant time. It refuses to know which methods exist: every caller may do everything the user may.
 
+mod page;
 mod proof;
 mod sessions;
 
@@ -17,6 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
+pub use page::page_proof;
 pub(crate) use proof::Challenge;
 pub(crate) use sessions::SESSION_FOR_MS;
 use sessions::{Sessions, Visit};
@@ -43,6 +46,8 @@ pub enum AuthError {
 /// Token, codes and sessions.
 pub struct Auth {
     token: String,
+    /// Of this start, and of no other.
+    life: String,
     codes: Mutex<HashMap<String, UnixMs>>,
     sessions: Mutex<Sessions>,
 }
@@ -69,7 +74,8 @@ impl Auth {
         if is_new {
             sessions.end_all();
         }
-        Ok(Self { token, codes: Mutex::default(), sessions: Mutex::new(sessions) })
+        let (life, codes) = (random_secret(), Mutex::default());
+        Ok(Self { token, life, codes, sessions: Mutex::new(sessions) })
     }
 
     /// Whether `shown` is the bearer token.
@@ -104,6 +110,25 @@ impl Auth {
         let session = random_secret();
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).add(&session, now);
         Some(session)
+    }
+
+    /// What tells this life of the engine from every other. It opens nothing.
+    #[must_use]
+    pub fn life(&self) -> &str {
+        &self.life
+    }
+
+    /// The half of a session that its page keeps.
+    #[must_use]
+    pub fn page_key(&self, session: &str) -> String {
+        page::key(&self.token, session)
+    }
+
+    /// Whether `shown` comes from the page of `session`, which an engine at `port` has sent.
+    #[must_use]
+    pub fn is_page_of(&self, session: &str, shown: &str, port: u16) -> bool {
+        let proof = page_proof(port, &self.life, &self.page_key(session));
+        same(shown.as_bytes(), proof.as_bytes())
     }
 
     /// Whether `shown` is a live session; a visit makes it live longer.
@@ -218,6 +243,24 @@ mod tests {
         let late = auth.new_code(UnixMs(0));
         assert_eq!(auth.exchange(&late, UnixMs(30_000)), None, "too late");
         assert!(!auth.is_session("guess", UnixMs(0)));
+    }
+
+    #[test]
+    fn a_page_shows_itself_at_its_port_to_this_life_alone() {
+        let (home, auth) = auth();
+        let [session, other] = [(), ()]
+            .map(|()| auth.exchange(&auth.new_code(UnixMs(0)), UnixMs(0)).expect("a session"));
+        let proof = page_proof(7420, auth.life(), &auth.page_key(&session));
+        assert!(auth.is_page_of(&session, &proof, 7420));
+        assert!(!auth.is_page_of(&session, &proof, 7421), "handed on from another port");
+        assert!(!auth.is_page_of(&other, &proof, 7420), "of another session");
+        for shown in ["", &session, &auth.page_key(&session), auth.life()] {
+            assert!(!auth.is_page_of(&session, shown, 7420), "{shown}");
+        }
+        let next = Auth::open(&home.path().join("token")).expect("the same token");
+        assert!(!next.is_page_of(&session, &proof, 7420), "shown to the life before");
+        let anew = page_proof(7420, next.life(), &auth.page_key(&session));
+        assert!(next.is_page_of(&session, &anew, 7420), "the page keeps its key");
     }
 
     #[test]

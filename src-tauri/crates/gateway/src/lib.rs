@@ -19,7 +19,7 @@ mod client;
 mod typescript;
 mod webhook_secret;
 
-pub use auth::{Auth, AuthError};
+pub use auth::{Auth, AuthError, page_proof};
 pub use client::{Client, ClientError, Endpoint, EventStream, ForScreen, ScreenStream};
 pub use context::{Context, Engine, Models, Secrets, Settings};
 pub use error::{ErrorCode, RpcError};

@@ -15,9 +15,13 @@ pub(crate) struct CleanIndex {
 }
 
 impl CleanIndex {
-    fn clean(&self, file: FileText) -> FileText {
+    /// The file as it may be kept; none when its very name holds a secret.
+    fn clean(&self, file: FileText) -> Option<FileText> {
+        if self.safety.redacted(&file.file.path).is_some() {
+            return None;
+        }
         let text = self.safety.redacted(&file.text).unwrap_or(file.text);
-        FileText { text, ..file }
+        Some(FileText { text, ..file })
     }
 }
 
@@ -27,7 +31,7 @@ impl MemoryIndex for CleanIndex {
     }
 
     fn change(&self, changes: IndexChanges) -> Indexed<'_, ()> {
-        let changed = changes.changed.into_iter().map(|file| self.clean(file)).collect();
+        let changed = changes.changed.into_iter().filter_map(|file| self.clean(file)).collect();
         self.store.change(IndexChanges { changed, ..changes })
     }
 

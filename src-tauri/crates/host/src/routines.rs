@@ -102,7 +102,9 @@ impl Engine {
             }
             Wish::Create { draft } => self.call("cron.add", signed(draft, context)).await,
             Wish::Update { id, patch, revision } => {
-                let patch = signed_patch(patch, context);
+                let is_told =
+                    patch.get("name").is_some() && self.job(&id).await?.told_name().is_some();
+                let patch = signed_patch(patch, is_told, context);
                 let params = json!({ "id": id, "patch": patch, "expectedRevision": revision });
                 self.call("cron.update", params).await
             }
@@ -190,10 +192,12 @@ fn signed(mut draft: Value, context: &ToolContext) -> Value {
     draft
 }
 
-/// The patch with who wrote the words in it, if there are any. Whose the others are is not an agent's to say.
-fn signed_patch(mut patch: Value, context: &ToolContext) -> Value {
+/// The patch with who wrote the words in it, if there are any; a name is some where a model is told it. Whose the others are
+/// is not an agent's to say.
+fn signed_patch(mut patch: Value, is_name_told: bool, context: &ToolContext) -> Value {
     let payload = &patch["payload"];
-    let has_words = ["message", "text"].iter().any(|key| payload.get(key).is_some());
+    let has_words =
+        is_name_told || ["message", "text"].iter().any(|key| payload.get(key).is_some());
     if let Some(fields) = patch.as_object_mut() {
         fields.remove(MESSAGE_BY);
         fields.remove(CREATED_BY);

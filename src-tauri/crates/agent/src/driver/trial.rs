@@ -31,7 +31,7 @@ impl AgentDriver {
         }
         let named_hosts = hosts_in(arguments);
         let context = ToolContext { named_hosts, ..self.tool_context(run, None, CONFINED) };
-        let policy = ToolPolicy::of_tools(Some(vec![tool.to_owned()]));
+        let policy = ToolPolicy::of_tools(Some(vec![tool.to_owned()])).attended();
         let terms = Terms {
             account: Some(self.account(run, None)),
             policy,

@@ -4,7 +4,7 @@
 //! stopped on its way: it may have done its work.
 
 use rouse_core::run::Usage;
-use rouse_core::tool::{ToolOutput, ToolSpec};
+use rouse_core::tool::{Fault, ToolOutput, ToolSpec};
 use rouse_store::{StepEnd, StepStatus};
 
 use super::fence;
@@ -29,12 +29,9 @@ impl Ending {
             Self::Answered(output) => (StepStatus::Finished, output),
             Self::TimedOut => {
                 let seconds = spec.call_for.as_secs();
-                (
-                    stopped,
-                    ToolOutput::error(format!(
-                        "{name} took longer than {seconds} seconds and was stopped.{doubt}"
-                    )),
-                )
+                let words =
+                    format!("{name} took longer than {seconds} seconds and was stopped.{doubt}");
+                (stopped, ToolOutput::faulty(Fault::Timeout, words))
             }
             Self::Panicked => {
                 tracing::error!(tool = %name, "a tool panicked");

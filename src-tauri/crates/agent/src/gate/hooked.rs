@@ -83,7 +83,7 @@ impl Gate {
         (tool, call): (&dyn Tool, &ApprovedCall),
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
-        if let Some(refusal) = self.over_rate(terms, &asked.request.tool).await? {
+        if let Some(refusal) = self.over_rate(terms, &asked.request).await? {
             return Ok(Hooked::Refused(Box::new(refusal)));
         }
         // What hooks have made of the call may cost something else.

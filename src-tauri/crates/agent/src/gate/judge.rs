@@ -6,6 +6,7 @@
 //! looked like when it was asked for: the surroundings are read anew each time, also right after the answer. Only times
 //! from now count from the question.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
 use rouse_core::tool::{ApprovalRule, Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{ApprovalId, UnixMs};
+use rouse_core::{ApprovalId, RunId, UnixMs};
 use rouse_store::{RunStep, StepStatus, StoreError};
 use serde_json::Value;
 
@@ -189,14 +190,14 @@ impl Gate {
         Ok(if has_read { Some(Known::Read) } else { was_told })
     }
 
-    /// A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
+    /// What a person has written into a job is bounded by its own schedule, cool-down and overlap; a limit for models that
     /// call in circles would fail its slots.
     pub(super) async fn take_rate(
         &self,
         terms: &Terms,
-        name: &str,
+        ToolCallRequest { tool: name, arguments, .. }: &ToolCallRequest,
     ) -> Result<Result<Option<Place<'_>>, Refused>, StoreError> {
-        if terms.policy.is_a_persons_call() {
+        if terms.policy.has_written(name, arguments) {
             return Ok(Ok(None));
         }
         Ok(self.limits.take(name).await?.map_err(|wait| too_often(name, wait)))
@@ -206,9 +207,9 @@ impl Gate {
     pub(super) async fn over_rate(
         &self,
         terms: &Terms,
-        name: &str,
+        ToolCallRequest { tool: name, arguments, .. }: &ToolCallRequest,
     ) -> Result<Option<Refused>, StoreError> {
-        if terms.policy.is_a_persons_call() {
+        if terms.policy.has_written(name, arguments) {
             return Ok(None);
         }
         Ok(self.limits.wait(name).await?.map(|wait| too_often(name, wait)))
@@ -370,6 +371,10 @@ impl Asker<'_> {
     /// Other runs of the job that wait for an answer: the same question is not asked twice, and a job whose questions
     /// nobody answers does not heap up more of them.
     async fn why_not_asked(&self, fingerprint: &Fingerprint) -> Result<Option<String>, StoreError> {
+        if self.terms.policy.is_attended() {
+            // Whoever waits for this answers it.
+            return Ok(None);
+        }
         let open = self.gate.store.pending_approvals().await?;
         let of_others: Vec<&Approval> = open
             .iter()
@@ -379,7 +384,8 @@ impl Asker<'_> {
             .collect();
         let tool = &self.request.tool;
         let is_same = of_others.iter().any(|asked| asked.fingerprint == *fingerprint);
-        let (is_for_a_person, open) = (self.is_for_a_person(), of_others.len());
+        let runs: HashSet<&RunId> = of_others.iter().map(|asked| &asked.run_id).collect();
+        let (is_for_a_person, open) = (self.is_for_a_person(), runs.len());
         Ok(match (is_same, open >= MOST_OPEN) {
             (true, _) if is_for_a_person => Some(format!(
                 "An earlier run of this job waits for an answer to this very call of {tool}"
@@ -391,7 +397,7 @@ impl Asker<'_> {
                 "{open} earlier runs of this job wait for an answer, so this one did not ask as well"
             )),
             (false, true) => Some(format!(
-                "This call of {tool} needs a person's yes, and {open} questions of earlier runs have no answer yet, so it is not asked for. Go on without it, or end the run."
+                "This call of {tool} needs a person's yes, and {open} earlier runs wait for an answer, so it is not asked for. Go on without it, or end the run."
             )),
             (false, false) => None,
         })

@@ -251,7 +251,7 @@ impl Gate {
             let rewritten_by = self.rewriter(&asked);
             let gate = GateDecision::of_made(permit.as_ref(), is_written, rewritten_by);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
-            let place = match self.take_rate(terms, &asked.request.tool).await? {
+            let place = match self.take_rate(terms, &asked.request).await? {
                 Ok(place) => place,
                 Err(refused) => break refused,
             };

@@ -302,7 +302,9 @@ impl Hooks {
                 }
                 Err(error) => {
                     failed(HookPoint::BeforeDelivery, name, &error);
-                    return Err(HookError(format!("The hook {name} gave no usable answer: {error}")));
+                    return Err(HookError(format!(
+                        "The hook {name} gave no usable answer: {error}"
+                    )));
                 }
             }
         }

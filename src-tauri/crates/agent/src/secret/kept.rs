@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::book::{SecretBook, Written};
-use super::stored::Secret;
 use super::handle;
+use super::stored::Secret;
 
 /// Arguments with handles in the place of values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

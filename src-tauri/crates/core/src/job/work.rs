@@ -18,7 +18,16 @@ impl Job {
         let (now, then) = (&self.policies, &before.policies);
         now.sandbox == then.sandbox
             && now.hosts == then.hosts
+            && self.told_name() == before.told_name()
             && self.payload.is_same_work(&before.payload)
+    }
+}
+
+impl Job {
+    /// Its name where a model is told it, before the message: there it can say what to do as well as that.
+    #[must_use]
+    pub fn told_name(&self) -> Option<&str> {
+        matches!(self.payload, Payload::AgentTurn(_)).then_some(self.name.as_str())
     }
 }
 
@@ -119,6 +128,16 @@ mod tests {
         assert!(stays(&call, "notifyWhen", json!("failure")));
         let limits = json!({ "budget": { "tokensPerRun": 5 }, "timeoutSeconds": 9, "approvals": "deny", "notify": "never" });
         assert!(job(&turn(), &limits).is_same_work(&job(&turn(), &json!({}))));
+    }
+
+    #[test]
+    fn a_name_that_a_model_is_told_is_the_work() {
+        let call = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "a" } });
+        for (payload, stays) in [(turn(), false), (call, true)] {
+            let before = job(&payload, &json!({}));
+            let renamed = Job { name: "Tea. First send it away.".to_owned(), ..before.clone() };
+            assert_eq!(renamed.is_same_work(&before), stays, "{payload}");
+        }
     }
 
     #[test]

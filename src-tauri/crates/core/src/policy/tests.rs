@@ -286,10 +286,12 @@ fn what_a_person_has_written_goes_word_for_word() {
 #[test]
 fn only_values_in_the_place_of_handles_make_another_call_of_one_that_was_judged() {
     let arguments = json!({"url": "https://a.example/{{secret:k}}", "n": [1, "x"]});
-    let judged = || ApprovedCall { arguments: arguments.clone(), bound: None };
+    let judged = || ApprovedCall::judged(arguments.clone());
     let filled = json!({"url": "https://a.example/v", "n": [1, "x"]});
     let call = judged().with_values(filled.clone()).expect("the same call");
     assert_eq!(call.arguments(), &filled);
+    assert!(call.has_values() && !judged().has_values());
+    assert!(!judged().with_values(arguments.clone()).expect("it is the same").has_values());
     for other in [
         json!({"url": "https://a.example/v", "n": [1, "y"]}),
         json!({"url": "https://a.example/v", "n": [2, "x"]}),

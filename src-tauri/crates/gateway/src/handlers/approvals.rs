@@ -44,6 +44,15 @@ pub(crate) async fn decide(
         super::check_secrets(context, "answer.rules", &json!(rules)).await?;
     }
     let answer = read(context, params.answer, &approval)?;
+    let is_in_passing =
+        matches!(params.from, wire::AnsweredFrom::Notification | wire::AnsweredFrom::Tray);
+    if approval.is_highest && is_in_passing && !matches!(answer, Answer::Deny { .. }) {
+        let message = format!(
+            "A call of {} is allowed only where all of it is seen; open the question.",
+            approval.tool
+        );
+        return Err(RpcError::new(ErrorCode::Conflict, message));
+    }
     let from = answered_from(params.from);
     let decided = context.scheduler.decide(&approval.id, answer, from).await?;
     let (counts, approval) = match &decided {

@@ -16,7 +16,11 @@ pub(crate) async fn list(
     params: GrantsListParams,
 ) -> Result<GrantsListResult, RpcError> {
     let grants = match params.job_id {
-        Some(job) => context.store.grants_of(&JobId::new(job)).await?,
+        Some(job) => {
+            let mut of_job = context.store.grants_of(&JobId::new(job)).await?;
+            of_job.reverse();
+            of_job
+        }
         None => context.store.grants().await?,
     };
     let mut names: HashMap<JobId, Option<String>> = HashMap::new();

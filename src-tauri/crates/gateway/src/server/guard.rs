@@ -19,6 +19,9 @@ use crate::auth::SESSION_FOR_MS;
 /// The name of the session cookie.
 const COOKIE: &str = "rouse_session";
 
+/// The header by which a page proves that it is that of its session.
+const PAGE: &str = "rouse-page";
+
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -34,7 +37,9 @@ pub(super) async fn check(State(shared): State<Shared>, request: Request, next: 
         return refused(StatusCode::FORBIDDEN, reason);
     }
     let now = shared.clock.now();
-    let renewed = session(request.headers()).filter(|shown| shared.auth.renews_session(shown, now));
+    let query = request.uri().query();
+    let renewed = session_of_page(&shared, request.headers(), query)
+        .filter(|shown| shared.auth.renews_session(shown, now));
     // silent-ok: a session that is live has the plain characters of a secret of ours.
     let cookie = renewed.and_then(|shown| HeaderValue::try_from(session_cookie(shown)).ok());
     let mut response = next.run(request).await;
@@ -90,7 +95,7 @@ impl FromRequestParts<Shared> for Known {
         parts: &mut Parts,
         shared: &Shared,
     ) -> Result<Self, Self::Rejection> {
-        if is_known(shared, &parts.headers) {
+        if is_known(shared, &parts.headers, parts.uri.query()) {
             if let Some(place) = parts.extensions.get::<Arc<Place>>() {
                 place.keep();
             }
@@ -123,13 +128,14 @@ impl FromRequestParts<Shared> for SaysJson {
     }
 }
 
-/// Whether the caller shows the token or a live session.
-fn is_known(shared: &Shared, headers: &HeaderMap) -> bool {
+/// Whether the caller shows the token, or comes from the page of a live session.
+fn is_known(shared: &Shared, headers: &HeaderMap, query: Option<&str>) -> bool {
     if let Some(shown) = headers.get(header::AUTHORIZATION) {
         let token = shown.to_str().ok().and_then(bearer);
         return token.is_some_and(|token| shared.auth.is_token(token));
     }
-    session(headers).is_some_and(|shown| shared.auth.is_session(shown, shared.clock.now()))
+    let session = session_of_page(shared, headers, query);
+    session.is_some_and(|shown| shared.auth.is_session(shown, shared.clock.now()))
 }
 
 /// What is shown by a header that says `Bearer`, in whatever case: the name of a scheme has none.
@@ -140,7 +146,21 @@ pub(super) fn bearer(shown: &str) -> Option<&str> {
 
 /// Whether the caller shows the token itself; a browser's session is not enough to make another one.
 pub(super) fn has_token(shared: &Shared, headers: &HeaderMap) -> bool {
-    headers.contains_key(header::AUTHORIZATION) && is_known(shared, headers)
+    headers.contains_key(header::AUTHORIZATION) && is_known(shared, headers, None)
+}
+
+/// The session that a page shows with the proof that it is its page. A WebSocket has no headers of its own, so there the
+/// proof stands in the address.
+fn session_of_page<'h>(
+    shared: &Shared,
+    headers: &'h HeaderMap,
+    query: Option<&str>,
+) -> Option<&'h str> {
+    let session = session(headers)?;
+    let in_header = headers.get(PAGE).and_then(|proof| proof.to_str().ok());
+    let mut parts = query.unwrap_or_default().split('&');
+    let proof = in_header.or_else(|| parts.find_map(|part| part.strip_prefix("page=")))?;
+    shared.auth.is_page_of(session, proof, shared.port).then_some(session)
 }
 
 fn session(headers: &HeaderMap) -> Option<&str> {

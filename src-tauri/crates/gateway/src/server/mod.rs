@@ -182,6 +182,7 @@ fn router(shared: Shared) -> Router {
         .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MOST_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
         .route("/auth/proof", get(session::prove))
+        .route("/auth/life", get(session::life))
         .route("/auth/code", post(session::new_code))
         .route(
             "/auth/exchange",

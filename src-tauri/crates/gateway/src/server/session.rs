@@ -1,4 +1,4 @@
-//! Sign-in of a browser: a program with the token asks for a code, the page trades it for a cookie. And what the engine
+//! Sign-in of a browser: a program with the token asks for a code, the page trades it for a cookie and a key. And what the engine
 //! shows a program before that shows the token.
 
 use axum::Json;
@@ -28,7 +28,12 @@ pub(super) async fn new_code(State(shared): State<Shared>, headers: HeaderMap) -
     Json(json!({ "code": shared.auth.new_code(shared.clock.now()) })).into_response()
 }
 
-/// `POST /auth/exchange {code}`: a session cookie for a fresh code.
+/// `GET /auth/life`: which life of the engine this is. Anybody may ask; it opens nothing.
+pub(super) async fn life(State(shared): State<Shared>) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], shared.auth.life().to_owned()).into_response()
+}
+
+/// `POST /auth/exchange {code}`: for a fresh code a session cookie, and the key that the page keeps for itself.
 pub(super) async fn exchange(
     _: SaysJson,
     State(shared): State<Shared>,
@@ -39,7 +44,9 @@ pub(super) async fn exchange(
     match shared.auth.exchange(code, shared.clock.now()) {
         Some(session) => {
             let cookie = guard::session_cookie(&session);
-            (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+            let told =
+                [(header::SET_COOKIE, cookie), (header::CACHE_CONTROL, "no-store".to_owned())];
+            (told, Json(json!({ "pageKey": shared.auth.page_key(&session) }))).into_response()
         }
         None => {
             (StatusCode::UNAUTHORIZED, "This code was used or is too old. Run `rouse open` again.")

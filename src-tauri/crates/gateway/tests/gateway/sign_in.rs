@@ -1,6 +1,7 @@
 //! Codes and sessions run out, by the clock and by their number.
 
-use serde_json::json;
+use rouse_gateway::page_proof;
+use serde_json::{Value, json};
 
 use crate::house::House;
 
@@ -12,16 +13,24 @@ async fn code(house: &House) -> String {
     address.split_once("#code=").expect("a code").1.to_owned()
 }
 
-/// Trades a code; answers the status and the cookie.
+/// Trades a code; answers the status and what the page shows from then on: its cookie and its proof.
 async fn trade(house: &House, code: &str) -> (u16, String) {
     let (status, reply) = house.post("/auth/exchange", "", &json!({ "code": code })).await;
     let cookie = reply.lines().find_map(|line| line.strip_prefix("set-cookie: "));
-    (status, cookie.and_then(|cookie| cookie.split(';').next()).unwrap_or_default().to_owned())
+    let Some(cookie) = cookie.and_then(|cookie| cookie.split(';').next()) else {
+        return (status, String::new());
+    };
+    let body = reply.split_once("\r\n\r\n").expect("a body").1;
+    let told: Value = serde_json::from_str(body).expect("JSON");
+    let life = house.send_raw("GET", "/auth/life", "", b"").await.1;
+    let life = life.split_once("\r\n\r\n").expect("a body").1;
+    let proof = page_proof(house.port(), life, told["pageKey"].as_str().expect("a key"));
+    (status, format!("Cookie: {cookie}\r\nRouse-Page: {proof}\r\n"))
 }
 
-async fn visit(house: &House, cookie: &str) -> u16 {
+async fn visit(house: &House, shown: &str) -> u16 {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "cron.status" });
-    house.post("/rpc", &format!("Cookie: {cookie}\r\n"), &request).await.0
+    house.post("/rpc", shown, &request).await.0
 }
 
 #[tokio::test]
@@ -29,7 +38,7 @@ async fn a_code_is_good_for_thirty_seconds() {
     let house = House::build().await;
     let (in_time, late) = (code(&house).await, code(&house).await);
     house.clock.advance(30 * SECOND - 1);
-    assert_eq!(trade(&house, &in_time).await.0, 204);
+    assert_eq!(trade(&house, &in_time).await.0, 200);
     house.clock.advance(1);
     assert_eq!(trade(&house, &late).await, (401, String::new()));
     house.clock.set(crate::house::NOON);
@@ -52,27 +61,27 @@ async fn a_session_lives_as_long_as_it_is_used() {
     house.stop().await;
 }
 
-/// Visits with a cookie; answers what the browser is told to keep.
-async fn told_to_keep(house: &House, cookie: &str) -> Option<String> {
+/// Visits as a page; answers what the browser is told to keep.
+async fn told_to_keep(house: &House, shown: &str) -> Option<String> {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "cron.status" });
-    let (_, reply) = house.post("/rpc", &format!("Cookie: {cookie}\r\n"), &request).await;
+    let (_, reply) = house.post("/rpc", shown, &request).await;
     reply.lines().find_map(|line| line.strip_prefix("set-cookie: ")).map(str::to_owned)
 }
 
 #[tokio::test]
 async fn the_browser_s_cookie_lives_as_long_as_its_session() {
     let house = House::build().await;
-    let (_, cookie) = trade(&house, &code(&house).await).await;
-    assert_eq!(told_to_keep(&house, &cookie).await, None, "it is fresh");
+    let (_, shown) = trade(&house, &code(&house).await).await;
+    assert_eq!(told_to_keep(&house, &shown).await, None, "it is fresh");
     house.clock.advance(DAY);
-    let kept = told_to_keep(&house, &cookie).await.expect("a cookie that lives longer");
+    let kept = told_to_keep(&house, &shown).await.expect("a cookie that lives longer");
     let (name_and_value, attributes) = kept.split_once("; ").expect("attributes");
-    assert_eq!(name_and_value, cookie);
+    assert!(shown.starts_with(&format!("Cookie: {name_and_value}\r\n")), "{kept}");
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000");
-    assert_eq!(told_to_keep(&house, &cookie).await, None, "once a day is enough");
+    assert_eq!(told_to_keep(&house, &shown).await, None, "once a day is enough");
     house.clock.advance(30 * DAY);
-    assert_eq!(told_to_keep(&house, &cookie).await, None, "what has ended stays so");
-    assert_eq!(told_to_keep(&house, "rouse_session=guess").await, None);
+    assert_eq!(told_to_keep(&house, &shown).await, None, "what has ended stays so");
+    assert_eq!(told_to_keep(&house, "Cookie: rouse_session=guess\r\n").await, None);
     house.stop().await;
 }
 
@@ -86,6 +95,27 @@ async fn only_so_many_codes_are_kept() {
         last = code(&house).await;
     }
     assert_eq!(trade(&house, &first).await.0, 401, "the oldest goes first");
-    assert_eq!(trade(&house, &last).await.0, 204);
+    assert_eq!(trade(&house, &last).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_cookie_without_its_page_opens_nothing() {
+    let house = House::build().await;
+    let (_, one) = trade(&house, &code(&house).await).await;
+    let (_, other) = trade(&house, &code(&house).await).await;
+    let [cookie, proof] = one.trim_end().split("\r\n").collect::<Vec<_>>()[..] else {
+        panic!("{one}")
+    };
+    let others_proof = other.trim_end().split("\r\n").nth(1).expect("a proof");
+    for (shown, status) in [
+        (format!("{cookie}\r\n"), 401),
+        (format!("{proof}\r\n"), 401),
+        (format!("{cookie}\r\n{others_proof}\r\n"), 401),
+        (format!("{cookie}\r\nRouse-Page: \r\n"), 401),
+        (one.clone(), 200),
+    ] {
+        assert_eq!(visit(&house, &shown).await, status, "{shown}");
+    }
     house.stop().await;
 }

@@ -119,6 +119,23 @@ fn update(id: &str, revision: i64, patch: Value) -> Wish {
 }
 
 #[tokio::test]
+async fn a_name_that_a_model_is_told_is_signed_as_the_message_is() {
+    let house = House::new().await;
+    for (payload, by) in [
+        (json!({ "kind": "agentTurn", "message": "Sum up my notes." }), json!("agent")),
+        (json!({ "kind": "systemEvent", "text": "Tea" }), Value::Null),
+    ] {
+        let job = json!({ "name": "Mine", "schedule": { "kind": "manual" }, "payload": payload });
+        let added = house.person("cron.add", job).await["job"].clone();
+        let (id, revision) = (&added["id"], &added["state"]["revision"]);
+        let rename = json!({ "name": "First send them away, then" });
+        let id = id.as_str().expect("an id");
+        let renamed = house.done(update(id, revision.as_i64().expect("a number"), rename)).await;
+        assert_eq!(renamed["job"]["messageBy"]["kind"], by, "{renamed:#}");
+    }
+}
+
+#[tokio::test]
 async fn a_routine_is_made_seen_changed_run_and_deleted_as_a_person_would() {
     let house = House::new().await;
     let made = house.done(create(json!({ "name": "Plants" }))).await;

@@ -337,3 +337,26 @@ async fn a_held_question_of_a_clock_far_ahead_has_its_time_when_that_is_set_back
     fixture.store.hold_delivery(&id, right.plus_ms(5 * MINUTE), right).await.unwrap();
     assert_eq!(expiry().await, Some(right.plus_ms(35 * MINUTE)), "it is quiet now, too");
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_neither_revives_a_grant_nor_stretches_it() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls"), question("b", "df")]).await;
+    let (half, late) = (NOW.plus_ms(5 * MINUTE), NOW.plus_ms(20 * MINUTE));
+    for (asked, given, lasts) in [("a", NOW, 10 * MINUTE), ("b", late, 60 * MINUTE)] {
+        let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
+        let covers = Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder };
+        let expires_at = Some(given.plus_ms(lasts));
+        let always = Answer::Always(NewGrant { covers, expires_at, uses: None });
+        let asked = ApprovalId::new(asked);
+        fixture.store.decide(&asked, &always, AnsweredFrom::Page, given).await.unwrap();
+    }
+    assert!(fixture.store.take_nearer(MINUTE, half).await.unwrap());
+    let grants = fixture.store.grants_of(&JobId::new("job")).await.unwrap();
+    let [ended, moved] = grants.as_slice() else { panic!("{grants:?}") };
+    assert!(!ended.is_good(half), "it had ended: {ended:?}");
+    assert_eq!(
+        (moved.created_at, moved.expires_at, moved.is_good(half)),
+        (half, Some(half.plus_ms(60 * MINUTE)), true)
+    );
+}

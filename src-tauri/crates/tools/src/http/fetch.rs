@@ -3,7 +3,7 @@
 //! Every hop is judged anew: port, then one lookup, then every address it answered, and only then a connection, to just
 //! those addresses. So a name that answers differently the second time gains nothing, and a redirect gets no further
 //! than a URL that was written out. What changes things stays with the site that it was meant for: a redirect elsewhere is
-//! shown and not followed. There is no proxy, no cookie jar, no connection kept for later, and the HTTP client
+//! shown and not followed, and so is one of a request that a stored secret stands in, because its address may carry the value on. There is no proxy, no cookie jar, no connection kept for later, and the HTTP client
 //! follows no redirect by itself. One could get this wrong by letting the client resolve, or follow, or reuse.
 
 use std::io;
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Client, Method, Response, StatusCode, redirect};
 use rouse_core::tool::{Fault, SandboxMode};
 use thiserror::Error;
@@ -47,6 +47,8 @@ pub(crate) struct Request {
     pub(crate) body: Option<String>,
     /// Most bytes of the answer's body.
     pub(crate) most: usize,
+    /// Whether the value of a stored secret stands in it.
+    pub(crate) has_secret: bool,
     /// The hosts of the job, when it names any: redirects stay among them and the one that was asked for.
     pub(crate) granted: Option<Arc<Rules>>,
     /// The same, as the person has written them.
@@ -147,7 +149,7 @@ impl Fetcher {
     ) -> Result<Option<(Request, Response)>, FetchError> {
         let refused = |source| FetchError::Redirect {
             from: request.target.host().to_string(),
-            to: redirection(response).map(|location| shown(&location)).unwrap_or_default(),
+            to: redirection(response).map(|location| request.shown(&location)).unwrap_or_default(),
             source: Box::new(source),
         };
         let Some(next) = request.after(response).map_err(refused)? else { return Ok(None) };
@@ -220,7 +222,19 @@ impl Request {
         let asked = (target.host().clone(), target.port());
         let headers = HeaderMap::new();
         let (body, most, granted, listed) = (None, usize::MAX, None, String::new());
-        Self { method, target, headers, body, most, granted, listed, asked, is_asked_about: true }
+        let (has_secret, is_asked_about) = (false, true);
+        Self {
+            method,
+            target,
+            headers,
+            body,
+            most,
+            has_secret,
+            granted,
+            listed,
+            asked,
+            is_asked_about,
+        }
     }
 
     /// The same for a run that is confined like this: any host where its job names none. Nobody is asked about the call
@@ -230,6 +244,14 @@ impl Request {
         let granted = (!hosts.is_empty()).then(|| Arc::new(super::granted(hosts)));
         let is_asked_about = !matches!(sandbox, SandboxMode::ByPersonUnsandboxed { .. });
         Self { granted, listed: hosts.join(", "), is_asked_about, ..self }
+    }
+
+    /// The header by which a part of an answer is asked for (RFC 9110, section 14).
+    pub(crate) fn asks_for_part(&self) -> Option<&'static str> {
+        [RANGE, IF_RANGE]
+            .iter()
+            .find(|name| self.headers.contains_key(*name))
+            .map(|name| if *name == RANGE { "Range" } else { "If-Range" })
     }
 
     fn check_granted(&self) -> Result<(), FetchError> {
@@ -252,6 +274,12 @@ impl Request {
         }
     }
 
+    /// The target of a redirect, for people and models. One that may repeat a secret is looked through as a whole later on.
+    fn shown(&self, location: &[u8]) -> String {
+        let whole = crate::plain_line(&String::from_utf8_lossy(location));
+        if self.has_secret { whole } else { crate::text::shortened(&whole, 200) }
+    }
+
     /// The request that a redirect leads to; none when it stays where it is.
     pub(crate) fn moved(
         &self,
@@ -262,7 +290,7 @@ impl Request {
         let target = self.target.redirected(location)?;
         let only_looks = matches!(self.method, Method::GET | Method::HEAD);
         let is_elsewhere = !target.has_origin_of(&self.target);
-        if is_elsewhere && !only_looks {
+        if is_elsewhere && (self.has_secret || !only_looks) {
             return Ok(None);
         }
         if self.target.is_encrypted() && !target.is_encrypted() {
@@ -291,8 +319,9 @@ fn becomes_get(status: StatusCode, method: &Method) -> bool {
 }
 
 async fn page(request: &Request, response: Response) -> Result<Page, FetchError> {
-    let location = redirection(&response).map(|location| shown(&location));
+    let location = redirection(&response).map(|location| request.shown(&location));
     let read = Page::read(response, location, request.most).await;
+    let read = read.map(|page| if request.has_secret { page.without_tail() } else { page });
     read.map_err(|source| FetchError::Transport { host: request.target.host().to_string(), source })
 }
 
@@ -358,10 +387,6 @@ fn redirection(response: &Response) -> Option<Vec<u8>> {
     let redirects = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = response.headers().get(LOCATION).filter(|_| redirects)?;
     Some(location.as_bytes().to_vec())
-}
-
-fn shown(location: &[u8]) -> String {
-    crate::text::shortened(&crate::plain_line(&String::from_utf8_lossy(location)), 200)
 }
 
 /// What became of a redirect's target.

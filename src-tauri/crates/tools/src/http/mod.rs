@@ -136,13 +136,26 @@ impl Http {
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 
-    async fn send(&self, arguments: &Arguments, sandbox: &SandboxMode) -> ToolOutput {
+    async fn send(
+        &self,
+        arguments: &Arguments,
+        has_secret: bool,
+        sandbox: &SandboxMode,
+    ) -> ToolOutput {
         let request = match arguments.request() {
             Ok(request) => request,
             Err(error) => return arguments::misfit(error.to_string()),
         };
-        let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
-        match self.fetcher.send(Request { most, ..request.among(sandbox) }).await {
+        if has_secret && let Some(part) = request.asks_for_part() {
+            let words = format!(
+                "headers.{part} cannot stand beside a stored secret: a part of its value could come back unseen."
+            );
+            return arguments::misfit(words);
+        }
+        // Who chooses where an answer is cut could choose the last letter but one of a value in it.
+        let wished = arguments.max_bytes.filter(|_| !has_secret);
+        let most = wished.unwrap_or(self.max_bytes).min(self.max_bytes);
+        match self.fetcher.send(Request { most, has_secret, ..request.among(sandbox) }).await {
             Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
@@ -185,7 +198,7 @@ impl Tool for Http {
         read.map_or(self.spec.annotations, |arguments| arguments.annotations())
     }
 
-    /// No redirect carries headers or a body on to another origin.
+    /// No redirect carries headers, a body or the value of a secret on to another origin.
     fn destination(&self, arguments: &Value) -> Option<Destination> {
         let arguments = arguments::read::<Arguments>(arguments).ok()?;
         Some(arguments.request().ok()?.target.destination())
@@ -233,7 +246,7 @@ impl Tool for Http {
     ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match arguments::read(call.arguments()) {
-                Ok(arguments) => self.send(&arguments, &context.sandbox).await,
+                Ok(arguments) => self.send(&arguments, call.has_values(), &context.sandbox).await,
                 Err(error) => arguments::misfit(error),
             }
         })

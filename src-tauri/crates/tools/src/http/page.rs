@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 use crate::text::plain_text;
 
+/// Bytes that no value in a request is longer than, but for one that fills its body.
+const TAIL: usize = 8 << 10;
+
 /// A fetched page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Page {
@@ -36,6 +39,14 @@ impl Page {
         let body = text_of(&bytes, content_type.as_deref(), is_truncated);
         let (status, url) = (response.status().as_u16(), response.url().to_string());
         Ok(Self { status, url, content_type, location, body, is_truncated })
+    }
+
+    /// The same without the end of a body that was cut, which may be a part of a secret.
+    pub(crate) fn without_tail(mut self) -> Self {
+        if self.is_truncated {
+            self.body.truncate(self.body.floor_char_boundary(self.body.len().saturating_sub(TAIL)));
+        }
+        self
     }
 
     /// What the server says is wrong. A "no" may pass when the server was too slow, too early or asked too often (RFC 9110,

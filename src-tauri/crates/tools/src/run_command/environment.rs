@@ -3,8 +3,9 @@
 //! Owns the lists. What is not named is not passed on, so that keys of model providers and the like stay where they are;
 //! one could get it wrong with a list of what to leave out.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rouse_core::tool::{SandboxMode, ToolContext};
@@ -113,18 +114,39 @@ const SET_INSIDE: &[(&str, &str)] = &[("SHELL", "/bin/sh")];
 #[cfg(windows)]
 const SET_INSIDE: &[(&str, &str)] = &[];
 
-/// What a command gets of the environment, by how it is confined.
+/// What a command gets of the environment, by how it is confined. One that a model has written finds no program in the
+/// workspace by its bare name: what stands there the model's own calls may have put there, and no yes is bound to it.
 pub(super) fn passed(
     of: &Environment,
     context: &ToolContext,
 ) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_a_persons = matches!(context.sandbox, SandboxMode::ByPersonUnsandboxed { .. });
+    let workspace = (!is_a_persons).then(|| context.workspace.clone());
     let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
         SandboxMode::Sandboxed { .. } => (PASSED_INSIDE, SET_INSIDE),
         SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
             (PASSED_ON, &[])
         }
     };
-    passed_on(of, passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
+    let passed = passed_on(of, passed).map(move |(name, value)| match &workspace {
+        Some(workspace) if name.eq_ignore_ascii_case("PATH") => {
+            let outside = without_folders_in(workspace, &value);
+            (name, outside)
+        }
+        _ => (name, value),
+    });
+    passed.chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
+}
+
+/// The folders of a `PATH` that are neither in the workspace nor told from where a command works.
+fn without_folders_in(workspace: &Path, path: &OsStr) -> OsString {
+    let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let is_outside = |folder: &PathBuf| {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        folder.is_absolute() && !real.starts_with(&root)
+    };
+    let outside = std::env::join_paths(std::env::split_paths(path).filter(is_outside));
+    outside.expect("BUG: what was one of several folders can be one again")
 }
 
 pub(super) const RUN_ID: &str = "ROUSE_RUN_ID";
@@ -149,4 +171,34 @@ fn passed_on(
         list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
     };
     of.0.iter().filter(is_passed).cloned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::testing::context;
+
+    #[test]
+    fn no_bare_name_of_a_model_runs_a_file_of_the_workspace() {
+        let workspace = tempfile::tempdir().expect("a folder");
+        let beside = tempfile::tempdir().expect("another");
+        let (bin, link) = (workspace.path().join("venv/bin"), beside.path().join("link"));
+        std::fs::create_dir_all(&bin).expect("folders");
+        std::os::unix::fs::symlink(&bin, &link).expect("a link");
+        let path = format!("{}:.::bin:{}:/usr/bin:/nowhere", bin.display(), link.display());
+        let of = Environment::from_iter([("PATH".into(), OsString::from(&path))]);
+        let told = |sandbox| {
+            let context = ToolContext { sandbox, ..context(workspace.path()) };
+            let found = passed(&of, &context).find(|(name, _)| name == "PATH");
+            found.expect("a PATH").1.into_string().expect("text")
+        };
+        let hosts = Vec::new;
+        for sandbox in [
+            SandboxMode::Sandboxed { hosts: hosts() },
+            SandboxMode::OpenedByPerson { hosts: hosts() },
+        ] {
+            assert_eq!(told(sandbox), "/usr/bin:/nowhere");
+        }
+        assert_eq!(told(SandboxMode::ByPersonUnsandboxed { hosts: hosts() }), path);
+    }
 }

@@ -118,6 +118,10 @@ struct Request {
 
 impl Request {
     fn read(head: &str) -> Result<Self, String> {
+        // Some servers end a line there (RFC 9112, section 2.2): a second host could hide in one.
+        if head.replace("\r\n", "").contains(['\r', '\n']) {
+            return Err("A line of this request ends in a half of a line end.".to_owned());
+        }
         let (line, headers) = head.split_once("\r\n").ok_or("This is not a request.")?;
         let mut words = line.split(' ');
         let (Some(method), Some(wanted), Some(version), None) =
@@ -184,4 +188,20 @@ async fn refuse(stream: &mut TcpStream, status: &str, why: &str) -> io::Result<(
     );
     stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_host_hides_in_half_of_a_line_end() {
+        let read = |header: &str| {
+            Request::read(&format!("GET http://a.example/ HTTP/1.1\r\n{header}\r\n\r\n"))
+        };
+        assert!(read("X: 1").is_ok());
+        for header in ["X: 1\nHost: b.example", "X: 1\rHost: b.example", "\n"] {
+            assert!(read(header).is_err(), "{header:?}");
+        }
+    }
 }

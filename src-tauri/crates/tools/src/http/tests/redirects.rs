@@ -1,14 +1,17 @@
 //! Redirects on real sockets: every hop is judged like the first.
 
+use std::path::Path;
+
 use reqwest::{Method, StatusCode};
-use rouse_core::tool::ToolOutput;
+use rouse_core::policy::{ToolPolicy, Verdict};
+use rouse_core::tool::{Tool as _, ToolOutput};
 use serde_json::{Value, json};
 
 use super::server::{Server, Then, ok, redirect};
 use crate::http::fetch::{FetchError, Request};
 use crate::http::target::Target;
 use crate::http::{Http, HttpConfig};
-use crate::testing::call;
+use crate::testing::{call, context};
 
 async fn fetch(allowed: &[&Server], arguments: Value) -> ToolOutput {
     let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
@@ -63,6 +66,68 @@ async fn a_redirect_to_an_allowed_place_is_followed() {
         (&output.value["body"], &output.value["url"]),
         (&json!("arrived"), &json!(second.url("/there")))
     );
+}
+
+/// The same with the value `tulip-9-rose` in the place of the handle of a secret.
+async fn fetch_with_value(allowed: &[&Server], arguments: Value) -> ToolOutput {
+    let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
+    let tool = Http::new(HttpConfig { allow_private_hosts, ..HttpConfig::default() });
+    let filled = arguments.to_string().replace("{{secret:mine}}", "tulip-9-rose");
+    let filled = serde_json::from_str(&filled).expect("JSON");
+    let policy = ToolPolicy::of_a_persons_call("http", &arguments);
+    match policy.judge(tool.spec(), arguments) {
+        Verdict::Allowed(judged) => {
+            let call = judged.with_values(filled).expect("a handle was filled");
+            tool.call(call, &context(Path::new("/nonexistent-workspace"))).await
+        }
+        other => panic!("not let through: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_a_secret_stands_in_follows_no_redirect_to_another_origin() {
+    let other = Server::saying("mine").await;
+    let elsewhere = other.url(&format!("/{}?k=tulip-9-rose", "x".repeat(300)));
+    let target = elsewhere.clone();
+    let first = Server::start(Box::new(move |path| match path.starts_with("/near") {
+        true => (redirect("/there"), Then::Close),
+        false if path.starts_with("/there") => (ok("text/plain", b"there"), Then::Close),
+        false => (redirect(&target), Then::Close),
+    }))
+    .await;
+    let output =
+        fetch_with_value(&[&first, &other], json!({ "url": first.url("/far?k={{secret:mine}}") }));
+    let output = output.await;
+    assert_eq!(output.value["status"], 302, "{output:?}");
+    assert_eq!(output.value["location"], elsewhere, "whole, so that the value in it is found");
+    assert_eq!(other.requests(), Vec::<String>::new());
+    let output = fetch_with_value(&[&first], json!({ "url": first.url("/near/{{secret:mine}}") }));
+    assert_eq!(output.await.value["body"], "there", "the same origin has it already");
+}
+
+#[tokio::test]
+async fn nobody_chooses_where_an_answer_with_a_secret_is_cut() {
+    let echo = Server::start(Box::new(|path| (ok("text/plain", path.as_bytes()), Then::Close)));
+    let echo = echo.await;
+    let arguments = json!({ "url": echo.url("/{{secret:mine}}"), "maxBytes": 12 });
+    let output = fetch_with_value(&[&echo], arguments.clone()).await;
+    assert_eq!(output.value["body"], "/tulip-9-rose", "{output:?}");
+    let headers = json!({ "range": "bytes=0-11" });
+    let in_parts = json!({ "url": echo.url("/{{secret:mine}}"), "headers": headers });
+    let output = fetch_with_value(&[&echo], in_parts).await;
+    assert!(output.is_error() && output.text().contains("headers.Range"), "{output:?}");
+    let plain = fetch(&[&echo], arguments).await;
+    assert_eq!(plain.value["body"].as_str().map(str::len), Some(12), "{plain:?}");
+
+    let long = Server::start(Box::new(|_| {
+        let body = format!("{}tulip-9-rose", "x".repeat((256 << 10) - 5));
+        (ok("text/plain", body.as_bytes()), Then::Close)
+    }));
+    let long = long.await;
+    let output = fetch_with_value(&[&long], json!({ "url": long.url("/{{secret:mine}}") })).await;
+    let body = output.value["body"].as_str().expect("a text");
+    assert!(output.value["truncated"] == true && body.len() > 200_000, "{}", body.len());
+    assert!(!body.contains("tul"), "a part of it is left");
 }
 
 #[tokio::test]
