@@ -9,7 +9,7 @@ use rouse_core::schedule::format_duration;
 use rouse_core::visible::visible;
 use rouse_gateway::wire::{
     AnsweredFrom, ApprovalScope, ApprovalState, ApprovalView, ApprovalsDecideResult,
-    ApprovalsListResult, GrantsListResult,
+    ApprovalsListResult, GrantView, GrantsListResult,
 };
 use serde_json::{Value, json};
 
@@ -190,8 +190,8 @@ async fn tell_grant(session: &Session, id: &str) -> Result<(), Failure> {
     let asked: ApprovalView = serde_json::from_value(asked)?;
     let found = session.call("grants.list", json!({ "jobId": asked.job_id })).await?;
     let found: GrantsListResult = serde_json::from_value(found)?;
-    let newest = found.grants.iter().find(|grant| grant.is_good && grant.tool == asked.tool);
-    for grant in newest {
+    let is_it = |grant: &&GrantView| grant.is_good && grant.tool == asked.tool;
+    if let Some(grant) = found.grants.iter().find(is_it) {
         anstream::println!("From now on {} need not ask for:", plain(&asked.job_name));
         grants::lines(std::slice::from_ref(grant))
             .iter()

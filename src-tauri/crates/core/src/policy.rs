@@ -20,6 +20,7 @@ use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, Domain, ToolSpec};
 pub use approved::ApprovedCall;
+use approved::differ_by_stand_ins_alone;
 pub use denial::{Denial, unasked};
 pub use withheld::Withheld;
 

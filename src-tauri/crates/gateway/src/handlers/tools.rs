@@ -2,7 +2,7 @@
 
 use rouse_agent::{Complaint, is_by_itself, offered, policy_of, sandbox_of, withholding};
 use rouse_core::job::{Job, Payload};
-use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
+use rouse_core::policy::{ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, Domain, SandboxMode, ToolSpec};
 use rouse_core::{JobId, SessionKey};
 use serde_json::json;

@@ -95,14 +95,14 @@ async fn what_a_secret_stands_in_follows_no_redirect_to_another_origin() {
         false => (redirect(&target), Then::Close),
     }))
     .await;
-    let output =
-        fetch_with_value(&[&first, &other], json!({ "url": first.url("/far?k={{secret:mine}}") }));
-    let output = output.await;
+    let far = json!({ "url": first.url("/far?k={{secret:mine}}") });
+    let output = fetch_with_value(&[&first, &other], far).await;
     assert_eq!(output.value["status"], 302, "{output:?}");
     assert_eq!(output.value["location"], elsewhere, "whole, so that the value in it is found");
     assert_eq!(other.requests(), Vec::<String>::new());
-    let output = fetch_with_value(&[&first], json!({ "url": first.url("/near/{{secret:mine}}") }));
-    assert_eq!(output.await.value["body"], "there", "the same origin has it already");
+    let near = json!({ "url": first.url("/near/{{secret:mine}}") });
+    let output = fetch_with_value(&[&first], near).await;
+    assert_eq!(output.value["body"], "there", "the same origin has it already");
 }
 
 #[tokio::test]
