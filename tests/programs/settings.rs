@@ -212,7 +212,7 @@ async fn a_workspace_that_cannot_be_is_refused_and_named_where_it_stands() {
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {why}")), "{doctor:#?}");
     let start = home.rouse(["serve", "--port", "0"]);
-    assert!(start.code == 1 && start.err.contains(why), "{start:#?}");
+    assert!(start.code == 2 && start.err.contains(why), "{start:#?}");
     for part in ["config.toml", "Name another folder there, or take the key out"] {
         assert!(start.err.contains(part), "no `{part}` in {start:#?}");
     }
@@ -300,8 +300,8 @@ async fn what_the_turns_of_main_would_lack_is_told() {
     let told = [
         (
             "heartbeat.model",
-            "elsewhere:big",
-            "heartbeat.model: `elsewhere:big` is of the provider elsewhere",
+            "anthropic:big",
+            "heartbeat.model: `anthropic:big` is of the provider anthropic",
         ),
         ("heartbeat.skills", "gone", "heartbeat.skills[0]: "),
     ];

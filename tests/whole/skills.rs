@@ -208,7 +208,7 @@ async fn a_job_without_one_of_its_skills_fails_and_says_what_to_do() {
         assert_eq!(run["state"], "failed");
         let error = run["error"].as_str().expect("words");
         assert!(
-            error.contains(words) && error.contains("take it out of the job's skills"),
+            error.contains(words) && error.contains("do not name it"),
             "{error}"
         );
         let shown = effective(&house, &id).await;

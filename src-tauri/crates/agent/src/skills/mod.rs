@@ -232,12 +232,12 @@ impl SkillShelf {
         let own = exists(&self.root.join(name)) && name != INSTALLED;
         if !own && !exists(&self.installed().join(name)) {
             return Err(format!(
-                "There is no skill called {name}. Put its folder into {}, or take it out of the job's skills.",
+                "There is no skill called {name}. Put its folder into {}, or do not name it.",
                 self.root.display()
             ));
         }
         self.look(name.to_owned(), !own, marks).skill.map_err(|flaw| {
-            format!("The skill {name} cannot be used: {flaw} Mend it, or take it out of the job's skills.")
+            format!("The skill {name} cannot be used: {flaw} Mend it, or do not name it.")
         })
     }
 

@@ -21,7 +21,8 @@ pub(crate) async fn patch(
 ) -> Result<ConfigView, RpcError> {
     let patched = Arc::clone(&context.settings).patch(params.patch, params.expected_revision);
     let view = patched.await?;
-    if !models(context, &view).is_empty() {
+    let is_named = view.model.name.is_some() || view.heartbeat.model.is_some();
+    if is_named && (context.models.doubt(None).is_some() || !models(context, &view).is_empty()) {
         // It may have been started, or fetched, a moment ago.
         context.models.list(true).await;
     }
