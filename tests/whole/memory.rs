@@ -36,3 +36,26 @@ async fn a_note_of_one_run_is_found_by_another_also_after_a_person_has_changed_i
     assert!(told(5).contains("with Anna") && !told(5).contains("blue pot"), "{}", told(5));
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_file_that_is_named_like_a_secret_is_kept_out_of_the_index() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let done =
+        || calls([("end", "complete_run", json!({ "outcome": "report", "summary": "Done." }))]);
+    let find = calls([("find", "memory_search", json!({ "query": "blue pot" }))]);
+    let house = Plan::new(folder.path()).model([find, done()]).build().await;
+    let secret = json!({ "name": "mail", "value": "tulip-9-rose-4711", "hosts": ["mail.example"] });
+    house.call("secrets.set", secret).await;
+    let memory = folder.path().join("workspace/memory");
+    std::fs::create_dir_all(&memory).expect("a folder");
+    for name in ["tulip-9-rose-4711.md", "plain.md"] {
+        std::fs::write(memory.join(name), "Under the blue pot.").expect("a note");
+    }
+    force(&house, "Where is it?").await;
+    let told = format!("{:?}", house.model.requests()[1].messages.last());
+    assert!(told.contains("plain.md") && !told.contains("4711"), "{told}");
+    house.host.stop().await;
+    let database = folder.path().join("rouse.db");
+    let kept = std::fs::read(&database).expect("the database");
+    assert!(!kept.windows(17).any(|part| part == b"tulip-9-rose-4711"));
+}

@@ -207,10 +207,7 @@ async fn a_job_without_one_of_its_skills_fails_and_says_what_to_do() {
         let run = fire(&house, &id, 1).await;
         assert_eq!(run["state"], "failed");
         let error = run["error"].as_str().expect("words");
-        assert!(
-            error.contains(words) && error.contains("do not name it"),
-            "{error}"
-        );
+        assert!(error.contains(words) && error.contains("do not name it"), "{error}");
         let shown = effective(&house, &id).await;
         assert!(shown["problem"].as_str().is_some_and(|why| why.contains(words)), "{shown}");
         assert_eq!(shown["tools"], json!([]));

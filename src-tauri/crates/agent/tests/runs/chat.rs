@@ -265,6 +265,19 @@ async fn an_answer_that_was_cut_off_goes_on_and_does_nothing_twice() {
 }
 
 #[tokio::test]
+async fn who_is_there_is_asked_however_many_questions_wait() {
+    let made = Arc::default();
+    let adds = || calls([("c1", "adds", json!({}))]);
+    let house = House::with_tools((0..4).map(|_| adds()), vec![asking(&made)]).await;
+    for number in 1..=4 {
+        let run = message(&house, &format!("m{number}"), "Add it").await;
+        let outcome = answer(&house, &run).await;
+        assert_eq!(outcome.state, RunState::AwaitingApproval, "{number}: {outcome:?}");
+        house.park(&run, &outcome).await;
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_asks_too_often_speaks_of_no_grant() {
     let made = Arc::default();
     let mut all = tools();

@@ -364,6 +364,19 @@ async fn calls_that_a_hook_denies_take_nothing_of_a_tool_s_rate_and_one_over_it_
 }
 
 #[tokio::test]
+async fn what_a_hook_has_made_of_a_persons_call_takes_one_of_a_tool_s_rate() {
+    let rewrites = CallAnswer::Rewrite(json!({"b": 2}));
+    let (guard, _heard) = Guard::saying(vec![rewrites; 4]);
+    let (house, made) = house_with_rare(Vec::new(), 1, guard).await;
+    let written = ToolPolicy::of_a_persons_call("rare", &json!({"a": 1}));
+    let pass = async || house.pass(&written, "rare", json!({"a": 1})).await.1;
+    assert!(pass().await.reached_tool);
+    let called = pass().await;
+    assert!(called.told.text().contains("too often"), "{}", called.told.text());
+    assert_eq!(reached(&made), [json!({"b": 2})]);
+}
+
+#[tokio::test]
 async fn a_call_that_was_asked_about_and_allowed_takes_one_of_a_tool_s_rate() {
     let asks = CallAnswer::Ask("look at it first".to_owned());
     let (guard, _heard) = Guard::saying(vec![asks]);

@@ -52,6 +52,7 @@ async fn a_call_that_asks_is_not_made_though_its_tool_asks_for_nothing() {
     let house = house().await;
     let (_, looked) = house.pass(&ToolPolicy::default(), "finer", json!({"text": "look"})).await;
     assert!(looked.reached_tool, "{looked:?}");
+    assert_eq!(looked.output.fault, Some(Fault::Timeout), "it hangs");
     let (_, changed) = house.pass(&ToolPolicy::default(), "finer", json!({"text": "change"})).await;
     assert!(changed.output.is_error() && !changed.reached_tool, "{changed:?}");
     let written = json!({"text": "change"});

@@ -61,8 +61,8 @@ impl Tool for Command {
     }
 }
 
-/// Grants the job its call of `command`, as a yes for always does.
-async fn grant(house: &House, job: &JobId) {
+/// A run of the job that asks about its call of `command`.
+async fn asked(house: &House, job: &JobId, is_highest: bool) -> Approval {
     let id = RunId::new("earlier");
     let run = Run {
         job_id: Some(job.clone()),
@@ -87,7 +87,7 @@ async fn grant(house: &House, job: &JobId) {
         surroundings,
         preview: "Runs.".to_owned(),
         why: "It changes something.".to_owned(),
-        is_highest: false,
+        is_highest,
         asked_at: NOON,
         expires_at: NOON.plus_ms(60_000),
         state: ApprovalState::Pending,
@@ -103,6 +103,12 @@ async fn grant(house: &House, job: &JobId) {
         now: NOON,
     };
     house.store.park_run(&park).await.expect("parked").expect("at work");
+    asked
+}
+
+/// Grants the job its call of `command`, as a yes for always does.
+async fn grant(house: &House, job: &JobId) {
+    let asked = asked(house, job, false).await;
     let covers = Cover::exactly(&asked);
     let always = Answer::Always(NewGrant { covers, expires_at: None, uses: None });
     house.store.decide(&asked.id, &always, AnsweredFrom::Page, NOON).await.expect("decided");
@@ -139,5 +145,27 @@ async fn what_was_granted_and_would_be_refused_each_time_is_told_with_the_reason
     let why = withheld[0]["why"].as_str().expect("words");
     assert!(why.contains("whatever was granted") && why.contains("sandbox to required"), "{why}");
     assert_eq!(effective("open", false).await, (Vec::new(), json!([])));
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_of_the_highest_class_is_not_allowed_in_passing() {
+    let port = BoundPort::bind(0, false).await.expect("a port");
+    let house = House::with(port, vec![Arc::new(Command::new())]).await;
+    let draft = json!({
+        "name": "Tidy", "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Tidy up." },
+    });
+    let job = house.call("cron.add", draft).await["job"].clone();
+    let job = JobId::new(job["id"].as_str().expect("an id"));
+    let asked = asked(&house, &job, true).await;
+    let yes =
+        |from: &str| json!({ "id": asked.id.as_str(), "answer": { "kind": "once" }, "from": from });
+    for from in ["notification", "tray"] {
+        let refused = house.client.call("approvals.decide", yes(from)).await;
+        let refused = refused.expect_err(from).to_string();
+        assert!(refused.contains("where all of it is seen"), "{from}: {refused}");
+    }
+    assert_eq!(house.call("approvals.decide", yes("page")).await["counts"], true);
     house.stop().await;
 }
