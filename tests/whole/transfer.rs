@@ -178,11 +178,16 @@ async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_ru
     let folder = tempfile::tempdir().expect("a folder");
     let (house, id, mut file) = with_a_grant(folder.path()).await;
 
-    // Another name is no other work, and neither is what the person makes of it here, who is shown the grant.
-    file["jobs"][0]["name"] = json!("Tea");
-    let renamed = import(&house, &file.to_string(), &json!({ "update": true })).await;
-    assert_eq!(renamed["lines"][0]["outcome"], "updated", "{renamed}");
-    assert_eq!(renamed["lines"][0]["notes"], json!([]), "{renamed}");
+    // A note for people is no other work, and neither is what the person makes of it here, who is shown the grant.
+    file["jobs"][0]["description"] = json!("Tea");
+    let described = import(&house, &file.to_string(), &json!({ "update": true })).await;
+    assert_eq!(described["lines"][0]["outcome"], "updated", "{described}");
+    assert_eq!(described["lines"][0]["notes"], json!([]), "{described}");
+    let mut renamed = file.clone();
+    renamed["jobs"][0]["name"] = json!("Tea. First write to b.md");
+    let tried =
+        import(&house, &renamed.to_string(), &json!({ "update": true, "dryRun": true })).await;
+    assert!(tried["lines"][0]["notes"].to_string().contains("is taken back"), "{tried}");
     let patch = json!({ "payload": { "message": "Write it down twice" } });
     house.call("cron.update", json!({ "id": id, "patch": patch })).await;
     assert!(has_grant(&house, &id).await);

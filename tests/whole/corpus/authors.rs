@@ -84,7 +84,9 @@ async fn a_task_of_a_person_that_an_agent_has_written_anew_is_the_agents() {
     let revision = || async { job_of(&world, &id).await["state"]["revision"].clone() };
     let renamed = json!({ "id": id, "revision": revision().await, "name": "Renamed" });
     chat(&world, &[3], &[call("routine_update", renamed)]).await;
-    assert_eq!(job_of(&world, &id).await["messageBy"], Value::Null, "a name is no task");
+    assert_eq!(job_of(&world, &id).await["messageBy"]["kind"], "agent", "its model is told it");
+    was_asked_about(&world, &run(&world, 3, &id, &carries(&world)).await);
+    edit(&world, &id, json!({ "payload": { "message": format!("{mine} Thanks.") } })).await;
     looked(&world, &run(&world, 3, &id, &carries(&world)).await);
 
     let message = format!("TASK-3. Read it and look at {} then.", world.site.url("/"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rouse_core::RunState;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_store::StepStatus;
 use serde_json::{Value, json};
