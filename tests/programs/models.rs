@@ -167,7 +167,7 @@ async fn a_tiny_job_stays_small_however_often_it_has_run() {
     const RUNS: usize = 12;
     for format in &FORMATS {
         let server = FakeModel::replying(
-            (0..RUNS).map(|_| Reply::events((format.says)("It is fine, and nothing has changed."))),
+            (0..RUNS).map(|_| Reply::events((format.says)("It is fine, nothing has changed since the last look, and nothing needs to be done about it."))),
         );
         let home = format.in_settings(&server);
         let engine = home.serve().await;

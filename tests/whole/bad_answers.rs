@@ -43,10 +43,10 @@ async fn an_unknown_model_is_named_and_asked_for_once() {
     };
     let words = "openai does not have the model m-1 (HTTP 404). It said: The model `m-1` does not exist. Choose another one in the job or under Settings.";
     failed(reply(), words, 1).await;
-    // On this computer it may be fetched, and no job is to blame.
+    // Nor is that of a server on this computer passed over in silence: it runs, and does not have it.
     let (run, asked) = told("mine", "Look", reply()).await;
     let words = words.replace("openai", "mine");
-    assert_eq!((&run["state"], &run["reason"]), (&json!("skipped"), &json!(words)), "{run:#}");
+    assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(words)), "{run:#}");
     assert_eq!(asked, 1);
 }
 

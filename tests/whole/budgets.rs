@@ -69,6 +69,59 @@ async fn a_budget_of_the_day_skips_what_comes_after_and_tells_it_once() {
 }
 
 #[tokio::test]
+async fn that_a_budget_pauses_its_job_is_told_whatever_was_told_of_the_budget() {
+    for notify in ["findings", "never"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = (0..9).map(|_| large(says("Done.")));
+        let house = Plan::new(folder.path()).model(script).build().await;
+        let mut job = plain("Look");
+        job["policies"] =
+            json!({ "budget": { "tokensPerRun": 10 }, "pauseAfterFailures": 2, "notify": notify });
+        let id = house.add(job).await;
+        for so_far in 0..2 {
+            assert_eq!(force(&house, &id, so_far).await["state"], "failed");
+        }
+        let view = house.call("cron.get", json!({ "id": id })).await;
+        assert_eq!(view["job"]["enabled"], false, "{view:#}");
+        let mut said = Vec::new();
+        house
+            .until(async |house| {
+                said.extend(bodies(house));
+                said.iter().any(|body| body.contains("aused after 2 failures")).then_some(())
+            })
+            .await;
+        assert_eq!(said.len(), if notify == "never" { 1 } else { 2 }, "{said:?}");
+        house.host.stop().await;
+    }
+}
+
+/// A person who names another provider in a job has agreed to it.
+#[tokio::test]
+async fn a_job_s_own_model_and_its_fallbacks_answer_although_the_usual_provider_is_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::start(|_| Reply::events(sse::chat_says("Done.")));
+    with_providers(folder.path(), &[("work", format!("{}/v1", server.url()), "our-model")]);
+    let file = folder.path().join("config.toml");
+    let settings = std::fs::read_to_string(&file).expect("settings");
+    std::fs::write(&file, format!("[model]\nprovider = \"ollama\"\n{settings}")).expect("written");
+    let house = Plan::new(folder.path()).build().await;
+    for (part, value) in
+        [("model", json!("work:our-model")), ("fallbacks", json!(["work:our-model"]))]
+    {
+        let mut job = ask("Look");
+        job["payload"][part] = value;
+        let id = house.add(job).await;
+        let run = force(&house, &id, 0).await;
+        assert_eq!(run["state"], "succeeded", "{part}: {run:#}");
+    }
+    let before = server.requests().len();
+    let id = house.add(ask("Look")).await;
+    assert_eq!(force(&house, &id, 0).await["state"], "skipped", "nobody has named another");
+    assert_eq!(server.requests().len(), before);
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_budget_outlives_a_restart_and_is_not_told_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = || (0..9).map(|_| large(says("Done.")));

@@ -36,8 +36,12 @@ test.each<[RefusalView | null, string]>([
   expect(refused(why)).toBe(words);
 });
 
+test("what is no call says nothing", () => {
+  expect(gateWords(aStep({ gate: null, kind: "modelTurn" }))).toBeUndefined();
+});
+
 test.each<[GateView | null, string | undefined]>([
-  [null, undefined],
+  [null, "needed no yes"],
   [{ decision: "written" }, "written into the job"],
   [{ decision: "granted", grantId: "g", rewrittenBy: null }, "covered by a grant"],
   [{ decision: "answered", approvalId: "a", rewrittenBy: null }, "allowed by you"],

@@ -7,9 +7,9 @@ import { opening } from "@/format/text";
 import { visible } from "@/format/visible";
 import type { GateView, RefusalView, StepView } from "@/platform";
 
-/** What was decided, and which hook had made the call of another one; nothing of a call that needs no yes and goes as it came. */
-export function gateWords({ gate }: StepView): string | undefined {
-  if (gate === null) return undefined;
+/** What was decided, and which hook had made the call of another one; nothing of what is no call. */
+export function gateWords({ gate, kind }: StepView): string | undefined {
+  if (gate === null) return kind === "toolCall" ? "needed no yes" : undefined;
   const by = gate.decision === "written" ? null : gate.rewrittenBy;
   return [decisionWords(gate), by !== null && `rewritten by the hook ${short(by)}`].filter((words) => typeof words === "string").join(" · ");
 }

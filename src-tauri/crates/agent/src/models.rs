@@ -81,6 +81,8 @@ impl From<Option<ChosenModel>> for Lineup {
 #[derive(Default)]
 pub struct Models {
     entries: Vec<Entry>,
+    /// Whether the one that the person prefers is not among them: then they answer only who names them.
+    is_preferred_away: bool,
 }
 
 struct Entry {
@@ -100,25 +102,37 @@ impl Models {
                 Err(error) => tracing::warn!(%error, "a model provider is left out"),
             }
         }
-        Self { entries }
+        Self { entries, is_preferred_away: false }
     }
 
-    /// What can be used, the preferred one first.
-    pub fn found(&self) -> impl Iterator<Item = &FoundModel> {
-        self.entries.iter().map(|entry| &entry.found)
+    /// The same where the provider that the person prefers is not at hand. Nothing takes its place, because another one may
+    /// cost money that nobody has agreed to; whoever names another has.
+    #[must_use]
+    pub fn without_preferred(self) -> Self {
+        Self { is_preferred_away: true, ..self }
+    }
+
+    /// What is asked where nobody is named.
+    #[must_use]
+    pub fn preferred(&self) -> Option<&FoundModel> {
+        self.first().map(|entry| &entry.found)
+    }
+
+    fn first(&self) -> Option<&Entry> {
+        self.entries.first().filter(|_| !self.is_preferred_away)
     }
 
     /// The model for a job: the one it wishes for (`gpt-5.6-terra`, or `openai:gpt-5.6-terra` to name the provider),
     /// else the preferred one. A model that no provider lists is asked of the preferred provider, which knows best.
     #[must_use]
     pub fn choose(&self, wish: Option<&str>) -> Option<ChosenModel> {
-        let preferred = self.entries.first()?;
+        let preferred = self.first();
         let Some(wish) = wish.map(str::trim).filter(|wish| !wish.is_empty()) else {
-            return Some(preferred.with(&preferred.found.provider.model));
+            return preferred.map(|entry| entry.with(&entry.found.provider.model));
         };
         let listed =
             self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish));
-        Some(listed.or_else(|| self.named(wish)).unwrap_or_else(|| preferred.with(wish)))
+        listed.or_else(|| self.named(wish)).or_else(|| Some(preferred?.with(wish)))
     }
 
     /// The models for a job: the one it wishes for, then its fallbacks. One that names a provider which is not at hand is
@@ -158,17 +172,16 @@ impl Models {
                 "`{wish}` is of the provider {provider}, which is not set up or not running. Start it or set it up, or name another model."
             ));
         }
-        let Some(preferred) = self.entries.first() else {
-            return Some(
-                "There is no model yet, and its runs fail until there is one. `rouse doctor` and the settings say how to get one."
-                    .to_owned(),
-            );
+        let is_at_hand =
+            |wish| self.named(wish).is_some() || self.entries.iter().any(|one| one.offers(wish));
+        let is_known = wish.is_some_and(is_at_hand);
+        let Some(preferred) = self.first().filter(|_| !is_known) else {
+            let nobody = "There is no model yet, and its runs fail until there is one. `rouse doctor` and the settings say how to get one.";
+            return (!is_known).then(|| nobody.to_owned());
         };
         let wish = wish?;
-        let is_known =
-            self.named(wish).is_some() || self.entries.iter().any(|one| one.offers(wish));
         // Who lists nothing may have it.
-        (!is_known && !preferred.found.offers.is_empty()).then(|| {
+        (!preferred.found.offers.is_empty()).then(|| {
             format!(
                 "No provider at hand lists `{wish}`. {} is asked for it and may refuse.",
                 preferred.found.label
@@ -249,6 +262,30 @@ mod tests {
                 "{wish:?}"
             );
         }
+    }
+
+    #[test]
+    fn without_the_preferred_provider_only_those_who_are_named_answer() {
+        let models = Models::connect(vec![
+            found("work", "our-model", &[]),
+            found("openai", "gpt-5.6-terra", &[]),
+        ]);
+        let models = models.without_preferred();
+        assert!(models.preferred().is_none());
+        for (wish, expected) in [
+            (None, None),
+            (Some("nobody-has-it"), None),
+            (Some("work:other"), Some(("work", "other"))),
+            (Some("our-model"), Some(("work", "our-model"))),
+            (Some("openai:gpt-5.6-luna"), Some(("openai", "gpt-5.6-luna"))),
+        ] {
+            let expected = expected.map(|(name, model)| (name.to_owned(), model.to_owned()));
+            assert_eq!(models.doubt(wish).is_some(), expected.is_none(), "{wish:?}");
+            assert_eq!(chosen(&models, wish), expected, "{wish:?}");
+        }
+        let fallbacks = ["work:our-model".to_owned()];
+        let lineup = models.line_up(None, &fallbacks);
+        assert_eq!(lineup.first().map(|first| first.model.as_str()), Some("our-model"));
     }
 
     #[test]

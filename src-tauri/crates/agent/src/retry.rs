@@ -1,8 +1,8 @@
 //! When a model is asked again within the same run.
 //!
-//! Owns the decision as a pure function, and the waiting. It never asks again once anything was shown, because the
-//! second answer would not continue the first, and never waits longer than a minute: a longer wait belongs to the
-//! job's own retries, which survive a restart.
+//! Owns the decision as a pure function, and the waiting. It never asks again once a person has read a part of the answer,
+//! because the second answer would not continue the first, and never waits longer than a minute: a longer wait belongs to
+//! the job's own retries, which survive a restart and are told of it.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait within a run.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How long to wait before asking again after `attempt` attempts; none when that is no use. `shown` is whether any
-/// part of the answer was already shown.
+/// How long to wait before asking again after `attempt` attempts; none when that is no use. `shown` is whether
+/// somebody has read a part of the answer.
 pub(crate) fn wait_before_next(
     attempt: u32,
     error: &ProviderError,

@@ -328,6 +328,8 @@ pub struct Outcome {
     pub reason: Option<String>,
     /// Whether another attempt may succeed (a network failure, an overloaded provider).
     pub may_pass: bool,
+    /// How long whoever has refused wants to be left alone, in milliseconds; none when nobody has said it.
+    pub retry_after_ms: Option<u64>,
     /// Whether attempts that it had left were not made.
     pub is_given_up: bool,
     /// What it cost.
@@ -359,6 +361,7 @@ impl Outcome {
             error_for_log: None,
             reason: None,
             may_pass: false,
+            retry_after_ms: None,
             is_given_up: false,
             usage: Usage {
                 input_tokens: 0,

@@ -88,7 +88,11 @@ impl ModelShelf {
         let named = || wish.into_iter().chain(fallbacks.iter().map(String::as_str));
         let known = self.models();
         let lineup = known.line_up(wish, fallbacks);
-        if lineup.first().is_some() && named().all(|wish| known.stranger_of(wish).is_none()) {
+        let is_whole = wish.is_some() || known.preferred().is_some();
+        if is_whole
+            && lineup.first().is_some()
+            && named().all(|wish| known.stranger_of(wish).is_none())
+        {
             return lineup;
         }
         self.look().await;
@@ -171,9 +175,8 @@ impl ModelShelf {
         let configured =
             config.providers.iter().map(|(name, entry)| self.of_entry(name, entry)).collect();
         let found = discover(configured, |name| (self.env)(name), &self.local_addresses()).await;
-        let usable = preferred_first(&config, found.clone());
-        self.remember(usable.first()).await;
-        let models = Arc::new(rouse_agent::Models::connect(usable));
+        let models = Arc::new(preferred_first(&config, found.clone()));
+        self.remember(models.preferred()).await;
         let has_model = models.choose(None).is_some();
         let views = found.iter().map(|model| view(&config, model)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { models, views };
@@ -231,7 +234,7 @@ impl Models for ModelShelf {
             if refresh {
                 self.look().await;
             }
-            let active = self.models().found().next().map(|found| found.provider.name.clone());
+            let active = self.models().preferred().map(|found| found.provider.name.clone());
             let views = self.known.read().unwrap_or_else(PoisonError::into_inner).views.clone();
             for secret in views.iter().filter_map(|view| view.key_secret.as_ref()) {
                 self.secrets.seek(secret).await;
@@ -246,7 +249,7 @@ impl Models for ModelShelf {
             return Some(format!("{} · {}", fixed.model, fixed.provider.name()));
         }
         let models = self.models();
-        let found = models.found().next()?;
+        let found = models.preferred()?;
         let provider = &found.provider;
         let place = if found.source == FoundIn::ThisComputer { " on this computer" } else { "" };
         Some(format!("{} · {}{place}", provider.model, provider.name))
@@ -286,19 +289,18 @@ impl Models for ModelShelf {
     }
 }
 
-/// The provider that the settings name goes first, with the model that they name. When it cannot be found, nothing
-/// takes its place: another provider may cost money that nobody agreed to.
-fn preferred_first(config: &Config, mut found: Vec<FoundModel>) -> Vec<FoundModel> {
+/// The provider that the settings name goes first, with the model that they name.
+fn preferred_first(config: &Config, mut found: Vec<FoundModel>) -> rouse_agent::Models {
     if let Some(name) = &config.model.provider {
         match found.iter().position(|model| model.provider.name == *name) {
             Some(place) => found[..=place].rotate_right(1),
-            None => return Vec::new(),
+            None => return rouse_agent::Models::connect(found).without_preferred(),
         }
     }
     if let (Some(first), Some(model)) = (found.first_mut(), &config.model.name) {
         first.provider.model.clone_from(model);
     }
-    found
+    rouse_agent::Models::connect(found)
 }
 
 fn view(config: &Config, found: &FoundModel) -> ProviderView {

@@ -24,6 +24,8 @@ use crate::lanes::{LaneKey, Rank};
 /// How long a run may take to end when it is told to.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// The time limit of a beat of the heartbeat, which has no job to say so.
+/// The longest that a provider's wish puts a further attempt off.
+const LONGEST_WISH_MS: u64 = 86_400_000;
 const HEARTBEAT_LIMIT: Duration = Duration::from_secs(600);
 
 /// A run at work.
@@ -269,7 +271,10 @@ impl Running {
             return None;
         }
         let runtime = self.job.as_ref().and_then(|job| job.runtime.as_ref());
-        retry_after_ms(runtime, self.run.attempt, &self.run.id).map(Duration::from_millis)
+        let pause = retry_after_ms(runtime, self.run.attempt, &self.run.id)?;
+        // Who has said when is not asked before; a day is as long as any wish counts.
+        let wish = outcome.retry_after_ms.unwrap_or(0).min(LONGEST_WISH_MS);
+        Some(Duration::from_millis(pause.max(wish)))
     }
 
     /// The outcome on record, from what the runner said, if it said anything.

@@ -225,7 +225,10 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
         write.event(EventKind::Heartbeat, json!({ "pending": true }));
     }
     let is_news = match &finish.outcome.budget {
-        Some(stop) if !finish.deliveries.is_empty() => tell_once(write, &stop.key).await?,
+        // That a job is paused is news whatever was told of its budget.
+        Some(stop) if !finish.deliveries.is_empty() => {
+            tell_once(write, &stop.key).await? || finish.pause_job.is_some()
+        }
         _ => true,
     };
     for delivery in finish.deliveries.iter().filter(|_| is_news) {

@@ -29,6 +29,8 @@ use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 
 /// The largest file that it writes.
 const MOST_BYTES: usize = 1 << 20;
+/// What a comparison names where there is no file yet.
+pub(crate) const NOTHING: &str = "/dev/null";
 /// The largest file that is compared line by line.
 const MOST_COMPARED: u64 = 4 << 20;
 /// After so long a comparison gets coarser; it stays a true one.
@@ -205,12 +207,14 @@ fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, WriteErro
     let workspace = Workspace::open(workspace)?;
     let path = workspace.relative(&arguments.path)?;
     let shown = match old(&workspace, &path)? {
-        Old::Nothing => difference(&path, "", &arguments.content, "/dev/null"),
+        Old::Nothing => difference(&path.to_string(), "", &arguments.content, NOTHING),
         Old::Text(old) if old == arguments.content => format!("{path} holds exactly this already."),
-        Old::Text(old) => difference(&path, &old, &arguments.content, &path.to_string()),
+        Old::Text(old) => {
+            difference(&path.to_string(), &old, &arguments.content, &path.to_string())
+        }
         Old::Other(size) => {
             let from = format!("{path} ({size} bytes that are not compared)");
-            difference(&path, "", &arguments.content, &from)
+            difference(&path.to_string(), "", &arguments.content, &from)
         }
     };
     Ok(shown)
@@ -231,11 +235,10 @@ fn old(workspace: &Workspace, path: &RelativePath) -> Result<Old, WorkspaceError
 }
 
 /// Compared is what is seen of the two. No two texts look the same, and only a line feed is left to end a line.
-fn difference(path: &RelativePath, old: &str, new: &str, from: &str) -> String {
+pub(crate) fn difference(path: &str, old: &str, new: &str, from: &str) -> String {
     let (old, new) = (visible(old), visible(new));
     let compared = TextDiff::configure().timeout(COMPARED_FOR).diff_lines(&old, &new);
-    let header = (from, path.to_string());
-    let shown = compared.unified_diff().header(header.0, &header.1).to_string();
+    let shown = compared.unified_diff().header(from, path).to_string();
     // An empty new file has no lines to show.
     if shown.is_empty() { format!("--- {from}\n+++ {path}\n(empty)\n") } else { shown }
 }

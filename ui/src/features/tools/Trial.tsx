@@ -28,7 +28,7 @@ export function Trial({ runId }: { runId: string }) {
 function Shown({ detail: { run, steps, approvals } }: { detail: RunDetail }) {
   const asked = approvals.find(({ state }) => state === "pending");
   const call = steps.findLast(({ kind }) => kind === "toolCall");
-  const facts = [call && (gateWords(call) ?? "needed no yes"), run.durationMs !== null && call?.durationMs != null && duration(call.durationMs)];
+  const facts = [call && gateWords(call), run.durationMs !== null && call?.durationMs != null && duration(call.durationMs)];
   return (
     <section className={styles.trial} aria-label="What came of it">
       {asked ? (

@@ -1,7 +1,7 @@
 //! Asking a model: which of a run's models, how often, and whether a budget lets the call begin.
 //!
-//! Owns the order of the models. The first is asked until asking again is no use; then the next, before anything was
-//! shown, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
+//! Owns the order of the models. The first is asked until asking again is no use; then the next, before a person has
+//! read a part of the answer, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
 //! Before each call stands the run's account, before one that is made again too, so that no call begins on a budget that
 //! is used up or has too little left for it. A model whose price nobody knows is passed over where a budget is in dollars
 //! alone. One could get it wrong by giving the seat back before the journal has the cost: for a moment the call would be in
@@ -167,7 +167,9 @@ impl Conversation<'_> {
             .or_else(|| failures.iter().find(is_running))
             .or(failures.last());
         let kind = telling.map_or(ProviderErrorKind::BadRequest, |error| error.kind);
-        End::Provider(ProviderError::new(kind, format!("No model answered. {}", in_one(&failures))))
+        let words = format!("No model answered. {}", in_one(&failures));
+        let retry_after = telling.and_then(|error| error.retry_after);
+        End::Provider(ProviderError { retry_after, ..ProviderError::new(kind, words) })
     }
 
     pub(super) fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
@@ -175,7 +177,7 @@ impl Conversation<'_> {
         self.account.needs_price_of(&model.model).filter(|_| !is_known)
     }
 
-    /// One turn of `model`, which is asked again where that may help and nothing was shown yet.
+    /// One turn of `model`, which is asked again where that may help and nobody has read a part of its answer.
     async fn ask_one(
         &self,
         model: &ChosenModel,
@@ -244,7 +246,9 @@ impl Conversation<'_> {
             }
             Err(end) => Err(end),
         };
-        let answered = answered.map_err(|end| Unanswered { end, shown: received.is_begun() });
+        // A part of an answer stands only where a person has read it.
+        let is_read = self.limits.is_attended && received.is_begun();
+        let answered = answered.map_err(|end| Unanswered { end, shown: is_read });
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
         let shown =
             |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);

@@ -126,7 +126,12 @@ pub(super) fn ended_early(end: &End) -> Outcome {
             Outcome { may_pass: true, ..Outcome::skipped(error.to_string()) }
         }
         End::Provider(error) => {
-            Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) }
+            let wish = error.retry_after.map(|wait| wait.as_millis());
+            Outcome {
+                may_pass: error.may_pass(),
+                retry_after_ms: wish.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
+                ..Outcome::failed(error.to_string())
+            }
         }
         End::Store(error) => not_written(error),
     }

@@ -186,7 +186,7 @@ async fn a_bad_skill_is_listed_with_what_is_wrong_and_named_with_what_to_do() {
     assert_eq!(place.trust("twice").await, Trust::Own, "the person's own is the one");
     let why = place.why_not("missing").await;
     assert!(
-        why.contains("There is no skill called missing") && why.contains("take it out"),
+        why.contains("There is no skill called missing") && why.contains("do not name it"),
         "{why}"
     );
     assert!(place.why_not("../etc").await.contains("is no name of a skill"));

@@ -177,10 +177,11 @@ async fn a_server_on_this_computer_that_does_not_run_is_told_from_one_that_fails
 }
 
 #[tokio::test]
-async fn a_model_that_a_server_on_this_computer_does_not_have_is_not_running() {
+async fn a_server_on_this_computer_without_any_model_is_not_running_and_one_without_this_model_fails()
+ {
     let said = |text: &str| format!(r#"{{"error":{{"message":"{text}","type":"x"}}}}"#);
     for (status, words, kind) in [
-        (404, "model 'llama3.2:3b' not found, try pulling it first", Kind::NotRunning),
+        (404, "model 'llama3.2:3b' not found, try pulling it first", Kind::BadRequest),
         (400, "No models loaded. Please load a model.", Kind::NotRunning),
         (400, "the context is too odd", Kind::BadRequest),
         (500, "out of memory", Kind::Server),

@@ -1,14 +1,15 @@
 //! Answers to a person in the main session.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rouse_core::approval::Answer;
 use rouse_core::message::Message;
-use rouse_core::model::ProviderErrorKind;
+use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
 use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
-use rouse_testkit::scripted_model::{calls, fails, says};
+use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
 use serde_json::{Value, json};
 
 use super::house::{House, NOW, TestTool, tools};
@@ -173,6 +174,19 @@ async fn a_message_that_no_answer_came_of_is_told_and_a_beat_that_failed_is_not(
     assert!(told[0].contains("How is the weather?"), "{told:?}");
     assert!(told[1].contains(r#""role":"assistant""#), "{told:?}");
     assert!(told[1].contains("(No answer of mine came of this.)"), "{told:?}");
+}
+
+#[tokio::test]
+async fn nobody_goes_on_with_an_answer_that_the_person_has_begun_to_read() {
+    let error = ProviderError {
+        retry_after: Some(Duration::ZERO),
+        ..ProviderError::new(ProviderErrorKind::Truncated, "It broke off.")
+    };
+    let broken = Scripted::Failure(vec![Delta::Text("The".into())], error);
+    let house = House::new([broken, says("Done.")]).await;
+    let run = message(&house, "m1", "Look").await;
+    assert_eq!(answer(&house, &run).await.state, RunState::Failed);
+    assert_eq!(house.model.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -81,16 +81,19 @@ async fn every_failure_but_a_refusal_lets_the_next_model_answer() {
 }
 
 #[tokio::test]
-async fn nobody_else_goes_on_with_an_answer_that_was_begun() {
+async fn an_answer_that_breaks_off_and_that_nobody_reads_is_the_next_model_s() {
     let house = House::new([]).await;
-    let broken = Scripted::Failure(
-        vec![Delta::Text("The".into())],
-        ProviderError::new(Kind::Truncated, "It broke off."),
-    );
-    let (models, lineup) = lineup([vec![broken], vec![says("Done.")]]);
+    let broken = || {
+        let error = ProviderError {
+            retry_after: Some(Duration::ZERO),
+            ..ProviderError::new(Kind::Truncated, "It broke off.")
+        };
+        Scripted::Failure(vec![Delta::Text("The".into())], error)
+    };
+    let (_, lineup) = lineup([vec![broken(), broken(), broken()], vec![says("Done.")]]);
     let outcome = run_with(&house, &plain(), lineup).await;
-    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, true));
-    assert_eq!((models[1].requests().len(), outcome.fell_back), (0, None));
+    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("Done.")));
+    assert_eq!(outcome.fell_back.as_deref(), Some("It broke off."));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The turn of a job: from its task to its outcome, with everything it leaves behind.
 
+use std::time::Duration;
+
 use rouse_core::message::{Message, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
 use rouse_core::{RunState, SessionKey, UnixMs};
@@ -313,20 +315,38 @@ async fn a_provider_s_failure_is_the_run_s_and_says_whether_it_may_pass() {
 }
 
 #[tokio::test]
-async fn a_stream_that_broke_after_the_first_word_is_not_asked_again() {
-    let shown = vec![Delta::Text("The".into())];
-    let cut = Scripted::Failure(shown, ProviderError::new(Kind::Truncated, "It broke off."));
-    let house = House::new([cut, says("a second answer")]).await;
+async fn a_stream_that_broke_off_is_asked_again_where_nobody_has_read_it() {
+    let said = vec![Delta::Text("The".into())];
+    let error = ProviderError {
+        retry_after: Some(Duration::ZERO),
+        ..ProviderError::new(Kind::Truncated, "It broke off.")
+    };
+    let house = House::new([Scripted::Failure(said, error), says("a second answer")]).await;
     let (_, outcome) = house.turn(json!({"message": "x"})).await;
-    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, true));
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    assert_eq!(outcome.summary.as_deref(), Some("a second answer"));
+    assert_eq!(house.model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_wait_that_is_too_long_for_a_run_is_handed_on_to_its_next_attempt() {
+    let error = ProviderError {
+        retry_after: Some(Duration::from_secs(90)),
+        ..ProviderError::new(Kind::RateLimited, "Come back later.")
+    };
+    let house = House::new([Scripted::Failure(Vec::new(), error)]).await;
+    let (_, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!((outcome.may_pass, outcome.retry_after_ms), (true, Some(90_000)), "{outcome:?}");
 }
 
 #[tokio::test]
 async fn the_calls_of_an_answer_that_broke_off_are_on_the_bill() {
     let shown = vec![Delta::ToolCall("echo".into()), Delta::Arguments(40_000)];
-    let cut = Scripted::Failure(shown, ProviderError::new(Kind::Truncated, "It broke off."));
-    let house = House::new([cut]).await;
+    let error = ProviderError {
+        retry_after: Some(Duration::from_secs(90)),
+        ..ProviderError::new(Kind::Truncated, "It broke off.")
+    };
+    let house = House::new([Scripted::Failure(shown, error)]).await;
     let (run, _) = house.turn(json!({"message": "x"})).await;
     let spent = house.store.spent_by_run(&run.id).await.expect("read");
     assert!(spent.tokens >= 10_000, "{spent:?}");

@@ -99,19 +99,20 @@ fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
 
 fn is_told(ended: &Ended<'_>) -> bool {
     let notify = ended.job.and_then(|job| job.policies.notify).unwrap_or_default();
+    // A job that stops firing says so, whatever it was told about its runs.
+    if matches!(ended.fate, JobFate::IsPaused(_)) {
+        return true;
+    }
     if let Some(stop) = &ended.outcome.budget {
         // Whoever keeps it tells the same budget once a day, whatever became of each run.
         return !ended.run.is_watched() && (stop.is_of_everything || notify != Notify::Never);
     }
-    match (ended.fate, ended.incident) {
-        // A job that stops firing says so, whatever it was told about its runs.
-        (JobFate::IsPaused(_), _) => true,
-        (_, IncidentStep::GoesOn { .. }) => notify == Notify::Always,
-        (_, IncidentStep::Recovers { .. }) => notify != Notify::Never,
-        (
-            _,
-            IncidentStep::Opens { .. } | IncidentStep::ComesBack { .. } | IncidentStep::Nothing,
-        ) => tells_by_itself(ended),
+    match ended.incident {
+        IncidentStep::GoesOn { .. } => notify == Notify::Always,
+        IncidentStep::Recovers { .. } => notify != Notify::Never,
+        IncidentStep::Opens { .. } | IncidentStep::ComesBack { .. } | IncidentStep::Nothing => {
+            tells_by_itself(ended)
+        }
     }
 }
 

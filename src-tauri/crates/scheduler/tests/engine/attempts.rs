@@ -139,6 +139,22 @@ async fn a_later_attempt_may_succeed() {
 }
 
 #[tokio::test]
+async fn who_has_said_when_is_not_asked_before() {
+    let runtime = json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 500 } });
+    let (stage, _, first) = first_attempt(runtime).await;
+    let id = first.run.id.clone();
+    first.end(Outcome { retry_after_ms: Some(90_000), ..may_pass("come back later") });
+    stage.settle().await;
+    stage.pass(89_999).await;
+    assert!(stage.begun.take_all().is_empty(), "not before its time");
+    stage.clock.advance(1);
+    let again = stage.begun.next().await;
+    assert_eq!((&again.run.id, again.run.attempt), (&id, 2));
+    again.end(Outcome::failed("done"));
+    stage.ended(&id).await;
+}
+
+#[tokio::test]
 async fn a_failure_that_stays_is_not_tried_again() {
     let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 5 } })).await;
     let id = first.run.id.clone();

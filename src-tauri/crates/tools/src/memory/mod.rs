@@ -74,6 +74,12 @@ enum MemoryError {
         MOST_DEPTH - 1
     )]
     TooDeep { path: RelativePath },
+    #[error(
+        "The memory has changed since this was allowed, so it was not written. Call it again to have it judged anew."
+    )]
+    Changed,
+    #[error("Nothing is kept yet.")]
+    NothingKept,
     #[error("The query has no word to look for.")]
     NoWords,
     #[error(
@@ -95,7 +101,8 @@ impl Faulty for MemoryError {
             | Self::TooDeep { .. }
             | Self::NoWords
             | Self::Redacted { .. } => Fault::InvalidParameters,
-            Self::NotText(_) | Self::Full => Fault::Execution,
+            Self::Changed => Fault::NotAuthorised,
+            Self::NotText(_) | Self::Full | Self::NothingKept => Fault::Execution,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `memory_write`: one Markdown file of the memory, written anew or added to.
 //!
-//! It never asks, so it is bounded instead: in what one call writes, in what a file holds, and in how many there are.
+//! It asks only where a hook wants that, so it is bounded instead: in what one call writes, in what a file holds, and in how many there are.
 //! Adding reads and replaces the whole file, one call after the other, so that two runs which add to the same file lose
 //! nothing; it is put in place whole, so that a crash leaves the old one or the new one.
 
@@ -8,21 +8,23 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rouse_core::approval::Surroundings;
+use rouse_core::approval::{ABSENT, Surroundings};
 use rouse_core::hidden::{REDACTED, redaction_beyond};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
 };
+use rouse_core::visible::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::{MOST_DEPTH, walk};
-use super::{MOST_BYTES, MOST_FILES, MemoryError, file_at, open_or_make, shown};
+use super::{FOLDER, MOST_BYTES, MOST_FILES, MemoryError, file_at, open, open_or_make, shown};
 use crate::answer::{self, Told};
 use crate::spec;
 use crate::text::plain_line;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
+use crate::write_file::{NOTHING, difference};
 
 /// The most that one call writes, in characters.
 const MOST_CONTENT: usize = 64 << 10;
@@ -75,12 +77,28 @@ impl Tool for MemoryWrite {
         if arguments["append"] == true { Annotations::ADDS } else { self.spec.annotations }
     }
 
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, String> {
+        let workspace = context.workspace.clone();
+        Box::pin(async move {
+            let shown = answer::aside(arguments, move |it| compared(&workspace, &it)).await;
+            // What cannot be compared is shown as it was asked for.
+            shown.unwrap_or_else(|output| {
+                visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
+            })
+        })
+    }
+
     fn surroundings<'a>(
         &'a self,
-        _: &'a Value,
+        arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        Box::pin(std::future::ready(Ok(Surroundings::in_folder(&context.workspace))))
+        let workspace = context.workspace.clone();
+        Box::pin(answer::aside(arguments, move |arguments| bound(&workspace, &arguments)))
     }
 
     fn writes_here(&self) -> bool {
@@ -93,24 +111,54 @@ impl Tool for MemoryWrite {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
         let (workspace, turn) = (context.workspace.clone(), Arc::clone(&self.turn));
+        let to = call.bound().cloned();
         Box::pin(async move {
             answer::of(call.arguments(), move |arguments| {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                write(&workspace, &arguments)
+                // What is replaced or added to is what the person has seen.
+                match to.is_none_or(|to| bound(&workspace, &arguments).is_ok_and(|now| now == to)) {
+                    true => write(&workspace, &arguments),
+                    false => Err(MemoryError::Changed),
+                }
             })
             .await
         })
     }
 }
 
+/// The file as it stands and as it would be.
+struct Draft {
+    path: RelativePath,
+    text: String,
+    is_added_to: bool,
+}
+
 fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     let memory = open_or_make(workspace)?;
-    let (path, heading) = arguments.place(&memory)?;
+    let Draft { path, text, is_added_to } = draft(&memory, arguments)?;
+    if memory.standing(&path)?.is_none() && walk(&memory)?.files.len() >= MOST_FILES {
+        return Err(MemoryError::Full);
+    }
+    let created = memory.replace(&path, text.as_bytes())?;
+    let how = match (created, is_added_to) {
+        (true, _) => "New file",
+        (false, true) => "Added to",
+        (false, false) => "Replaced",
+    };
+    let name = shown(&path);
+    Ok(Told {
+        words: format!("{how}: {name} ({} bytes).", text.len()),
+        value: json!({ "path": name, "bytes": text.len(), "created": created }),
+    })
+}
+
+fn draft(memory: &Workspace, arguments: &Arguments) -> Result<Draft, MemoryError> {
+    let (path, heading) = arguments.place(memory)?;
     if path.as_path().iter().count() > MOST_DEPTH {
         return Err(MemoryError::TooDeep { path });
     }
     let kept = if arguments.append || arguments.content.contains(REDACTED) {
-        text_of(&memory, &path)?
+        text_of(memory, &path)?
     } else {
         None
     };
@@ -126,20 +174,29 @@ fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(MemoryError::TooLarge { path, bytes: text.len() });
     }
-    if memory.standing(&path)?.is_none() && walk(&memory)?.files.len() >= MOST_FILES {
-        return Err(MemoryError::Full);
-    }
-    let created = memory.replace(&path, text.as_bytes())?;
-    let how = match (created, is_added_to) {
-        (true, _) => "New file",
-        (false, true) => "Added to",
-        (false, false) => "Replaced",
-    };
+    Ok(Draft { path, text, is_added_to })
+}
+
+fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, MemoryError> {
+    let Some(memory) = open(workspace)? else { return Err(MemoryError::NothingKept) };
+    let Draft { path, text, .. } = draft(&memory, arguments)?;
     let name = shown(&path);
-    Ok(Told {
-        words: format!("{how}: {name} ({} bytes).", text.len()),
-        value: json!({ "path": name, "bytes": text.len(), "created": created }),
+    Ok(match text_of(&memory, &path)? {
+        Some(before) => difference(&name, &before, &text, &name),
+        None => difference(&name, "", &text, NOTHING),
     })
+}
+
+/// What a yes is bound to: what the file holds.
+fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, MemoryError> {
+    let replaces = match open(workspace)? {
+        Some(memory) => {
+            let (path, _) = arguments.place(&memory)?;
+            (shown(&path), memory.replaced_digest(&path)?)
+        }
+        None => (FOLDER.to_owned(), ABSENT.to_owned()),
+    };
+    Ok(Surroundings { replaces: [replaces].into(), ..Surroundings::in_folder(workspace) })
 }
 
 impl Arguments {

@@ -43,8 +43,10 @@ pub(super) fn runs_within(slots: &Slots, now: UnixMs, span_ms: i64) -> u32 {
 
 fn of_usages(usages: &[Usage], runs_per_month: Option<u32>) -> CronEstimateResult {
     let tokens = median(usages.iter().map(|usage| usage.tokens()).collect());
-    let costs: Option<Vec<u64>> = usages.iter().map(|usage| usage.cost_micro_usd).collect();
-    let cost = costs.and_then(median);
+    // A price that was not known to older runs is known by now; one that is not known to the newest is not.
+    let is_known = usages.first().is_some_and(|newest| newest.cost_micro_usd.is_some());
+    let costs = usages.iter().filter_map(|usage| usage.cost_micro_usd).collect();
+    let cost = is_known.then(|| median(costs)).flatten();
     let by_month = |amount: Option<u64>| Some(amount?.saturating_mul(u64::from(runs_per_month?)));
     let mut result = CronEstimateResult {
         text: String::new(),
@@ -141,6 +143,14 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_run_says_whether_the_price_is_known() {
+        let (old, new) = (usage(1_000, None), usage(1_000, Some(40_000)));
+        let cost = |usages: &[Usage]| of_usages(usages, Some(30)).cost_per_run_micro_usd;
+        assert_eq!(cost(&[new.clone(), old.clone()]), Some(40_000));
+        assert_eq!(cost(&[old, new]), None);
+    }
+
+    #[test]
     fn tokens_where_no_price_is_known_and_nothing_where_no_run_is() {
         let words = |usages: &[Usage], runs| of_usages(usages, runs).text;
         assert_eq!(words(&[], Some(30)), "No runs yet, so nobody knows what it will cost.");
@@ -156,8 +166,6 @@ mod tests {
             words(&[usage(1_321, Some(0))], Some(1_440)),
             "About 1,900,000 tokens a month: 1,440 runs at about 1,300 tokens, by its last run. Its model costs nothing."
         );
-        let partly = [usage(10, Some(5)), usage(10, None)];
-        assert_eq!(of_usages(&partly, Some(1)).cost_per_run_micro_usd, None);
         assert_eq!(
             words(&[usage(10, Some(1_234))], None),
             "About 0.0012 USD a run, by its last run. How often it runs is not known."

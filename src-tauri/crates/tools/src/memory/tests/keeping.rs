@@ -220,3 +220,21 @@ async fn the_mark_for_a_secret_is_not_kept_in_its_place() {
     assert!(words.contains("Leave this file as it is"), "{words}");
     assert_eq!(house.text("notes.md"), text);
 }
+
+#[tokio::test]
+async fn a_question_shows_what_would_change_and_its_yes_is_to_that_alone() {
+    let house = House::with(&[("garden.md", "Beans.\n")]).await;
+    let more = json!({ "path": "garden", "content": "Peas.", "append": true });
+    let shown = house.preview("memory_write", &more).await;
+    assert!(shown.contains(" Beans.\n+Peas.\n"), "{shown}");
+    let new = json!({ "title": "New one", "content": "Peas." });
+    let shown = house.preview("memory_write", &new).await;
+    assert!(shown.contains("--- /dev/null") && shown.contains("+# New one"), "{shown}");
+    let bound = house.bound("memory_write", &more).await;
+    assert_eq!(house.bound("memory_write", &more).await, bound);
+    house.put("garden.md", "Weeds.\n");
+    assert_ne!(house.bound("memory_write", &more).await, bound);
+    let refused = house.call_bound("memory_write", more, bound).await;
+    assert!(refused.text().contains("has changed since"), "{refused:?}");
+    assert_eq!(house.text("garden.md"), "Weeds.\n");
+}

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_core::UnixMs;
+use rouse_core::approval::Surroundings;
 use rouse_core::memory::MemoryIndex;
+use rouse_core::policy::{ToolPolicy, Verdict};
 use rouse_core::tool::{Tool, ToolContext, ToolOutput};
 use rouse_store::Store;
 use rouse_testkit::ManualClock;
@@ -64,8 +66,28 @@ impl House {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
-        let tool = self.tools.iter().find(|one| one.spec().name == tool).expect("a tool");
-        call_with(&**tool, &self.context, arguments).await
+        call_with(self.tool(tool), &self.context, arguments).await
+    }
+
+    fn tool(&self, name: &str) -> &dyn Tool {
+        &**self.tools.iter().find(|one| one.spec().name == name).expect("a tool")
+    }
+
+    async fn preview(&self, tool: &str, arguments: &Value) -> String {
+        self.tool(tool).preview(arguments, &self.context).await
+    }
+
+    async fn bound(&self, tool: &str, arguments: &Value) -> Surroundings {
+        self.tool(tool).surroundings(arguments, &self.context).await.expect("it can be written")
+    }
+
+    /// A call whose yes is bound to this.
+    async fn call_bound(&self, tool: &str, arguments: Value, to: Surroundings) -> ToolOutput {
+        let (tool, policy) = (self.tool(tool), ToolPolicy::of_a_persons_call(tool, &arguments));
+        match policy.judge(tool.spec(), arguments) {
+            Verdict::Allowed(call) => tool.call(call.bound_to(to), &self.context).await,
+            other => panic!("not let through: {other:?}"),
+        }
     }
 
     /// What a call that works answers.
