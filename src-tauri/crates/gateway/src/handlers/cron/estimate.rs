@@ -146,7 +146,7 @@ mod tests {
     fn the_newest_run_says_whether_the_price_is_known() {
         let (old, new) = (usage(1_000, None), usage(1_000, Some(40_000)));
         let cost = |usages: &[Usage]| of_usages(usages, Some(30)).cost_per_run_micro_usd;
-        assert_eq!(cost(&[new.clone(), old.clone()]), Some(40_000));
+        assert_eq!(cost(&[new, old]), Some(40_000));
         assert_eq!(cost(&[old, new]), None);
     }
 
