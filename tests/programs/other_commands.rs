@@ -1,5 +1,8 @@
 //! The commands beside `rouse cron`: wake, runs, heartbeat, tools, status, doctor, open, completions; and how to go wrong.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::{Value, json};
 
@@ -237,22 +240,23 @@ async fn a_tool_is_tried_and_says_what_it_answers_and_where_a_question_is_answer
         let refused = home.rouse(["tools", "try", wrong[0], wrong[1]]);
         assert_eq!(refused.code, 2, "{refused:#?}");
     }
-    let asks = std::thread::scope(|scope| {
-        let write = r#"{"path": "note.md", "content": "Tea at four."}"#;
-        let waits = scope.spawn(|| home.rouse(["tools", "try", "write_file", write]));
-        let asked = loop {
-            let open = home.rouse(["approvals", "list", "--json"]).json();
-            if let Some(id) = open["approvals"][0]["id"].as_str() {
-                break id.to_owned();
-            }
-        };
-        assert!(home.rouse(["approvals", "allow", &asked]).ok().contains("Allowed"));
-        waits.join().expect("it ends")
-    });
-    assert!(asks.ok().contains("note.md"), "{asks:#?}");
-    for words in ["rouse approvals allow", "rouse approvals deny", "Tea at four."] {
-        assert!(asks.err.contains(words), "nobody sits at a terminal: {asks:#?}");
+    let write = r#"{"path": "note.md", "content": "Tea at four."}"#;
+    let mut waits = home.command(["tools", "try", "write_file", write]);
+    waits.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut waits = waits.spawn().expect("rouse starts");
+    // Nobody sits at a terminal, so it says where the question is answered.
+    let mut lines = BufReader::new(waits.stderr.take().expect("piped")).lines();
+    let mut asked = String::new();
+    while !asked.contains("rouse approvals deny") {
+        asked += &lines.next().expect("it asks").expect("text");
     }
+    for words in ["rouse approvals allow", "Tea at four."] {
+        assert!(asked.contains(words), "{asked}");
+    }
+    assert!(home.rouse(["approvals", "allow"]).ok().contains("Allowed"));
+    lines.for_each(drop);
+    let said = waits.wait_with_output().expect("it ends");
+    assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("note.md"));
     drop(engine);
 }
 

@@ -78,6 +78,7 @@ impl<'h> Stage<'h> {
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
             "tools.try" => json!({ "tool": "echo", "arguments": { "text": "let me in" } }),
+            "runs.await" => json!({ "id": self.run, "by": "guessed" }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "approvals.get" => json!({ "id": self.question }),
             "approvals.decide" => {

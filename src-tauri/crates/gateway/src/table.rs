@@ -76,6 +76,7 @@ methods! {
     "runs.get" => runs::get(RunRef) -> RunDetail;
     "runs.cancel" => runs::cancel(RunRef) -> Done;
     "runs.seen" => runs::seen(RunRef) -> Done;
+    "runs.await" => runs::wait_for(RunAwaited) -> Empty;
     "runs.retry" => runs::retry(RunRef) -> StartedRun;
 
     "approvals.list" => approvals::list(ApprovalsListParams) -> ApprovalsListResult;

@@ -156,7 +156,14 @@ impl Outbox {
             [one] => self.store.release_delivery(&one.id, now).await?,
             several => {
                 let ids: Vec<DeliveryId> = several.iter().map(|held| held.id.clone()).collect();
-                let digest = digest(several, DeliveryId::of_digest(now));
+                let runs: Vec<RunId> =
+                    several.iter().filter_map(|held| held.run_id.clone()).collect();
+                let standing = self.store.standing_of(&runs).await?;
+                let went_wrong = |held: &Delivery| {
+                    let standing = held.run_id.as_ref().and_then(|id| standing.get(id));
+                    standing.is_some_and(|(_, state)| state.is_failure())
+                };
+                let digest = digest(several, went_wrong, DeliveryId::of_digest(now));
                 self.store.digest_deliveries(&ids, &digest, now).await?;
             }
         }

@@ -122,6 +122,12 @@ impl Retention {
         let patient = !even_if_a_slot_is_near;
         let mut crowded: BTreeSet<Option<JobId>> =
             self.store.crowded_jobs(keep.runs_per_job).await?.into_iter().collect();
+        let most = u64::from(keep.max_database_mb) * MB;
+        // The main session is the person's and stays. Counted in, it would one day take the place of all runs.
+        let of_main = match self.store.file_size().await?.used > most {
+            true => self.store.main_session_bytes().await?,
+            false => 0,
+        };
         loop {
             if self.closing.is_cancelled() {
                 return Ok(Round::Done);
@@ -129,7 +135,7 @@ impl Retention {
             if patient && self.slot_is_near().await? {
                 return Ok(Round::GaveWay);
             }
-            if !self.step(&keep, &mut crowded).await? {
+            if !self.step(&keep, of_main, &mut crowded).await? {
                 break;
             }
             // Whoever waits for the writer goes first.
@@ -143,6 +149,7 @@ impl Retention {
     async fn step(
         &self,
         keep: &RetentionConfig,
+        of_main: u64,
         crowded: &mut BTreeSet<Option<JobId>>,
     ) -> Result<bool, StoreError> {
         let now = self.clock.now();
@@ -158,7 +165,7 @@ impl Retention {
             return Ok(true);
         }
         let size = self.store.file_size().await?;
-        if size.used > u64::from(keep.max_database_mb) * MB {
+        if size.used.saturating_sub(of_main) > u64::from(keep.max_database_mb) * MB {
             if self.store.prune_oldest_runs(now).await? {
                 return Ok(true);
             }
@@ -166,7 +173,7 @@ impl Retention {
                 module = "retention",
                 used = size.used,
                 allowed_mb = keep.max_database_mb,
-                "the database is larger than retention.maxDatabaseMb, and nothing in it is left to delete"
+                "the database without the main session is larger than retention.maxDatabaseMb, and nothing in it is left to delete"
             );
         }
         let can_give = size.can_shrink && size.free > SLACK_BYTES;

@@ -1,6 +1,6 @@
 //! Runs that wait for other runs.
 //!
-//! A command of a run may start a job and wait for its end. As long as it does, its run lends its place under the cap, so
+//! A command of a run may start another one, a job's, a turn of the main session or a call of a tool, and wait for its end. As long as it does, its run lends its place under the cap, so
 //! that the two cannot wait for each other: with one place for all, the second could not begin before the first has ended.
 //! A run that would wait for itself is refused instead: its lane, or that of one that waits for it, is full, and no lane
 //! is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
@@ -12,19 +12,43 @@ use rouse_core::job::Job;
 use crate::SchedulerError;
 use crate::attempt::Work;
 use crate::engine::Engine;
-use crate::execute::lane_width;
+use crate::execute::{lane_of, lane_width};
 use crate::lanes::LaneKey;
 
 impl Engine {
     /// Refuses a run of `job` that the run `by` would wait for, if it could only begin after that one.
     pub(crate) fn may_be_awaited(&self, job: &Job, by: &RunId) -> Result<(), SchedulerError> {
-        let lane = LaneKey::Job(job.id.clone());
-        let is_in_lane = |id: &RunId| self.running.get(id).is_some_and(|one| one.lane == lane);
-        let in_lane = self.held_up_with(by).into_iter().filter(|id| is_in_lane(id)).count();
-        match in_lane < lane_width(job) {
+        match self.in_lane(&LaneKey::Job(job.id.clone()), by) < lane_width(job) {
             true => Ok(()),
             false => Err(SchedulerError::WaitsForItself { name: job.name.clone() }),
         }
+    }
+
+    /// Lets the run `by` wait for the run `id`, which waits or is at work itself.
+    pub(crate) fn wait_for(&mut self, id: RunId, by: &RunId) -> Result<(), SchedulerError> {
+        if id == *by {
+            let name =
+                self.running.get(by).map_or_else(String::new, |one| one.run.job_name.clone());
+            return Err(SchedulerError::WaitsForItself { name });
+        }
+        let waits = self.lanes.waiting().find(|(waiting, _)| **waiting == id);
+        if let Some((_, waiting)) = waits {
+            let width = waiting.job.as_deref().map_or(1, lane_width);
+            let lane = lane_of(&waiting.run);
+            if self.in_lane(&lane, by) >= width {
+                return Err(SchedulerError::WaitsForItself { name: waiting.run.job_name.clone() });
+            }
+        }
+        if self.is_going(&id) {
+            self.lend_place(by, id);
+        }
+        Ok(())
+    }
+
+    /// How many of this run and those that it holds up are at work in `lane`.
+    fn in_lane(&self, lane: &LaneKey, by: &RunId) -> usize {
+        let is_in_lane = |id: &RunId| self.running.get(id).is_some_and(|one| one.lane == *lane);
+        self.held_up_with(by).into_iter().filter(|id| is_in_lane(id)).count()
     }
 
     /// This run, those that wait for it, and those that wait for them.

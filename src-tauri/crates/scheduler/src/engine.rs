@@ -237,6 +237,7 @@ impl Engine {
         let next_wake_at = self.next_due.map(|at| at.0);
         match self.store.job_counts().await {
             Ok(JobCounts { all: job_count, .. }) => {
+                tracing::debug!(job_count, "cron: store loaded");
                 tracing::info!(job_count, next_wake_at, "cron: scheduler started");
             }
             Err(error) => tracing::warn!(%error, next_wake_at, "cron: scheduler started"),

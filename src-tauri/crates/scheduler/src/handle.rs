@@ -26,6 +26,7 @@ pub(crate) enum Request {
     Replace(JobId, Value, Option<i64>, Reply<Job>),
     Remove(JobId, Option<RunId>, Reply<Option<Removed>>),
     RunNow(JobId, RunMode, Option<RunId>, Reply<Option<RunId>>),
+    Await(RunId, RunId, Reply<()>),
     Retry(RunId, Reply<RunId>),
     Cancel(RunId, String, Reply<bool>),
     Decide(ApprovalId, Box<Answer>, AnsweredFrom, Reply<Decided>),
@@ -133,6 +134,14 @@ impl SchedulerHandle {
         by: &RunId,
     ) -> Result<Option<RunId>, SchedulerError> {
         self.ask(|reply| Request::RunNow(id.clone(), mode, Some(by.clone()), reply)).await
+    }
+
+    /// The run at work `by` waits for the end of the run `id`, which exists, and lends its place meanwhile.
+    ///
+    /// # Errors
+    /// One that could not begin before `by` has ended.
+    pub async fn wait_for(&self, id: &RunId, by: &RunId) -> Result<(), SchedulerError> {
+        self.ask(|reply| Request::Await(id.clone(), by.clone(), reply)).await
     }
 
     /// Runs the job of a run that is over again, as it is defined now.

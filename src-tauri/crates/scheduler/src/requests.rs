@@ -31,6 +31,7 @@ impl Engine {
             Request::RunNow(id, mode, by, reply) => {
                 answer(reply, self.run_now(&id, mode, by.as_ref()).await);
             }
+            Request::Await(id, by, reply) => answer(reply, self.wait_for(id, &by)),
             Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
             Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),
             Request::Decide(id, said, from, reply) => {

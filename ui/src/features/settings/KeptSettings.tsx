@@ -37,7 +37,7 @@ export function KeptSettings({ config }: { config: ConfigView }) {
         config={config}
         name="retention.maxDatabaseMb"
         title="Largest database"
-        help="When it is full, the oldest runs of all jobs go first."
+        help="When it is full, the oldest runs of all jobs go first. The main session does not count."
         value={config.retention.maxDatabaseMb}
         unit="MB"
         least={8}

@@ -49,6 +49,7 @@ import type { JobRef } from "./JobRef";
 import type { JobView } from "./JobView";
 import type { ProvidersListParams } from "./ProvidersListParams";
 import type { ProvidersListResult } from "./ProvidersListResult";
+import type { RunAwaited } from "./RunAwaited";
 import type { RunDetail } from "./RunDetail";
 import type { RunRef } from "./RunRef";
 import type { RunsListParams } from "./RunsListParams";
@@ -112,6 +113,7 @@ export type Methods = {
   "runs.get": { params: RunRef; result: RunDetail };
   "runs.cancel": { params: RunRef; result: Done };
   "runs.seen": { params: RunRef; result: Done };
+  "runs.await": { params: RunAwaited; result: Empty };
   "runs.retry": { params: RunRef; result: StartedRun };
   "approvals.list": { params: ApprovalsListParams; result: ApprovalsListResult };
   "approvals.get": { params: ApprovalRef; result: ApprovalView };

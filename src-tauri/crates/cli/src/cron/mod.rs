@@ -219,7 +219,8 @@ fn none_of(names: &[&str], wanted: &str) -> Failure {
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &job.id).await?;
-    let answer = session.call("cron.remove", json!({ "id": id, "runId": inside_of() })).await?;
+    let answer =
+        session.call("cron.remove", json!({ "id": id, "runId": runs::inside_of() })).await?;
     // To the gateway a job that is gone already is a success; a script wants to know.
     if answer["job"].is_null() {
         return Err(ids::not_found(format!("There is no job {id}.")));
@@ -242,11 +243,6 @@ async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
         }
         Ok(())
     })
-}
-
-/// The run that this command is a part of, which tells it so.
-fn inside_of() -> Option<String> {
-    std::env::var("ROUSE_RUN_ID").ok()
 }
 
 async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use rouse_core::Clock as _;
 use rouse_gateway::wire::{JobView, RunState, RunView, RunsListResult, StartedRun};
 use serde_json::{Value, json};
 
-use super::{JobArg, inside_of, resolve};
+use super::{JobArg, resolve};
 use crate::exit::Failure;
 use crate::output::{instant_in, relative};
 use crate::runs;
@@ -35,7 +35,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         true => Some(runs::from_now_on(session).await?),
         false => None,
     };
-    let awaited_by = inside_of().filter(|_| args.wait);
+    let awaited_by = runs::inside_of().filter(|_| args.wait);
     let asked = json!({ "id": id, "mode": mode, "awaitedBy": awaited_by });
     let answer = session.call("cron.run", asked).await?;
     let started: StartedRun = serde_json::from_value(answer.clone())?;

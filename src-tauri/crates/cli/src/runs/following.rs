@@ -14,6 +14,11 @@ use crate::exit::Failure;
 use crate::output::plain;
 use crate::session::Session;
 
+/// The run that this command is a part of, which tells it so.
+pub(crate) fn inside_of() -> Option<String> {
+    std::env::var("ROUSE_RUN_ID").ok()
+}
+
 /// The events from this moment on.
 pub(crate) async fn from_now_on(session: &Session) -> Result<EventStream, Failure> {
     let status = session.call("system.status", json!({})).await?;
@@ -28,6 +33,10 @@ pub(crate) async fn look_on(
     session: &Session,
     mut see: impl FnMut(&EventView),
 ) -> Result<(), Failure> {
+    if let Some(by) = inside_of() {
+        // The run of this command lends its place to the one that it waits for.
+        session.call("runs.await", json!({ "id": run, "by": by })).await?;
+    }
     let looking = async {
         let mut asking = Asking::new(session);
         loop {

@@ -5,6 +5,8 @@ use crate::delivery::{Channel, Delivery, NewDelivery};
 use crate::quiet::QuietPolicy;
 use crate::{DeliveryId, RunState};
 
+/// How a job that was paused because of its failures tells it (`fate`).
+const PAUSED: &str = "Paused after";
 /// Jobs that a digest names.
 const MOST_NAMES: usize = 4;
 
@@ -21,36 +23,62 @@ pub fn digest_of_crowd(told: &[Delivery], state: RunState, id: DeliveryId) -> Op
         _ => return None,
     };
     let title = format!("{} {what}", told.len());
-    (told.len() >= CROWD).then(|| NewDelivery { title, ..digest(told, id) })
+    (told.len() >= CROWD).then(|| NewDelivery { title, ..digest(told, |_| false, id) })
 }
 
-/// The digest of `held`, which are at least two, under the key `id`.
+/// The digest of `held`, which are at least two, under the key `id`. `went_wrong` says of which runs that is so: they are
+/// named first, or a job that stopped firing in the night would be overlooked in the morning.
 #[must_use]
-pub fn digest(held: &[Delivery], id: DeliveryId) -> NewDelivery {
+pub fn digest(
+    held: &[Delivery],
+    went_wrong: impl Fn(&Delivery) -> bool,
+    id: DeliveryId,
+) -> NewDelivery {
     NewDelivery {
         id,
         channel: Channel::Notification,
         to: None,
         title: format!("{} results while you slept", held.len()),
-        body: body(held),
+        body: body(held, went_wrong),
         quiet_hours: QuietPolicy::Ignore,
     }
 }
 
-/// The names of the jobs, those that said most first: `Weather (4), Backup and 2 more`.
-fn body(held: &[Delivery]) -> String {
-    let mut jobs: Vec<(&str, usize)> = Vec::new();
+/// What became of a job in the night, the worse the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Night {
+    Fine,
+    Failed,
+    Paused,
+}
+
+/// The names of the jobs, those that need somebody first, then those that said most: `Mail (paused), Weather (4), Backup and
+/// 2 more`.
+fn body(held: &[Delivery], went_wrong: impl Fn(&Delivery) -> bool) -> String {
+    let mut jobs: Vec<(&str, usize, Night)> = Vec::new();
     for delivery in held {
-        match jobs.iter_mut().find(|(title, _)| *title == delivery.title) {
-            Some((_, count)) => *count += 1,
-            None => jobs.push((&delivery.title, 1)),
+        let night = match went_wrong(delivery) {
+            false => Night::Fine,
+            true if delivery.body.starts_with(PAUSED) => Night::Paused,
+            true => Night::Failed,
+        };
+        match jobs.iter_mut().find(|(title, ..)| *title == delivery.title) {
+            Some((_, count, worst)) => (*count, *worst) = (*count + 1, night.max(*worst)),
+            None => jobs.push((&delivery.title, 1, night)),
         }
     }
-    jobs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    jobs.sort_by_key(|(_, count, night)| std::cmp::Reverse((*night, *count)));
     let more = jobs.len().saturating_sub(MOST_NAMES);
-    let named = jobs.iter().take(MOST_NAMES).map(|(title, count)| {
+    let named = jobs.iter().take(MOST_NAMES).map(|(title, count, night)| {
         let short: String = title.chars().take(40).collect();
-        if *count == 1 { short } else { format!("{short} ({count})") }
+        let night = match night {
+            Night::Fine => None,
+            Night::Failed => Some("failed".to_owned()),
+            Night::Paused => Some("paused".to_owned()),
+        };
+        let count = (*count > 1).then(|| count.to_string());
+        let about = count.into_iter().chain(night).collect::<Vec<_>>().join(", ");
+        if about.is_empty() { short } else { format!("{short} ({about})") }
     });
     let named = named.collect::<Vec<_>>().join(", ");
     if more == 0 { named } else { format!("{named} and {more} more") }
@@ -84,7 +112,21 @@ mod tests {
 
     fn of(titles: &[&str]) -> NewDelivery {
         let held: Vec<Delivery> = titles.iter().map(|title| held(title)).collect();
-        digest(&held, DeliveryId::new("digest-1"))
+        digest(&held, |_| false, DeliveryId::new("digest-1"))
+    }
+
+    #[test]
+    fn who_needs_somebody_is_named_before_who_said_much() {
+        let with = |title: &str, body: &str| Delivery { body: body.to_owned(), ..held(title) };
+        let mut night: Vec<Delivery> =
+            ["a", "a", "b", "b", "c", "c", "d", "d"].into_iter().map(held).collect();
+        night.push(with("Mail", "Failed: Exit code 3."));
+        night.push(with("Mail", "Paused after 2 failures in a row: Exit code 3."));
+        night.push(with("Tax", "Failed: no network."));
+        night.push(with("Diary", "Paused after all of it, says a model."));
+        let wrong = |told: &Delivery| told.title == "Mail" || told.title == "Tax";
+        let told = digest(&night, wrong, DeliveryId::new("digest-1"));
+        assert_eq!(told.body, "Mail (2, paused), Tax (failed), a (2), b (2) and 3 more");
     }
 
     #[test]

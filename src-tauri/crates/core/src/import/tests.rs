@@ -269,6 +269,12 @@ fn commands_and_scripts_stay_off_and_no_value_comes_along() {
     );
     assert_eq!(job(&entry)["sessionTarget"], "isolated");
     assert!(!format!("{entry:?}").contains("CANARY"));
+    document["payload"]["outputMaxBytes"] = json!(9);
+    document["payload"]["futureKey"] = json!("kept");
+    let entry = one(&document);
+    assert!(entry.notes.iter().any(|note| note.contains("outputMaxBytes")), "{entry:?}");
+    let origin = &job(&entry)["importedFrom"]["payload"];
+    assert_eq!((&origin["futureKey"], &origin["env"]), (&json!("kept"), &json!({ "KEY": null })));
 
     let mut document = openclaw();
     document["payload"] = json!({ "kind": "script", "script": "return 1" });

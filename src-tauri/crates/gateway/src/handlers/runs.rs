@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::convert::{cause_view, delivery_view, run_state, run_trigger, run_view, step_view};
 use crate::error::{ErrorCode, RpcError};
-use crate::wire::{Done, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun};
+use crate::wire::{
+    Done, Empty, RunAwaited, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun,
+};
 
 pub(crate) async fn list(
     context: &Context,
@@ -68,6 +70,11 @@ pub(crate) async fn cancel(context: &Context, params: RunRef) -> Result<Done, Rp
 pub(crate) async fn seen(context: &Context, params: RunRef) -> Result<Done, RpcError> {
     context.events.publish_seen(&params.id);
     Ok(Done { changed: true })
+}
+
+pub(crate) async fn wait_for(context: &Context, params: RunAwaited) -> Result<Empty, RpcError> {
+    context.scheduler.wait_for(&RunId::new(params.id), &RunId::new(params.by)).await?;
+    Ok(Empty {})
 }
 
 pub(crate) async fn retry(context: &Context, params: RunRef) -> Result<StartedRun, RpcError> {

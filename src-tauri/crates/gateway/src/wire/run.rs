@@ -143,6 +143,17 @@ pub struct RunRef {
     pub id: String,
 }
 
+/// `runs.await`: a run that a command of another run waits for. That one lends its place under the cap meanwhile, so that
+/// the two cannot wait for each other.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAwaited {
+    /// The run that is waited for.
+    pub id: String,
+    /// The run whose command waits.
+    pub by: String,
+}
+
 /// An event that fired a run. All of it comes from outside.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

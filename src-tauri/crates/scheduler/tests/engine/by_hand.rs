@@ -254,6 +254,32 @@ async fn a_place_comes_back_also_from_a_run_that_never_began() {
 }
 
 #[tokio::test]
+async fn a_run_lends_its_place_to_any_other_that_it_waits_for() {
+    let stage = Stage::of_places(1).await;
+    let [outer, _, _] = three(&stage, ["outer", "inner", "third"]).await;
+    let outer = begun_by_hand(&stage, &outer).await;
+    let tried = stage.handle.try_tool("echo", json!({})).await.expect("taken");
+    let asked = stage.handle.chat("Hello", None).await.expect("taken");
+    for (id, waits) in [(tried, 1), (asked.clone(), 0)] {
+        assert!(stage.begun.take_all().is_empty(), "there is one place");
+        stage.handle.wait_for(&id, &outer.run.id).await.expect("it lends its place");
+        let inner = stage.begun.next().await;
+        assert_eq!((&inner.run.id, stage.load().await), (&id, (2, waits)));
+        if id == asked {
+            let refused = stage.handle.chat("And again", None).await.expect("taken");
+            let refused =
+                stage.handle.wait_for(&refused, &inner.run.id).await.expect_err("refused");
+            assert!(matches!(refused, SchedulerError::WaitsForItself { .. }), "{refused}");
+        }
+        inner.succeed();
+        stage.ended(&id).await;
+    }
+    let own = stage.handle.wait_for(&outer.run.id, &outer.run.id).await.expect_err("refused");
+    assert!(matches!(own, SchedulerError::WaitsForItself { .. }), "{own}");
+    outer.succeed();
+}
+
+#[tokio::test]
 async fn what_would_wait_for_itself_is_refused() {
     let stage = Stage::new().await;
     let [outer_job, inner_job, _] = three(&stage, ["outer", "inner", "third"]).await;

@@ -4,7 +4,7 @@
 //! One that was made before has to be written anew once; that holds up every write for as long as it takes, so the
 //! caller picks a quiet moment. It may be cut off at any point: until it is done the file is as it was.
 
-use rouse_core::UnixMs;
+use rouse_core::{SessionKey, UnixMs};
 
 use crate::row::Columns;
 use crate::write::Durability;
@@ -39,6 +39,8 @@ const KEPT: &str = "SELECT (SELECT count(*) FROM runs), (SELECT min(created_at) 
         (SELECT sum(message_count) FROM sessions)";
 const SIZE: &str = "SELECT page_count * page_size, freelist_count * page_size, auto_vacuum
     FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_auto_vacuum";
+const SAID: &str =
+    "SELECT coalesce(sum(octet_length(message)), 0) FROM messages WHERE session = ?1";
 /// `PRAGMA auto_vacuum` answers with this number.
 const INCREMENTAL: i64 = 2;
 
@@ -60,6 +62,16 @@ impl Store {
             })
         });
         Ok(size.await?.unwrap_or(FileSize { used: 0, free: 0, can_shrink: false }))
+    }
+
+    /// The bytes of what was said in the main session, which nobody prunes; reads all of it.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn main_session_bytes(&self) -> Result<u64, StoreError> {
+        let query = sqlx::query(SAID).bind(SessionKey::main().to_string());
+        let said = self.one("measure the main session", query, |row| Columns::of(row).get::<i64>());
+        Ok(said.await?.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0))
     }
 
     /// What is kept; counts every run.

@@ -346,6 +346,8 @@ async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
             store.append_messages(session, Some(&run), &said, NOW).await.unwrap();
         }
     }
+    let kept = json!(said[0]).to_string().len() as u64;
+    assert_eq!(store.main_session_bytes().await.unwrap(), 15 * kept, "of main alone");
     while store.prune_messages(4, NOW).await.unwrap() {}
     let left = store.messages(&job, 100).await.unwrap();
     let runs: Vec<&str> =

@@ -129,14 +129,22 @@ impl Follows {
         let of_reader = if zone.name() == local.name() { Vec::new() } else { changes(local) };
         let here = of_reader.iter().filter_map(|change| {
             let by_job = of_job.iter().find(|other| other.at == change.at);
-            Some((change.at, self.here_in_words(change, by_job, (zone, local))?))
+            Some((change.at, false, self.here_in_words(change, by_job, (zone, local))?))
         });
-        let there = of_job.iter().filter_map(|change| Some((change.at, self.in_words(change)?)));
-        let mut told: Vec<(i64, String)> = there.chain(here).collect();
-        told.sort_by_key(|(at, _)| *at);
-        let mut words: Vec<String> = told.into_iter().map(|(_, words)| words).collect();
-        let more = words.len().saturating_sub(MOST_NOTES);
-        words.truncate(MOST_NOTES);
+        let there = of_job.iter().filter_map(|change| {
+            let (has_effect, words) = self.in_words(change)?;
+            Some((change.at, has_effect, words))
+        });
+        let mut told: Vec<(i64, bool, String)> = there.chain(here).collect();
+        told.sort_by_key(|(at, ..)| *at);
+        let more = told.len().saturating_sub(MOST_NOTES);
+        if more > 0 {
+            // What moves or leaves out a slot is told before what only happens meanwhile.
+            told.sort_by_key(|(_, has_effect, _)| !has_effect);
+            told.truncate(MOST_NOTES);
+            told.sort_by_key(|(at, ..)| *at);
+        }
+        let mut words: Vec<String> = told.into_iter().map(|(.., words)| words).collect();
         words.extend(match more {
             0 => None,
             1 => Some("And 1 more change of the clock".to_owned()),
@@ -145,15 +153,15 @@ impl Follows {
         words
     }
 
-    fn in_words(&self, change: &Transition) -> Option<String> {
+    /// The change, and whether it has an effect on the slots.
+    fn in_words(&self, change: &Transition) -> Option<(bool, String)> {
         match self {
             Self::Pattern(pattern) => Some(match pattern.effect_of(change) {
-                Some(effect) => format!("{change}; {effect}"),
-                None => change.to_string(),
+                Some(effect) => (true, format!("{change}; {effect}")),
+                None => (false, change.to_string()),
             }),
-            Self::Elapsed(every_ms) => {
-                interval_effect(change, *every_ms).map(|effect| format!("{change}; {effect}"))
-            }
+            Self::Elapsed(every_ms) => interval_effect(change, *every_ms)
+                .map(|effect| (true, format!("{change}; {effect}"))),
             Self::Instant | Self::Nothing => None,
         }
     }
