@@ -474,7 +474,7 @@ async fn a_job_says_what_it_costs_and_status_what_was_spent() {
     assert_eq!(home.rouse(["cron", "show", &id, "--json"]).json()["spentThisMonth"]["tokens"], 0);
     home.rouse(["config", "set", "budget.usdPerDay", "0.5"]).ok();
     let status = home.rouse(["status"]);
-    let line = "Spent today: nothing of 0.50 USD a day · this month: nothing";
+    let line = "Spent today: nothing (at most 0.50 USD) · this month: nothing";
     assert!(status.ok().lines().any(|said| said == line), "{status:#?}");
 }
 

@@ -198,6 +198,12 @@ async fn the_preview_says_what_a_change_of_the_clock_does() {
     assert_eq!(notes[0], forward);
     assert_eq!(notes[3], "And 5 more changes of the clock");
 
+    // In ten years of one day a year, the change that leaves slots out is told before those that leave all as it is.
+    let preview = shown(cron("*/15 2 25 3 *"), 10).await;
+    let notes = preview["notes"].as_array().expect("notes");
+    let effect = notes.iter().filter_map(Value::as_str).find(|note| note.contains("25 Mar 2029"));
+    assert!(effect.is_some_and(|note| note.contains(';')), "{notes:?}");
+
     // An interval goes by elapsed time, and what the clock shows then is another time.
     house.clock.set_zones(chrono_tz::Europe::Berlin);
     let preview = shown(json!({ "kind": "every", "everyMs": 72 * HOUR }), 50).await;

@@ -156,5 +156,5 @@ test("a job that was deleted elsewhere is said to be gone", async ({ page, rouse
   await rouse.open(page, `/jobs/${job.id}`);
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Going");
   await rouse.cli("cron", "rm", job.id);
-  await expect(page.getByText("This job is not there any more")).toBeVisible();
+  await expect(page.getByText("There is no such job")).toBeVisible();
 });

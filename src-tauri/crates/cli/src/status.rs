@@ -127,7 +127,7 @@ fn print_spending(spending: &SpendingView) {
     let limits: Vec<String> = limits.into_iter().flatten().collect();
     let of = match limits.is_empty() {
         true => String::new(),
-        false => format!(" of {} a day", limits.join(" and ")),
+        false => format!(" (at most {})", limits.join(" and ")),
     };
     anstream::println!(
         "Spent today: {}{of} · this month: {}",

@@ -311,7 +311,7 @@ test("a copy begins with everything the job has", async () => {
 
 test("a job that is gone says so", async () => {
   renderApp("/jobs/nope", fakeHost());
-  expect(await screen.findByText("This job is not there any more")).toBeInTheDocument();
+  expect(await screen.findByText("There is no such job")).toBeInTheDocument();
 });
 
 test("a job comes after another one, and the engine's word about a pattern stands at its field", async () => {

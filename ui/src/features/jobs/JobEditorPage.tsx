@@ -118,8 +118,8 @@ function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {
 function Gone({ title }: { title: string }) {
   return (
     <Page title={title}>
-      <Empty icon={SearchX} title="This job is not there any more" action={<ButtonLink to="/jobs" search={{}}>All jobs</ButtonLink>}>
-        It has been deleted, or it deleted itself after its run. Its runs are still in the history.
+      <Empty icon={SearchX} title="There is no such job" action={<ButtonLink to="/jobs" search={{}}>All jobs</ButtonLink>}>
+        It may have been deleted, or have deleted itself after its run: what it did is still in the history.
       </Empty>
     </Page>
   );
