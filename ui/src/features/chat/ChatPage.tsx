@@ -18,7 +18,7 @@ import { Said } from "./Said";
 export function ChatPage() {
   const { data, error, refetch, ...earlier } = useTranscript(mainSession);
   const model = useStatus().data?.model;
-  const entries = data ? entriesOf(data.messages) : [];
+  const entries = data ? entriesOf(data.messages, data.open.map(({ runId }) => runId)) : [];
   const isEmpty = data !== undefined && entries.length === 0 && data.open.length === 0;
   return (
     <Page title="Chat" className={styles.page} actions={data && data.messages.length > 0 && <ClearButton session={mainSession} />}>

@@ -44,6 +44,12 @@ export function EntryView({ entry }: { entry: Entry }) {
       return <Note text={entry.text} />;
     case "summary":
       return <Summary text={entry.text} atMs={entry.atMs} standsFor={entry.standsFor} runId={entry.runId} />;
+    case "unanswered":
+      return (
+        <p className={styles.nothing}>
+          No answer came of this. <Link to="/runs/$runId" params={{ runId: entry.runId }} className={styles.link}>See why</Link>
+        </p>
+      );
     case "nothing":
       return <p className={styles.nothing}>Nothing to report</p>;
   }

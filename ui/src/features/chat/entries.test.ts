@@ -26,6 +26,15 @@ test("words are said by whom they are from, and tools' work between them is one 
   expect(entries[2]).toMatchObject({ text: "Two files." });
 });
 
+test("what no model has answered says so under the person's words, and not while it is being answered", () => {
+  const said = (id: number, runId: string) => aMessage({ id, from: "person", text: "Hello", runId });
+  const messages = [said(1, "r1"), said(2, "r2"), aMessage({ id: 3, from: "model", text: "Hello!", runId: "r2" }), said(4, "r3")];
+  const kinds = (open: string[]) => entriesOf(messages, open).map(({ kind }) => kind);
+  expect(kinds(["r3"])).toEqual(["person", "unanswered", "person", "model", "person"]);
+  expect(kinds([])).toEqual(["person", "unanswered", "person", "model", "person", "unanswered"]);
+  expect(entriesOf(messages)[1]).toMatchObject({ runId: "r1" });
+});
+
 test("heartbeats with nothing to say are one quiet line; one that says something is heard", () => {
   const beat = (id: number, reply: string) => [aMessage({ id, from: "rouse", text: `beat ${id}` }), aMessage({ id: id + 1, from: "model", text: reply })];
   const entries = entriesOf([...beat(1, "HEARTBEAT_OK"), ...beat(3, "ROUTINE_OK"), ...beat(5, "The backup has failed.")]);

@@ -18,13 +18,26 @@ export type Entry =
   | { kind: "task"; key: string; atMs: number; text: string; runId: string | null }
   | { kind: "note"; key: string; text: string }
   | { kind: "summary"; key: string; text: string; atMs: number; standsFor: number; runId: string | null }
+  | { kind: "unanswered"; key: string; runId: string }
   | { kind: "nothing"; key: string };
 
 /** A whole answer that means: nothing to say. */
 const silences = new Set(["HEARTBEAT_OK", "ROUTINE_OK"]);
 
-/** The conversation with the person: whatever Rouse tells the model stands together until somebody says something. */
-export function entriesOf(messages: readonly MessageView[]): Entry[] {
+/** The conversation with the person: whatever Rouse tells the model stands together until somebody says something. What the
+    person wrote and no model has answered says so, unless its run is among those that are `open`. */
+export function entriesOf(messages: readonly MessageView[], open: readonly string[] = []): Entry[] {
+  const answered = new Set([...open, ...messages.flatMap(({ from, runId, text }) => (from === "model" && runId !== null && text.trim() !== "" ? [runId] : []))]);
+  const unanswered = messages.filter(({ from, runId }) => from === "person" && runId !== null && !answered.has(runId));
+  const entries = readMain(messages);
+  for (const { id, runId } of unanswered) {
+    const place = entries.findIndex(({ key }) => key === `m${id}`);
+    entries.splice(place + 1, 0, { kind: "unanswered", key: `u${id}`, runId: runId ?? "" });
+  }
+  return entries;
+}
+
+function readMain(messages: readonly MessageView[]): Entry[] {
   return read(messages, (entries, { id, atMs, text }) => {
     const last = entries.at(-1);
     if (last?.kind === "quiet") last.told.push(text);
