@@ -119,7 +119,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         "timeoutSeconds" => ("ends", end(all)),
         "pauseAfterFailures" => ("pauses", Some(format!("after {value} failures in a row"))),
         "quietHours" => ("quiet", Some(quiet(value))),
-        "notify" => ("tells", Some(word.to_owned())),
+        "notify" => ("tells", Some(outcomes(word))),
         "approvals" => ("asks", Some(approvals(word).to_owned())),
         "approvalSeconds" => {
             ("asks", span(all, key, 1_000).map(|span| format!("and waits {span} for an answer")))
@@ -166,6 +166,16 @@ fn retries(runtime: &Value) -> Option<String> {
     let pause = span(runtime, "retryBackoffMs", 1);
     let pause = pause.map(|span| format!(", the second {span} after the first"));
     Some(format!("up to {attempts} attempts{}", pause.unwrap_or_default()))
+}
+
+/// Which outcomes are told, of those that the call's own condition lets through.
+fn outcomes(word: &str) -> String {
+    match word {
+        "always" => "also that there is nothing to report".to_owned(),
+        "failure" => "failures alone".to_owned(),
+        "never" => "nothing".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn condition(when: &Value) -> Option<String> {
