@@ -24,13 +24,7 @@ async function send(path: string, body: unknown): Promise<Response> {
   }
 }
 
-async function post(path: string, body: unknown): Promise<Response> {
-  let response = await send(path, body);
-  if (response.status === 401) {
-    // The engine may have been started again since the page has shown itself.
-    page.forget();
-    response = await send(path, body);
-  }
+function known(response: Response): Response {
   if (response.status === 401 || response.status === 403) {
     throw new RpcError(errorCode.unauthenticated, "This page is not signed in.");
   }
@@ -38,7 +32,14 @@ async function post(path: string, body: unknown): Promise<Response> {
 }
 
 async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
-  const response = await post("/rpc", request(method, params));
+  const body = request(method, params);
+  let response = await send("/rpc", body);
+  if (response.status === 401) {
+    // The engine may have been started again since the page has shown itself.
+    page.forget();
+    response = await send("/rpc", body);
+  }
+  known(response);
   let answer: unknown;
   try {
     answer = await response.json();
@@ -112,7 +113,7 @@ async function signIn(): Promise<void> {
   const code = codeInAddress();
   if (code === undefined) return;
   history.replaceState(history.state, "", location.pathname + location.search);
-  const signedIn = (await (await post("/auth/exchange", { code })).json()) as { pageKey: string };
+  const signedIn = (await known(await send("/auth/exchange", { code })).json()) as { pageKey: string };
   page.keep(signedIn.pageKey);
 }
 

@@ -23,9 +23,9 @@ use crate::lanes::{LaneKey, Rank};
 
 /// How long a run may take to end when it is told to.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
-/// The time limit of a beat of the heartbeat, which has no job to say so.
 /// The longest that a provider's wish puts a further attempt off.
 const LONGEST_WISH_MS: u64 = 86_400_000;
+/// The time limit of a beat of the heartbeat, which has no job to say so.
 const HEARTBEAT_LIMIT: Duration = Duration::from_secs(600);
 
 /// A run at work.

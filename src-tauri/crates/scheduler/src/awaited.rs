@@ -1,7 +1,8 @@
 //! Runs that wait for other runs.
 //!
-//! A command of a run may start another one, a job's, a turn of the main session or a call of a tool, and wait for its end. As long as it does, its run lends its place under the cap, so
-//! that the two cannot wait for each other: with one place for all, the second could not begin before the first has ended.
+//! A command of a run may start another one, a job's, a turn of the main session or a call of a tool, and wait for its end.
+//! As long as it does, its run lends its place under the cap, so that the two cannot wait for each other: with one place for
+//! all, the second could not begin before the first has ended.
 //! A run that would wait for itself is refused instead: its lane, or that of one that waits for it, is full, and no lane
 //! is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
 //! longest would be passed over, and the place be lost with a run that never begins.
@@ -71,7 +72,9 @@ impl Engine {
         if !matches!(running.work, Work::Attempt(_)) {
             return;
         }
-        running.awaits.push(awaited);
+        if !running.awaits.contains(&awaited) {
+            running.awaits.push(awaited);
+        }
         if std::mem::take(&mut running.has_place) {
             self.lanes.rest(running.rank);
         }

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use rouse_core::tool::{Fault, ToolOutput};
+use rouse_core::visible::visible;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -74,7 +75,21 @@ where
     blocking(move || work(arguments)).await
 }
 
-/// The same for work that has read its arguments.
+/// What a person is shown of a call: what `compare` says of it, or, where that cannot be said, the call itself.
+pub(crate) async fn compared<A, E>(
+    arguments: &Value,
+    compare: impl FnOnce(A) -> Result<String, E> + Send + 'static,
+) -> String
+where
+    A: DeserializeOwned + Send + 'static,
+    E: Faulty + Send + 'static,
+{
+    aside(arguments, compare).await.unwrap_or_else(|output| {
+        visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
+    })
+}
+
+/// As `aside`, for work that has read its arguments.
 pub(crate) async fn blocking<T, E>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, ToolOutput>

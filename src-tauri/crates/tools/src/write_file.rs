@@ -108,14 +108,8 @@ impl Tool for WriteFile {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        Box::pin(async move {
-            let workspace = context.workspace.clone();
-            let shown = answer::aside(arguments, move |it| compared(&workspace, &it)).await;
-            // What cannot be compared is shown as it would be written.
-            shown.unwrap_or_else(|output| {
-                visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
-            })
-        })
+        let workspace = context.workspace.clone();
+        Box::pin(answer::compared(arguments, move |it| compared(&workspace, &it)))
     }
 
     fn surroundings<'a>(

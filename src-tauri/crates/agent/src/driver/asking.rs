@@ -1,7 +1,8 @@
 //! Asking a model: which of a run's models, how often, and whether a budget lets the call begin.
 //!
 //! Owns the order of the models. The first is asked until asking again is no use; then the next, before a person has
-//! read a part of the answer, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
+//! read a part of the answer, and a run that has gone on to another model stays with it: the first would only fail it
+//! again, step by step.
 //! Before each call stands the run's account, before one that is made again too, so that no call begins on a budget that
 //! is used up or has too little left for it. A model whose price nobody knows is passed over where a budget is in dollars
 //! alone. One could get it wrong by giving the seat back before the journal has the cost: for a moment the call would be in

@@ -21,9 +21,7 @@ impl Job {
             && self.told_name() == before.told_name()
             && self.payload.is_same_work(&before.payload)
     }
-}
 
-impl Job {
     /// Its name where a model is told it, before the message: there it can say what to do as well as that.
     #[must_use]
     pub fn told_name(&self) -> Option<&str> {

@@ -28,9 +28,14 @@ async fn trade(house: &House, code: &str) -> (u16, String) {
     (status, format!("Cookie: {cookie}\r\nRouse-Page: {proof}\r\n"))
 }
 
-async fn visit(house: &House, shown: &str) -> u16 {
+/// Asks something as a page; answers the status and the whole reply.
+async fn ask(house: &House, shown: &str) -> (u16, String) {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "cron.status" });
-    house.post("/rpc", shown, &request).await.0
+    house.post("/rpc", shown, &request).await
+}
+
+async fn visit(house: &House, shown: &str) -> u16 {
+    ask(house, shown).await.0
 }
 
 #[tokio::test]
@@ -63,8 +68,7 @@ async fn a_session_lives_as_long_as_it_is_used() {
 
 /// Visits as a page; answers what the browser is told to keep.
 async fn told_to_keep(house: &House, shown: &str) -> Option<String> {
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "cron.status" });
-    let (_, reply) = house.post("/rpc", shown, &request).await;
+    let (_, reply) = ask(house, shown).await;
     reply.lines().find_map(|line| line.strip_prefix("set-cookie: ")).map(str::to_owned)
 }
 

@@ -14,7 +14,6 @@ use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
 };
-use rouse_core::visible::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -83,13 +82,7 @@ impl Tool for MemoryWrite {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
         let workspace = context.workspace.clone();
-        Box::pin(async move {
-            let shown = answer::aside(arguments, move |it| compared(&workspace, &it)).await;
-            // What cannot be compared is shown as it was asked for.
-            shown.unwrap_or_else(|output| {
-                visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
-            })
-        })
+        Box::pin(answer::compared(arguments, move |it| compared(&workspace, &it)))
     }
 
     fn surroundings<'a>(
