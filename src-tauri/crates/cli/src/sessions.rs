@@ -2,12 +2,15 @@
 //!
 //! A transcript is text from outside, and is printed as such: nothing in it reaches the terminal as more than words.
 
+mod outside;
+
+use std::collections::HashSet;
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_gateway::wire::{
-    Done, MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
+    Done, MessageFrom, MessageView, RunDetail, SessionView, SessionsGetResult, SessionsListResult,
 };
 use serde_json::json;
 
@@ -78,12 +81,15 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         Command::Show { session: named, limit, before } => {
             let key = key_of(session, &named).await?;
             let params = json!({ "key": key, "limit": limit, "cursor": before });
-            session
-                .show("sessions.get", params, |session, found: SessionsGetResult| {
-                    print_messages(session, &found);
-                    Ok(())
-                })
-                .await
+            let answer = session.call("sessions.get", params).await?;
+            let unanswered = match session.json {
+                true => HashSet::new(),
+                false => unanswered(session, &serde_json::from_value(answer.clone())?).await?,
+            };
+            session.tell(answer, |session, found: SessionsGetResult| {
+                print_messages(session, &found, &unanswered);
+                Ok(())
+            })
         }
         Command::Clear { session: named, yes } => clear(session, &named, yes).await,
     }
@@ -163,7 +169,33 @@ fn key(one: &SessionView, is_narrow: bool) -> String {
     }
 }
 
-fn print_messages(session: &Session, found: &SessionsGetResult) {
+/// The runs that the person's words began and that ended without a word of the model.
+async fn unanswered(
+    session: &Session,
+    found: &SessionsGetResult,
+) -> Result<HashSet<String>, Failure> {
+    let by = |from: MessageFrom| found.messages.iter().filter(move |said| said.from == from);
+    let answered: HashSet<&String> = by(MessageFrom::Model)
+        .filter(|said| !said.text.trim().is_empty())
+        .filter_map(|said| said.run_id.as_ref())
+        .collect();
+    let mut unanswered = HashSet::new();
+    let asked = by(MessageFrom::Person).filter_map(|said| said.run_id.as_ref());
+    for id in asked.filter(|id| !answered.contains(id)) {
+        let run: RunDetail = match session.call("runs.get", json!({ "id": id })).await {
+            Ok(run) => serde_json::from_value(run)?,
+            // It is not kept any more.
+            Err(failure) if failure.is_not_found() => continue,
+            Err(failure) => return Err(failure),
+        };
+        if run.run.finished_at_ms.is_some() {
+            unanswered.insert(id.clone());
+        }
+    }
+    Ok(unanswered)
+}
+
+fn print_messages(session: &Session, found: &SessionsGetResult, unanswered: &HashSet<String>) {
     if found.messages.is_empty() {
         anstream::println!("Nothing was said yet.");
         return;
@@ -175,8 +207,8 @@ fn print_messages(session: &Session, found: &SessionsGetResult) {
     for message in &found.messages {
         let at = instant(message.at_ms, now, session.clock.zone());
         anstream::println!("{}, {at}", plain(&who(message)));
-        for line in said(message).lines() {
-            anstream::println!("  {}", plain(line));
+        for line in outside::drawn(&said(message)) {
+            anstream::println!("  {}", marked(&line));
         }
         for call in &message.calls {
             anstream::println!(
@@ -184,7 +216,20 @@ fn print_messages(session: &Session, found: &SessionsGetResult) {
                 plain(&format!("calls {} {}", call.tool, short(&call.arguments.to_string(), 160)))
             );
         }
+        if message.from == MessageFrom::Person
+            && let Some(run) = message.run_id.as_ref().filter(|run| unanswered.contains(*run))
+        {
+            anstream::println!("  No answer came of this. See why: rouse runs show {}", plain(run));
+        }
         anstream::println!();
+    }
+}
+
+/// A line as it may stand on a terminal; the line beside what is from outside is Rouse's own.
+fn marked(line: &str) -> String {
+    match line.strip_prefix(outside::BESIDE) {
+        Some(inside) => format!("{}{}", outside::BESIDE, plain(inside)),
+        None => plain(line),
     }
 }
 

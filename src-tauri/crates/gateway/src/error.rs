@@ -76,7 +76,7 @@ impl RpcError {
             |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
         match missing {
             Some((name, _)) => Self::field(&inside(name), "is required"),
-            None => Self::field(&path, &message),
+            None => Self::field(&path, &in_our_words(&message)),
         }
     }
 
@@ -97,6 +97,49 @@ impl RpcError {
             ErrorCode::Internal,
             "Something went wrong inside Rouse. The log has the details.",
         )
+    }
+}
+
+/// What serde says of a wrong value, as the fields of a job say it.
+fn in_our_words(message: &str) -> String {
+    let of = |beginning: &str, between: &str| {
+        message.strip_prefix(beginning).and_then(|rest| rest.split_once(between))
+    };
+    if let Some((found, expected)) = of("invalid type: ", ", expected ") {
+        format!("expected {}, found {}", wanted(expected), given(found))
+    } else if let Some((found, expected)) = of("unknown variant ", ", expected ") {
+        format!("expected {}, found {found}", expected.trim_start_matches("one of "))
+    } else if let Some((name, _)) = of("unknown field ", ", ") {
+        format!("{name} is not known here")
+    } else {
+        message.to_owned()
+    }
+}
+
+/// What somebody has sent, as serde tells it: its kind, and its value behind it. The value is not repeated.
+fn given(found: &str) -> &str {
+    match found.split_once(' ').unwrap_or((found, "")) {
+        ("string", _) => "a text",
+        ("integer" | "floating", _) => "a number",
+        ("boolean", value) => value.trim_matches('`'),
+        ("map", _) => "an object",
+        ("sequence", _) => "a list",
+        ("null" | "unit", _) => "nothing",
+        _ => found,
+    }
+}
+
+/// The kinds of values that parameters have, in a person's words.
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "i64" | "u64" | "u32" | "i32" | "usize" | "u16" => "a whole number",
+        "f64" => "a number",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
     }
 }
 
@@ -125,4 +168,33 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{CronListParams, WakeParams};
+
+    fn complaint<T: serde::de::DeserializeOwned>(params: Value) -> String {
+        let read: Result<T, _> = serde_path_to_error::deserialize(&params);
+        RpcError::invalid_params(&read.err().expect("it should be refused")).message
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_told_in_words_for_people() {
+        let of_wake = complaint::<WakeParams>;
+        assert_eq!(of_wake(json!({ "text": 5 })), "text: expected a text, found a number");
+        assert_eq!(of_wake(json!({ "text": true })), "text: expected a text, found true");
+        assert_eq!(of_wake(json!({ "text": [] })), "text: expected a text, found a list");
+        assert_eq!(of_wake(json!({})), "text: is required");
+        let wrong = of_wake(json!({ "text": "a", "mode": "zz" }));
+        assert!(
+            wrong.starts_with("mode: expected `") && wrong.ends_with(", found `zz`"),
+            "{wrong}"
+        );
+        let wrong = complaint::<CronListParams>(json!({ "limit": "ten" }));
+        assert_eq!(wrong, "limit: expected a whole number, found a text");
+        let wrong = complaint::<CronListParams>(json!({ "includeDisabled": 1 }));
+        assert_eq!(wrong, "includeDisabled: expected true or false, found a number");
+    }
 }

@@ -416,7 +416,8 @@ fn failure(fault: Fault, how: &str, written: Value) -> ToolOutput {
     let (error, words) = match said.lines().rfind(|line| !line.trim().is_empty()) {
         Some(last) => {
             let error = format!("{how}: {}", last.trim());
-            (error.clone(), format!("{error}\n\n{said}"))
+            let is_all = last.trim() == said.trim();
+            (error.clone(), if is_all { error } else { format!("{error}\n\n{said}") })
         }
         None => (format!("{how}."), format!("{how}.")),
     };

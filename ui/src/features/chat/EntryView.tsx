@@ -113,16 +113,18 @@ function Quiet({ told, atMs }: { told: readonly string[]; atMs: number }) {
   );
 }
 
-/** The beginning of a run of a job: when it was, and what the model was told. */
+/** The beginning of a run of a job: when it was, and what the model was told, unless that was said too long ago. */
 function Task({ text, atMs, runId }: { text: string; atMs: number; runId: string | null }) {
   return (
     <div className={styles.task}>
       <h2 className={styles.when}>
         {runId === null ? <Time at={atMs} as="when" /> : <Link to="/runs/$runId" params={{ runId }} title="The run"><Time at={atMs} as="when" /></Link>}
       </h2>
-      <Folded title="Task" summary={taskLine(text)}>
-        <Marked label="What the model was told" text={text} />
-      </Folded>
+      {text !== "" && (
+        <Folded title="Task" summary={taskLine(text)}>
+          <Marked label="What the model was told" text={text} />
+        </Folded>
+      )}
     </div>
   );
 }

@@ -75,6 +75,13 @@ test("in a job's conversation each run begins with its task, and what Rouse says
   expect(entries.map(({ kind }) => kind)).toEqual(["task", "work", "note", "nothing", "task", "model"]);
 });
 
+test("a run that is answered late stands with its task, or with a heading of its own where that is too long ago", () => {
+  const task = (id: number, runId: string) => aMessage({ id, from: "rouse", runId, text: "Look." });
+  const late = aMessage({ id: 3, runId: "r1", text: "Found one." });
+  expect(entriesOfJob([task(1, "r1"), task(2, "r2"), late])).toMatchObject([{ kind: "task", runId: "r1" }, { kind: "model", text: "Found one." }, { kind: "task", runId: "r2" }]);
+  expect(entriesOfJob([task(2, "r2"), late])).toMatchObject([{ kind: "task", runId: "r2" }, { kind: "task", runId: "r1", text: "" }, { kind: "model", text: "Found one." }]);
+});
+
 test("the line of a task is what it asks, not which job it is", () => {
   expect(taskLine("[cron:j1] News: Look at it.\nAll of it.\n\nIt is nine.")).toBe("Look at it.");
   expect(taskLine("Look: there.")).toBe("Look: there.");

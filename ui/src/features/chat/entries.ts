@@ -45,14 +45,37 @@ function readMain(messages: readonly MessageView[]): Entry[] {
   });
 }
 
-/** The conversation of a job with its model: each run begins with its task; what Rouse says to the model on its way is a note. */
+/** The conversation of a job with its model, run by run, also where one was answered after the next had begun: each begins with
+    its task, or with a task without words where that was said too long ago; what Rouse says to the model on its way is a note. */
 export function entriesOfJob(messages: readonly MessageView[]): Entry[] {
-  let current: string | null = null;
-  return read(messages, (entries, { id, atMs, text, runId }) => {
-    if (runId !== null && runId === current) entries.push({ kind: "note", key: `m${id}`, text });
-    else entries.push({ kind: "task", key: `m${id}`, atMs, text, runId });
-    current = runId;
+  return runsOf(messages).flatMap((ofRun, place) => {
+    let isBegun = false;
+    const entries = read(ofRun, (told, { id, atMs, text, runId }) => {
+      if (isBegun && runId !== null) told.push({ kind: "note", key: `m${id}`, text });
+      else told.push({ kind: "task", key: `m${id}`, atMs, text, runId });
+      isBegun = true;
+    });
+    const [first] = ofRun;
+    if (place === 0 || first === undefined || first.runId === null || first.from === "rouse" || first.from === "summary") return entries;
+    return [{ kind: "task", key: `t${first.id}`, atMs: first.atMs, text: "", runId: first.runId }, ...entries];
   });
+}
+
+/** The messages of each run together, by the first of them; a summary is of no run, it stands where it was made. */
+function runsOf(messages: readonly MessageView[]): MessageView[][] {
+  const runs: MessageView[][] = [];
+  const byId = new Map<string, MessageView[]>();
+  for (const message of messages) {
+    const runId = message.from === "summary" ? null : message.runId;
+    const known = runId === null ? undefined : byId.get(runId);
+    if (known) known.push(message);
+    else {
+      const run = [message];
+      runs.push(run);
+      if (runId !== null) byId.set(runId, run);
+    }
+  }
+  return runs;
 }
 
 /** What a task asks, on one line, without the words before it that tell the model which job it is. */

@@ -21,7 +21,7 @@ import { Sparkline } from "./Sparkline";
 import type { JobActions } from "./useJobActions";
 
 const gone = "The job it waits for is gone";
-const words: Record<Standing, string> = { asking: "Needs you", running: "Running", paused: "Paused", stranded: gone, failing: "Failing", well: "Going well", new: "Has not run yet" };
+const words: Record<Standing, string> = { asking: "Needs you", running: "Running", paused: "Paused", stranded: gone, failing: "Failing", resumed: "On again; it has not run since", well: "Going well", new: "Has not run yet" };
 
 export function StandingDot({ standing }: { standing: Standing }) {
   if (standing === "asking") {

@@ -32,6 +32,7 @@ test("a dot tells the most urgent thing", () => {
   expect(jobs.map((view) => standingOf(view))).toEqual(["well", "failing", "paused", "new"]);
   expect(standingOf(aJob({ state: { lastState: "succeeded" } }, { incident: anIncident() }))).toBe("failing");
   expect(standingOf(aJob({ enabled: false }, { liveRunIds: ["r"] }))).toBe("running");
+  expect(standingOf(aJob({ state: { lastState: "failed", consecutiveFailures: 0 } }))).toBe("resumed");
   expect(standingOf(aJob({}, { liveRunIds: ["r"] }), true)).toBe("asking");
 });
 

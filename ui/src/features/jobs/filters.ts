@@ -7,7 +7,7 @@ import type { JobsSearch } from "./search";
 export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
 
 /** Where a job stands, for its dot and the filters. */
-export type Standing = "asking" | "running" | "paused" | "stranded" | "failing" | "well" | "new";
+export type Standing = "asking" | "running" | "paused" | "stranded" | "failing" | "resumed" | "well" | "new";
 
 export function standingOf({ job, incident, liveRunIds, predecessorIsGone }: JobView, isAsking = false): Standing {
   if (isAsking) return "asking";
@@ -15,12 +15,14 @@ export function standingOf({ job, incident, liveRunIds, predecessorIsGone }: Job
   if (!job.enabled) return "paused";
   if (predecessorIsGone) return "stranded";
   if (isFailing({ job, incident })) return "failing";
+  // Somebody has switched it on again: what it did before says nothing about it now.
+  if (job.state.lastState === "failed" || job.state.lastState === "timedOut") return "resumed";
   return job.state.lastState === undefined ? "new" : "well";
 }
 
-/** Its runs fail, or nobody can check what they find. */
+/** Its runs fail, or nobody can check what they find, as the engine counts them. */
 function isFailing({ job: { enabled, state }, incident }: Pick<JobView, "job" | "incident">): boolean {
-  return enabled && (state.lastState === "failed" || state.lastState === "timedOut" || state.consecutiveFailures > 0 || incident !== null);
+  return enabled && (state.consecutiveFailures > 0 || incident !== null);
 }
 
 const passes: Record<JobFilter, (view: JobView) => boolean> = {

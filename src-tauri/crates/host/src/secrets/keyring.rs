@@ -121,6 +121,11 @@ fn unusable(error: &Error) -> KeyringError {
     KeyringError::Unusable(match error {
         Error::BadEncoding(_) | Error::BadDataFormat(..) => "its entry is not readable".to_owned(),
         Error::Ambiguous(_) => "it holds several entries of that name".to_owned(),
+        // There its words are those of a library for the bus.
+        Error::PlatformFailure(cause) if cfg!(target_os = "linux") => {
+            tracing::debug!(%cause, "the keyring failed");
+            "no keyring service answers in this session".to_owned()
+        }
         other => other.to_string(),
     })
 }

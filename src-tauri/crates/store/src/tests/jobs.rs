@@ -256,14 +256,15 @@ async fn an_id_is_found_by_its_beginning() {
 }
 
 #[tokio::test]
-async fn counts_are_zero_without_jobs_and_know_failing_ones() {
+async fn counts_are_zero_without_jobs_and_know_failing_ones_that_nobody_has_switched_off() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.job_counts().await.unwrap(), JobCounts::default());
-    let mut failing = job("a");
-    failing.enabled = false;
-    failing.state.consecutive_failures = 2;
-    fixture.store.insert_job(&failing, NOW).await.unwrap();
-    fixture.insert_job("b", None).await;
+    for (id, enabled) in [("a", false), ("b", true)] {
+        let mut failing = job(id);
+        failing.enabled = enabled;
+        failing.state.consecutive_failures = 2;
+        fixture.store.insert_job(&failing, NOW).await.unwrap();
+    }
     let counts = fixture.store.job_counts().await.unwrap();
     assert_eq!(counts, JobCounts { all: 2, enabled: 1, failing: 1 });
 }

@@ -47,6 +47,7 @@ async fn what_it_wrote_is_the_result() {
 async fn a_failure_says_how_in_its_first_line() {
     let output = run(json!({ "command": "echo first >&2; echo last >&2; exit 3" })).await;
     assert_eq!(error(&output), "Exit code 3: last\n\nfirst\nlast");
+    assert_eq!(error(&run(json!({ "command": "echo no; exit 3" })).await), "Exit code 3: no");
     assert_eq!(error(&run(json!({ "command": "exit 4" })).await), "Exit code 4.");
     assert_eq!(error(&run(json!({ "command": "kill -9 $$" })).await), "Ended by signal 9.");
 }
