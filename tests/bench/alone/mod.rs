@@ -5,7 +5,7 @@
 //! bounds stand beside that bound, taken in the same minute.
 
 mod crowd;
-mod floor;
+pub(crate) mod floor;
 mod lateness;
 mod next_run;
 mod plan;
@@ -14,6 +14,7 @@ mod turnover;
 mod year_off;
 
 use crate::report::Report;
+pub(crate) use stage::timed;
 
 /// Everything whose name is wanted.
 pub(crate) async fn measure(
