@@ -23,10 +23,14 @@ impl Disguise {
 }
 
 /// Those who do not know the token. The request they change carries it.
-fn without_the_token(token: &str) -> Vec<Disguise> {
+fn without_the_token(token: &str, address: &str) -> Vec<Disguise> {
+    let port = address.rsplit(':').next().expect("a port");
+    let cookie = format!("rouse_session_{port}");
+    let [as_session, twice, empty] =
+        [format!("{cookie}={token}"), format!("{cookie}=1; {cookie}=2"), format!("{cookie}=; x")];
     let wrong: String = token.chars().rev().collect();
     let (shorter, longer) = (token[..63].to_owned(), format!("{token}0"));
-    let (basic, bare, in_query) = (format!("Basic {token}"), token.to_owned(), token.to_owned());
+    let (basic, bare) = (format!("Basic {token}"), token.to_owned());
     vec![
         Disguise::new("no token", 401, |request| request.without("Authorization")),
         Disguise::new("another token", 401, move |request| request.token(&wrong)),
@@ -40,13 +44,13 @@ fn without_the_token(token: &str) -> Vec<Disguise> {
             request.with("Authorization", &bare)
         }),
         Disguise::new("the token as a session", 401, move |request| {
-            request.without("Authorization").with("Cookie", &format!("rouse_session={in_query}"))
+            request.without("Authorization").with("Cookie", &as_session)
         }),
-        Disguise::new("a guessed session", 401, |request| {
-            request.without("Authorization").with("Cookie", "rouse_session=1; rouse_session=2")
+        Disguise::new("a guessed session", 401, move |request| {
+            request.without("Authorization").with("Cookie", &twice)
         }),
-        Disguise::new("an empty session", 401, |request| {
-            request.without("Authorization").with("Cookie", "rouse_session=; x")
+        Disguise::new("an empty session", 401, move |request| {
+            request.without("Authorization").with("Cookie", &empty)
         }),
     ]
 }
@@ -134,7 +138,7 @@ async fn no_method_lets_a_stranger_in() {
     let stage = Stage::set(&home).await;
     let (address, token) = (stage.engine.address.clone(), stage.engine.token());
     let disguises: Vec<Disguise> =
-        [without_the_token(&token), from_elsewhere(&address), as_a_form()]
+        [without_the_token(&token, &address), from_elsewhere(&address), as_a_form()]
             .into_iter()
             .flatten()
             .collect();
@@ -219,7 +223,10 @@ async fn no_socket_is_opened_for_a_stranger() {
     let engine = home.serve().await;
     let token = engine.token();
     let upgrade = Request::upgrade(&engine.address, "/ws").token(&token);
-    for disguise in without_the_token(&token).into_iter().chain(from_elsewhere(&engine.address)) {
+    for disguise in without_the_token(&token, &engine.address)
+        .into_iter()
+        .chain(from_elsewhere(&engine.address))
+    {
         assert_refused(&disguise, "a socket", &(disguise.put_on)(upgrade.clone()).send());
     }
     let in_query = Request::upgrade(&engine.address, &format!("/ws?token={token}")).send();

@@ -59,8 +59,15 @@ impl Page {
         page_proof(port.parse().expect("a number"), &life, &self.key)
     }
 
+    /// Its cookie, as it is called at the port of this engine.
+    fn cookie_at(&self, engine: &Engine<'_>) -> String {
+        let (_, session) = self.cookie.split_once('=').expect("a pair");
+        let port = engine.address.rsplit(':').next().expect("a port");
+        format!("rouse_session_{port}={session}")
+    }
+
     fn shows(&self, engine: &Engine<'_>, request: Request) -> Request {
-        request.with("Cookie", &self.cookie).with("Rouse-Page", &self.proof(engine))
+        request.with("Cookie", &self.cookie_at(engine)).with("Rouse-Page", &self.proof(engine))
     }
 }
 
@@ -168,7 +175,8 @@ async fn a_signed_in_browser_survives_a_restart_and_no_new_token() {
     };
     assert_eq!(list(&engine), 200);
     let replayed = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})));
-    let replayed = replayed.with("Cookie", &page.cookie).with("Rouse-Page", &shown_before);
+    let replayed =
+        replayed.with("Cookie", &page.cookie_at(&engine)).with("Rouse-Page", &shown_before);
     assert_eq!(replayed.send().status, 401, "what was shown to the life before");
     assert_eq!(trade(&engine, &unused).status, 401, "a code does not");
     assert!(engine.stop().success());

@@ -415,9 +415,5 @@ async fn the_jobs_that_fail_are_found_among_many() {
         }
         assert_eq!(met, broken, "by {limit}");
     }
-    let off = broken.remove(0);
-    house.call("cron.update", json!({ "id": off, "patch": { "enabled": false } })).await;
-    assert_eq!(find(json!({})).await, (broken.clone(), Value::Null), "somebody knows of it");
-    assert_eq!(house.call("cron.status", json!({})).await["failingJobs"], broken.len());
     house.host.stop().await;
 }

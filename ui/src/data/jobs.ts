@@ -22,7 +22,9 @@ export function useFirstJobs() {
 export function useFailingJobs() {
   const platform = usePlatform();
   const { data } = useQuery({ queryKey: keys.failingJobs, queryFn: () => platform.rpc("cron.list", { includeDisabled: true, hasIncident: true, limit: atOnce }) });
-  return { jobs: data?.jobs ?? [], hasMore: data !== undefined && data.nextCursor !== null };
+  // A job that somebody switched off by hand is known to fail.
+  const jobs = data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ?? [];
+  return { jobs, hasMore: data !== undefined && data.nextCursor !== null };
 }
 
 /** All jobs, soonest first. While the list is not whole, what is not in it may yet come. */

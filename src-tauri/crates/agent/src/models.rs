@@ -123,27 +123,37 @@ impl Models {
     }
 
     /// The model for a job: the one it wishes for (`gpt-5.6-terra`, or `openai:gpt-5.6-terra` to name the provider),
-    /// else the preferred one. A model that no provider lists is asked of the preferred provider, which knows best.
+    /// else the preferred one. A model that no provider lists is asked of the preferred provider, which knows best. While that
+    /// one is away, a wish without its provider is nobody's: another one of that name may cost money, or be elsewhere.
     #[must_use]
     pub fn choose(&self, wish: Option<&str>) -> Option<ChosenModel> {
         let preferred = self.first();
         let Some(wish) = wish.map(str::trim).filter(|wish| !wish.is_empty()) else {
             return preferred.map(|entry| entry.with(&entry.found.provider.model));
         };
-        let listed =
-            self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish));
-        listed.or_else(|| self.named(wish)).or_else(|| Some(preferred?.with(wish)))
+        let listed = || self.listed(wish).filter(|_| !self.is_preferred_away);
+        listed().or_else(|| self.named(wish)).or_else(|| Some(preferred?.with(wish)))
+    }
+
+    /// A model that its person has named for when another does not answer.
+    fn fallback(&self, wish: &str) -> Option<ChosenModel> {
+        self.listed(wish.trim()).or_else(|| self.choose(Some(wish)))
+    }
+
+    fn listed(&self, wish: &str) -> Option<ChosenModel> {
+        self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish))
     }
 
     /// The models for a job: the one it wishes for, then its fallbacks. One that names a provider which is not at hand is
     /// left out, and so is what stands in the list already.
     #[must_use]
     pub fn line_up(&self, wish: Option<&str>, fallbacks: &[String]) -> Lineup {
-        let wishes = std::iter::once(wish).chain(fallbacks.iter().map(|wish| Some(wish.as_str())));
-        let at_hand =
-            wishes.filter(|wish| wish.is_none_or(|wish| self.stranger_of(wish).is_none()));
+        let is_at_hand = |wish: &str| self.stranger_of(wish).is_none();
+        let first = Some(wish).filter(|wish| wish.is_none_or(is_at_hand));
+        let fallbacks = fallbacks.iter().filter(|wish| is_at_hand(wish));
+        let first = first.and_then(|wish| self.choose(wish)).into_iter();
         let mut models: Vec<ChosenModel> = Vec::new();
-        for model in at_hand.filter_map(|wish| self.choose(wish)) {
+        for model in first.chain(fallbacks.filter_map(|wish| self.fallback(wish))) {
             let is_same = |one: &ChosenModel| {
                 one.model == model.model && one.provider.name() == model.provider.name()
             };
@@ -172,9 +182,8 @@ impl Models {
                 "`{wish}` is of the provider {provider}, which is not set up or not running. Start it or set it up, or name another model."
             ));
         }
-        let is_at_hand =
-            |wish| self.named(wish).is_some() || self.entries.iter().any(|one| one.offers(wish));
-        let is_known = wish.is_some_and(is_at_hand);
+        let is_listed = |wish| !self.is_preferred_away && self.listed(wish).is_some();
+        let is_known = wish.is_some_and(|wish| self.is_named(wish) || is_listed(wish));
         let Some(preferred) = self.first().filter(|_| !is_known) else {
             let nobody = "There is no model yet, and its runs fail until there is one. `rouse doctor` and the settings say how to get one.";
             return (!is_known).then(|| nobody.to_owned());
@@ -187,6 +196,12 @@ impl Models {
                 preferred.found.label
             )
         })
+    }
+
+    /// Whether `wish` names a provider that is at hand.
+    #[must_use]
+    pub fn is_named(&self, wish: &str) -> bool {
+        self.named(wish).is_some()
     }
 
     fn named(&self, wish: &str) -> Option<ChosenModel> {
@@ -276,16 +291,18 @@ mod tests {
             (None, None),
             (Some("nobody-has-it"), None),
             (Some("work:other"), Some(("work", "other"))),
-            (Some("our-model"), Some(("work", "our-model"))),
+            (Some("our-model"), None),
             (Some("openai:gpt-5.6-luna"), Some(("openai", "gpt-5.6-luna"))),
         ] {
             let expected = expected.map(|(name, model)| (name.to_owned(), model.to_owned()));
             assert_eq!(models.doubt(wish).is_some(), expected.is_none(), "{wish:?}");
             assert_eq!(chosen(&models, wish), expected, "{wish:?}");
         }
-        let fallbacks = ["work:our-model".to_owned()];
-        let lineup = models.line_up(None, &fallbacks);
-        assert_eq!(lineup.first().map(|first| first.model.as_str()), Some("our-model"));
+        for fallback in ["work:our-model", "our-model"] {
+            let lineup = models.line_up(None, &[fallback.to_owned()]);
+            let first = lineup.first().map(|first| first.model.as_str());
+            assert_eq!(first, Some("our-model"), "{fallback}");
+        }
     }
 
     #[test]

@@ -196,6 +196,9 @@ async fn tell_grant(session: &Session, id: &str) -> Result<(), Failure> {
         grants::lines(std::slice::from_ref(grant))
             .iter()
             .for_each(|line| anstream::println!("  {line}"));
+        for file in &asked.files {
+            anstream::println!("  as long as this file stays as it is: {}", plain(file));
+        }
         anstream::println!("Take it back: rouse grants revoke {}", grant.id);
     }
     Ok(())
@@ -337,6 +340,9 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     }
     if let Some(directory) = &one.directory {
         anstream::println!("Folder: {}", plain(directory));
+    }
+    for file in &one.files {
+        anstream::println!("Holds for this file as it is: {}", plain(file));
     }
     if let Some(why) = &one.ungranted {
         anstream::println!("Always: not this one. {}", plain(why));

@@ -176,7 +176,10 @@ async fn unanswered(
 ) -> Result<HashSet<String>, Failure> {
     let by = |from: MessageFrom| found.messages.iter().filter(move |said| said.from == from);
     let answered: HashSet<&String> = by(MessageFrom::Model)
-        .filter(|said| !said.text.trim().is_empty())
+        .filter(|said| {
+            let has_ended = said.calls.iter().any(|call| call.tool == "complete_run");
+            has_ended || !said.text.trim().is_empty()
+        })
         .filter_map(|said| said.run_id.as_ref())
         .collect();
     let mut unanswered = HashSet::new();

@@ -240,6 +240,9 @@ impl ToolContext {
     }
 }
 
+/// The most bytes of one output that a model is told.
+pub const TOLD_BYTES: usize = 64 << 10;
+
 /// What a tool answers. A fault is told to the model, which may mend it; it does not end the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {

@@ -88,7 +88,7 @@ impl ModelShelf {
         let named = || wish.into_iter().chain(fallbacks.iter().map(String::as_str));
         let known = self.models();
         let lineup = known.line_up(wish, fallbacks);
-        let is_whole = wish.is_some() || known.preferred().is_some();
+        let is_whole = known.preferred().is_some() || wish.is_some_and(|wish| known.is_named(wish));
         if is_whole
             && lineup.first().is_some()
             && named().all(|wish| known.stranger_of(wish).is_none())

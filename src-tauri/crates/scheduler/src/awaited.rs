@@ -3,8 +3,8 @@
 //! A command of a run may start another one, a job's, a turn of the main session or a call of a tool, and wait for its end.
 //! As long as it does, its run lends its place under the cap, so that the two cannot wait for each other: with one place for
 //! all, the second could not begin before the first has ended.
-//! A run that would wait for itself is refused instead: its lane, or that of one that waits for it, is full, and no lane
-//! is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
+//! A run that would wait for itself is refused instead: its lane, or that of one that waits for it or for what stands behind
+//! it, is full, and no lane is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
 //! longest would be passed over, and the place be lost with a run that never begins.
 
 use rouse_core::RunId;
@@ -13,8 +13,13 @@ use rouse_core::job::Job;
 use crate::SchedulerError;
 use crate::attempt::Work;
 use crate::engine::Engine;
-use crate::execute::{lane_of, lane_width};
+use crate::execute::{Waiting, lane_of, lane_width};
 use crate::lanes::LaneKey;
+
+/// How many runs of its lane may be at work at once.
+fn width_of(waiting: &Waiting) -> usize {
+    waiting.job.as_deref().map_or(1, lane_width)
+}
 
 impl Engine {
     /// Refuses a run of `job` that the run `by` would wait for, if it could only begin after that one.
@@ -34,9 +39,7 @@ impl Engine {
         }
         let waits = self.lanes.waiting().find(|(waiting, _)| **waiting == id);
         if let Some((_, waiting)) = waits {
-            let width = waiting.job.as_deref().map_or(1, lane_width);
-            let lane = lane_of(&waiting.run);
-            if self.in_lane(&lane, by) >= width {
+            if self.in_lane(&lane_of(&waiting.run), by) >= width_of(waiting) {
                 return Err(SchedulerError::WaitsForItself { name: waiting.run.job_name.clone() });
             }
         }
@@ -48,22 +51,31 @@ impl Engine {
 
     /// How many of this run and those that it holds up are at work in `lane`.
     fn in_lane(&self, lane: &LaneKey, by: &RunId) -> usize {
-        let is_in_lane = |id: &RunId| self.running.get(id).is_some_and(|one| one.lane == *lane);
-        self.held_up_with(by).into_iter().filter(|id| is_in_lane(id)).count()
+        self.at_work_in(lane, &self.held_up_with(by))
     }
 
-    /// This run, those that wait for it, and those that wait for them.
+    fn at_work_in(&self, lane: &LaneKey, runs: &[&RunId]) -> usize {
+        let is_in_lane = |id: &RunId| self.running.get(id).is_some_and(|one| one.lane == *lane);
+        runs.iter().filter(|id| is_in_lane(id)).count()
+    }
+
+    /// This run, and what goes on only when it is over: those that wait for it, those whose lane is full of such runs, and
+    /// those that wait for them.
     fn held_up_with<'e>(&'e self, by: &'e RunId) -> Vec<&'e RunId> {
         let mut held_up = vec![by];
-        let mut looked_at = 0;
-        while let Some(id) = held_up.get(looked_at).copied() {
-            let waiting = self.running.iter().filter(|(_, one)| one.awaits.contains(id));
-            let new = waiting.map(|(other, _)| other).filter(|other| !held_up.contains(other));
-            let new: Vec<&RunId> = new.collect();
+        loop {
+            let is_held_up = |id: &RunId| held_up.contains(&id);
+            let waiting = self.running.iter().filter(|(_, one)| one.awaits.iter().any(is_held_up));
+            let behind = self.lanes.waiting().filter(|(_, waits)| {
+                self.at_work_in(&lane_of(&waits.run), &held_up) >= width_of(waits)
+            });
+            let all = waiting.map(|(id, _)| id).chain(behind.map(|(id, _)| id));
+            let new: Vec<&RunId> = all.filter(|id| !is_held_up(id)).collect();
+            if new.is_empty() {
+                return held_up;
+            }
             held_up.extend(new);
-            looked_at += 1;
         }
-        held_up
     }
 
     /// Lets the run `by` wait for another one, if it is at work; others may have its place meanwhile.

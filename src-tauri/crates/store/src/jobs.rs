@@ -88,12 +88,11 @@ const UPDATE: &str = concat!(
     job_columns!()
 );
 const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
-// A job fails when its runs do or nobody can check what they find; one that somebody switched off by hand is known to.
-pub(crate) const COUNT: &str = "SELECT count(*), sum(enabled),
-        sum((consecutive_failures > 0 OR id IN (SELECT job_id FROM incidents
-                WHERE closed_at IS NULL AND job_id IS NOT NULL AND class = ?1 AND closed_how IS NOT 'resumed'))
-            AND (enabled OR id IN (SELECT job_id FROM incidents
-                WHERE closed_at IS NULL AND job_id IS NOT NULL AND paused_because IS NOT NULL)))
+pub(crate) const COUNT: &str =
+    "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) +
+        (SELECT count(*) FROM incidents JOIN jobs AS well ON well.id = coalesce(incidents.job_id, '')
+         WHERE incidents.closed_at IS NULL AND incidents.class = ?1 AND incidents.closed_how IS NOT 'resumed'
+            AND well.consecutive_failures = 0)
     FROM jobs";
 const IS_THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
 const PAUSE: &str =

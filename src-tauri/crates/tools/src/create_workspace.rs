@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rouse_core::approval::Surroundings;
@@ -18,9 +19,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Faulty, Told};
+use crate::spec;
 use crate::text::plain_line;
 use crate::workspace::{EntryKind, RelativePath, Workspace, WorkspaceError};
-use crate::{arguments, spec};
 
 const README: &str = "README.md";
 
@@ -97,10 +98,8 @@ impl Tool for CreateWorkspace {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        Box::pin(async move {
-            let shown = arguments::read(arguments).map(|arguments| planned(&arguments, context));
-            shown.unwrap_or_else(|error| visible(&format!("{error}\n\n{arguments:#}")))
-        })
+        let root = context.workspace.clone();
+        Box::pin(answer::compared(arguments, move |arguments| planned(&arguments, &root)))
     }
 
     fn surroundings<'a>(
@@ -159,7 +158,14 @@ fn bound(root: &Path, arguments: &Arguments) -> Result<Surroundings, CreateError
         }
         Some(_) => return Err(WorkspaceError::NotAFolder { path: path.to_string() }.into()),
     }
-    Ok(Surroundings::in_folder(root))
+    let readme = path.child(README.as_ref());
+    let mut replaces = BTreeMap::new();
+    if arguments.create_readme {
+        let is_there = workspace.standing(&readme)?.is_some();
+        let stands = if is_there { "stays" } else { "is made" };
+        replaces.insert(readme.to_string(), stands.to_owned());
+    }
+    Ok(Surroundings { replaces, ..Surroundings::in_folder(root) })
 }
 
 /// Whether there was none.
@@ -176,21 +182,33 @@ fn readme(
     Ok(is_missing)
 }
 
-fn planned(arguments: &Arguments, context: &ToolContext) -> String {
-    let wanted = match arguments.wanted() {
-        Ok(wanted) => wanted,
-        Err(error) => return visible(&error.to_string()),
+/// What would happen as things stand: a folder or a README that is there already stays as it is.
+fn planned(arguments: &Arguments, root: &Path) -> Result<String, CreateError> {
+    let wanted = arguments.wanted()?;
+    let (there, has_readme) = match arguments.allow_existing {
+        true => found(arguments, root)?,
+        false => (false, false),
     };
-    let mut shown = format!(
-        "New folder {}\nin {}\n",
-        visible_path(wanted),
-        visible(&context.workspace.display().to_string())
-    );
+    let how = if there { "The folder is there already:" } else { "New folder" };
+    let mut shown =
+        format!("{how} {}\nin {}\n", visible_path(wanted), visible(&root.display().to_string()));
     if arguments.create_readme {
         let name = wanted.rsplit('/').next().unwrap_or(wanted);
-        shown.push_str(&visible(&format!("with {README}:\n\n# {}\n", arguments.title(name))));
+        shown.push_str(&match has_readme {
+            true => format!("Its {README} stays as it is.\n"),
+            false => visible(&format!("with {README}:\n\n# {}\n", arguments.title(name))),
+        });
     }
-    shown
+    Ok(shown)
+}
+
+/// Whether the folder is there, and whether it has a README.
+fn found(arguments: &Arguments, root: &Path) -> Result<(bool, bool), CreateError> {
+    let workspace = Workspace::open(root)?;
+    let path = arguments.place(&workspace)?;
+    let is_there = workspace.standing(&path)?.is_some();
+    let readme = path.child(README.as_ref());
+    Ok((is_there, is_there && workspace.standing(&readme)?.is_some()))
 }
 
 impl Arguments {

@@ -1,8 +1,9 @@
 //! `read_file`: the text of one file of the workspace.
 //!
 //! How the file is reached is `workspace`'s matter; here is what is read of it: at most the configured number of bytes
-//! at once, and only text. A file that is too large, binary or in another encoding is an error that says what to ask
-//! for instead, because a cut or garbled text that looks whole would be believed.
+//! at once, of which a model gets as much as it can be told, and only text. A file that is too large, binary or in another
+//! encoding is an error that says what to ask for instead, because a cut or garbled text that looks whole would be
+//! believed; a part says where to go on.
 
 mod decode;
 #[cfg(test)]
@@ -13,9 +14,11 @@ use std::path::Path;
 
 use encoding_rs::Encoding;
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{
+    BoxFuture, Fault, SandboxMode, TOLD_BYTES, Tool, ToolContext, ToolOutput, ToolSpec,
+};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::answer::{self, Faulty, Told};
@@ -76,8 +79,8 @@ impl Faulty for ReadError {
 impl ReadFile {
     pub(crate) fn new(most: u64) -> Self {
         let description = format!(
-            "Reads a text file of the workspace, at most {most} bytes at once. A larger one is read in parts: offset and \
-             limit count bytes, and nextOffset tells where to go on."
+            "Reads a text file of the workspace. A long one comes in parts: nextOffset tells where to go on. Offset and \
+             limit are bytes; {most} are read at most."
         );
         let parameters = spec::object(
             &["path"],
@@ -103,19 +106,40 @@ impl Tool for ReadFile {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let (workspace, most) = (context.workspace.clone(), self.most);
+        let workspace = context.workspace.clone();
+        let bounds = Bounds::of(self.most, context);
         Box::pin(async move {
-            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, most)).await
+            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, bounds))
+                .await
         })
     }
 }
 
-fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Told, ReadError> {
+/// How much is read at once, and how much of it is told.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    most: u64,
+    /// As JSON; none where no model reads it.
+    told: Option<usize>,
+}
+
+impl Bounds {
+    /// Those of a call: a person who has written it gets all that is read.
+    pub(crate) fn of(most: u64, context: &ToolContext) -> Self {
+        let is_a_persons = matches!(context.sandbox, SandboxMode::ByPersonUnsandboxed { .. });
+        Self { most, told: (!is_a_persons).then_some(TOLD_BYTES - BESIDE) }
+    }
+}
+
+/// What stands beside the content, and what is shown of it in more letters than it has.
+const BESIDE: usize = 6 << 10;
+
+fn read(workspace: &Path, arguments: &Arguments, bounds: Bounds) -> Result<Told, ReadError> {
     let Arguments { path, encoding, offset, limit } = arguments;
     let encoding = decode::named(encoding.as_deref())?;
     let workspace = Workspace::open(workspace)?;
     let path = workspace.relative(path)?;
-    read_part_of(&workspace, path, encoding, (*offset, *limit), most)
+    read_part_of(&workspace, path, encoding, (*offset, *limit), bounds)
 }
 
 /// The text of a file from `offset` on, at most `limit` bytes.
@@ -124,7 +148,7 @@ pub(crate) fn read_part_of(
     path: RelativePath,
     encoding: &'static Encoding,
     (offset, limit): (Option<u64>, Option<u64>),
-    most: u64,
+    Bounds { most, told: room }: Bounds,
 ) -> Result<Told, ReadError> {
     let (mut file, size) = workspace.open_file(&path)?;
     let offset = offset.unwrap_or(0);
@@ -136,11 +160,26 @@ pub(crate) fn read_part_of(
     }
     let limit = limit.map_or(most, part_length).min(most);
     let failed = |source| WorkspaceError::Read { path: path.to_string(), source };
-    let bytes = read_part(&mut file, offset, limit).map_err(failed)?;
-    let is_last = offset + as_u64(bytes.len()) >= size;
-    let text = decoded(&Piece { bytes: &bytes, is_first: offset == 0, is_last }, encoding)
-        .map_err(|problem| problem.of(path, size))?;
-    Ok(told(&plain_text(&text.text), size, offset, text.used, is_last))
+    let mut bytes = read_part(&mut file, offset, limit).map_err(failed)?;
+    loop {
+        let is_last = offset + as_u64(bytes.len()) >= size;
+        let text = decoded(&Piece { bytes: &bytes, is_first: offset == 0, is_last }, encoding)
+            .map_err(|problem| problem.of(path.clone(), size))?;
+        let plain = plain_text(&text.text);
+        match room.and_then(|room| shorter(bytes.len(), &plain, room)) {
+            Some(shorter) => bytes.truncate(shorter),
+            None => return Ok(told(&plain, size, offset, text.used, is_last)),
+        }
+    }
+}
+
+/// How many of so many bytes may fit into `room` as JSON, when their text does not.
+fn shorter(bytes: usize, text: &str, room: usize) -> Option<usize> {
+    let takes = Value::from(text).to_string().len();
+    let fitting = as_u64(bytes) * as_u64(room) / as_u64(takes).max(1);
+    // Each time a good deal less, because what is left may take more room than the rest has.
+    let fitting = part_length(fitting * 15 / 16);
+    (takes > room).then(|| usize::try_from(fitting).unwrap_or(bytes)).filter(|less| *less < bytes)
 }
 
 /// A multiple of four: no part is shorter than a character, and no part of UTF-16 ends inside of a unit.

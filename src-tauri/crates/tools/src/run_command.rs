@@ -135,6 +135,16 @@ impl RunCommand {
         }
     }
 
+    /// How long the command may take. What a model wishes for loosens no limit of its person.
+    fn limit(&self, arguments: &Arguments, sandbox: &SandboxMode) -> Duration {
+        let usual = self.config.timeout;
+        let wished = arguments.timeout_seconds.map_or(usual, Duration::from_secs);
+        match sandbox {
+            SandboxMode::ByPersonUnsandboxed { .. } => wished,
+            SandboxMode::Sandboxed { .. } | SandboxMode::OpenedByPerson { .. } => wished.min(usual),
+        }
+    }
+
     async fn run(
         &self,
         arguments: Arguments,
@@ -145,7 +155,7 @@ impl RunCommand {
         let runs_copies = !sealed.is_empty();
         #[cfg(test)]
         self.after_look.iter().for_each(|act| act());
-        let limit = arguments.timeout_seconds.map_or(self.config.timeout, Duration::from_secs);
+        let limit = self.limit(&arguments, &context.sandbox);
         // A mark of its own for each call: two calls of one run must not end each other.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
@@ -299,8 +309,12 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        let shown = match arguments::read(arguments) {
-            Ok(arguments) => shown(&arguments, context),
+        let shown = match arguments::read::<Arguments>(arguments) {
+            Ok(arguments) => {
+                let limit = arguments.timeout_seconds.is_some();
+                let limit = limit.then(|| self.limit(&arguments, &context.sandbox));
+                shown(&arguments, context, limit)
+            }
             Err(error) => visible(&format!("{error}\n\n{arguments:#}")),
         };
         Box::pin(std::future::ready(shown))
@@ -341,14 +355,16 @@ impl Tool for RunCommand {
 }
 
 /// What is said of the command is a line each, whatever its folder is called.
-fn shown(arguments: &Arguments, context: &ToolContext) -> String {
+fn shown(arguments: &Arguments, context: &ToolContext, limit: Option<Duration>) -> String {
     let how = visible_line(&confinement(&context.sandbox));
     let workspace = context.workspace.display();
     let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
         Some(cwd) => format!("in the folder {cwd} of {workspace}"),
         None => format!("in {workspace}"),
     };
-    format!("{}\n\n{}\n{how}", visible(&arguments.command), visible_line(&place))
+    let limit = limit
+        .map_or_else(String::new, |limit| format!("\nfor at most {} seconds", limit.as_secs_f64()));
+    format!("{}\n\n{}\n{how}{limit}", visible(&arguments.command), visible_line(&place))
 }
 
 fn bound(

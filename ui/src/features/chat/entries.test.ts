@@ -33,6 +33,8 @@ test("what no model has answered says so under the person's words, and not while
   expect(kinds(["r3"])).toEqual(["person", "unanswered", "person", "model", "person"]);
   expect(kinds([])).toEqual(["person", "unanswered", "person", "model", "person", "unanswered"]);
   expect(entriesOf(messages)[1]).toMatchObject({ runId: "r1" });
+  const ended = aMessage({ id: 5, runId: "r3", text: "", calls: [{ id: "c", tool: "complete_run", arguments: { outcome: "report", summary: "42." } }] });
+  expect(entriesOf([said(4, "r3"), ended]).map(({ kind }) => kind)).toEqual(["person", "model"]);
 });
 
 test("heartbeats with nothing to say are one quiet line; one that says something is heard", () => {

@@ -27,7 +27,7 @@ const silences = new Set(["HEARTBEAT_OK", "ROUTINE_OK"]);
 /** The conversation with the person: whatever Rouse tells the model stands together until somebody says something. What the
     person wrote and no model has answered says so, unless its run is among those that are `open`. */
 export function entriesOf(messages: readonly MessageView[], open: readonly string[] = []): Entry[] {
-  const answered = new Set([...open, ...messages.flatMap(({ from, runId, text }) => (from === "model" && runId !== null && text.trim() !== "" ? [runId] : []))]);
+  const answered = new Set([...open, ...messages.filter(isAnswer).map(({ runId }) => runId)]);
   const unanswered = messages.filter(({ from, runId }) => from === "person" && runId !== null && !answered.has(runId));
   const entries = readMain(messages);
   for (const { id, runId } of unanswered) {
@@ -35,6 +35,11 @@ export function entriesOf(messages: readonly MessageView[], open: readonly strin
     entries.splice(place + 1, 0, { kind: "unanswered", key: `u${id}`, runId: runId ?? "" });
   }
   return entries;
+}
+
+/** Whether the model says something with it: in words, or by ending the run. */
+function isAnswer({ from, text, calls }: MessageView): boolean {
+  return from === "model" && (text.trim() !== "" || calls.some(({ tool }) => tool === "complete_run"));
 }
 
 function readMain(messages: readonly MessageView[]): Entry[] {

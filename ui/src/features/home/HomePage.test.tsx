@@ -25,12 +25,14 @@ test("a job that fails is said on the page, and so is one that was paused for it
   const jobs = [
     aJob({ name: "Backup" }, { incident: anIncident({ count: 14, cause: "No answer.\nDetails" }) }),
     aJob({ id: "j2", name: "Mail", enabled: false }, { incident: anIncident({ pausedBecause: "Paused after 3 failures in a row" }) }),
+    aJob({ id: "j3", name: "Off by hand", enabled: false }, { incident: anIncident() }),
     aJob({ id: "j4", name: "Well" }),
   ];
   renderApp("/", fakeHost({ "cron.list": () => ({ jobs, broken: [], nextCursor: null }) }));
   expect((await screen.findByText("Backup")).parentElement).toHaveTextContent(/^Backup Failing since .* · 14 times · same cause$/);
   expect(screen.getByText("No answer.")).toBeInTheDocument();
   expect(screen.getByText("Mail").parentElement).toHaveTextContent("Mail Paused after 3 failures in a row");
+  expect(screen.queryByText("Off by hand"), "somebody knows of it").not.toBeInTheDocument();
 });
 
 test("a model that does not answer is said with what helps", async () => {

@@ -13,7 +13,6 @@ use rouse_core::approval::Refusal;
 use rouse_core::job::ToolCall;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
-use rouse_core::stable_hash::stable_hash;
 use rouse_core::tool::{Completion, Fault, SandboxMode, ToolContext, ToolEffect, ToolOutput};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +21,7 @@ use super::context::question_for;
 use super::conversation::ended_early;
 use super::one_call::OneCall;
 use super::{AgentDriver, cancelled, not_written};
+use crate::gate::fit::{Cut, fitted};
 use crate::gate::{Called, Terms};
 use crate::money::{Account, Wanted};
 
@@ -66,7 +66,10 @@ impl AgentDriver {
             knows_outside: false,
         };
         match self.one_call(run, &terms, (&call.tool, &call.arguments), &context, cancel).await {
-            OneCall::Called(called) => self.judged(run, job, call, outcome_of(*called)).await,
+            OneCall::Called(called) => {
+                // A condition is asked of the whole result; what is kept of it may be less.
+                kept(self.judged(run, job, call, outcome_of(*called)).await)
+            }
             OneCall::Ended(outcome) => *outcome,
         }
     }
@@ -120,7 +123,7 @@ fn fate_of(called: Called) -> Outcome {
             Outcome::succeeded(shortened(&words))
         }
     };
-    Outcome { result: Some(kept(called.output.value)), ..outcome }
+    Outcome { result: Some(called.output.value), ..outcome }
 }
 
 /// Whether a call that changes something may be made once more after this failure, when the person wants further attempts:
@@ -211,19 +214,11 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A result to compare the next one with. A large one is kept as its beginning and a fingerprint of the whole, so that
-/// a change anywhere in it is still a change.
-fn kept(value: Value) -> Value {
-    let text = value.to_string();
-    if text.len() <= RESULT_BYTES {
-        return value;
-    }
-    let beginning = &text[..text.floor_char_boundary(RESULT_BYTES)];
-    let fingerprint = stable_hash(text.as_bytes());
-    Value::String(format!(
-        "{beginning}\n… ({} bytes in all, fingerprint {fingerprint:016x})",
-        text.len()
-    ))
+/// The outcome with a result to compare the next one with. A large one is shortened, and fingerprints stand for what was
+/// left out, so that a change anywhere in it is still a change.
+pub(super) fn kept(outcome: Outcome) -> Outcome {
+    let result = outcome.result.map(|result| fitted(&result, RESULT_BYTES, Cut::Known));
+    Outcome { result, ..outcome }
 }
 
 #[cfg(test)]
@@ -301,10 +296,14 @@ mod tests {
 
     #[test]
     fn a_change_far_inside_a_large_result_is_still_a_change() {
-        let large = |last: &str| kept(Value::String(format!("{}{last}", "x".repeat(100_000))));
+        let keep = |result: Value| {
+            kept(Outcome { result: Some(result), ..Outcome::succeeded("Done.") }).result
+        };
+        let half = "x".repeat(50_000);
+        let large = |letter: &str| keep(format!("{half}{letter}{half}").into());
         assert_eq!(large("a"), large("a"));
         assert_ne!(large("a"), large("b"));
-        assert!(large("a").to_string().len() < 70_000);
-        assert_eq!(kept(json!({"a": 1})), json!({"a": 1}));
+        assert!(large("a").expect("a result").to_string().len() <= RESULT_BYTES);
+        assert_eq!(keep(json!({"a": 1})), Some(json!({"a": 1})));
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{named_hosts, question_for};
 use super::one_call::OneCall;
-use super::tool_call::outcome_of;
+use super::tool_call::{kept, outcome_of};
 use super::{AgentDriver, CONFINED, cancelled};
 use crate::gate::Terms;
 
@@ -39,7 +39,7 @@ impl AgentDriver {
             knows_outside: false,
         };
         match self.one_call(run, &terms, (tool, arguments), &context, cancel).await {
-            OneCall::Called(called) => outcome_of(*called),
+            OneCall::Called(called) => kept(outcome_of(*called)),
             OneCall::Ended(outcome) => *outcome,
         }
     }

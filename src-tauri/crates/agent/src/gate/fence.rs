@@ -3,11 +3,10 @@
 //! The mark carries a random word that the text could not know, so it cannot close its own fence. The system prompts
 //! name the marks; whoever changes them here changes them there.
 
-use rouse_core::tool::ToolOutput;
+use rouse_core::tool::TOLD_BYTES;
 use serde_json::Value;
 
-/// The most bytes of one output that a model is told.
-pub(crate) const TOLD_BYTES: usize = 64 << 10;
+use super::fit::{Cut, fitted};
 
 /// `text` between marks that name what it came through.
 pub(crate) fn fenced(through: &str, text: &str) -> String {
@@ -43,11 +42,9 @@ pub(crate) fn capped(text: &str, most: usize) -> String {
     format!("{}\n… (cut: this is the beginning, {end} of {} bytes)", &text[..end], text.len())
 }
 
-/// `value` as it goes into the journal: whole, or the beginning of its text when it is too large.
+/// `value` as it goes into the journal: whole, or shortened when it is too large.
 pub(super) fn journalled(value: &Value) -> Value {
-    let output = ToolOutput::ok(value.clone());
-    let text = output.text();
-    if text.len() <= TOLD_BYTES { output.value } else { Value::String(capped(&text, TOLD_BYTES)) }
+    fitted(value, TOLD_BYTES, Cut::Said)
 }
 
 #[cfg(test)]
@@ -88,6 +85,6 @@ mod tests {
         let small = serde_json::json!({"a": [1, 2]});
         assert_eq!(journalled(&small), small);
         let large = serde_json::json!({"a": "x".repeat(TOLD_BYTES)});
-        assert!(journalled(&large).as_str().is_some_and(|text| text.contains("cut")));
+        assert!(journalled(&large)["a"].as_str().is_some_and(|text| text.contains("cut")));
     }
 }

@@ -11,6 +11,7 @@
 //! `core::policy` makes one, and only for arguments that were checked here.
 
 pub(crate) mod fence;
+pub(crate) mod fit;
 pub(crate) mod guard;
 mod held;
 mod hooked;

@@ -6,13 +6,14 @@
 //! reason to hide that key and not the page.
 
 use rouse_core::hidden::REDACTED;
-use rouse_core::tool::{ToolEffect, ToolOutput};
+use rouse_core::tool::{TOLD_BYTES, ToolEffect, ToolOutput};
 use serde_json::Value;
 
 use super::characters::shown;
 use super::injection::{Signal, signals};
 use super::{Safety, leak};
-use crate::gate::fence::{TOLD_BYTES, capped, fenced};
+use crate::gate::fence::{capped, fenced};
+use crate::gate::fit::{Cut, fitted};
 use crate::list::HEARTBEAT_FILE;
 
 /// A tool's answer after the safety layer.
@@ -78,7 +79,10 @@ impl Safety {
     pub fn incoming(&self, through: &str, from_outside: bool, output: ToolOutput) -> Incoming {
         let mut redacted = Vec::new();
         let output = self.without_secrets(output, &mut redacted);
-        let text = output.text();
+        let text = match &output.value {
+            Value::String(text) => text.clone(),
+            value => fitted(value, TOLD_BYTES, Cut::Said).to_string(),
+        };
         let (told, signals) = match from_outside {
             true => told(through, "", &text),
             false => (capped(&text, TOLD_BYTES), Vec::new()),

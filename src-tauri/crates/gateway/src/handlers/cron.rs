@@ -82,7 +82,7 @@ async fn broken(
     Ok(all.into_iter().map(view).collect())
 }
 
-/// A page of the jobs that fail, or that were paused for it, as `job_counts` counts them. It may end when it is half full, or the last of its places would be looked
+/// A page of the jobs with an open incident. It may end when it is half full, or the last of its places would be looked
 /// for a few jobs at a time.
 async fn failing(context: &Context, mut query: JobQuery) -> Result<JobPage, RpcError> {
     let most = query.limit;
@@ -95,10 +95,7 @@ async fn failing(context: &Context, mut query: JobQuery) -> Result<JobPage, RpcE
     while all.is_none_or(|all| page.jobs.len() < all) {
         let JobPage { jobs, broken, next } = context.store.jobs(&query).await?;
         let incidents = incidents(context, &jobs).await?;
-        let failing = jobs.into_iter().filter(|job| {
-            let open = incidents.get(&job.id);
-            open.is_some_and(|open| job.enabled || open.paused_because.is_some())
-        });
+        let failing = jobs.into_iter().filter(|job| incidents.contains_key(&job.id));
         page.jobs.extend(failing);
         page.broken.extend(broken);
         let found = u32::try_from(page.jobs.len()).unwrap_or(most);

@@ -16,8 +16,9 @@ use super::door::Place;
 use super::{Shared, refused};
 use crate::auth::SESSION_FOR_MS;
 
-/// The name of the session cookie.
-const COOKIE: &str = "rouse_session";
+/// How the name of a session cookie begins. A browser has one jar for all ports of a computer, so the port is the rest of it,
+/// or two engines would sign each other's pages out.
+const COOKIE: &str = "rouse_session_";
 
 /// The header by which a page proves that it is that of its session.
 const PAGE: &str = "rouse-page";
@@ -26,9 +27,9 @@ const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-
                    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What a browser keeps of its session, for as long as the session lives without a visit.
-pub(super) fn session_cookie(session: &str) -> String {
+pub(super) fn session_cookie(session: &str, port: u16) -> String {
     let seconds = SESSION_FOR_MS / 1_000;
-    format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+    format!("{COOKIE}{port}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
 }
 
 pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
@@ -41,7 +42,8 @@ pub(super) async fn check(State(shared): State<Shared>, request: Request, next: 
     let renewed = session_of_page(&shared, request.headers(), query)
         .filter(|shown| shared.auth.renews_session(shown, now));
     // silent-ok: a session that is live has the plain characters of a secret of ours.
-    let cookie = renewed.and_then(|shown| HeaderValue::try_from(session_cookie(shown)).ok());
+    let cookie =
+        renewed.and_then(|shown| HeaderValue::try_from(session_cookie(shown, shared.port)).ok());
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     if let Some(cookie) = cookie {
@@ -156,20 +158,21 @@ fn session_of_page<'h>(
     headers: &'h HeaderMap,
     query: Option<&str>,
 ) -> Option<&'h str> {
-    let session = session(headers)?;
+    let session = session(headers, shared.port)?;
     let in_header = headers.get(PAGE).and_then(|proof| proof.to_str().ok());
     let mut parts = query.unwrap_or_default().split('&');
     let proof = in_header.or_else(|| parts.find_map(|part| part.strip_prefix("page=")))?;
     shared.auth.is_page_of(session, proof, shared.port).then_some(session)
 }
 
-fn session(headers: &HeaderMap) -> Option<&str> {
+fn session(headers: &HeaderMap, port: u16) -> Option<&str> {
+    let own = port.to_string();
     let cookies =
         headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     cookies
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
-        .find(|(name, _)| *name == COOKIE)
+        .find(|(name, _)| name.strip_prefix(COOKIE) == Some(own.as_str()))
         .map(|(_, value)| value)
 }
 

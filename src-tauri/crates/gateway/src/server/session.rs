@@ -43,7 +43,7 @@ pub(super) async fn exchange(
     let code = request.get("code").and_then(Value::as_str).unwrap_or_default();
     match shared.auth.exchange(code, shared.clock.now()) {
         Some(session) => {
-            let cookie = guard::session_cookie(&session);
+            let cookie = guard::session_cookie(&session, shared.port);
             let told =
                 [(header::SET_COOKIE, cookie), (header::CACHE_CONTROL, "no-store".to_owned())];
             (told, Json(json!({ "pageKey": shared.auth.page_key(&session) }))).into_response()

@@ -296,3 +296,20 @@ async fn what_would_wait_for_itself_is_refused() {
     let beside = awaited(&stage, &outer_job, &inner).await.expect("a run");
     assert_eq!(stage.begun.next().await.run.id, beside, "there is room for two of that job");
 }
+
+#[tokio::test]
+async fn two_runs_that_would_wait_for_what_stands_behind_each_other_are_refused() {
+    let stage = Stage::new().await;
+    let [one_job, other_job, _] = three(&stage, ["one", "other", "third"]).await;
+    let one = begun_by_hand(&stage, &one_job).await;
+    let other = begun_by_hand(&stage, &other_job).await;
+    let behind = awaited(&stage, &other_job, &one).await.expect("it waits behind the other");
+    let refused = awaited(&stage, &one_job, &other).await.expect_err("refused");
+    assert!(matches!(refused, SchedulerError::WaitsForItself { .. }), "{refused}");
+    assert_eq!(stage.runs_of(&one_job.id).await.len(), 1, "nothing was made");
+    other.succeed();
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.id, behind);
+    begun.succeed();
+    one.succeed();
+}

@@ -134,8 +134,10 @@ const DELETE_EMPTY_SESSION: &str = "DELETE FROM sessions
     WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = sessions.key)";
 const LONG_SESSIONS: &str =
     "SELECT key FROM sessions WHERE message_count > ?1 AND key >= 'cron:' AND key < 'cron;'";
-// The messages of one run stay together: half a conversation with a tool would be none.
-pub(crate) const OLDEST_MESSAGES: &str = "SELECT id FROM messages WHERE session = ?1 AND id <
+// The messages of one run stay together: half a conversation with a tool would be none. A run that waits for an answer goes
+// on from its own, however long that takes.
+pub(crate) const OLDEST_MESSAGES: &str = "SELECT id FROM messages WHERE session = ?1
+    AND (run_id IS NULL OR run_id NOT IN (SELECT id FROM runs WHERE finished_at IS NULL)) AND id <
         (SELECT min(id) FROM messages WHERE session = ?1 AND run_id IS
             (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2))
     ORDER BY id LIMIT ?3";

@@ -256,15 +256,14 @@ async fn an_id_is_found_by_its_beginning() {
 }
 
 #[tokio::test]
-async fn counts_are_zero_without_jobs_and_know_failing_ones_that_nobody_has_switched_off() {
+async fn counts_are_zero_without_jobs_and_know_failing_ones() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.job_counts().await.unwrap(), JobCounts::default());
-    for (id, enabled) in [("a", false), ("b", true)] {
-        let mut failing = job(id);
-        failing.enabled = enabled;
-        failing.state.consecutive_failures = 2;
-        fixture.store.insert_job(&failing, NOW).await.unwrap();
-    }
+    let mut failing = job("a");
+    failing.enabled = false;
+    failing.state.consecutive_failures = 2;
+    fixture.store.insert_job(&failing, NOW).await.unwrap();
+    fixture.insert_job("b", None).await;
     let counts = fixture.store.job_counts().await.unwrap();
     assert_eq!(counts, JobCounts { all: 2, enabled: 1, failing: 1 });
 }

@@ -359,6 +359,25 @@ async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
 }
 
 #[tokio::test]
+async fn what_was_said_in_a_run_that_waits_stays_until_it_is_over() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let waiting = fixture.running("a").await;
+    let job = SessionKey::of_job(&JobId::new("a"));
+    let said: Vec<Message> = (0..3).map(|n| user(format!("Line {n}"))).collect();
+    let runs = (0..3).map(|n| RunId::new(format!("later-{n}")));
+    for run in std::iter::once(waiting.clone()).chain(runs) {
+        store.append_messages(&job, Some(&run), &said, NOW).await.unwrap();
+    }
+    while store.prune_messages(3, NOW).await.unwrap() {}
+    let left = store.messages(&job, 100).await.unwrap();
+    let runs: Vec<&str> =
+        left.iter().filter_map(|message| message.run_id.as_ref().map(RunId::as_str)).collect();
+    let id = waiting.as_str();
+    assert_eq!(runs, [id, id, id, "later-2", "later-2", "later-2"]);
+}
+
+#[tokio::test]
 async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;

@@ -78,6 +78,23 @@ async fn a_readme_has_the_title_that_was_asked_for() {
 }
 
 #[tokio::test]
+async fn the_question_says_what_is_there_already_and_a_yes_is_bound_to_it() {
+    let dir = folder();
+    let arguments = json!({ "name": "mail", "allowExisting": true, "createReadme": true, "readmeTitle": "New" });
+    let tool = CreateWorkspace::new(false);
+    let context = context(dir.path());
+    let shown = tool.preview(&arguments, &context).await;
+    assert!(shown.starts_with("New folder mail\n") && shown.ends_with("# New\n"), "{shown}");
+    let before = tool.surroundings(&arguments, &context).await.expect("it can be made");
+    create(&dir, json!({ "name": "mail", "createReadme": true, "readmeTitle": "Old" })).await;
+    let shown = tool.preview(&arguments, &context).await;
+    assert!(shown.starts_with("The folder is there already: mail\n"), "{shown}");
+    assert!(shown.ends_with("Its README.md stays as it is.\n"), "{shown}");
+    let after = tool.surroundings(&arguments, &context).await.expect("it can be made");
+    assert_ne!(before, after);
+}
+
+#[tokio::test]
 async fn the_question_names_exactly_the_folder_that_is_made() {
     let dir = folder();
     let arguments = json!({ "path": "a\u{202e}b/mail " });

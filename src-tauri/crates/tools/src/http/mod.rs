@@ -153,8 +153,11 @@ impl Http {
             return arguments::misfit(words);
         }
         // Who chooses where an answer is cut could choose the last letter but one of a value in it.
-        let wished = arguments.max_bytes.filter(|_| !has_secret);
-        let most = wished.unwrap_or(self.max_bytes).min(self.max_bytes);
+        if has_secret && arguments.max_bytes.is_some() {
+            let words = "maxBytes cannot stand beside a stored secret: a part of its value could come back unseen.";
+            return arguments::misfit(words.to_owned());
+        }
+        let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
         match self.fetcher.send(Request { most, has_secret, ..request.among(sandbox) }).await {
             Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
             Err(error) => {

@@ -5,7 +5,7 @@
 
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use rouse_core::tool::Fault;
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ pub(crate) struct Page {
     pub(crate) status: u16,
     pub(crate) url: String,
     pub(crate) content_type: Option<String>,
+    /// When the server wants to be asked again, in its own words (RFC 9110, 10.2.3).
+    pub(crate) retry_after: Option<String>,
     /// Where a redirect leads that was not followed.
     pub(crate) location: Option<String>,
     pub(crate) body: String,
@@ -33,12 +35,13 @@ impl Page {
         location: Option<String>,
         most: usize,
     ) -> reqwest::Result<Self> {
-        let content_type = content_type(&response);
+        let content_type = header(&response, &CONTENT_TYPE);
+        let retry_after = header(&response, &RETRY_AFTER);
         let (bytes, is_truncated) =
             read_body(&mut response, most).await.map_err(reqwest::Error::without_url)?;
         let body = text_of(&bytes, content_type.as_deref(), is_truncated);
         let (status, url) = (response.status().as_u16(), response.url().to_string());
-        Ok(Self { status, url, content_type, location, body, is_truncated })
+        Ok(Self { status, url, content_type, retry_after, location, body, is_truncated })
     }
 
     /// The same without the end of a body that was cut, which may be a part of a secret.
@@ -67,6 +70,9 @@ impl Page {
             "contentType": self.content_type,
             "truncated": self.is_truncated,
         });
+        if let Some(retry_after) = self.retry_after {
+            value["retryAfter"] = retry_after.into();
+        }
         if let Some(location) = self.location {
             value["location"] = location.into();
         }
@@ -75,8 +81,8 @@ impl Page {
     }
 }
 
-fn content_type(response: &Response) -> Option<String> {
-    let value = response.headers().get(CONTENT_TYPE)?;
+fn header(response: &Response, name: &HeaderName) -> Option<String> {
+    let value = response.headers().get(name)?;
     Some(crate::plain_line(&String::from_utf8_lossy(value.as_bytes())))
 }
 

@@ -154,6 +154,10 @@ impl Arguments {
             shown.push('\n');
             shown.push_str(body);
         }
+        if let Some(most) = self.max_bytes {
+            write!(shown, "\n(At most {most} bytes of the answer are read.)")
+                .expect("BUG: writing into a string does not fail");
+        }
         shown
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{FOLDER, MemoryError, file_at, open, shown};
 use crate::answer::{self, Told};
-use crate::read_file::read_part_of;
+use crate::read_file::{Bounds, read_part_of};
 use crate::spec;
 use crate::workspace::WorkspaceError;
 
@@ -31,7 +31,7 @@ struct Arguments {
 impl MemoryRead {
     pub(super) fn new(most: u64) -> Self {
         let description = format!(
-            "Reads a file of the memory, at most {most} bytes at once; nextOffset tells where to go on."
+            "Reads a file of the memory. nextOffset tells where to go on. At most {most} bytes are read."
         );
         let parameters = spec::object(
             &["path"],
@@ -57,20 +57,22 @@ impl Tool for MemoryRead {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let (workspace, most) = (context.workspace.clone(), self.most);
+        let workspace = context.workspace.clone();
+        let bounds = Bounds::of(self.most, context);
         Box::pin(async move {
-            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, most)).await
+            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, bounds))
+                .await
         })
     }
 }
 
-fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Told, MemoryError> {
+fn read(workspace: &Path, arguments: &Arguments, bounds: Bounds) -> Result<Told, MemoryError> {
     let nothing = || WorkspaceError::Missing { path: format!("{FOLDER}/") };
     let memory = open(workspace)?.ok_or_else(nothing)?;
     let path = file_at(&memory, &arguments.path)?;
     let name = shown(&path);
     let part = (arguments.offset, arguments.limit);
-    let Told { value, words } = read_part_of(&memory, path, UTF_8, part, most)?;
+    let Told { value, words } = read_part_of(&memory, path, UTF_8, part, bounds)?;
     let mut fields = Map::from_iter([("path".to_owned(), Value::from(name))]);
     if let Value::Object(more) = value {
         fields.extend(more);

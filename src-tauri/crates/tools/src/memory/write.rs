@@ -163,6 +163,11 @@ fn draft(memory: &Workspace, arguments: &Arguments) -> Result<Draft, MemoryError
     }
     let old = kept.filter(|_| arguments.append);
     let is_added_to = old.is_some();
+    // A model that writes the title into the text as well has said it once.
+    let is_titled = |heading: &String| {
+        arguments.content.lines().next().is_some_and(|first| first.trim_end() == heading.trim_end())
+    };
+    let heading = heading.filter(|heading| !is_titled(heading));
     let text = joined(old.or(heading), &arguments.content);
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(MemoryError::TooLarge { path, bytes: text.len() });

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use rouse_core::tool::ToolOutput;
+use rouse_core::tool::{SandboxMode, TOLD_BYTES, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::ReadFile;
-use crate::testing::call_in;
+use crate::testing::{call_in, call_with, context};
 
 const MOST: u64 = 64;
 
@@ -138,6 +138,30 @@ async fn no_part_is_larger_than_the_limit() {
     assert_eq!(output.value, expected);
     let output = read(&dir, json!({ "path": "large.txt", "offset": 1 })).await;
     assert_eq!(output.value["content"], "x".repeat(64));
+}
+
+#[tokio::test]
+async fn a_model_gets_no_more_at_once_than_it_can_be_told_and_goes_on_from_there() {
+    let dir = house();
+    let text = "é \"quoted\"\n".repeat(20_000);
+    fs::write(dir.path().join("book.txt"), &text).expect("a file");
+    let by_model = ToolContext {
+        sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+        ..context(dir.path())
+    };
+    let tool = ReadFile::new(524_288);
+    let (mut parts, mut next) = (String::new(), Some(0));
+    while let Some(offset) = next {
+        let arguments = json!({ "path": "book.txt", "offset": offset });
+        let output = call_with(&tool, &by_model, arguments).await;
+        assert!(output.text().len() <= TOLD_BYTES, "{}", output.text().len());
+        parts.push_str(output.value["content"].as_str().expect("a text"));
+        next = output.value.get("nextOffset").and_then(Value::as_u64);
+        assert!(next.is_none() || output.text().len() > TOLD_BYTES / 2, "no smaller than needed");
+    }
+    assert_eq!(parts, text);
+    let whole = call_in(&tool, dir.path(), json!({ "path": "book.txt" })).await;
+    assert_eq!(whole.value["content"], text, "no model reads what a person's call brings");
 }
 
 #[tokio::test]

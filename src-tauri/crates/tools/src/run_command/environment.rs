@@ -145,9 +145,17 @@ fn without_folders_in(workspace: &Path, path: &OsStr) -> OsString {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
         folder.is_absolute() && !real.starts_with(&root)
     };
-    let outside = std::env::join_paths(std::env::split_paths(path).filter(is_outside));
+    let mut outside = std::env::split_paths(path).filter(is_outside).peekable();
+    // A path without a folder would mean the one that a command works in (POSIX, 8.3).
+    if outside.peek().is_none() {
+        return USUAL_PATH.into();
+    }
+    let outside = std::env::join_paths(outside);
     outside.expect("BUG: what was one of several folders can be one again")
 }
+
+/// Where the programs of a system lie.
+const USUAL_PATH: &str = if cfg!(windows) { r"C:\Windows\System32" } else { "/usr/bin:/bin" };
 
 pub(super) const RUN_ID: &str = "ROUSE_RUN_ID";
 
@@ -186,18 +194,20 @@ mod tests {
         std::fs::create_dir_all(&bin).expect("folders");
         std::os::unix::fs::symlink(&bin, &link).expect("a link");
         let path = format!("{}:.::bin:{}:/usr/bin:/nowhere", bin.display(), link.display());
-        let of = Environment::from_iter([("PATH".into(), OsString::from(&path))]);
-        let told = |sandbox| {
+        let told_of = |path: &str, sandbox| {
+            let of = Environment::from_iter([("PATH".into(), OsString::from(path))]);
             let context = ToolContext { sandbox, ..context(workspace.path()) };
             let found = passed(&of, &context).find(|(name, _)| name == "PATH");
             found.expect("a PATH").1.into_string().expect("text")
         };
+        let told = |sandbox| told_of(&path, sandbox);
         let hosts = Vec::new;
         for sandbox in [
             SandboxMode::Sandboxed { hosts: hosts() },
             SandboxMode::OpenedByPerson { hosts: hosts() },
         ] {
-            assert_eq!(told(sandbox), "/usr/bin:/nowhere");
+            assert_eq!(told(sandbox.clone()), "/usr/bin:/nowhere");
+            assert_eq!(told_of(&bin.display().to_string(), sandbox), "/usr/bin:/bin");
         }
         assert_eq!(told(SandboxMode::ByPersonUnsandboxed { hosts: hosts() }), path);
     }

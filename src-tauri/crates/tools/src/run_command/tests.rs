@@ -136,6 +136,31 @@ async fn it_is_ended_after_its_time_and_when_it_never_stops_writing() {
 }
 
 #[tokio::test]
+async fn what_a_model_wishes_for_loosens_no_limit_and_is_in_the_question() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let timeout = Duration::from_secs(2);
+    let tool = RunCommand::new(CommandConfig { timeout, ..CommandConfig::default() });
+    let call = |seconds: u64| json!({ "command": "true", "timeoutSeconds": seconds });
+    let asked = async |seconds, sandbox: SandboxMode| {
+        let context = ToolContext { sandbox, ..context(folder.path()) };
+        let arguments = arguments::read(&call(seconds)).expect("they fit");
+        let shown = tool.preview(&call(seconds), &context).await;
+        (tool.limit(&arguments, &context.sandbox).as_secs(), shown)
+    };
+    let opened = || SandboxMode::OpenedByPerson { hosts: Vec::new() };
+    for (sandbox, wished, limit) in [
+        (opened(), 86_400, 2),
+        (SandboxMode::Sandboxed { hosts: Vec::new() }, 86_400, 2),
+        (opened(), 1, 1),
+        (SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() }, 86_400, 86_400),
+    ] {
+        let (takes, shown) = asked(wished, sandbox).await;
+        assert_eq!(takes, limit);
+        assert!(shown.ends_with(&format!("\nfor at most {limit} seconds")), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn anybody_else_needs_a_yes() {
     let tool = RunCommand::new(CommandConfig::default());
     let call = json!({ "command": "true" });

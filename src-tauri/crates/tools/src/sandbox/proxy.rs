@@ -94,7 +94,7 @@ async fn pass(stream: &mut TcpStream, door: &Door) -> io::Result<()> {
 impl Door {
     async fn open(&self, target: &Target) -> Result<TcpStream, String> {
         if !self.granted.names(target) {
-            return Err(format!("This job may not reach {}.", target.host()));
+            return Err(format!("This job may not reach {}:{}.", target.host(), target.port()));
         }
         self.granted
             .check_port(target)

@@ -40,6 +40,9 @@ async fn a_title_names_the_file_and_heads_it_once() {
         house.text("who-waters-the-plants.md"),
         "# Who waters: the Plants?\n\nAnna.\nAnna.\n"
     );
+    let titled = json!({ "title": "Garden", "content": "# Garden\nPeas." });
+    house.done("memory_write", titled).await;
+    assert_eq!(house.text("garden.md"), "# Garden\nPeas.\n", "a model may write it as well");
     let long = "ärger ".repeat(33);
     let path =
         house.done("memory_write", json!({ "title": long, "content": "x" })).await["path"].clone();
