@@ -71,6 +71,7 @@ async fn sums_of_what_was_spent_use_their_indexes() {
     check(store, spending::OF_JOBS, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
     check(store, spending::OF_ALL, &["COVERING INDEX spending_by_time (at>?)"]).await;
     check(store, spending::AHEAD, &["COVERING INDEX spending_by_time (at>?)"]).await;
+    check(store, spending::UNMET, &["COVERING INDEX spending_by_time (at>?)"]).await;
 }
 
 #[tokio::test]
