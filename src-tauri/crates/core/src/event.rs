@@ -11,7 +11,7 @@ pub enum EventKind {
     Cron,
     /// A run changed.
     Run,
-    /// A question to a person was asked or answered, or a grant was taken back.
+    /// A question to a person was asked or answered, or a grant was taken back or nearer.
     Approval,
     /// A delivery changed.
     Delivery,

@@ -66,6 +66,13 @@ impl RunId {
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
     }
+
+    /// What is less, as a text, than every id made at `at` or later, and greater than those made before. It is no id.
+    #[must_use]
+    pub fn bound(at: crate::UnixMs) -> String {
+        let ms = u64::try_from(at.0).unwrap_or(0);
+        format!("{:08x}-{:04x}", ms >> 16, ms & 0xffff)
+    }
 }
 
 impl ApprovalId {
@@ -136,4 +143,20 @@ fn uuid_v7(now: crate::UnixMs) -> String {
     let ms = u64::try_from(now.0).unwrap_or(0);
     let nanos = u32::try_from((ms % 1000) * 1_000_000).unwrap_or(0);
     uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, ms / 1000, nanos)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::UnixMs;
+
+    #[test]
+    fn a_bound_stands_between_the_ids_before_and_those_from_then_on() {
+        for ms in [1, 0xffff, 0x1_0000, 1_800_000_000_000, 0x1234_0000_0000] {
+            let (at, bound) = (UnixMs(ms), RunId::bound(UnixMs(ms)));
+            assert!(bound.as_str() < RunId::generate(at).as_str(), "{ms}");
+            assert!(bound.as_str() > RunId::generate(at.plus_ms(-1)).as_str(), "{ms}");
+        }
+        assert_eq!(RunId::bound(UnixMs(-1)), RunId::bound(UnixMs(0)));
+    }
 }

@@ -7,12 +7,17 @@
 //! something in between, by the clock that was set back.
 //!
 //! Whatever else was to come at an instant of a clock that was ahead is taken nearer after a step that was seen, and after
-//! one that was not: deliveries, questions, a pause.
+//! one that was not: deliveries, questions, a pause. A clock that shows a time from long before there was Rouse says nothing
+//! about the one before it: what waits goes on waiting for the instant that it was made for, until the clock is set right.
 
+use rouse_core::UnixMs;
 use rouse_core::delivery::LONGEST_REDELIVERY_MS;
 use rouse_store::StoreError;
 
 use crate::engine::Engine;
+
+/// 1 January 2020. A computer whose clock has no battery shows less until the network tells it the time.
+const LONG_BEFORE: UnixMs = UnixMs(1_577_836_800_000);
 
 impl Engine {
     /// Takes next slots nearer at the start.
@@ -33,6 +38,10 @@ impl Engine {
             return Ok(());
         }
         let now = self.clock.now();
+        if now < LONG_BEFORE {
+            tracing::warn!(now = now.0, "the clock of this computer shows a time from long ago");
+            return Ok(());
+        }
         if self.store.take_nearer(LONGEST_REDELIVERY_MS, now).await? {
             tracing::info!(now = now.0, "what a clock that was ahead has left is taken nearer");
             self.parked.look_again();

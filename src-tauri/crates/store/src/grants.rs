@@ -39,9 +39,17 @@ const REVOKE_GOOD: &str = "UPDATE grants SET revoked_at = ?2
         AND (uses_left IS NULL OR uses_left > 0)
     RETURNING id";
 const NEARER: &str = "UPDATE grants SET created_at = ?1, expires_at = ?1 + expires_at - created_at
-    WHERE created_at > ?1";
-const OVER: &str = "UPDATE grants SET revoked_at = ?1
-    WHERE revoked_at IS NULL AND expires_at > ?1 AND expires_at <= ?2 RETURNING id";
+    WHERE created_at > ?1 RETURNING id";
+/// What was shown before a grant was given, by a clock that was far ahead, says nothing about it. Whatever gives one, or
+/// takes it nearer, tells of it at its instant; one of which none of the newest events tells is older than they are.
+const OVER: &str = "WITH newest AS MATERIALIZED
+        (SELECT seq, at, kind FROM events ORDER BY seq DESC LIMIT 1000)
+    UPDATE grants SET revoked_at = ?1
+    WHERE revoked_at IS NULL AND expires_at > ?1
+        AND expires_at <= (SELECT max(later.at) FROM newest AS later WHERE later.seq > coalesce(
+            (SELECT min(given.seq) FROM newest AS given
+             WHERE given.kind = 'approval' AND given.at = grants.created_at), 0))
+    RETURNING id";
 const USE: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
     WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
         AND (uses_left IS NULL OR uses_left > 0)";
@@ -125,19 +133,19 @@ pub(crate) async fn revoke_good(write: &mut Write, job: &JobId) -> Result<(), St
 }
 
 /// As part of the write that takes nearer what a clock has left: what had ended by the latest instant that a clock has
-/// shown has ended for good, and the others last as long as they were given for. Answers whether there was any.
-pub(crate) async fn take_grants_nearer(
-    write: &mut Write,
-    shown: Option<UnixMs>,
-) -> Result<bool, StoreError> {
-    let now = write.now();
-    let over = sqlx::query(OVER).bind(now.0).bind(shown.unwrap_or(now).0);
-    let over = write.list(over, |row| Columns::of(row).id(GrantId::new)).await?;
-    for id in &over {
-        write.event(EventKind::Approval, json!({ "grantId": id.as_str(), "action": "revoked" }));
+/// shown since it was given has ended for good, and the others last as long as they were given for. Answers whether there
+/// was any.
+pub(crate) async fn take_grants_nearer(write: &mut Write) -> Result<bool, StoreError> {
+    let mut is_any = false;
+    for (query, action) in [(OVER, "revoked"), (NEARER, "nearer")] {
+        let query = sqlx::query(query).bind(write.now().0);
+        let ids = write.list(query, |row| Columns::of(row).id(GrantId::new)).await?;
+        is_any |= !ids.is_empty();
+        for id in ids {
+            write.event(EventKind::Approval, json!({ "grantId": id.as_str(), "action": action }));
+        }
     }
-    let nearer = write.run(sqlx::query(NEARER).bind(now.0)).await?.rows_affected();
-    Ok(nearer > 0 || !over.is_empty())
+    Ok(is_any)
 }
 
 fn read(row: &SqliteRow) -> sqlx::Result<Grant> {

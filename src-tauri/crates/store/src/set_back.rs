@@ -2,8 +2,8 @@
 //!
 //! Whatever waits for an instant that such a clock has named would wait for the length of the step. It is taken as near as
 //! it was when it was made: a delivery is tried now, and there is as much time for an answer as there was. And what was
-//! made later than now was made by now, or it would be the newest until then. A grant is good for as long as it was given, and one
-//! that has ended stays so, whatever is shown afterwards. It refuses to touch when a run began and
+//! made later than now was made by now, or it would be the newest until then. A grant is good for as long as it was given,
+//! and one that has ended stays so, whatever is shown afterwards. It refuses to touch when a run began and
 //! ended, which is what the clock showed. One could get it wrong by leaving the end of quiet hours that a question waits
 //! for as it is: its time would be counted from there.
 
@@ -32,13 +32,12 @@ impl Store {
         longest_pause_ms: i64,
         now: UnixMs,
     ) -> Result<bool, StoreError> {
-        let shown = self.latest_event_at().await?;
         let mut write =
             self.write("take what the clock has left nearer", Durability::Full, now).await?;
         let runs = write.run(sqlx::query(RUNS).bind(now.0)).await?.rows_affected();
         // Before what is held: that says since when the time for an answer counts.
         let questions = take_questions_nearer(&mut write).await?;
-        let grants = take_grants_nearer(&mut write, shown).await?;
+        let grants = take_grants_nearer(&mut write).await?;
         let farthest = now.plus_ms(longest_pause_ms);
         let pending = sqlx::query(PENDING).bind(now.0).bind(farthest.0);
         let pending = write.run(pending).await?.rows_affected();

@@ -3,22 +3,37 @@
 //! Owns the sums over a run, a job and everything since an instant. A row is written with the end of the step that it is
 //! about, so a journal and its costs never differ. A sum has no upper end: what a clock that was ahead has dated later
 //! than now was spent all the same, and a clock that is set back buys nothing twice. Rows that lie days ahead come from a
-//! clock that was plainly wrong; they are dated now, or they would count on every day until then. One could get it
-//! wrong by pruning by age: a clock that is wrong for a moment would take all of it.
+//! clock that was plainly wrong, unless this one is; nobody can tell. They count as of the instant at which they were met
+//! there, or they would count on every day until then; that instant is kept beside them (`MET`), and when the clock has
+//! come to where they lie, they count there. One could get it wrong by dating them anew: a clock that is early for a
+//! moment would take what was spent out of its day for good. Or by pruning by age: a clock that is wrong for a moment
+//! would take all of it.
 
 use std::collections::HashMap;
 
 use rouse_core::money::{MicroUsd, Spent};
 use rouse_core::run::Usage;
 use rouse_core::{JobId, RunId, UnixMs};
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::{Columns, json_list, signed};
-use crate::write::{Durability, Query, Write};
+use crate::write::{Query, Write};
 use crate::{Store, StoreError};
 
-/// How far ahead of the clock a row is believed.
-const AHEAD_MS: i64 = 48 * 3_600_000;
+/// How far ahead of the clock a row is believed: 48 hours.
+macro_rules! ahead_ms {
+    () => {
+        172_800_000
+    };
+}
+
+const AHEAD_MS: i64 = ahead_ms!();
+/// Where the store keeps when rows were met that lay too far ahead to be believed: an instant, and the numbers of the
+/// oldest and the newest of them.
+const MET: &str = "spending.met";
+/// Most such instants that are kept. Rows whose instant is gone are met anew.
+const MOST_MET: usize = 100;
 /// Rows that are kept; many times what a month of busy jobs writes.
 const MOST_ROWS: i64 = 200_000;
 /// Told budgets that are kept.
@@ -33,23 +48,77 @@ macro_rules! amounts {
     };
 }
 
-macro_rules! sums {
-    ($which:literal) => {
-        concat!("SELECT ", amounts!(), " FROM spending WHERE ", $which)
+/// The rows of `MET`, as the table `met` of a query.
+macro_rules! with_met {
+    ($met:literal) => {
+        concat!(
+            "WITH met (at, oldest, newest) AS MATERIALIZED
+                (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(",
+            $met,
+            ")) "
+        )
     };
 }
 
-pub(crate) const OF_RUN: &str = sums!("run_id = ?1");
-pub(crate) const OF_JOB: &str = sums!("job_id = ?1 AND at >= ?2");
-pub(crate) const OF_ALL: &str = sums!("at >= ?1");
+/// That a row was met at `met`, an instant that is believed itself.
+macro_rules! was_met {
+    ($horizon:literal) => {
+        concat!(
+            "spending.id BETWEEN met.oldest AND met.newest AND met.at + ",
+            ahead_ms!(),
+            " < spending.at AND met.at <= ",
+            $horizon
+        )
+    };
+}
+
+/// That a row counts from an instant on: it is dated so, or it lies too far ahead and was met since, or is met now.
+macro_rules! counts {
+    ($since:literal, $horizon:literal) => {
+        concat!(
+            "at >= ",
+            $since,
+            " AND (at <= ",
+            $horizon,
+            " OR coalesce((SELECT max(met.at) FROM met WHERE ",
+            was_met!($horizon),
+            "), ",
+            $since,
+            ") >= ",
+            $since,
+            ")"
+        )
+    };
+}
+
+pub(crate) const OF_RUN: &str = concat!("SELECT ", amounts!(), " FROM spending WHERE run_id = ?1");
+pub(crate) const OF_JOB: &str = concat!(
+    with_met!("?4"),
+    "SELECT ",
+    amounts!(),
+    " FROM spending WHERE job_id = ?1 AND ",
+    counts!("?2", "?3")
+);
+pub(crate) const OF_ALL: &str =
+    concat!(with_met!("?3"), "SELECT ", amounts!(), " FROM spending WHERE ", counts!("?1", "?2"));
 /// A walk over an index per job.
 pub(crate) const OF_JOBS: &str = concat!(
+    with_met!("?4"),
     "SELECT job_id, ",
     amounts!(),
-    " FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND at >= ?2 GROUP BY job_id"
+    " FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND ",
+    counts!("?2", "?3"),
+    " GROUP BY job_id"
 );
 pub(crate) const AHEAD: &str = "SELECT EXISTS (SELECT 1 FROM spending WHERE at > ?1)";
-const DATE_NOW: &str = "UPDATE spending SET at = ?2 WHERE at > ?1";
+/// The oldest and the newest of those that lie too far ahead and were not met. The `+` keeps it from a walk over all rows.
+pub(crate) const UNMET: &str = concat!(
+    with_met!("?2"),
+    "SELECT min(+id), max(+id) FROM spending
+    WHERE at > ?1 AND NOT EXISTS (SELECT 1 FROM met WHERE ",
+    was_met!("?1"),
+    ")"
+);
 const INSERT: &str =
     "INSERT INTO spending (at, run_id, job_id, tokens, cost_micro_usd) VALUES (?1, ?2, ?3, ?4, ?5)";
 const PRUNE: &str = "DELETE FROM spending WHERE id <= (SELECT max(id) FROM spending) - ?1";
@@ -70,15 +139,15 @@ impl Store {
     /// What all runs of a job have spent from `since` on, those that are going included.
     ///
     /// # Errors
-    /// `Read`, `Write`.
+    /// `Read`.
     pub async fn spent_by_job(
         &self,
         job: &JobId,
         since: UnixMs,
         now: UnixMs,
     ) -> Result<Spent, StoreError> {
-        self.believe(now).await?;
-        self.sum(sqlx::query(OF_JOB).bind(job.as_str()).bind(since.0)).await
+        let believed = self.believe(now).await?;
+        self.sum(believed.bind(sqlx::query(OF_JOB).bind(job.as_str()).bind(since.0))).await
     }
 
     /// The same of several jobs, for who only shows it; jobs that have spent nothing are absent.
@@ -89,9 +158,12 @@ impl Store {
         &self,
         jobs: &[JobId],
         since: UnixMs,
+        now: UnixMs,
     ) -> Result<HashMap<JobId, Spent>, StoreError> {
+        let believed = self.believe(now).await?;
         let query =
             sqlx::query(OF_JOBS).bind(json_list(jobs.iter().map(JobId::as_str))).bind(since.0);
+        let query = believed.bind(query);
         let sums = self.list("read what was spent", query, |row| {
             let mut columns = Columns::of(row);
             Ok((columns.id(JobId::new)?, spent(&mut columns)?))
@@ -102,28 +174,59 @@ impl Store {
     /// What everything has spent from `since` on: jobs, those that are gone included, the heartbeat and the chat.
     ///
     /// # Errors
-    /// `Read`, `Write`.
+    /// `Read`.
     pub async fn spent_since(&self, since: UnixMs, now: UnixMs) -> Result<Spent, StoreError> {
-        self.believe(now).await?;
-        self.sum(sqlx::query(OF_ALL).bind(since.0)).await
+        let believed = self.believe(now).await?;
+        self.sum(believed.bind(sqlx::query(OF_ALL).bind(since.0))).await
     }
 
-    /// Dates what lies days ahead of the clock now.
-    async fn believe(&self, now: UnixMs) -> Result<(), StoreError> {
+    /// Writes down that rows were met which lie days ahead of the clock; the rows stay as they are.
+    async fn believe(&self, now: UnixMs) -> Result<Believed, StoreError> {
         let horizon = now.plus_ms(AHEAD_MS);
         let what = "read what was spent";
         let query = sqlx::query(AHEAD).bind(horizon.0);
-        if self.one(what, query, |row| Columns::of(row).get()).await? != Some(true) {
-            return Ok(());
+        let mut met = Vec::new();
+        if self.one(what, query, |row| Columns::of(row).get()).await? == Some(true) {
+            met = met_in(self.setting(MET).await?);
+            let query = sqlx::query(UNMET).bind(horizon.0).bind(json!(met).to_string());
+            if let Some((Some(oldest), Some(newest))) = self.one(what, query, ends).await? {
+                // Whoever does the same at this moment writes down the same.
+                met.push((now.0, oldest, newest));
+                met.drain(..met.len().saturating_sub(MOST_MET));
+                if let Err(error) = self.put_setting(MET, &json!(met), None, now).await {
+                    tracing::warn!(%error, "what was spent later than now is counted as of now once more");
+                }
+            }
         }
-        let mut write = self.write("date what was spent", Durability::Normal, now).await?;
-        write.run(sqlx::query(DATE_NOW).bind(horizon.0).bind(now.0)).await?;
-        write.commit().await
+        Ok(Believed { horizon, met: json!(met).to_string() })
     }
 
     async fn sum(&self, query: Query) -> Result<Spent, StoreError> {
         Ok(self.one("read what was spent", query, read).await?.unwrap_or_default())
     }
+}
+
+/// Up to where rows are believed, and when those beyond were met.
+struct Believed {
+    horizon: UnixMs,
+    met: String,
+}
+
+impl Believed {
+    /// Binds the last two values of a sum.
+    fn bind(self, query: Query) -> Query {
+        query.bind(self.horizon.0).bind(self.met)
+    }
+}
+
+fn met_in(setting: Option<Value>) -> Vec<(i64, i64, i64)> {
+    // silent-ok: rows whose instant cannot be read are met anew.
+    setting.and_then(|met| serde_json::from_value(met).ok()).unwrap_or_default()
+}
+
+fn ends(row: &SqliteRow) -> sqlx::Result<(Option<i64>, Option<i64>)> {
+    let mut columns = Columns::of(row);
+    Ok((columns.get()?, columns.get()?))
 }
 
 fn read(row: &SqliteRow) -> sqlx::Result<Spent> {

@@ -187,11 +187,14 @@ macro_rules! is_counted {
     };
 }
 pub(crate) use is_counted;
-// The longest that a question waits is a week: of what was made more than a day ago only what has ended since is read.
+/// How long before a call its run may have been made: the longest that a question waits is a week.
+const OLDEST_RUN_MS: i64 = 8 * 86_400_000;
+// Of what was made more than a day ago only what has ended since is read. When a run was made its id says (`?2`), also
+// after a clock that was early has taken it nearer.
 pub(crate) const CALLED_SINCE: &str = concat!(
     "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs
-                WHERE created_at > ?1 - 691200000 AND (created_at > ?1 - 86400000 OR finished_at > ?1)
+                WHERE id > ?2 AND (created_at > ?1 - 86400000 OR finished_at > ?1)
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
         AND started_at > ?1 AND ",
     is_counted!()
@@ -259,7 +262,8 @@ impl Store {
     /// # Errors
     /// `Read`.
     pub async fn called_since(&self, since: UnixMs) -> Result<Vec<(String, UnixMs)>, StoreError> {
-        let query = sqlx::query(CALLED_SINCE).bind(since.0);
+        let made_since = RunId::bound(since.plus_ms(-OLDEST_RUN_MS));
+        let query = sqlx::query(CALLED_SINCE).bind(since.0).bind(made_since);
         self.list("read the journal", query, |row| {
             let mut columns = Columns::of(row);
             Ok((columns.get()?, UnixMs(columns.get()?)))

@@ -294,8 +294,9 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
     let mut recent = context.store.recent_states(&ids, RECENT).await?;
     let mut live = context.store.live_runs(&ids).await?;
     let mut incidents = incidents(context, jobs).await?;
-    let month = month_start(context.clock.zones().local(), context.clock.now());
-    let mut spent = context.store.spent_by_jobs(&ids, month).await?;
+    let now = context.clock.now();
+    let month = month_start(context.clock.zones().local(), now);
+    let mut spent = context.store.spent_by_jobs(&ids, month, now).await?;
     let mut texts = Vec::with_capacity(jobs.len());
     for job in jobs {
         texts.push(schedule_text(context, &job.schedule.spec).await?);

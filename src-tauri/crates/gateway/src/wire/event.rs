@@ -29,7 +29,7 @@ pub enum EventKind {
     /// A run changed: `{runId, jobId?, state?, step?}`.
     Run,
     /// A question to a person was asked or has an answer: `{approvalId, runId, jobId?, state}`; or a grant was taken
-    /// back: `{grantId, action}`.
+    /// back, or is given since another instant because the clock was set back: `{grantId, action}`.
     Approval,
     /// A delivery changed: `{deliveryId, runId?, state}`.
     Delivery,

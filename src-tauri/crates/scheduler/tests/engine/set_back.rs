@@ -1,7 +1,7 @@
 //! The wall clock is set back while nobody looks.
 
 use rouse_core::time::Clock as _;
-use rouse_core::{Job, Outcome, Run};
+use rouse_core::{Job, Outcome, Run, UnixMs};
 use rouse_scheduler::RunMode;
 use serde_json::{Value, json};
 
@@ -115,6 +115,43 @@ async fn what_a_clock_that_was_far_ahead_has_left_is_taken_nearer_when_it_is_set
     let (job, asked) = far_ahead(&stage).await;
     stage.clock.set(START.plus_ms(HOUR));
     is_near(&stage, &job, &asked).await;
+}
+
+/// As on a computer whose clock has no battery, before the network has told it the time.
+#[tokio::test]
+async fn what_waits_outlasts_a_clock_from_long_before_there_was_rouse() {
+    for starts_right in [false, true] {
+        let stage = Stage::new().await;
+        let payload = json!({ "kind": "agentTurn", "message": "Tidy up" });
+        let asking = stage.add(every(DAY, json!({ "id": "asking", "payload": payload }))).await;
+        stage.handle.run_now(&asking.id, RunMode::Force).await.expect("asked").expect("a run");
+        let asked = asks(&stage, stage.begun.next().await, &["a"]);
+        stage.parked(&asked.id).await;
+        let until = stage.now().plus_ms(2 * HOUR);
+        stage.handle.pause(Some(until)).await.expect("paused");
+        let (began, created) = (stage.now(), asked.created_at);
+        let expiry = stage.store.next_expiry().await.expect("read").expect("a question");
+
+        let clock = stage.clock.clone();
+        let year_2000 = UnixMs(946_684_800_000);
+        let stage = stage.killed_and(0, async |_| clock.set(year_2000)).await;
+        stage.settle().await;
+        stage.pass(MINUTE).await;
+        let right = began.plus_ms(5 * MINUTE);
+        let stage = match starts_right {
+            true => stage.killed_and(0, async |_| clock.set(right)).await,
+            false => {
+                clock.set(right);
+                stage
+            }
+        };
+        stage.settle().await;
+        assert_eq!(stage.store.next_expiry().await.expect("read"), Some(expiry));
+        let pause = stage.handle.status().await.expect("a status").pause.expect("a pause");
+        assert_eq!((pause.since, pause.until), (began, Some(until)));
+        let run = stage.store.run(&asked.id).await.expect("read").expect("a run");
+        assert_eq!(run.created_at, created);
+    }
 }
 
 /// It began by the right clock.

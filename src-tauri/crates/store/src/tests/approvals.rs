@@ -338,19 +338,24 @@ async fn a_held_question_of_a_clock_far_ahead_has_its_time_when_that_is_set_back
     assert_eq!(expiry().await, Some(right.plus_ms(35 * MINUTE)), "it is quiet now, too");
 }
 
+/// Answers a question with a grant that lasts for so long.
+async fn give(fixture: &Fixture, asked: &str, now: UnixMs, lasts: i64) {
+    let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
+    let covers = Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder };
+    let always =
+        Answer::Always(NewGrant { covers, expires_at: Some(now.plus_ms(lasts)), uses: None });
+    let asked = ApprovalId::new(asked);
+    let decided = fixture.store.decide(&asked, &always, AnsweredFrom::Page, now).await.unwrap();
+    assert!(matches!(decided, Decided::Counts { .. }), "{decided:?}");
+}
+
 #[tokio::test]
 async fn a_clock_that_is_set_back_neither_revives_a_grant_nor_stretches_it() {
     let fixture = Fixture::new().await;
     parked(&fixture, vec![question("a", "ls"), question("b", "df")]).await;
     let (half, late) = (NOW.plus_ms(5 * MINUTE), NOW.plus_ms(20 * MINUTE));
-    for (asked, given, lasts) in [("a", NOW, 10 * MINUTE), ("b", late, 60 * MINUTE)] {
-        let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
-        let covers = Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder };
-        let expires_at = Some(given.plus_ms(lasts));
-        let always = Answer::Always(NewGrant { covers, expires_at, uses: None });
-        let asked = ApprovalId::new(asked);
-        fixture.store.decide(&asked, &always, AnsweredFrom::Page, given).await.unwrap();
-    }
+    give(&fixture, "a", NOW, 10 * MINUTE).await;
+    give(&fixture, "b", late, 60 * MINUTE).await;
     assert!(fixture.store.take_nearer(MINUTE, half).await.unwrap());
     let grants = fixture.store.grants_of(&JobId::new("job")).await.unwrap();
     let [ended, moved] = grants.as_slice() else { panic!("{grants:?}") };
@@ -359,4 +364,39 @@ async fn a_clock_that_is_set_back_neither_revives_a_grant_nor_stretches_it() {
         (moved.created_at, moved.expires_at, moved.is_good(half)),
         (half, Some(half.plus_ms(60 * MINUTE)), true)
     );
+}
+
+/// Three grants for a month: before the clock was far ahead, while it was, and when it was right again.
+#[tokio::test]
+async fn what_a_clock_has_shown_before_a_grant_was_given_does_not_end_it() {
+    let fixture = Fixture::new().await;
+    let lasting = |id| Approval { expires_at: NOW.plus_ms(i64::MAX / 4), ..question(id, "ls") };
+    parked(&fixture, ["a", "b", "c", "d"].map(lasting).into()).await;
+    let month = 30 * 24 * 60 * MINUTE;
+    let (ahead, right) = (NOW.plus_ms(400 * 24 * 60 * MINUTE), NOW.plus_ms(MINUTE));
+    give(&fixture, "a", NOW, month).await;
+    give(&fixture, "b", ahead, month).await;
+    let again = right.plus_ms(MINUTE);
+    let good = async |now| {
+        let grants = fixture.store.grants_of(&JobId::new("job")).await.unwrap();
+        grants.iter().map(|grant| grant.is_good(now)).collect::<Vec<_>>()
+    };
+    fixture.told();
+    assert!(fixture.store.take_nearer(MINUTE, right).await.unwrap());
+    let actions: Vec<Value> =
+        fixture.told().iter().map(|(_, told)| told["action"].clone()).collect();
+    assert!(
+        actions.contains(&json!("revoked")) && actions.contains(&json!("nearer")),
+        "{actions:?}"
+    );
+    give(&fixture, "c", right.plus_ms(1), month).await;
+    assert_eq!(good(right.plus_ms(1)).await, [false, true, true]);
+
+    // As a start does that finds the events of the clock that was ahead.
+    fixture.store.take_nearer(MINUTE, again).await.unwrap();
+    assert_eq!(good(again).await, [false, true, true]);
+    // Far ahead for another moment, in which all of them have ended.
+    give(&fixture, "d", ahead, month).await;
+    assert!(fixture.store.take_nearer(MINUTE, again).await.unwrap());
+    assert_eq!(good(again).await, [false, false, false, true]);
 }

@@ -71,6 +71,7 @@ async fn sums_of_what_was_spent_use_their_indexes() {
     check(store, spending::OF_JOBS, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
     check(store, spending::OF_ALL, &["COVERING INDEX spending_by_time (at>?)"]).await;
     check(store, spending::AHEAD, &["COVERING INDEX spending_by_time (at>?)"]).await;
+    check(store, spending::UNMET, &["COVERING INDEX spending_by_time (at>?)"]).await;
 }
 
 #[tokio::test]
@@ -267,7 +268,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     for query in [outside::ANY_HAS_CALLED, summaries::IN_VAIN] {
         check(store, query, &[journal]).await;
     }
-    let of_day = &["INDEX runs_by_time (created_at>?)", "INDEX runs_open"];
+    let of_day = &["INDEX sqlite_autoindex_runs_1 (id>?)", "INDEX runs_open"];
     check(store, steps::CALLED_SINCE, of_day).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
         .await;

@@ -50,7 +50,7 @@ async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
     assert_eq!(store.spent_by_job(&job, NOW.plus_ms(1), later).await.unwrap(), spent(5, 0, 5));
     assert_eq!(store.spent_since(NOW, later).await.unwrap(), spent(22, 5, 5));
     let both = [JobId::new("a"), JobId::new("b"), JobId::new("c")];
-    let of_jobs = store.spent_by_jobs(&both, NOW.plus_ms(1)).await.unwrap();
+    let of_jobs = store.spent_by_jobs(&both, NOW.plus_ms(1), later).await.unwrap();
     let expected = [("a", spent(5, 0, 5)), ("b", spent(7, 1, 0))];
     assert_eq!(of_jobs, expected.map(|(job, spent)| (JobId::new(job), spent)).into());
     assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
@@ -70,7 +70,7 @@ async fn an_absurd_row_does_not_keep_the_others_from_being_summed() {
     assert_eq!(store.spent_by_run(&run).await.unwrap(), sum);
     assert_eq!(store.spent_by_job(&job, NOW, NOW).await.unwrap(), sum);
     assert_eq!(store.spent_since(NOW, NOW).await.unwrap(), sum);
-    let of_jobs = store.spent_by_jobs(std::slice::from_ref(&job), NOW).await.unwrap();
+    let of_jobs = store.spent_by_jobs(std::slice::from_ref(&job), NOW, NOW).await.unwrap();
     assert_eq!(of_jobs[&job], sum);
     let again = store.put_back(&run, NOW).await.unwrap().unwrap();
     assert_eq!(again.usage.input_tokens, 4_000_000_000);
@@ -109,6 +109,65 @@ async fn a_clock_that_was_decades_ahead_blocks_one_day_and_not_all() {
     assert_eq!(today, spent(10, 4, 0));
     let tomorrow = NOW.plus_ms(DAY_MS);
     assert_eq!(fixture.store.spent_since(tomorrow, tomorrow).await.unwrap(), Spent::default());
+}
+
+/// What counts from an hour before `now` on: of the job, of everything, and shown beside the job.
+async fn counts_at(fixture: &Fixture, now: UnixMs) -> [Spent; 3] {
+    let (job, since) = (JobId::new("a"), now.plus_ms(-HOUR_MS));
+    let of_job = fixture.store.spent_by_job(&job, since, now).await.unwrap();
+    let of_all = fixture.store.spent_since(since, now).await.unwrap();
+    let shown = fixture.store.spent_by_jobs(std::slice::from_ref(&job), since, now).await.unwrap();
+    [of_job, of_all, shown.get(&job).copied().unwrap_or_default()]
+}
+
+#[tokio::test]
+async fn a_clock_that_is_early_for_a_moment_buys_nothing_twice_when_it_is_right_again() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    for back in [3 * DAY_MS, 40 * DAY_MS, 3 * DAY_MS] {
+        assert_eq!(counts_at(&fixture, NOW.plus_ms(-back)).await, [spent(10, 4, 0); 3], "{back}");
+        assert_eq!(counts_at(&fixture, NOW).await, [spent(10, 4, 0); 3], "right after {back}");
+    }
+    let month = fixture.store.spent_since(NOW.plus_ms(-50 * DAY_MS), NOW).await.unwrap();
+    assert_eq!(month, spent(10, 4, 0), "it counts once");
+    let tomorrow = NOW.plus_ms(DAY_MS);
+    assert_eq!(counts_at(&fixture, tomorrow).await, [Spent::default(); 3]);
+}
+
+#[tokio::test]
+async fn what_was_spent_while_the_clock_was_ahead_counts_when_it_is_met_and_when_its_day_comes() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    let all = [spent(10, 4, 0); 3];
+    let ahead = NOW.plus_ms(400 * DAY_MS);
+    call(&fixture, &run, 10, Some(4), ahead).await;
+    assert_eq!(counts_at(&fixture, NOW.plus_ms(300 * DAY_MS)).await, all, "not ahead as far");
+    // Early in between.
+    for days in [0, -10, 0] {
+        assert_eq!(counts_at(&fixture, NOW.plus_ms(days * DAY_MS)).await, all, "{days}");
+    }
+    assert_eq!(counts_at(&fixture, NOW.plus_ms(DAY_MS)).await, [Spent::default(); 3]);
+    assert_eq!(counts_at(&fixture, ahead).await, all);
+
+    // What is met later counts by itself.
+    call(&fixture, &run, 1, None, ahead).await;
+    let next = NOW.plus_ms(2 * DAY_MS);
+    assert_eq!(counts_at(&fixture, next).await, [spent(1, 0, 1); 3]);
+    let month = fixture.store.spent_since(NOW.plus_ms(-HOUR_MS), next).await.unwrap();
+    assert_eq!(month, spent(11, 4, 1));
+}
+
+#[tokio::test]
+async fn rows_that_lie_ahead_are_met_anew_when_nobody_can_read_when_they_were() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW.plus_ms(400 * DAY_MS)).await;
+    for garbled in [json!("x"), json!([["a", 1]]), json!([1, [2]])] {
+        assert_eq!(counts_at(&fixture, NOW).await, [spent(10, 4, 0); 3]);
+        fixture.store.put_setting("spending.met", &garbled, None, NOW).await.unwrap();
+    }
+    assert_eq!(counts_at(&fixture, NOW.plus_ms(DAY_MS)).await, [spent(10, 4, 0); 3]);
 }
 
 #[tokio::test]

@@ -162,6 +162,21 @@ async fn a_call_counts_also_of_a_run_that_was_made_days_ago() {
 }
 
 #[tokio::test]
+async fn a_call_counts_also_when_a_clock_was_early_in_between() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let call = step(&id, StepKind::ToolCall, true);
+    fixture.store.begin_step(&call, NOW.plus_ms(1)).await.unwrap();
+    let ended = "UPDATE runs SET finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
+    fixture.garble(ended, id.as_str()).await;
+    let early = NOW.plus_ms(-10 * 86_400_000);
+    assert!(fixture.store.take_nearer(60_000, early).await.unwrap());
+    assert_eq!(fixture.store.called_since(early).await.unwrap().len(), 1);
+    assert_eq!(fixture.store.called_since(NOW).await.unwrap().len(), 1, "and it is right again");
+    assert_eq!(fixture.store.called_since(NOW.plus_ms(1)).await.unwrap().len(), 0);
+}
+
+#[tokio::test]
 async fn what_was_refused_has_told_nobody_anything_from_outside() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
