@@ -8,10 +8,12 @@ interface Props {
   href: string;
   tabIndex?: 0 | -1;
   className?: string;
+  /** When the keyboard comes to it. */
+  onReach?: () => void;
   children: ReactNode;
 }
 
-export function RowLink({ href, tabIndex, className, children }: Props) {
+export function RowLink({ href, tabIndex, className, onReach, children }: Props) {
   const router = useRouter();
   const go = (event: MouseEvent) => {
     const elsewhere = event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey;
@@ -20,7 +22,7 @@ export function RowLink({ href, tabIndex, className, children }: Props) {
     void router.navigate({ href });
   };
   return (
-    <a data-row-link href={href} tabIndex={tabIndex} className={className} onClick={go}>
+    <a data-row-link href={href} tabIndex={tabIndex} className={className} onClick={go} onFocus={(event) => event.currentTarget.matches(":focus-visible") && onReach?.()}>
       {children}
     </a>
   );

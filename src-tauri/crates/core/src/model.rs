@@ -127,7 +127,16 @@ pub struct ProviderError {
     pub status: Option<u16>,
 }
 
+/// What stands before the words of a provider in a message.
+pub const PROVIDER_SAID: &str = " It said: ";
+
 impl ProviderError {
+    /// The message without the words of the provider and what follows them: they may repeat what it was asked.
+    #[must_use]
+    pub fn for_log(&self) -> &str {
+        self.message.split(PROVIDER_SAID).next().unwrap_or_default()
+    }
+
     /// A failure with nothing but its kind and its words.
     #[must_use]
     pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {

@@ -4,7 +4,7 @@
 //! attempt has the whole time limit, and the wait before it none: what a person has written of attempts is what happens,
 //! however long the waits are. A run has an end all the same, since its attempts are counted. One that goes on with an
 //! answer goes on in its attempt, and has what is left of the limit: questions do not make it longer.
-//! A run that is told to end has two seconds to say what it did. What it says then counts only if it had finished its
+//! A run that is told to end has less than two seconds to say what it did, and is over within them. What it says then counts only if it had finished its
 //! work: a run that did everything is not called cancelled because somebody clicked at the same moment. One could get
 //! it wrong by trying again after a time limit: the first attempt may still be doing what it was doing.
 
@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::lanes::{LaneKey, Rank};
 
-/// How long a run may take to end when it is told to.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
+/// How long a run may take to end when it is told to: whoever stops one sees it ended within two seconds.
+pub(crate) const GRACE: Duration = Duration::from_millis(1_750);
 /// The longest that a provider's wish puts a further attempt off.
 const LONGEST_WISH_MS: u64 = 86_400_000;
 /// The time limit of a beat of the heartbeat, which has no job to say so.

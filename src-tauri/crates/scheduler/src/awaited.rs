@@ -38,10 +38,10 @@ impl Engine {
             return Err(SchedulerError::WaitsForItself { name });
         }
         let waits = self.lanes.waiting().find(|(waiting, _)| **waiting == id);
-        if let Some((_, waiting)) = waits {
-            if self.in_lane(&lane_of(&waiting.run), by) >= width_of(waiting) {
-                return Err(SchedulerError::WaitsForItself { name: waiting.run.job_name.clone() });
-            }
+        if let Some((_, waiting)) = waits
+            && self.in_lane(&lane_of(&waiting.run), by) >= width_of(waiting)
+        {
+            return Err(SchedulerError::WaitsForItself { name: waiting.run.job_name.clone() });
         }
         if self.is_going(&id) {
             self.lend_place(by, id);

@@ -178,7 +178,9 @@ impl Arguments {
         }
         let old = match old(workspace, path)? {
             Old::Text(old) => old,
-            Old::Nothing | Old::Other(_) => String::new(),
+            Old::Other(_) => String::new(),
+            // A new file loses nothing.
+            Old::Nothing => return Ok(()),
         };
         match redaction_beyond(&self.content, &old) {
             None => Ok(()),

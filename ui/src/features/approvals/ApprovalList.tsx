@@ -1,5 +1,7 @@
 /* The questions by name: those that wait, the first to expire first, and below them what was decided lately. */
 
+import { useNavigate } from "@tanstack/react-router";
+
 import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
 import { RowLink } from "@/components/RowLink";
@@ -48,10 +50,13 @@ function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean 
   const { id, tool, jobName, state, askedAtMs, expiresAtMs, decidedAtMs } = approval;
   const isOpen = state === "pending";
   const Icon = answerIcon[state];
+  const navigate = useNavigate();
+  // The keys answer the question that is shown, so it is the one that they have come to.
+  const show = () => isShown || void navigate({ to: "/approvals/$approvalId", params: { approvalId: id }, replace: true });
   return (
     <li className={cx(row.row, styles.item, isShown && styles.shown)} aria-current={isShown ? "true" : undefined}>
       <span className={cx(styles.glyph, !isOpen && styles.past)}><Icon size={15} aria-hidden /></span>
-      <RowLink href={`/approvals/${encodeURIComponent(id)}`} className={cx(row.link, styles.link, !isOpen && styles.past)}>
+      <RowLink href={`/approvals/${encodeURIComponent(id)}`} className={cx(row.link, styles.link, !isOpen && styles.past)} onReach={show}>
         {jobName}
       </RowLink>
       <span className={styles.about}>

@@ -23,7 +23,7 @@ export function ConversationPage() {
   const { data, error, refetch, ...earlier } = useTranscript(sessionOfJob(jobId));
   const job = useJob(jobId).data;
   const name = job?.job.name ?? data?.session?.jobName ?? null;
-  const entries = data ? entriesOfJob(data.messages) : [];
+  const entries = data ? entriesOfJob(data.messages, name) : [];
   return (
     <Page
       title={name ?? "Conversation"}

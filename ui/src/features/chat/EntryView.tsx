@@ -15,7 +15,7 @@ import { argumentsLine, firstLine } from "@/format/text";
 import { visible } from "@/format/visible";
 
 import styles from "./ChatPage.module.css";
-import { type Entry, type Made, routineMade, taskLine, toldLines } from "./entries";
+import { type Entry, type Made, routineMade, toldLines } from "./entries";
 
 export function EntryView({ entry }: { entry: Entry }) {
   const { openExternal } = usePlatform();
@@ -39,7 +39,7 @@ export function EntryView({ entry }: { entry: Entry }) {
     case "quiet":
       return <Quiet told={entry.told} atMs={entry.atMs} />;
     case "task":
-      return <Task text={entry.text} atMs={entry.atMs} runId={entry.runId} />;
+      return <Task text={entry.text} line={entry.line} atMs={entry.atMs} runId={entry.runId} />;
     case "note":
       return <Note text={entry.text} />;
     case "summary":
@@ -114,14 +114,14 @@ function Quiet({ told, atMs }: { told: readonly string[]; atMs: number }) {
 }
 
 /** The beginning of a run of a job: when it was, and what the model was told, unless that was said too long ago. */
-function Task({ text, atMs, runId }: { text: string; atMs: number; runId: string | null }) {
+function Task({ text, line, atMs, runId }: { text: string; line: string; atMs: number; runId: string | null }) {
   return (
     <div className={styles.task}>
       <h2 className={styles.when}>
         {runId === null ? <Time at={atMs} as="when" /> : <Link to="/runs/$runId" params={{ runId }} title="The run"><Time at={atMs} as="when" /></Link>}
       </h2>
       {text !== "" && (
-        <Folded title="Task" summary={taskLine(text)}>
+        <Folded title="Task" summary={line}>
           <Marked label="What the model was told" text={text} />
         </Folded>
       )}

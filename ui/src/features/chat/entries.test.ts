@@ -85,8 +85,9 @@ test("a run that is answered late stands with its task, or with a heading of its
 });
 
 test("the line of a task is what it asks, not which job it is", () => {
-  expect(taskLine("[cron:j1] News: Look at it.\nAll of it.\n\nIt is nine.")).toBe("Look at it.");
-  expect(taskLine("Look: there.")).toBe("Look: there.");
+  expect(taskLine("[cron:j1] News: Look at it.\nAll of it.\n\nIt is nine.", "Renamed")).toBe("Look at it.");
+  expect(taskLine("[cron:j1] Bills: find them: Look: there.", "Bills: find them")).toBe("Look: there.");
+  expect(taskLine("Look: there.", null)).toBe("Look: there.");
 });
 
 test("a summary stands where it was made, and is nobody's words", () => {

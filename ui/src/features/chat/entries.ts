@@ -15,7 +15,7 @@ export type Entry =
   | { kind: "model"; key: string; text: string; atMs: number; runId: string | null }
   | { kind: "work"; key: string; made: Made[] }
   | { kind: "quiet"; key: string; atMs: number; told: string[] }
-  | { kind: "task"; key: string; atMs: number; text: string; runId: string | null }
+  | { kind: "task"; key: string; atMs: number; text: string; line: string; runId: string | null }
   | { kind: "note"; key: string; text: string }
   | { kind: "summary"; key: string; text: string; atMs: number; standsFor: number; runId: string | null }
   | { kind: "unanswered"; key: string; runId: string }
@@ -52,17 +52,17 @@ function readMain(messages: readonly MessageView[]): Entry[] {
 
 /** The conversation of a job with its model, run by run, also where one was answered after the next had begun: each begins with
     its task, or with a task without words where that was said too long ago; what Rouse says to the model on its way is a note. */
-export function entriesOfJob(messages: readonly MessageView[]): Entry[] {
+export function entriesOfJob(messages: readonly MessageView[], name: string | null = null): Entry[] {
   return runsOf(messages).flatMap((ofRun, place) => {
     let isBegun = false;
     const entries = read(ofRun, (told, { id, atMs, text, runId }) => {
       if (isBegun && runId !== null) told.push({ kind: "note", key: `m${id}`, text });
-      else told.push({ kind: "task", key: `m${id}`, atMs, text, runId });
+      else told.push({ kind: "task", key: `m${id}`, atMs, text, line: taskLine(text, name), runId });
       isBegun = true;
     });
     const [first] = ofRun;
     if (place === 0 || first === undefined || first.runId === null || first.from === "rouse" || first.from === "summary") return entries;
-    return [{ kind: "task", key: `t${first.id}`, atMs: first.atMs, text: "", runId: first.runId }, ...entries];
+    return [{ kind: "task", key: `t${first.id}`, atMs: first.atMs, text: "", line: "", runId: first.runId }, ...entries];
   });
 }
 
@@ -83,9 +83,13 @@ function runsOf(messages: readonly MessageView[]): MessageView[][] {
   return runs;
 }
 
-/** What a task asks, on one line, without the words before it that tell the model which job it is. */
-export function taskLine(text: string): string {
-  return firstLine(text.replace(/^\[cron:[^\]]*\] (?:[^\n]*?: )?/, ""));
+/** What a task asks, on one line, without the words before it that tell the model which job it is. Its name may have been another
+    one then, and may hold a colon. */
+export function taskLine(text: string, name: string | null): string {
+  const behind = text.replace(/^\[cron:[^\]]*\] /, "");
+  if (behind === text) return firstLine(text);
+  const named = `${name}: `;
+  return firstLine(name !== null && behind.startsWith(named) ? behind.slice(named.length) : behind.replace(/^[^\n]*?: /, ""));
 }
 
 function read(messages: readonly MessageView[], tell: (entries: Entry[], message: MessageView) => void): Entry[] {

@@ -143,7 +143,12 @@ impl Conversation<'_> {
         error: ProviderError,
     ) -> Result<(), End> {
         let words = format!("{} is asked instead of {}: {error}", next.model, instead_of.model);
-        tracing::info!(model = next.model, instead_of = instead_of.model, %error, "a run falls back");
+        tracing::info!(
+            model = next.model,
+            instead_of = instead_of.model,
+            error = error.for_log(),
+            "a run falls back"
+        );
         let note = Note {
             run_id: &self.context.run_id,
             name: FELL_BACK,
@@ -195,14 +200,14 @@ impl Conversation<'_> {
             };
             let End::Provider(error) = &unanswered.end else { return Err(unanswered) };
             if error.kind == ProviderErrorKind::Overlong && sent.halve(turn) {
-                tracing::info!(%error, "sending less of the conversation");
+                tracing::info!(error = error.for_log(), "sending less of the conversation");
                 attempt -= 1;
                 continue;
             }
             let Some(wait) = wait_before_next(attempt, error, unanswered.shown) else {
                 return Err(unanswered);
             };
-            tracing::info!(attempt, ?wait, %error, "asking the model again");
+            tracing::info!(attempt, ?wait, error = error.for_log(), "asking the model again");
             if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
                 return Err(Unanswered { end: End::Cancelled, shown: unanswered.shown });
             }

@@ -129,6 +129,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
             let wish = error.retry_after.map(|wait| wait.as_millis());
             Outcome {
                 may_pass: error.may_pass(),
+                error_for_log: Some(error.for_log().to_owned()),
                 retry_after_ms: wish.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
                 ..Outcome::failed(error.to_string())
             }

@@ -140,10 +140,18 @@ fn system(wishes: Option<&str>) -> String {
 
 /// Headings, comments, and boxes without words, ticked or not, are the frame of a list, not its content.
 fn says_something(list: &str) -> bool {
-    let list = without_comments(list);
-    list.lines()
-        .map(str::trim)
-        .any(|line| !is_heading(line) && !without_box(without_mark(line)).is_empty())
+    let list = without_comments(list.trim_start_matches('\u{feff}'));
+    let lines: Vec<&str> = list.lines().map(str::trim).collect();
+    (0..lines.len()).any(|at| {
+        let is_underlined = lines.get(at + 1).is_some_and(|next| is_underline(next));
+        let is_frame = is_heading(lines[at]) || is_underline(lines[at]) || is_underlined;
+        !is_frame && !without_box(without_mark(lines[at])).is_empty()
+    })
+}
+
+/// What makes a heading of the line above it (CommonMark, 4.3); one of dashes is empty as it is.
+fn is_underline(line: &str) -> bool {
+    !line.is_empty() && line.chars().all(|c| c == '=')
 }
 
 /// A line without the mark of a list before it: `-`, `*`, `+`, or a number with `.` or `)`.
@@ -213,6 +221,8 @@ mod tests {
             "-\t[ ]\n*\u{a0}[\t]",
             "* [X]\n  - [x] \n+ [x]",
             "- - [ ]",
+            "\u{feff}# Heartbeat\n\n- [ ]\n",
+            "Heartbeat\n=========\n",
         ] {
             assert!(!says_something(nothing), "{nothing:?}");
         }
@@ -230,6 +240,7 @@ mod tests {
             "- [y]",
             "- [] ]",
             "[the list](list.md)",
+            "Heartbeat\n====\nlook at the disk",
         ] {
             assert!(says_something(something), "{something:?}");
         }

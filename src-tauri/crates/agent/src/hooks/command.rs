@@ -26,7 +26,7 @@ use tokio::process::Command;
 use super::events::{CallEnded, CallSeen, DeliverySeen, RunEnded, RunSeen, ToolsResolved};
 use super::group::{Group, HookPlace};
 use super::record::{HookReport, Recorder};
-use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, Told};
+use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, IT_SAID, Told};
 
 /// The most bytes of an answer.
 const MOST_BYTES: u64 = 1 << 20;
@@ -143,7 +143,11 @@ impl CommandHook {
         }
         let complaint: String =
             String::from_utf8_lossy(&stderr?).trim().chars().take(COMPLAINT).collect();
-        Ok(Err(HookError(format!("it ended with {status}. {complaint}"))))
+        let said = match complaint.is_empty() {
+            true => String::new(),
+            false => format!("{IT_SAID}{complaint}"),
+        };
+        Ok(Err(HookError(format!("it ended with {status}{said}"))))
     }
 
     async fn tell(&self, at: HookPoint, event: &impl Serialize) -> Result<(), HookError> {

@@ -43,6 +43,10 @@ pub fn incident_step(
         RunState::Succeeded if let Some(Verdict::Broken(reason)) = &outcome.verdict => {
             known.goes_wrong(CONDITION.to_owned(), &unchecked(reason))
         }
+        // Its reason stays until somebody switches the job on again.
+        RunState::Succeeded | RunState::NothingToReport if known.keeps_off(job) => {
+            IncidentStep::Nothing
+        }
         RunState::Succeeded | RunState::NothingToReport => known.recovery(),
         _ => IncidentStep::Nothing,
     }
@@ -76,6 +80,12 @@ impl Known<'_> {
             },
             None => IncidentStep::Opens { class, cause: cause_of(cause) },
         }
+    }
+
+    /// Whether the job is off because of one of them: a run by hand that goes well does not switch it on.
+    fn keeps_off(&self, job: Option<&Job>) -> bool {
+        let keeps = |incident: &&Incident| incident.paused_because.is_some() && !incident.taken_up;
+        job.is_some_and(|job| !job.enabled) && self.open.iter().any(keeps)
     }
 
     fn recovery(&self) -> IncidentStep {
@@ -113,11 +123,11 @@ fn class_of(job: Option<&Job>, outcome: &Outcome) -> String {
         return "timedOut".to_owned();
     }
     let is_call = matches!(job.map(|job| &job.payload), Some(Payload::ToolCall(_)));
-    // Words that the log does not repeat are a model's.
-    let is_worded_anew = outcome.error_for_log.is_some();
     match (is_call, outcome.may_pass) {
         (false, true) => "failed: may pass".to_owned(),
-        (false, false) if is_worded_anew => "failed".to_owned(),
+        (false, false) if let Some(words) = &outcome.error_for_log => {
+            format!("failed: {}", without_what_differs(words))
+        }
         _ => {
             let words = outcome.error.as_deref().unwrap_or_default();
             format!("failed: {}", without_what_differs(words))
@@ -221,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn a_job_that_was_paused_for_it_keeps_its_reason_when_a_run_by_hand_goes_well() {
+        let why = Some("Paused after 2 failures in a row".to_owned());
+        let paused = [Incident { paused_because: why, ..open(1, "failed") }];
+        let off = Job { enabled: false, ..job() };
+        let ok = Outcome::succeeded("ok");
+        let after =
+            |job: &Job, known: &[Incident]| incident_step(Some(job), &ok, known, UnixMs(9_000));
+        assert_eq!(after(&off, &paused), IncidentStep::Nothing);
+        let is_over = |step| matches!(step, IncidentStep::Recovers { .. });
+        assert!(is_over(after(&job(), &paused)), "it was switched on again");
+        assert!(is_over(after(&off, &[open(1, "failed")])), "somebody has switched it off");
+    }
+
+    #[test]
     fn the_same_cause_in_other_numbers_is_the_same_cause() {
         for (one, other) in [
             ("No answer from 10.0.0.1:80 after 31 ms", "No answer from 10.0.0.2:443 after 7 ms"),
@@ -300,6 +324,12 @@ mod tests {
         let key = class(&Outcome::failed("bad does not accept the key (HTTP 401)"));
         assert_ne!(key, class(&Outcome::failed("bad refuses the question (HTTP 400)")));
         assert_eq!(key, class(&Outcome::failed("bad does not accept the key (HTTP 403)")));
+        let quoting = |quote: &str| Outcome {
+            error_for_log: Some("bad refuses the question (HTTP 400).".to_owned()),
+            ..Outcome::failed(format!("bad refuses the question (HTTP 400). It said: {quote}"))
+        };
+        assert_eq!(class(&quoting("one")), class(&quoting("another")));
+        assert_ne!(class(&quoting("one")), class(&said("one")), "another cause");
         let network = Outcome { may_pass: true, ..Outcome::failed("no network") };
         assert_ne!(class(&network), class(&Outcome::failed("no network")));
         assert_ne!(class(&network), class(&Outcome::of(RunState::TimedOut)));

@@ -327,11 +327,16 @@ async fn incidents(
 ) -> Result<HashMap<JobId, IncidentView>, RpcError> {
     let failing = jobs.iter().filter(|job| job.state.consecutive_failures > 0);
     let failing: HashSet<&JobId> = failing.map(|job| &job.id).collect();
+    let off = jobs.iter().filter(|job| !job.enabled).map(|job| &job.id);
+    let off: HashSet<&JobId> = off.collect();
     let all: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let mut newest = HashMap::new();
     for incident in context.store.open_incidents_of(&all).await? {
         let is_unchecked = incident.class == CONDITION && !incident.taken_up;
-        let shown = |job_id: &&JobId| is_unchecked || failing.contains(job_id);
+        let keeps_off = incident.paused_because.is_some() && !incident.taken_up;
+        let shown = |job_id: &&JobId| {
+            is_unchecked || failing.contains(job_id) || (keeps_off && off.contains(job_id))
+        };
         if let Some(job_id) = incident.job_id.as_ref().filter(shown) {
             newest.entry(job_id.clone()).or_insert_with(|| incident_view(&incident));
         }

@@ -158,7 +158,9 @@ fn draft(memory: &Workspace, arguments: &Arguments) -> Result<Draft, MemoryError
     // What is added stands in the place of nothing, so it keeps no mark that is there.
     let replaced = kept.as_deref().filter(|_| !arguments.append);
     let (new, before) = (arguments.content.as_str(), replaced.unwrap_or_default());
-    if let Some(mark) = redaction_beyond(new, before) {
+    // A new file loses nothing.
+    let is_there = memory.standing(&path)?.is_some();
+    if let Some(mark) = redaction_beyond(new, before).filter(|_| is_there) {
         return Err(MemoryError::Redacted { path, mark: mark.to_owned() });
     }
     let old = kept.filter(|_| arguments.append);

@@ -155,7 +155,7 @@ async fn the_mark_for_a_secret_is_not_written_over_the_secret() {
     for (path, content, is_written) in [
         ("conf.ini", told, false),
         ("conf.ini", twice, false),
-        ("new.ini", told, false),
+        ("other.ini", told, true),
         ("conf.ini", kept, true),
         ("new.ini", "key={{secret:vault}} [redacted\n", true),
     ] {
