@@ -4,9 +4,10 @@
 //! attempt has the whole time limit, and the wait before it none: what a person has written of attempts is what happens,
 //! however long the waits are. A run has an end all the same, since its attempts are counted. One that goes on with an
 //! answer goes on in its attempt, and has what is left of the limit: questions do not make it longer.
-//! A run that is told to end has less than two seconds to say what it did, and is over within them. What it says then counts only if it had finished its
-//! work: a run that did everything is not called cancelled because somebody clicked at the same moment. One could get
-//! it wrong by trying again after a time limit: the first attempt may still be doing what it was doing.
+//! A run that is told to end has less than two seconds to say what it did, and is over within them. What it says then
+//! counts only if it had finished its work: a run that did everything is not called cancelled because somebody clicked at
+//! the same moment. One could get it wrong by trying again after a time limit: the first attempt may still be doing what
+//! it was doing.
 
 use std::sync::Arc;
 use std::time::Duration;
