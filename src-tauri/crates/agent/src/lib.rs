@@ -32,7 +32,7 @@ pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
     CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
     HookCommand, HookContext, HookError, HookPlace, HookPoint, HookRecord, HookReport, Hooks,
-    LastCall, RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved, without_hooks_words,
+    LastCall, RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };
 pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};

@@ -5,7 +5,7 @@
 //! that comes back soon after it was over is the same one: a job that fails and succeeds by turns is told of once.
 //! Whom it is told is decided in `decide`, and the rows are the store's.
 
-use crate::{JobId, RunId, UnixMs};
+use crate::{Job, JobId, RunId, UnixMs};
 
 /// The class of results that cannot be checked, however that is worded: a person mends the one condition there is.
 pub const CONDITION: &str = "condition";
@@ -40,6 +40,14 @@ pub struct Incident {
     pub last_at: UnixMs,
     /// Why its job was switched off because of it.
     pub paused_because: Option<String>,
+}
+
+impl Incident {
+    /// Whether it keeps its job off: it has paused it, and nobody has switched the job on since.
+    #[must_use]
+    pub const fn keeps_off(&self, job: &Job) -> bool {
+        !job.enabled && self.paused_because.is_some() && !self.taken_up
+    }
 }
 
 /// How an incident ended.

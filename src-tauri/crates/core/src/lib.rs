@@ -29,6 +29,8 @@ pub mod decide;
 pub mod delivery;
 pub mod event;
 pub mod message;
+pub mod marks;
+pub mod said;
 pub mod model;
 pub mod skills;
 pub mod tool;

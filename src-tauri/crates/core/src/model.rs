@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use crate::message::{Message, ModelAnswer};
+use crate::said::own_words;
 use crate::tool::{BoxFuture, ToolSpec};
 
 /// A source of answers.
@@ -127,14 +128,11 @@ pub struct ProviderError {
     pub status: Option<u16>,
 }
 
-/// What stands before the words of a provider in a message.
-pub const PROVIDER_SAID: &str = " It said: ";
-
 impl ProviderError {
-    /// The message without the words of the provider and what follows them: they may repeat what it was asked.
+    /// The message without the words of the provider.
     #[must_use]
     pub fn for_log(&self) -> &str {
-        self.message.split(PROVIDER_SAID).next().unwrap_or_default()
+        own_words(&self.message)
     }
 
     /// A failure with nothing but its kind and its words.

@@ -243,7 +243,8 @@ impl ToolContext {
 /// The most bytes of one output that a model is told.
 pub const TOLD_BYTES: usize = 64 << 10;
 
-/// What a tool answers. A fault is told to the model, which may mend it; it does not end the run.
+/// What a tool answers, as it came: what a model is told of it, and how long it took, are the gate's to say. A fault is told
+/// to the model, which may mend it; it does not end the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     /// The result: a text, or any JSON.

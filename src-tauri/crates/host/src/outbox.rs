@@ -9,9 +9,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{DeliveryAnswer, DeliverySeen, HookContext, Hooks, Safety, without_hooks_words};
+use rouse_agent::{DeliveryAnswer, DeliverySeen, HookContext, Hooks, Safety};
 use rouse_core::decide::{digest, digest_of_crowd};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
+use rouse_core::said::own_words;
 use rouse_core::time::Timer;
 use rouse_core::{Clock, DeliveryId, Run, RunId, RunState, UnixMs};
 use rouse_store::{Store, StoreError};
@@ -250,7 +251,7 @@ impl Outbox {
         let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
         let run_id = run.map(|run| tracing::field::display(&run.id));
         let name = run.map(Run::name_for_log);
-        tracing::warn!(delivery_id = %delivery.id, job_id, run_id, name, reason = without_hooks_words(reason), "a delivery did not get through");
+        tracing::warn!(delivery_id = %delivery.id, job_id, run_id, name, reason = own_words(reason), "a delivery did not get through");
         match redelivery_after_ms(delivery.attempts + 1) {
             Some(pause) => {
                 self.store.postpone_delivery(&delivery.id, reason, now.plus_ms(pause), now).await

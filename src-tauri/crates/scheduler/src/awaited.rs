@@ -4,8 +4,8 @@
 //! As long as it does, its run lends its place under the cap, so that the two cannot wait for each other: with one place for
 //! all, the second could not begin before the first has ended.
 //! A run that would wait for itself is refused instead: its lane, or that of one that waits for it or for what stands behind
-//! it, is full, and no lane is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
-//! longest would be passed over, and the place be lost with a run that never begins.
+//! it, is full, and no lane is wider than its job says. One could get it wrong by giving the place to the awaited run by
+//! name: whoever has waited longest would be passed over, and the place be lost with a run that never begins.
 
 use rouse_core::RunId;
 use rouse_core::job::Job;

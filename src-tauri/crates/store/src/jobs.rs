@@ -90,9 +90,9 @@ const UPDATE: &str = concat!(
 const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
 pub(crate) const COUNT: &str =
     "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) +
-        (SELECT count(*) FROM incidents JOIN jobs AS well ON well.id = coalesce(incidents.job_id, '')
-         WHERE incidents.closed_at IS NULL AND incidents.class = ?1 AND incidents.closed_how IS NOT 'resumed'
-            AND well.consecutive_failures = 0)
+        (SELECT count(DISTINCT well.id) FROM incidents JOIN jobs AS well ON well.id = coalesce(incidents.job_id, '')
+         WHERE incidents.closed_at IS NULL AND incidents.closed_how IS NOT 'resumed' AND well.consecutive_failures = 0
+            AND (incidents.class = ?1 OR incidents.paused_because IS NOT NULL AND NOT well.enabled))
     FROM jobs";
 const IS_THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
 const PAUSE: &str =

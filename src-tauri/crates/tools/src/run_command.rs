@@ -311,8 +311,8 @@ impl Tool for RunCommand {
     ) -> BoxFuture<'a, String> {
         let shown = match arguments::read::<Arguments>(arguments) {
             Ok(arguments) => {
-                let limit = arguments.timeout_seconds.is_some();
-                let limit = limit.then(|| self.limit(&arguments, &context.sandbox));
+                let wished = arguments.timeout_seconds;
+                let limit = wished.map(|_| self.limit(&arguments, &context.sandbox));
                 shown(&arguments, context, limit)
             }
             Err(error) => visible(&format!("{error}\n\n{arguments:#}")),

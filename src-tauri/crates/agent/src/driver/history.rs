@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use rouse_core::RunId;
 use rouse_core::SessionKey;
 use rouse_core::UnixMs;
+use rouse_core::marks::closed;
 use rouse_core::message::{Message, Part};
 use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
@@ -29,7 +30,6 @@ use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
 use self::fate::{Fate, fates_of};
 use super::main_session::LEAD;
-use crate::gate::fence::closed;
 use crate::safety::{Outside, Safety};
 
 /// The most messages after the summary that are looked at: the last two dozen runs or so, whose tool results are read

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::Clock;
+use rouse_core::said::SAID;
 use rouse_core::tool::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ use tokio::process::Command;
 use super::events::{CallEnded, CallSeen, DeliverySeen, RunEnded, RunSeen, ToolsResolved};
 use super::group::{Group, HookPlace};
 use super::record::{HookReport, Recorder};
-use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, IT_SAID, Told};
+use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, Told};
 
 /// The most bytes of an answer.
 const MOST_BYTES: u64 = 1 << 20;
@@ -145,7 +146,7 @@ impl CommandHook {
             String::from_utf8_lossy(&stderr?).trim().chars().take(COMPLAINT).collect();
         let said = match complaint.is_empty() {
             true => String::new(),
-            false => format!("{IT_SAID}{complaint}"),
+            false => format!(".{SAID}{complaint}"),
         };
         Ok(Err(HookError(format!("it ended with {status}{said}"))))
     }

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rouse_core::approval::HookNo;
+use rouse_core::said::own_words;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
@@ -108,21 +109,6 @@ pub enum DeliveryAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
-
-/// What stands before the words of a hook itself.
-const IT_SAID: &str = ". It said: ";
-
-/// `words` without those of a hook, which may repeat what it was told.
-#[must_use]
-pub fn without_hooks_words(words: &str) -> &str {
-    words.split(IT_SAID).next().unwrap_or_default()
-}
-
-impl HookError {
-    fn for_log(&self) -> &str {
-        without_hooks_words(&self.0)
-    }
-}
 
 /// Somebody who is told or asked. What it does not care for it leaves as it is.
 pub trait Hook: Send + Sync {
@@ -361,5 +347,5 @@ async fn caught<T>(asked: BoxFuture<'_, Result<T, HookError>>) -> Result<T, Hook
 }
 
 fn failed(point: HookPoint, hook: &str, error: &HookError) {
-    tracing::warn!(hook, point = point.name(), error = error.for_log(), "a hook failed");
+    tracing::warn!(hook, point = point.name(), error = own_words(&error.0), "a hook failed");
 }

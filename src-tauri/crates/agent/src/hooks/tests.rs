@@ -233,13 +233,6 @@ async fn a_command_is_told_the_whole_event_and_no_key_of_rouse() {
     assert_eq!(ruling(text).await, CallRuling::Allow);
 }
 
-#[test]
-fn the_log_has_no_words_of_a_hook() {
-    let error = HookError("it ended with exit status: 4. It said: the whole diary".to_owned());
-    assert_eq!(error.for_log(), "it ended with exit status: 4");
-    assert_eq!(HookError("it fell over".to_owned()).for_log(), "it fell over");
-}
-
 #[tokio::test]
 async fn a_command_that_fails_or_says_nonsense_is_a_no() {
     for (text, why) in [

@@ -9,7 +9,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use rig_core::ProviderError as RigError;
 use rig_core::http_client::{Error as HttpError, HeaderMap};
-use rouse_core::model::{PROVIDER_SAID, ProviderError, ProviderErrorKind as Kind};
+use rouse_core::model::{ProviderError, ProviderErrorKind as Kind};
+use rouse_core::said::SAID;
 use serde_json::Value;
 
 use super::transport::TransportError;
@@ -163,7 +164,7 @@ fn of_reply(
     let (mut message, to_do) = sentence(whom, kind, status, told.names_no_model(status));
     if let Some(quote) = told.quote(body) {
         let end = if quote.ends_with(['.', '!', '?', '…']) { "" } else { "." };
-        message = format!("{message}{PROVIDER_SAID}{quote}{end}");
+        message = format!("{message}{SAID}{quote}{end}");
     }
     let retry_after = headers.and_then(retry_after);
     if let Some(wait) = retry_after {

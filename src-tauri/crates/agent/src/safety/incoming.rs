@@ -6,13 +6,14 @@
 //! reason to hide that key and not the page.
 
 use rouse_core::hidden::REDACTED;
+use rouse_core::marks::fenced;
 use rouse_core::tool::{TOLD_BYTES, ToolEffect, ToolOutput};
 use serde_json::Value;
 
 use super::characters::shown;
 use super::injection::{Signal, signals};
 use super::{Safety, leak};
-use crate::gate::fence::{capped, fenced};
+use crate::gate::fence::capped;
 use crate::gate::fit::{Cut, fitted};
 use crate::list::HEARTBEAT_FILE;
 

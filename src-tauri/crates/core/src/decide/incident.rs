@@ -84,8 +84,7 @@ impl Known<'_> {
 
     /// Whether the job is off because of one of them: a run by hand that goes well does not switch it on.
     fn keeps_off(&self, job: Option<&Job>) -> bool {
-        let keeps = |incident: &&Incident| incident.paused_because.is_some() && !incident.taken_up;
-        job.is_some_and(|job| !job.enabled) && self.open.iter().any(keeps)
+        job.is_some_and(|job| self.open.iter().any(|incident| incident.keeps_off(job)))
     }
 
     fn recovery(&self) -> IncidentStep {

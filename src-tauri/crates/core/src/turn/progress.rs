@@ -10,8 +10,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::window::marked;
 use crate::approval::canonical;
+use crate::marks::frame;
 use crate::message::{Message, Part, ToolCallRequest};
 use crate::stable_hash::stable_hash;
 
@@ -157,5 +157,5 @@ fn call_of(part: &Part) -> Option<&ToolCallRequest> {
 
 /// A text from outside without the marks around it: they carry a word that is another one each time.
 fn unmarked(text: &str) -> &str {
-    marked(text).map_or(text, |(_, inside, _)| inside)
+    frame(text).map_or(text, |(_, inside, _)| inside)
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::marks::frame;
 use crate::message::{Message, Part};
 
 /// Results of older steps are kept up to so many bytes, then only said to have been.
@@ -322,7 +323,7 @@ fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    if let Some((first, inside, last)) = marked(text) {
+    if let Some((first, inside, last)) = frame(text) {
         let frame = first.len() + last.len() + 2;
         return format!("{first}\n{}\n{last}", shortened(inside, most.saturating_sub(frame)));
     }
@@ -331,12 +332,4 @@ fn shortened(text: &str, most: usize) -> String {
     let tail = text.ceil_char_boundary(text.len() - kept / 3);
     let left_out = tail - head;
     format!("{}\n… ({left_out} bytes left out to save room) …\n{}", &text[..head], &text[tail..])
-}
-
-/// A text from outside: the line that opens its marks, what is between them, and the line that closes them.
-pub(super) fn marked(text: &str) -> Option<(&str, &str, &str)> {
-    let (first, rest) = text.split_once('\n')?;
-    let (inside, last) = rest.rsplit_once('\n')?;
-    let is_marked = first.starts_with("⟦outside ") && last.starts_with("⟦end of outside ");
-    is_marked.then_some((first, inside, last))
 }

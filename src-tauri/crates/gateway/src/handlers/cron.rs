@@ -15,7 +15,7 @@ pub(crate) use transfer::{export, import, ledger};
 pub(crate) use warnings::{check, drafted};
 pub(crate) use webhook::{knows as knows_webhook, webhook};
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rouse_agent::Complaint;
 use rouse_core::incident::CONDITION;
@@ -319,23 +319,21 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
     Ok(views.collect())
 }
 
-/// Why jobs fail: those that have failed since their last success, and those that go well and whose results nobody can
-/// check. The newest failure is the one to show.
+/// Why jobs fail, as `job_counts` counts them: those that have failed since their last success, those that are off because
+/// they did, and those that go well and whose results nobody can check. The newest failure is the one to show.
 async fn incidents(
     context: &Context,
     jobs: &[Job],
 ) -> Result<HashMap<JobId, IncidentView>, RpcError> {
-    let failing = jobs.iter().filter(|job| job.state.consecutive_failures > 0);
-    let failing: HashSet<&JobId> = failing.map(|job| &job.id).collect();
-    let off = jobs.iter().filter(|job| !job.enabled).map(|job| &job.id);
-    let off: HashSet<&JobId> = off.collect();
+    let by_id: HashMap<&JobId, &Job> = jobs.iter().map(|job| (&job.id, job)).collect();
     let all: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let mut newest = HashMap::new();
     for incident in context.store.open_incidents_of(&all).await? {
         let is_unchecked = incident.class == CONDITION && !incident.taken_up;
-        let keeps_off = incident.paused_because.is_some() && !incident.taken_up;
         let shown = |job_id: &&JobId| {
-            is_unchecked || failing.contains(job_id) || (keeps_off && off.contains(job_id))
+            by_id.get(job_id).is_some_and(|job| {
+                is_unchecked || job.state.consecutive_failures > 0 || incident.keeps_off(job)
+            })
         };
         if let Some(job_id) = incident.job_id.as_ref().filter(shown) {
             newest.entry(job_id.clone()).or_insert_with(|| incident_view(&incident));

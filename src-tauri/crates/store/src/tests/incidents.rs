@@ -104,7 +104,13 @@ async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
     assert_eq!((job.enabled, job.state.next_run_at), (false, None));
     assert_eq!(open(&fixture, "a").await[0].paused_because.as_deref(), Some(reason));
 
-    let on = Job { enabled: true, ..job };
+    let failing = async || fixture.store.job_counts().await.unwrap().failing;
+    assert_eq!(failing().await, 1);
+    // A run by hand that goes well leaves it off, and its reason with it.
+    end(&fixture, "a", 2, |finish| finish.outcome = Outcome::succeeded("ok")).await;
+    assert_eq!((fixture.job("a").await.state.consecutive_failures, failing().await), (0, 1));
+
+    let on = Job { enabled: true, ..fixture.job("a").await };
     fixture.store.update_job(&on, None, NOW.plus_ms(2)).await.unwrap();
     let incident = open(&fixture, "a").await.remove(0);
     assert!(incident.taken_up && !incident.came_back, "a run that goes well ends it");

@@ -287,7 +287,7 @@ fn what_a_person_wrote_behind_a_long_queue_is_told_again() {
 
 #[test]
 fn a_text_from_outside_is_not_cut_open() {
-    let fenced = crate::gate::fence::fenced("http", &"x".repeat(MOST_CHARACTERS));
+    let fenced = rouse_core::marks::fenced("http", &"x".repeat(MOST_CHARACTERS));
     let said =
         [stored("1", user(&format!("Look at this.\n{fenced}"))), stored("1", assistant("Yes."))];
     let told = remembered(&said, &RunId::new("2"), NONE);
