@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::{Engine, Home};
 use crate::probes::echo;
 
 const SAID: &str = "PAYLOAD-canary-5d1e";
@@ -18,6 +18,29 @@ pub(crate) fn lines(home: &Home) -> Vec<Value> {
     let logs = files.iter().filter(|(path, _)| path.parent().is_some_and(|p| p.ends_with("logs")));
     let text: String = logs.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// Also outside of the run: when it has begun, when it is over, and when its notification goes out.
+#[tokio::test]
+async fn a_hook_that_fails_is_told_with_its_run() {
+    let home = Home::new();
+    let points = ["run_started", "run_finished", "before_delivery"];
+    let hook = |on: &str| format!("[[hooks]]\non = \"{on}\"\ncommand = [\"false\"]\n");
+    home.write_config(&points.map(hook).concat());
+    let engine = home.serve().await;
+    let id = engine.add(echo("Brew")).await;
+    let run = engine.run_now(&id).await;
+    for point in points {
+        let of_point = async |_: &Engine<'_>| {
+            let failed =
+                |line: &Value| line["message"] == "a hook failed" && line["point"] == point;
+            lines(&home).into_iter().find(failed)
+        };
+        let line = engine.until(of_point).await;
+        let about = (&line["jobId"], &line["runId"], &line["name"]);
+        assert_eq!(about, (&json!(id), &json!(run), &json!("Brew")), "{line}");
+    }
+    assert!(engine.stop().success());
 }
 
 async fn one_run(home: &Home) -> (String, String) {

@@ -28,6 +28,14 @@ async fn wake_queues_a_line_and_says_what_happens() {
     home.rouse(bell).ok();
     let told = home.rouse(["heartbeat", "status"]);
     assert!(told.ok().contains(": the ⟨U+202E⟩bell\n"), "{told:#?}");
+    let mut tea = echo("Tea");
+    tea["sessionTarget"] = json!("main");
+    tea["payload"] = json!({ "kind": "systemEvent", "text": "Drink it" });
+    let id = engine.add(tea).await;
+    engine.run_now(&id).await;
+    engine.ended(&id, 1).await;
+    let told = home.rouse(["heartbeat"]);
+    assert!(told.ok().contains(": by the job Tea\n"), "{told:#?}");
     for (flags, words) in [
         (&["--coalesce", "61s"][..], "--coalesce: must be at most 1 min, found 1 min 1 s"),
         (&["--coalesce", "soon"], "--coalesce"),
@@ -43,7 +51,7 @@ async fn wake_queues_a_line_and_says_what_happens() {
     home.rouse(["wake", "a", "--text", "b"]).refused(2, "--text");
     home.rouse(["wake", "--text", " "]).refused(2, "text");
     home.rouse(["wake", "--text", "x", "--mode", "later"]).refused(2, "--mode");
-    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 4);
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 5);
 }
 
 #[tokio::test]

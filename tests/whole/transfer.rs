@@ -367,7 +367,7 @@ async fn the_dry_run_shows_all_that_is_saved_and_hides_nothing_of_it() {
     );
     assert_eq!(line["facts"][0], json!({ "about": "does", "text": does }), "{line:#}");
     assert!(fact("rights").is_some_and(|rights| rights.to_string().contains("sandbox")));
-    assert_eq!(fact("tells"), Some(json!("only on failure")));
+    assert_eq!(fact("tells"), Some(json!("only what goes wrong")));
 
     let mut job = hourly("Hourly", "hourly");
     job["policies"] = json!({ "overlap": "queue", "hosts": ["nas"] });

@@ -52,8 +52,11 @@ test("a proposal is changed first, made by the person, and the model is told so"
   await name.fill("Stretch well");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page).toHaveURL(/\/jobs\/[0-9a-f-]{36}$/);
+  const job = page.url();
   await page.goto(`${rouse.address}/chat`);
   await expect(page.getByText("As you like.", { exact: true })).toBeVisible();
+  await expect(page.getByText("routine_create · 1 changed by you")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Open the job" })).toHaveAttribute("href", new URL(job).pathname);
   const made = await names(rouse);
   expect(made).toContain("Stretch well");
   expect(made).not.toContain("Stretch");

@@ -94,7 +94,7 @@ export function NumberField({ label, labelHidden, help, error, warning, classNam
 export interface Choice {
   id: string;
   label: string;
-  /** A second, quiet line. */
+  /** A second, quiet line; what stands between backticks in it is code. */
   about?: string;
 }
 
@@ -170,7 +170,7 @@ function ChoiceItem({ choice }: { choice: Choice }) {
   return (
     <ListBoxItem id={choice.id} textValue={choice.label} className={styles.choice}>
       <Text slot="label">{choice.label}</Text>
-      {choice.about !== undefined && <Text slot="description" className={styles.help}>{choice.about}</Text>}
+      {choice.about !== undefined && <Text slot="description" className={styles.help}><Worded text={choice.about} /></Text>}
     </ListBoxItem>
   );
 }

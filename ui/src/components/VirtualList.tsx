@@ -1,5 +1,6 @@
 /* A list of any length that is still a list: `ul` and `li` with their place and number, of which only the visible ones
-   exist. J, K and the arrows move; one row at a time is in the Tab order. New rows above do not move what is being read. */
+   exist. J, K and the arrows move; one row at a time is in the Tab order. K on the first row, or on one above the
+   list, is left to the page. New rows above do not move what is being read. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { createContext, type KeyboardEvent, type ReactNode, type RefObject, use, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -99,9 +100,10 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, firstSeen
     if (!focusRow(list.current, to)) wanted.current = to;
   };
   const isInside = () => list.current?.contains(document.activeElement) ?? false;
+  const isAtTop = () => (isInside() ? current === 0 : document.activeElement?.hasAttribute("data-row-link"));
   const step = (by: number) => go(isInside() ? current + by : firstSeen());
   useShortcut("j", "Next row", () => step(1), { group: "Lists", when: length > 0, repeats: true });
-  useShortcut("k", "Previous row", () => step(-1), { group: "Lists", when: length > 0, repeats: true });
+  useShortcut("k", "Previous row", () => (isAtTop() ? false : step(-1)), { group: "Lists", when: length > 0, repeats: true });
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (!(event.target instanceof HTMLElement) || event.target.closest("[data-row-link]") === null) return;

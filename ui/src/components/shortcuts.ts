@@ -61,6 +61,20 @@ function isTaken(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=combobox]") !== null;
 }
 
+/** Whether a key that is typed now would be taken: while a field has the focus it belongs to the field, so no key is promised. */
+export function useKeysCount(): boolean {
+  return useSyncExternalStore(watchFocus, () => !isTaken(document.activeElement));
+}
+
+function watchFocus(watcher: () => void) {
+  document.addEventListener("focusin", watcher);
+  document.addEventListener("focusout", watcher);
+  return () => {
+    document.removeEventListener("focusin", watcher);
+    document.removeEventListener("focusout", watcher);
+  };
+}
+
 /** Listens for the whole page; installed once by the shell. */
 export function useShortcutListener() {
   useEffect(() => {

@@ -44,6 +44,12 @@ export function useHooks() {
   return useQuery({ queryKey: keys.hooks, queryFn: async () => (await platform.rpc("hooks.list", {})).hooks });
 }
 
+/** What was spent of late, and the budget of everything. */
+export function useSpending() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.spending, queryFn: () => platform.rpc("spending.get", {}) });
+}
+
 export function useSecrets() {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });

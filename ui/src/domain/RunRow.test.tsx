@@ -1,8 +1,8 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aRun } from "@/test/fixtures";
+import { aJob, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 test("a row names its state for a reader of the screen once, and has a short word for where there is no room", async () => {
@@ -13,4 +13,24 @@ test("a row names its state for a reader of the screen once, and has a short wor
   expect(row).toContainElement(short);
   expect(short).toHaveAttribute("aria-hidden", "true");
   expect(row?.querySelector(".visually-hidden")).toHaveTextContent("Nothing to report");
+});
+
+test.each([
+  ["skipped", "Skipped", "The computer was on battery"],
+  ["missed", "Missed", "The computer was asleep"],
+] as const)("a run that was %s says so and why, and all of the reason where it is cut off", async (state, word, reason) => {
+  renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun({ state, reason })], nextCursor: null, total: 1 }) }));
+  const row = (await screen.findByRole("link", { name: "Backup" })).parentElement!;
+  expect(within(row).getByText(word, { selector: "[aria-hidden]" })).toBeInTheDocument();
+  expect(within(row).getByText(reason)).toBeInTheDocument();
+  expect(row).toHaveAttribute("title", reason);
+});
+
+test("beside the form of its job a run has its state's word once, also when there is nothing else to say", async () => {
+  const runs = [aRun({ id: "r1", state: "skipped", reason: "The computer was on battery" }), aRun({ id: "r2" })];
+  const host = fakeHost({ "cron.get": () => aJob(), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }), "tools.catalog": () => ({ tools: [] }), "runs.list": () => ({ runs, nextCursor: null, total: 2 }) });
+  renderApp("/jobs/job-1", host);
+  const row = (await screen.findByRole("link", { name: "The computer was on battery" })).parentElement!;
+  expect(within(row).getByText("Skipped", { selector: "[aria-hidden]" })).toBeInTheDocument();
+  expect(within(screen.getByRole("link", { name: "Succeeded" }).parentElement!).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
 });

@@ -1,5 +1,7 @@
-/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. Where there is no room for what
-   came of it, the word of its state takes that place; a reader of the screen has it from the glyph already. */
+/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. The word of its state stands beside
+   what came of it at every width, because a reason alone does not say whether a run was skipped or missed; a reader of the
+   screen has it from the glyph already. What is cut off is said by the row when one points at it, for its link lies over all
+   of it. */
 
 import { memo } from "react";
 
@@ -25,16 +27,18 @@ interface Props {
 
 /** Scrolling renders the list with every frame; rows that did not change are left alone. */
 export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
-  const outcome = outcomeWords(run) || stateWord(run.state);
+  const outcome = outcomeWords(run);
+  const word = <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>;
   return (
-    <div className={cx(row.row, styles.run)}>
+    <div className={cx(row.row, styles.run)} title={outcome || undefined}>
       <StateGlyph state={run.state} />
+      {without === "job" && outcome !== "" && word}
       <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
-        {without === "job" ? outcome : run.jobName}
+        {without === "job" ? outcome || stateWord(run.state) : run.jobName}
       </RowLink>
       {run.standsFor > 1 && <Slots count={run.standsFor} first={run.firstSlotAtMs} last={run.slotAtMs} />}
-      {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
-      {without !== "job" && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>}
+      {without !== "job" && word}
+      {without !== "job" && <span className={row.text}>{outcome}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
       <span className={cx(row.small, row.end, styles.cost)}>{costOf(run)}</span>

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { GateView, RefusalView } from "@/platform";
 import { aStep } from "@/test/fixtures";
 
+import { changedWords } from "./changedJob";
 import { gateWords } from "./gate";
 
 function refused(why: RefusalView | null, rewrittenBy: string | null = null): string | undefined {
@@ -23,6 +24,7 @@ test.each<[RefusalView | null, string]>([
   [{ kind: "hook", hook: "guard", how: "keptRewriting" }, "refused: the hook guard rewrote it again and again"],
   [{ kind: "denied", reason: null }, "refused by you"],
   [{ kind: "denied", reason: "Not \u202Ethat.\nNever." }, "refused by you: Not ⟨U+202E⟩that.…"],
+  [{ kind: "denied", reason: changedWords({ id: "0b54f1a2-5c5e-4c0c-9d0e-3f1d2c4b5a69", name: "Stretch" }) }, "changed by you: made as “Stretch”"],
   [{ kind: "expired" }, "question expired"],
   [{ kind: "jobGone" }, "refused: needs a yes, and the job was deleted"],
   [{ kind: "earlierAsks" }, "refused: earlier runs wait for an answer"],

@@ -7,6 +7,8 @@ import { opening } from "@/format/text";
 import { visible } from "@/format/visible";
 import type { GateView, RefusalView, StepView } from "@/platform";
 
+import { changedJob } from "./changedJob";
+
 /** What was decided, and which hook had made the call of another one; nothing of what is no call. */
 export function gateWords({ gate, kind }: StepView): string | undefined {
   if (gate === null) return kind === "toolCall" ? "needed no yes" : undefined;
@@ -53,7 +55,7 @@ function refusalWords(why: RefusalView): string {
     case "hook":
       return hookWords(why);
     case "denied":
-      return why.reason === null ? "refused by you" : `refused by you: ${short(why.reason)}`;
+      return deniedWords(why.reason);
     case "expired":
       return "question expired";
     case "jobGone":
@@ -73,6 +75,12 @@ function refusalWords(why: RefusalView): string {
     case "impossible":
       return "refused: could not be carried out";
   }
+}
+
+function deniedWords(reason: string | null): string {
+  if (reason === null) return "refused by you";
+  const changed = changedJob(reason);
+  return changed ? `changed by you: made as “${short(changed.name)}”` : `refused by you: ${short(reason)}`;
 }
 
 function hookWords({ hook, how }: Extract<RefusalView, { kind: "hook" }>): string {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
+import type { UsageView } from "@/platform";
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { callsOf, costWords, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, costWords, failureOf, modelText, resultLine, tokensLine, usageOf, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -52,6 +53,14 @@ test.each([
   ["a step that nobody is paid for", {}, undefined],
 ])("of %s the cost is said as it is", (_, usage, words) => {
   expect(costWords({ ...noUsage, ...usage })).toBe(words);
+});
+
+test("what steps have used is one sum, of which one unknown price leaves nobody knowing the whole", () => {
+  const turn = (parts: Partial<UsageView>) => aStep({ usage: { ...noUsage, ...parts } });
+  const steps = [turn({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 10, costMicroUsd: 7 }), turn({}), turn({ costMicroUsd: 5 })];
+  expect(usageOf(steps)).toEqual({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 10, costMicroUsd: 12 });
+  expect(usageOf([...steps, turn({ outputTokens: 1 })])).toMatchObject({ outputTokens: 11, costMicroUsd: null });
+  expect(usageOf([])).toMatchObject({ inputTokens: 0, costMicroUsd: 0 });
 });
 
 test("an unknown outcome is not a good one", () => {

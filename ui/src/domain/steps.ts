@@ -42,6 +42,17 @@ export function resultLine(output: unknown): string {
   return argumentsLine(Object.fromEntries(fields.map(([name, value]) => [name, typeof value === "string" ? opening(value) : value])));
 }
 
+/** What all steps together have used. A part of which nobody knows the price leaves nobody knowing that of the whole. */
+export function usageOf(steps: readonly StepView[]): UsageView {
+  const sum = (field: "inputTokens" | "cachedInputTokens" | "outputTokens") => steps.reduce((all, { usage }) => all + usage[field], 0);
+  const paid = steps.map(({ usage }) => usage).filter((usage) => usage.inputTokens + usage.outputTokens > 0 || usage.costMicroUsd !== null);
+  const isKnown = paid.every(({ costMicroUsd }) => costMicroUsd !== null);
+  return {
+    inputTokens: sum("inputTokens"), cachedInputTokens: sum("cachedInputTokens"), outputTokens: sum("outputTokens"),
+    costMicroUsd: isKnown ? paid.reduce((all, { costMicroUsd }) => all + (costMicroUsd ?? 0), 0) : null,
+  };
+}
+
 /** `3.1k in, 212 out`; nothing for a step that no model worked on. */
 export function tokensLine(usage: UsageView): string | undefined {
   if (usage.inputTokens + usage.outputTokens === 0) return undefined;

@@ -3,7 +3,7 @@
 
 import { foreignZone } from "@/format/time";
 import { firstLine } from "@/format/text";
-import type { DeliveryState, DeliveryView, JobView, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
+import type { DeliveryState, DeliveryView, JobView, NotificationStatus, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
 
 const triggers: Record<RunTrigger, string> = {
   schedule: "On schedule",
@@ -31,6 +31,11 @@ const deliveries: Record<DeliveryState, string> = {
 
 export function deliveryWord(state: DeliveryState): string {
   return deliveries[state];
+}
+
+/** Whether a notification can be tried: one that did not get through may the next time, but not where there is no desktop. */
+export function canNotify({ available, failing }: NotificationStatus): boolean {
+  return available || failing;
 }
 
 /** What became of a test, as sentences. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { argumentsLine, firstLine, withoutEcho } from "./text";
+import { argumentsLine, ended, firstLine, withoutEcho } from "./text";
 
 test.each([
   ["\n\n# Three things\nmore", "Three things"],
@@ -16,6 +16,16 @@ test.each([
 
 test("long lines end in an ellipsis", () => {
   expect(firstLine("word ".repeat(100), 20)).toBe("word word word word…");
+});
+
+test.each([
+  ["After Stretch", "After Stretch."],
+  ["After Stretch.", "After Stretch."],
+  ["After “Stretch.”", "After “Stretch.”"],
+  ["After “Stretch”", "After “Stretch”."],
+  ["And so on…", "And so on…"],
+])("%j has one full stop at its end", (text, sentence) => {
+  expect(ended(text)).toBe(sentence);
 });
 
 test("arguments fit on a line", () => {

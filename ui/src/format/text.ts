@@ -18,6 +18,11 @@ export function opening(text: string, most = 160): string {
   return line.length > most ? `${line.slice(0, most).trimEnd()}…` : line.length < whole.length ? `${line}…` : line;
 }
 
+/** Words with one full stop at their end: what they end with, a name or another sentence, may have brought its own. */
+export function ended(text: string): string {
+  return /[.!?…][”’"]?$/.test(text) ? text : `${text}.`;
+}
+
 /** What went wrong, without a rest that only says again what its first line ends with: a command's only line is its last as well. */
 export function withoutEcho(error: string): string {
   const [head = "", ...rest] = error.split("\n");

@@ -22,5 +22,6 @@ if (typeof window !== "undefined") {
   window.scrollTo = () => undefined;
   Element.prototype.scrollTo = () => undefined;
   Element.prototype.scrollBy = () => undefined;
+  Element.prototype.scrollIntoView = () => undefined;
   Object.assign(window, { matchMedia: (media: string) => ({ matches: false, media, addEventListener() {}, removeEventListener() {} }) });
 }

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{HeartbeatStatus, RunTrigger, RunsListResult};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::output::{instant, plain, relative, short};
@@ -50,7 +50,19 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
             }
         }
     };
-    session.show(method, params, print).await
+    let answer = session.call(method, params).await?;
+    let asked_by = job_behind(session, &answer["lastRequest"]["reason"]).await;
+    session.tell(answer, |session, status| {
+        print(session, status, asked_by.as_deref());
+        Ok(())
+    })
+}
+
+/// The name of the job that asked for a turn: the reason of one that did is its lane.
+async fn job_behind(session: &Session, reason: &Value) -> Option<String> {
+    let id = reason.as_str()?.strip_prefix("cron:")?;
+    let job = session.call("cron.get", json!({ "id": id })).await.ok()?;
+    job["job"]["name"].as_str().map(str::to_owned)
 }
 
 /// The content of a list that nobody has looked at.
@@ -94,7 +106,7 @@ fn rhythm(status: &HeartbeatStatus) -> String {
     format!("Heartbeat {switch} \u{b7} every {every}{}", hours.unwrap_or_default())
 }
 
-fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
+fn print(session: &Session, status: HeartbeatStatus, asked_by: Option<&str>) {
     let now = session.clock.now().0;
     anstream::println!("{}", rhythm(&status));
     if let Some(at) = status.next_at_ms {
@@ -123,7 +135,8 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     }
     if let Some(asked) = status.last_request {
         let at = instant(asked.at_ms, now, session.clock.zone());
-        anstream::println!("Last asked for {at}: {}", short(&asked.reason, 200));
+        let reason = asked_by.map_or(asked.reason, |job| format!("by the job {job}"));
+        anstream::println!("Last asked for {at}: {}", short(&reason, 200));
     }
     if let Some(list) = status.changed_list {
         anstream::println!(
@@ -138,5 +151,4 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
             list.digest
         );
     }
-    Ok(())
 }

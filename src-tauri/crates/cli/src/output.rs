@@ -62,7 +62,7 @@ pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Zone) -> String {
     let at = |ms: i64| zone.timestamp_millis_opt(ms).single();
     let (Some(then), Some(now)) = (at(at_ms), at(now_ms)) else { return at_ms.to_string() };
     let same_year = then.format("%Y").to_string() == now.format("%Y").to_string();
-    then.format(if same_year { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %Y %H:%M" }).to_string()
+    then.format(if same_year { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %Y %H:%M:%S" }).to_string()
 }
 
 /// The same of something that follows `its` zone: in both, where it is another than `here`.

@@ -18,6 +18,7 @@ use rouse_core::{Clock, DeliveryId, Run, RunId, RunState, UnixMs};
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::config::Config;
 use crate::notifier::{Notifier, NotifyError};
@@ -171,9 +172,16 @@ impl Outbox {
         Ok(ends)
     }
 
+    /// Every line that is written about it names its run.
     async fn deliver(&self, delivery: &Delivery) -> Result<(), StoreError> {
+        let run = self.run_of(delivery).await;
+        let span = span_of(delivery, run.as_ref());
+        self.hand_over(delivery, run.as_ref()).instrument(span).await
+    }
+
+    async fn hand_over(&self, delivery: &Delivery, run: Option<&Run>) -> Result<(), StoreError> {
         let shown = match &delivery.channel {
-            Channel::Notification => match self.prepared(delivery).await {
+            Channel::Notification => match self.prepared(delivery, run).await {
                 Ok(prepared) => self.show(&prepared).await,
                 Err(error) => Err(error),
             },
@@ -209,12 +217,15 @@ impl Outbox {
     }
 
     /// The delivery as it is shown: without secrets, and as the hooks want it.
-    async fn prepared(&self, delivery: &Delivery) -> Result<Delivery, NotifyError> {
+    async fn prepared(
+        &self,
+        delivery: &Delivery,
+        run: Option<&Run>,
+    ) -> Result<Delivery, NotifyError> {
         let clean = |text: &str| self.safety.redacted(text).unwrap_or_else(|| text.to_owned());
         let (title, body) = (clean(&delivery.title), clean(&delivery.body));
         let workspace = self.settings.borrow().workspace.clone();
-        let context = self.run_of(delivery).await;
-        let context = context.map(|run| HookContext::of(&run.id, run.job_id.as_ref(), &workspace));
+        let context = run.map(|run| HookContext::of(&run.id, run.job_id.as_ref(), &workspace));
         let seen = DeliverySeen {
             delivery_id: delivery.id.to_string(),
             channel: delivery.channel.name().to_owned(),
@@ -246,12 +257,7 @@ impl Outbox {
 
     async fn later(&self, delivery: &Delivery, reason: &str) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let run = self.run_of(delivery).await;
-        let run = run.as_ref();
-        let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
-        let run_id = run.map(|run| tracing::field::display(&run.id));
-        let name = run.map(Run::name_for_log);
-        tracing::warn!(delivery_id = %delivery.id, job_id, run_id, name, reason = own_words(reason), "a delivery did not get through");
+        tracing::warn!(reason = own_words(reason), "a delivery did not get through");
         match redelivery_after_ms(delivery.attempts + 1) {
             Some(pause) => {
                 self.store.postpone_delivery(&delivery.id, reason, now.plus_ms(pause), now).await
@@ -293,4 +299,12 @@ async fn changed(settings: &mut watch::Receiver<Config>) {
     if settings.changed().await.is_err() {
         std::future::pending().await
     }
+}
+
+fn span_of(delivery: &Delivery, run: Option<&Run>) -> tracing::Span {
+    let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
+    let run_id = run.map(|run| tracing::field::display(&run.id));
+    let name = run.map(Run::name_for_log);
+    // Of the highest level, so that it is there whatever lines are asked for.
+    tracing::error_span!("delivery", delivery_id = %delivery.id, job_id, run_id, name)
 }

@@ -129,7 +129,7 @@ impl Engine {
             let is_first = !has_begun(&run);
             let run = begun(run, now);
             if is_first {
-                self.hooks.started(&run);
+                span_of(&run).in_scope(|| self.hooks.started(&run));
             }
             log_start(&run, job.as_deref());
             let cancel = CancellationToken::new();
@@ -249,7 +249,7 @@ impl Engine {
 }
 
 /// Every line that is written while the run is at work says which one it is.
-fn span_of(run: &Run) -> tracing::Span {
+pub(crate) fn span_of(run: &Run) -> tracing::Span {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     // Of the highest level, so that it is there whatever lines are asked for.
     tracing::error_span!("run", module = "cron", job_id, run_id, name = run.name_for_log())

@@ -18,6 +18,7 @@ use crate::attempt::{Running, Work};
 use crate::end_log::{log_end, log_finish, log_outcome};
 use crate::engine::Engine;
 use crate::events::{Follow, rows};
+use crate::execute::span_of;
 use crate::heartbeat::COALESCE;
 use crate::lanes::LaneKey;
 
@@ -114,8 +115,13 @@ impl Engine {
     fn wait_is_over(&mut self, run: &Run) {
         log_end(run, run.state, run.reason.as_deref(), self.clock.now());
         if has_begun(run) {
-            self.hooks.finished(run);
+            self.tell_finished(run);
         }
+    }
+
+    /// Tells the hooks; a line about one that fails names the run.
+    fn tell_finished(&self, run: &Run) {
+        span_of(run).in_scope(|| self.hooks.finished(run));
     }
 
     /// Ends of different jobs that fire nothing have nothing to do with each other, and are committed together: a
@@ -245,7 +251,7 @@ impl Engine {
         let mut followed = Ok(());
         for ((finish, (job, fate, follows)), ended) in finishes.iter().zip(ends).zip(ended) {
             if let Some(ended) = &ended {
-                self.hooks.finished(ended);
+                self.tell_finished(ended);
             }
             let this = self.follow_end(finish, job, &fate, follows, ended.is_some()).await;
             followed = followed.and(this);

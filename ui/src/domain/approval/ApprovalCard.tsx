@@ -1,6 +1,6 @@
 /* One question to a person: what would run, exactly; why it is asked; who asks; how long there is; and the answers. Answers
-   are keys as well, named on the buttons; none of them counts in the first half second, while something is being typed, or
-   while the key is held down. The highest class has no "always". */
+   are keys as well, named on the buttons while they count: not in the first half second, not while something is being typed,
+   and not while the key is held down. The highest class has no "always". */
 
 import { Hand, ShieldAlert } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
@@ -11,7 +11,7 @@ import { type Fact, Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
 import { Kbd } from "@/components/Kbd";
 import { Notice } from "@/components/Notice";
-import { useShortcut } from "@/components/shortcuts";
+import { useKeysCount, useShortcut } from "@/components/shortcuts";
 import { Time } from "@/components/Time";
 import { useArmed } from "@/components/useArmed";
 import { useNow } from "@/components/useNow";
@@ -96,6 +96,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const isOver = useNow(1_000) >= expiresAtMs;
   const isArmed = useArmed(id);
   const armed = isArmed && !isOver && busy === undefined;
+  const keysCount = useKeysCount();
 
   const give = async (answer: Answer) => {
     setBusy(answer.kind);
@@ -132,7 +133,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
       {open === "deny" ? (
         <DenyForm busy={busy === "deny"} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
       ) : (
-        <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined}>
+        <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined} data-unheard={!keysCount || undefined}>
           <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
           {canRun && <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
           {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}

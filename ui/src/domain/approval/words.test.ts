@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { changedWords } from "@/domain/changedJob";
 import { anApproval, noon } from "@/test/fixtures";
 
 import { afterwards, answerWord, answerWords, argumentsWords, leftWords, waitedWords } from "./words";
@@ -21,6 +22,7 @@ test.each([
   [{ state: "approved", scope: "run" }, "Allowed for this run"],
   [{ state: "approved", scope: "always" }, "Allowed always"],
   [{ state: "denied" }, "Denied"],
+  [{ state: "denied", reason: changedWords({ id: "0b54f1a2-5c5e-4c0c-9d0e-3f1d2c4b5a69", name: "Stretch" }) }, "Changed by you"],
   [{ state: "expired" }, "Nobody answered in time"],
   [{ state: "withdrawn" }, "Not needed any more"],
 ] as const)("%j reads %s", (parts, word) => {

@@ -1,5 +1,6 @@
 /* What became of a question, and how long it still waits, in words. */
 
+import { changedJob } from "@/domain/changedJob";
 import { duration } from "@/format/amount";
 import { when } from "@/format/time";
 import type { AnsweredFrom, ApprovalScope, ApprovalView } from "@/platform";
@@ -22,14 +23,14 @@ export function questionTitle(tool: string): string | undefined {
 }
 
 /** `Allowed once`, `Denied`, `Nobody answered in time`. */
-export function answerWord({ state, scope }: ApprovalView): string {
+export function answerWord({ state, scope, reason }: ApprovalView): string {
   switch (state) {
     case "pending":
       return "Waits for an answer";
     case "approved":
       return scopes[scope ?? "once"];
     case "denied":
-      return "Denied";
+      return reason !== null && changedJob(reason) ? "Changed by you" : "Denied";
     case "expired":
       return "Nobody answered in time";
     case "withdrawn":

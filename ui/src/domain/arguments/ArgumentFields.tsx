@@ -1,11 +1,12 @@
 /* A tool's arguments: a field for each property of its schema, or all of them as JSON. */
 
 import { Braces, List } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
 import { GroupFoot, NumberField, Select, TextArea, TextField } from "@/components/Field";
+import { Worded } from "@/components/Worded";
 import { isPlain, same } from "@/format/json";
 import type { ToolView } from "@/platform";
 
@@ -65,7 +66,8 @@ interface ArgumentProps {
 
 function Argument({ property, value, onChange, error }: ArgumentProps) {
   const { name, kind, required, about, choices, least, most } = property;
-  const common = { label: required ? name : `${name} (optional)`, help: about, error };
+  const help = about === undefined ? undefined : <Worded text={about} />;
+  const common = { label: required ? name : `${name} (optional)`, help, error };
   switch (kind) {
     case "text":
     case "longText": {
@@ -86,7 +88,7 @@ function Argument({ property, value, onChange, error }: ArgumentProps) {
         />
       );
     case "boolean":
-      return <Checkbox isSelected={value === true} onChange={(on) => onChange(on ? true : required ? false : undefined)} help={about}>{common.label}</Checkbox>;
+      return <Checkbox isSelected={value === true} onChange={(on) => onChange(on ? true : required ? false : undefined)} help={help}>{common.label}</Checkbox>;
     case "choice":
       return <Select {...common} choices={choices.map((id) => ({ id, label: id }))} value={typeof value === "string" ? value : null} onChange={onChange} placeholder="Choose" />;
     case "json":
@@ -95,7 +97,7 @@ function Argument({ property, value, onChange, error }: ArgumentProps) {
 }
 
 /** Keeps what is being typed; the value is what can be read from it. */
-function JsonText({ value, onChange, ...props }: { label: string; help?: string; error?: string; placeholder?: string; value: unknown; onChange: (value: unknown) => void }) {
+function JsonText({ value, onChange, ...props }: { label: string; help?: ReactNode; error?: string; placeholder?: string; value: unknown; onChange: (value: unknown) => void }) {
   const [text, setText] = useState(() => written(value));
   const [known, setKnown] = useState(value);
   if (!same(known, value)) {

@@ -1,14 +1,18 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
+import { changedWords } from "@/domain/changedJob";
 import { errorCode, type OpenMessage, RpcError, type SessionsGetResult } from "@/platform";
-import { fakeHost } from "@/test/fakeHost";
-import { aDetail, aMessage, anApproval, aStatus } from "@/test/fixtures";
+import { type FakeHost, fakeHost } from "@/test/fakeHost";
+import { aDetail, aJob, aMessage, anApproval, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const said = (parts: Partial<SessionsGetResult> = {}): SessionsGetResult => ({ session: null, messages: [], open: [], nextCursor: null, ...parts });
 const open = (parts: Partial<OpenMessage> = {}): OpenMessage => ({ runId: "r1", text: "Hello", atMs: 0, state: "running", liveText: null, ...parts });
 const withModel = (answers: Parameters<typeof fakeHost>[0] = {}) => fakeHost({ "system.status": () => aStatus({ model: "told" }), "sessions.get": () => said(), "runs.get": () => aDetail({ id: "r1", state: "running" }), ...answers });
+
+/** The id that the page has given to the job it made. */
+const madeId = (host: FakeHost) => (host.called("cron.add")[0] as { id: string }).id;
 
 test("Enter sends, Shift and Enter does not; the answer comes word by word and then stands", async () => {
   const host = withModel({ "chat.send": () => ({ runId: "r1" }) });
@@ -75,7 +79,62 @@ test("a job that the model proposes is asked about in the conversation, and can 
   expect(await screen.findByRole("textbox", { name: "Name" })).toHaveValue("Stretch");
   await user.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch", payload: { kind: "systemEvent", text: "Up." } }));
-  await waitFor(() => expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "The person has changed this routine and makes it: it stands as “Stretch”." }, from: "page" }]));
+  await waitFor(() => expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: changedWords({ id: madeId(host), name: "Stretch" }) }, from: "page" }]));
+});
+
+test("a proposal that was changed shows the job that was made of it, and is not called failed", async () => {
+  const id = "0b54f1a2-5c5e-4c0c-9d0e-3f1d2c4b5a69";
+  const answer = `The person said no to this call of routine_create: ${changedWords({ id, name: "Stretch well" })}\nDo not try it again.`;
+  const host = withModel({
+    "sessions.get": () => said({
+      messages: [
+        aMessage({ id: 1, runId: "r1", calls: [{ id: "c1", tool: "routine_create", arguments: { name: "Stretch" } }, { id: "c2", tool: "http", arguments: {} }] }),
+        aMessage({ id: 2, from: "tool", callId: "c1", tool: "routine_create", text: answer, isError: true }),
+        aMessage({ id: 3, from: "tool", callId: "c2", tool: "http", text: "No network.", isError: true }),
+      ],
+    }),
+    "cron.get": () => aJob({ id, name: "Stretch better" }),
+  });
+  renderApp("/chat", host);
+  expect(await screen.findByText("routine_create, http · 1 changed by you · 1 failed")).toBeInTheDocument();
+  expect(await screen.findByRole("link", { name: "Open the job" })).toHaveAttribute("href", `/jobs/${id}`);
+  expect(screen.getByText("Stretch better")).toBeInTheDocument();
+});
+
+test("a proposal that was changed and never made shows no job", async () => {
+  const id = "0b54f1a2-5c5e-4c0c-9d0e-3f1d2c4b5a69";
+  const host = withModel({
+    "sessions.get": () => said({
+      messages: [
+        aMessage({ id: 1, calls: [{ id: "c1", tool: "routine_create", arguments: {} }] }),
+        aMessage({ id: 2, from: "tool", callId: "c1", tool: "routine_create", text: changedWords({ id, name: "Stretch" }), isError: true }),
+      ],
+    }),
+  });
+  renderApp("/chat", host);
+  expect(await screen.findByText("routine_create · 1 changed by you")).toBeInTheDocument();
+  await waitFor(() => expect(host.called("cron.get")).toEqual([{ id }]));
+  expect(screen.queryByRole("link", { name: "Open the job" })).not.toBeInTheDocument();
+});
+
+test("the keys of a question are named only while they count: Escape leaves the message for them, unless an answer is coming in", async () => {
+  const question = anApproval({ runId: "r1", expiresAtMs: Date.now() + 600_000 });
+  const host = withModel({ "sessions.get": () => said({ open: [open()] }), "approvals.list": () => ({ approvals: [question] }) });
+  const { user } = renderApp("/chat", host);
+  const box = await screen.findByRole("textbox", { name: "Message" });
+  await screen.findByText("Answers");
+  await user.keyboard("{Escape}");
+  expect(box).toHaveFocus();
+
+  host.answers["sessions.get"] = () => said({ open: [open({ state: "awaitingApproval" })] });
+  host.emit("run", { runId: "r1", state: "awaitingApproval" });
+  const answers = await screen.findByRole("group", { name: "Answers" });
+  expect(answers).toHaveAttribute("data-unheard");
+  await user.keyboard("{Escape}");
+  expect(box).not.toHaveFocus();
+  expect(answers).not.toHaveAttribute("data-unheard");
+  await user.click(box);
+  expect(answers).toHaveAttribute("data-unheard");
 });
 
 test("without a model there is nothing to write to, and the way to one", async () => {

@@ -39,7 +39,7 @@ export function ChatPage() {
           </li>
         ))}
       </Said>
-      <Composer isAnswering={data !== undefined && data.open.length > 0} isDisabled={model === null} />
+      <Composer isAnswering={data !== undefined && data.open.length > 0} isStreaming={data?.open.some(({ state }) => state === "running") ?? false} isDisabled={model === null} />
     </Page>
   );
 }

@@ -1,4 +1,5 @@
-/* The place to write: Enter sends, Shift and Enter begins a line. What is written stays when it could not be sent. */
+/* The place to write: Enter sends, Shift and Enter begins a line, Escape leaves it to the keys of the page, such as those of a
+   question. What is written stays when it could not be sent. */
 
 import { SendHorizontal } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
@@ -12,7 +13,14 @@ import styles from "./ChatPage.module.css";
 /** The engine takes no longer one. */
 const mostCharacters = 50_000;
 
-export function Composer({ isAnswering, isDisabled }: { isAnswering: boolean; isDisabled: boolean }) {
+interface Props {
+  isAnswering: boolean;
+  /** Whether words of an answer are coming in right now. */
+  isStreaming: boolean;
+  isDisabled: boolean;
+}
+
+export function Composer({ isAnswering, isStreaming, isDisabled }: Props) {
   const [text, setText] = useState("");
   const send = useSend();
   // Whoever sends again what seemed to fail sends the same message: it may have been taken, and only the answer was lost.
@@ -30,6 +38,7 @@ export function Composer({ isAnswering, isDisabled }: { isAnswering: boolean; is
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && !isStreaming && !event.nativeEvent.isComposing && event.target instanceof HTMLElement) event.target.blur();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     submit();

@@ -8,6 +8,8 @@ import { Folded } from "@/components/Folded";
 import { Marks } from "@/components/Marks";
 import { Time } from "@/components/Time";
 import { usePlatform } from "@/data/platform";
+import { useJob } from "@/data/queries";
+import type { ChangedJob } from "@/domain/changedJob";
 import { Marked } from "@/domain/Marked";
 import { ModelText } from "@/domain/ModelText";
 import { plural } from "@/format/amount";
@@ -15,7 +17,7 @@ import { argumentsLine, firstLine } from "@/format/text";
 import { visible } from "@/format/visible";
 
 import styles from "./ChatPage.module.css";
-import { type Entry, type Made, routineMade, toldLines } from "./entries";
+import { type Entry, hasFailed, type Made, routineChanged, routineMade, toldLines } from "./entries";
 
 export function EntryView({ entry }: { entry: Entry }) {
   const { openExternal } = usePlatform();
@@ -69,34 +71,47 @@ export function Words({ text, atMs }: { text: string; atMs: number }) {
 /** What tools did, on one line; jobs that came of it as cards. */
 export function Work({ made }: { made: readonly Made[] }) {
   const { copyText } = usePlatform();
-  const wrong = made.filter(({ answer }) => answer?.isError).length;
+  const changed = made.map(routineChanged).filter((job) => job !== undefined);
+  const wrong = made.filter(hasFailed).length;
   const names = [...new Set(made.map(({ call }) => call.tool))].join(", ");
   const jobs = made.map(routineMade).filter((job) => job !== undefined);
+  const summary = [names, changed.length > 0 && `${changed.length} changed by you`, wrong > 0 && `${wrong} failed`].filter(Boolean).join(" · ");
   return (
     <>
       <div className={styles.work}>
-        <Folded level={2} title={plural(made.length, "tool call")} summary={wrong > 0 ? `${names} · ${wrong} failed` : names}>
+        <Folded level={2} title={plural(made.length, "tool call")} summary={summary}>
           <ul className={styles.calls}>
             {made.map(({ call, answer }) => (
               <li key={call.id}>
                 <p className={styles.call}>
                   <code>{call.tool}</code> <span><Marks text={visible(firstLine(argumentsLine(call.arguments)))} /></span>
                 </p>
-                {answer && <Marked label={`What ${call.tool} answered`} text={answer.text} tone={answer.isError ? "bad" : undefined} onCopy={copyText} />}
+                {answer && <Marked label={`What ${call.tool} answered`} text={answer.text} tone={hasFailed({ call, answer }) ? "bad" : undefined} onCopy={copyText} />}
               </li>
             ))}
           </ul>
         </Folded>
       </div>
-      {jobs.map((job) => (
-        <div key={job.id} className={styles.job}>
-          <CalendarClock size={16} aria-hidden />
-          <span className={styles.jobName}>{job.name}</span>
-          <ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open the job</ButtonLink>
-        </div>
-      ))}
+      {jobs.map((job) => <JobCard key={job.id} job={job} />)}
+      {changed.map((job) => <ChangedCard key={job.id} job={job} />)}
     </>
   );
+}
+
+function JobCard({ job: { id, name } }: { job: ChangedJob }) {
+  return (
+    <div className={styles.job}>
+      <CalendarClock size={16} aria-hidden />
+      <span className={styles.jobName}>{name}</span>
+      <ButtonLink to="/jobs/$jobId" params={{ jobId: id }} small>Open the job</ButtonLink>
+    </div>
+  );
+}
+
+/** The model is told of the job before it is made, so whether it was made is asked. */
+function ChangedCard({ job }: { job: ChangedJob }) {
+  const { data } = useJob(job.id);
+  return data ? <JobCard job={data.job} /> : null;
 }
 
 /** What Rouse told the model by itself: reminders, results of jobs, the beat of the heart. */

@@ -1,6 +1,7 @@
 /* What was said, as a person follows it: their words, the model's, and between them quiet lines for what tools did and for
    what Rouse told the model by itself. Nothing is left out; quiet lines hold it all. */
 
+import { changedJob, type ChangedJob } from "@/domain/changedJob";
 import { firstLine } from "@/format/text";
 import type { CallView, MessageView } from "@/platform";
 
@@ -151,6 +152,16 @@ function answerCall(calls: Map<string, Made>, { callId, text, isError }: Message
 /** The lines for the person in what Rouse told the model: `System: …`, without that word. */
 export function toldLines(told: readonly string[]): string[] {
   return told.flatMap((text) => text.split("\n")).filter((line) => line.startsWith("System: ")).map((line) => line.slice("System: ".length));
+}
+
+/** Whether a call came to nothing. A proposal that the person has changed was refused, and has come to a job. */
+export function hasFailed(made: Made): boolean {
+  return made.answer?.isError === true && routineChanged(made) === undefined;
+}
+
+/** The routine that the person has made of what a call proposed. */
+export function routineChanged({ call, answer }: Made): ChangedJob | undefined {
+  return call.tool === "routine_create" && answer?.isError === true ? changedJob(answer.text) : undefined;
 }
 
 /** The routine that a call has made: its id and its name. */

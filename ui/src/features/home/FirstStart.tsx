@@ -14,7 +14,7 @@ import { useDelivery } from "@/data/deliveries";
 import { useFirstJobs } from "@/data/jobs";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import { fateOf } from "@/domain/words";
+import { canNotify, fateOf } from "@/domain/words";
 import { plural } from "@/format/amount";
 import type { SystemStatus } from "@/platform";
 
@@ -86,7 +86,7 @@ function NotificationStep({ status: { notifications } }: { status: SystemStatus 
       done={isShown}
       title="Notifications"
       action={
-        <Button small isPending={test.isPending} onPress={send}>
+        <Button small isPending={test.isPending} isDisabled={!canNotify(notifications)} onPress={send}>
           {delivery ? "Send again" : "Send a test"}
         </Button>
       }
@@ -119,7 +119,8 @@ function ModelStep({ status: { model } }: { status: SystemStatus }) {
         </Button>
       }
     >
-      None found. Start Ollama, LM Studio or llama.cpp on this computer, or set a provider’s key; it is found by itself. Jobs without a model work now.
+      None found. Ollama, LM Studio and llama.cpp on this computer are found once they run. A provider’s key comes from the environment that Rouse
+      starts in, where it is called <code>ANTHROPIC_API_KEY</code> or the like, or from the settings. Jobs without a model work now.
     </Step>
   );
 }

@@ -31,6 +31,8 @@ test("a job that fails is said on the page, and so is one that was paused for it
   renderApp("/", fakeHost({ "cron.list": () => ({ jobs, broken: [], nextCursor: null }) }));
   expect((await screen.findByText("Backup")).parentElement).toHaveTextContent(/^Backup Failing since .* · 14 times · same cause$/);
   expect(screen.getByText("No answer.")).toBeInTheDocument();
+  expect(screen.getByRole("link", { name: "Open Backup" })).toHaveAttribute("href", "/jobs/job-1");
+  expect(screen.getByRole("link", { name: "Open Mail" })).toHaveAttribute("href", "/jobs/j2");
   expect(screen.getByText("Mail").parentElement).toHaveTextContent("Mail Paused after 3 failures in a row");
   expect(screen.queryByText("Off by hand"), "somebody knows of it").not.toBeInTheDocument();
 });
@@ -125,9 +127,16 @@ test("the first start shows that a job has fired, tests notifications, looks for
   expect(host.called("system.dismissFirstStart")).toHaveLength(1);
 });
 
+test("where there is no desktop no test is offered, and the reason stands there", async () => {
+  const reason = "Rouse runs without a desktop here.";
+  renderApp("/", fakeHost({ "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: null, exampleRunId: null }, notifications: { available: false, reason, failing: false } }) }));
+  expect(await screen.findByText(reason)).toBeInTheDocument();
+  expect(screen.getByRole("button", { name: "Send a test" })).toBeDisabled();
+});
+
 test("a test that cannot be shown says why, and a job of one's own is a step that is done", async () => {
   const host = fakeHost({
-    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null }, notifications: { available: false, reason: "There is no desktop here.", failing: false } }),
+    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null } }),
     "cron.list": () => ({ jobs: [aJob({ id: "ex" }), aJob({ id: "own" })], broken: [], nextCursor: null }),
     "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "suppressed", attempts: 0, reason: "There is no desktop here.", createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0, heldUntilMs: null, digestId: null }),
   });

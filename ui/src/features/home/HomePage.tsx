@@ -18,7 +18,7 @@ import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
 import { when, whenWithin } from "@/format/time";
-import type { ShellInfo, SystemStatus } from "@/platform";
+import type { Job, ShellInfo, SystemStatus } from "@/platform";
 
 import { FirstStart } from "./FirstStart";
 import styles from "./HomePage.module.css";
@@ -125,12 +125,12 @@ function Failing({ now, model }: { now: number; model: string | null }) {
   return (
     <>
       {failing.slice(0, failingShown).map(({ job, incident }) => incident && isMended(incident, model) ? (
-        <Notice key={job.id} icon={TriangleAlert} action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
+        <Notice key={job.id} icon={TriangleAlert} action={<OpenJob job={job} />}>
           <p className={styles.failing}><strong>{job.name}</strong> {incidentWords(incident, now)}</p>
           <p className={styles.cause}>There was no model then. Now there is one; a run that succeeds clears this.</p>
         </Notice>
       ) : (
-        <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
+        <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<OpenJob job={job} />}>
           <p className={styles.failing}><strong>{job.name}</strong> {incident && incidentWords(incident, now)}</p>
           {incident && <p className={styles.cause}>{firstLine(incident.cause)}</p>}
         </Notice>
@@ -143,6 +143,10 @@ function Failing({ now, model }: { now: number; model: string | null }) {
       )}
     </>
   );
+}
+
+function OpenJob({ job: { id, name } }: { job: Job }) {
+  return <ButtonLink to="/jobs/$jobId" params={{ jobId: id }} small aria-label={`Open ${name}`}>Open</ButtonLink>;
 }
 
 function NextUpSection() {

@@ -58,7 +58,7 @@ function Waiting({ approval }: { approval: ApprovalView }) {
   };
   return (
     <div className={styles.card}>
-      <Hand size={17} aria-hidden className={styles.hand} />
+      <Hand size={16} aria-hidden className={styles.hand} />
       <div className={styles.text}>
         <p className={styles.what}>
           <code>{tool}</code> in “<bdi>{jobName}</bdi>”

@@ -25,7 +25,7 @@ export function HeartbeatRow() {
   return (
     <div className={cx(row.row, styles.job, styles.heartbeat, !heartbeat.enabled && styles.off)}>
       <HeartPulse size={14} aria-hidden className={styles.pulse} />
-      <Link to="/settings" hash="heartbeat" className={cx(row.link, styles.name)} preload={false}>
+      <Link data-row-link to="/settings" hash="heartbeat" className={cx(row.link, styles.name)} preload={false}>
         Heartbeat
       </Link>
       <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>

@@ -10,6 +10,7 @@ import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useNow } from "@/components/useNow";
 import { useAnswer, useApproval } from "@/data/approvals";
 import { useJob } from "@/data/queries";
+import { changedWords } from "@/domain/changedJob";
 import { type ApprovalView, errorCode, type JobDraft, RpcError } from "@/platform";
 
 import { Editor } from "./Editor";
@@ -51,17 +52,19 @@ function NewJob({ template }: { template: TemplateId | undefined }) {
 }
 
 /** A job that a model has proposed, to be changed before it is made. The model's own call is refused first, or the job would be
-    made twice; where somebody was faster with an answer, nothing is made here. */
+    made twice; where somebody was faster with an answer, nothing is made here. The refusal says which job stands in its place, so
+    the job has its id before it is made. */
 function Proposed({ ask }: { ask: string }) {
   const now = useNow(60_000);
   const { data, error, refetch } = useApproval(ask);
   const answer = useAnswer();
+  const [id] = useState(() => crypto.randomUUID());
   const [isRefusedHere, setRefusedHere] = useState(false);
   const refuse = async ({ name }: JobDraft) => {
     if (isRefusedHere) return true;
     setRefusedHere(true);
     try {
-      const { counts } = await answer(ask, { kind: "deny", reason: `The person has changed this routine and makes it: it stands as “${name}”.` });
+      const { counts } = await answer(ask, { kind: "deny", reason: changedWords({ id, name }) });
       setRefusedHere(counts);
       return counts;
     } catch (failed) {
@@ -71,7 +74,7 @@ function Proposed({ ask }: { ask: string }) {
   };
   if (data) {
     const { draft, form, unread } = proposalOf(data, now);
-    return <Editor initial={form} original={draft} marked={unread} locked={isRefusedHere ? undefined : lockOf(data)} beforeMade={refuse} />;
+    return <Editor initial={form} original={{ ...draft, id }} marked={unread} locked={isRefusedHere ? undefined : lockOf(data)} beforeMade={refuse} />;
   }
   return (
     <Page title="New job">

@@ -101,6 +101,22 @@ test("keys act on the row in focus: R runs, P pauses, E edits", async () => {
   await waitFor(() => expect(path()).toBe("/jobs/a"));
 });
 
+test("K on the first job goes to the heartbeat above it, and J back", async () => {
+  const { user } = renderApp("/jobs", hostWith([backup, paused]));
+  const heartbeat = await screen.findByRole("link", { name: "Heartbeat" });
+  const first = await screen.findByRole("link", { name: "Backup" });
+  await user.keyboard("jj");
+  expect(screen.getByRole("link", { name: "Invoices" })).toHaveFocus();
+  await user.keyboard("k");
+  expect(first).toHaveFocus();
+  await user.keyboard("k");
+  expect(heartbeat).toHaveFocus();
+  await user.keyboard("k");
+  expect(heartbeat).toHaveFocus();
+  await user.keyboard("j");
+  expect(first).toHaveFocus();
+});
+
 test("a deleted job is gone at once and comes back whole, under its own id", async () => {
   const host = hostWith([backup, paused]);
   const { user } = renderApp("/jobs", host);

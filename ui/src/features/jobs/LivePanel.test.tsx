@@ -55,3 +55,11 @@ test("what the job may do is asked of the engine, for the job as it stands in th
   await user.click(screen.getByRole("radio", { name: "All tools" }));
   expect(await panel.findByText(/Its runs would not begin: the skill fetch is not there/)).toBeInTheDocument();
 });
+
+test("a sentence that ends with what somebody has written has one full stop", async () => {
+  const host = hostWith(aJob({ payload: { kind: "systemEvent", text: "" }, schedule: { kind: "event", source: "wake", pattern: "Done." } }).job);
+  host.answers["cron.preview"] = () => ({ ...preview, text: "On a wake event whose text matches Done." });
+  renderApp("/jobs/job-1", host);
+  const panel = await screen.findByRole("complementary", { name: "What this job will do" });
+  expect(await within(panel).findByText("On a wake event whose text matches Done.")).toBeInTheDocument();
+});

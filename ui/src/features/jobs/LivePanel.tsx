@@ -11,6 +11,7 @@ import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
+import { ended } from "@/format/text";
 import { absolute, clockOf24, foreignZone, relative, zoneName } from "@/format/time";
 import { offsetOf, shownIn } from "@/format/wall";
 import type { CronPreviewResult, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
@@ -79,7 +80,7 @@ export function sentenceOf(values: JobForm, preview: CronPreviewResult | undefin
   if (problem !== undefined || !preview) return problem === undefined ? "…" : "It does not fire yet.";
   const foreign = values.when === "every" || !hasSlots(values.when) ? undefined : foreignZone(values.zone);
   const when = foreign === undefined ? preview.text : `${preview.text}, ${foreign} time`;
-  return what === "" || what === "Calls " ? `${when}.` : `${when}: ${what}`;
+  return what === "" || what === "Calls " ? ended(when) : `${when}: ${what}`;
 }
 
 /** Whether it fires at times of its own. */

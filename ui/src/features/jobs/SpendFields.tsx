@@ -24,12 +24,12 @@ export function SpendFields() {
     <Folded key={String(isWrong)} title="What it may spend" summary={parts.length === 0 ? "no limit of its own" : `at most ${parts.join(", ")}`} defaultExpanded={isWrong}>
       <div className={styles.fields}>
         <div className={styles.pair}>
-          <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="No limit" help="The run then ends with what it has." />
-          <NumberOf name="tokensPerDay" label="Most tokens of a day" least={1} placeholder="No limit" help="Later runs of that day are skipped." />
+          <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="None of its own" help="The run then ends with what it has." />
+          <NumberOf name="tokensPerDay" label="Most tokens of a day" least={1} placeholder="None of its own" help="Later runs of that day are skipped." />
         </div>
         <div className={styles.pair}>
-          <NumberOf name="usdPerRun" label="Most dollars of a run" unit="USD" digits={6} placeholder="No limit" />
-          <NumberOf name="usdPerDay" label="Most dollars of a day" unit="USD" digits={6} placeholder="No limit" />
+          <NumberOf name="usdPerRun" label="Most dollars of a run" unit="USD" digits={6} placeholder="None of its own" />
+          <NumberOf name="usdPerDay" label="Most dollars of a day" unit="USD" digits={6} placeholder="None of its own" />
         </div>
         {inDollarsAlone && <p className={styles.hint}>A model whose price is not known is not asked then. Give a limit in tokens beside it, or its price in the settings file.</p>}
       </div>

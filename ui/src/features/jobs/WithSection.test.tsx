@@ -1,4 +1,4 @@
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
@@ -22,4 +22,36 @@ test("tools that no run of a job can call are not offered, and one that was chos
   expect(tools.getByText("routine_create")).toBeInTheDocument();
   expect(tools.queryByText("routine_list")).toBeNull();
   expect(tools.queryByText("complete_run")).toBeNull();
+});
+
+test("what stands between backticks in the words of a tool is shown as code", async () => {
+  const parameters = { type: "object", properties: { path: { type: "string", description: "Such as `notes/a.md`." } }, required: ["path"] };
+  const host = fakeHost({
+    "cron.get": () => aJob({ payload: { kind: "toolCall", tool: "look", arguments: {} } }),
+    "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "tools.catalog": () => ({ tools: [aTool({ name: "look", description: "Reads `path` of the workspace.", parameters })] }),
+  });
+  const { user } = renderApp("/jobs/job-1", host);
+  expect(await screen.findByText("path", { selector: "code" })).toBeInTheDocument();
+  expect(screen.getByText("notes/a.md", { selector: "code" })).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: /Tool$/ }));
+  const option = await screen.findByRole("option", { name: "look" });
+  expect(within(option).getByText("path", { selector: "code" })).toBeInTheDocument();
+  expect(document.body).not.toHaveTextContent("`");
+});
+
+test.each([
+  ["nothing", {}, null, "The provider’s limit"],
+  ["the job's own budget", { budget: { usdPerDay: 1 } }, null, "By model and budget"],
+  ["the budget of everything", {}, 50_000, "By model and budget"],
+])("with %s the longest answer says what holds without a limit", async (_, policies, tokensPerDay, words) => {
+  const host = fakeHost({
+    "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look." }, policies }),
+    "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+  });
+  const nothing = { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 };
+  host.answers["spending.get"] = () => ({ today: nothing, month: nothing, dayEndsAtMs: 0, tokensPerDay, usdPerDay: null });
+  renderApp("/jobs/job-1", host);
+  await waitFor(() => expect(screen.getByRole("textbox", { name: "Most tokens of an answer" })).toHaveAttribute("placeholder", words));
 });

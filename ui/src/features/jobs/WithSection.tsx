@@ -2,18 +2,19 @@
    and how it goes about it: when it is taken up, with which model and tools, and when the person is told. */
 
 import { memo } from "react";
+import { useWatch } from "react-hook-form";
 
 import { Checkbox, Segmented, Switch } from "@/components/Choice";
 import { GroupFoot, Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
 import { Worded } from "@/components/Worded";
-import { useStatus, useTools } from "@/data/queries";
+import { useSpending, useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence, forPeople } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
-import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
+import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound, useJobForm } from "./bound";
 import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
 import type { TellWhen, ToolChoice } from "./form";
@@ -97,7 +98,7 @@ function TaskHow({ jobId }: { jobId: string | undefined }) {
       </div>
       <div className={styles.pair}>
         <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model that may call tools; 1 is no chaining. After them it says what came of it." />
-        <NumberOf name="maxTokens" label="Most tokens of an answer" least={1} most={1_000_000} placeholder="The provider’s limit" help="A longer answer is cut off there." />
+        <AnswerLimit />
       </div>
       <LongTextOf name="contextPaths" label="Files it is given" rows={2} mono placeholder="notes/today.md" help="One a line, in the workspace. Each run has what they say at that time, beside the task." />
       <SkillsField />
@@ -108,6 +109,26 @@ function TaskHow({ jobId }: { jobId: string | undefined }) {
       <MayFields jobId={jobId} isAgent />
       <SpendFields />
     </>
+  );
+}
+
+const budgets = ["tokensPerRun", "tokensPerDay", "usdPerRun", "usdPerDay"] as const;
+
+/** The longest answer. Without one it is the provider’s to say, unless a budget counts, be it of this job or of everything: then
+    a limit is always sent. */
+function AnswerLimit() {
+  const own = useWatch({ control: useJobForm().control, name: budgets });
+  const { data: all } = useSpending();
+  const counts = [...own, all?.tokensPerDay, all?.usdPerDay].some((limit) => typeof limit === "number");
+  return (
+    <NumberOf
+      name="maxTokens"
+      label="Most tokens of an answer"
+      least={1}
+      most={1_000_000}
+      placeholder={counts ? "By model and budget" : "The provider’s limit"}
+      help={`A longer answer is cut off there.${counts ? " Empty: at the limit of the model, at 8,192 or less where nobody knows that, and in any case at what the budget has left." : ""}`}
+    />
   );
 }
 
@@ -159,7 +180,7 @@ function Call() {
         onBlur={tool.onBlur}
         error={tool.error}
         warning={tool.warning}
-        help={shown && forPeople(shown.description)}
+        help={shown && <Worded text={forPeople(shown.description)} />}
       />
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} warning={values.warning} />}
     </>

@@ -1,6 +1,8 @@
 /* Which field of the form a complaint of the engine belongs to, and how it reads there. The engine's judgement is the one
    that counts; what it names and the form does not show is said above the form. */
 
+import { ended } from "@/format/text";
+
 import type { JobForm } from "./form";
 
 export interface Complaint {
@@ -96,6 +98,5 @@ export function place(complaints: readonly Complaint[]): { placed: Map<keyof Job
 /** The engine's words as a sentence: `is required` → `This is required.` */
 export function sentence(message: string): string {
   const text = /^(is|must|needs|has) /.test(message) ? `this ${message}` : message;
-  const capital = text.charAt(0).toLocaleUpperCase() + text.slice(1);
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+  return ended(text.charAt(0).toLocaleUpperCase() + text.slice(1));
 }

@@ -1,4 +1,5 @@
-/* The facts of a run, in the order they are asked for: why, when, how long, what it cost, who was told. */
+/* The facts of a run, in the order they are asked for: why, when, how long, what it cost, who was told. While it goes on, what it
+   has cost is what its steps have: the run itself knows it only at its end. */
 
 import { Link } from "@tanstack/react-router";
 
@@ -6,18 +7,22 @@ import { type Fact, Facts } from "@/components/Facts";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import { isLive } from "@/domain/runState";
+import { usageOf } from "@/domain/steps";
 import { deliveryWord, triggerWord } from "@/domain/words";
 import { count, duration, money, plural } from "@/format/amount";
-import type { ApprovalView, DeliveryView, RunDetail, RunView } from "@/platform";
+import type { ApprovalView, DeliveryView, RunDetail, RunView, UsageView } from "@/platform";
 
 import styles from "./RunPage.module.css";
 
 /** Being less late than this is being on time. */
 const onTimeMs = 1_000;
 
-export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: RunDetail }) {
-  const tokens = run.usage.inputTokens + run.usage.outputTokens;
-  const paid = run.model !== null || tokens > 0 || (run.usage.costMicroUsd ?? 0) > 0;
+export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { detail: RunDetail }) {
+  const live = isLive(run.state);
+  const usage = live ? usageOf(steps) : run.usage;
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const paid = (run.model !== null && !live) || tokens > 0 || (usage.costMicroUsd ?? 0) > 0;
+  const soFar = live ? " so far" : "";
   return (
     <div className={styles.facts}>
       <Facts
@@ -31,8 +36,8 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
           run.nextAttemptAtMs !== null && { name: "Tries again", value: <Time at={run.nextAttemptAtMs} as="when" /> },
           run.model !== null && { name: "Model", value: run.model },
           run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
-          tokens > 0 && { name: "Tokens", value: tokenWords(run) },
-          paid && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
+          tokens > 0 && { name: `Tokens${soFar}`, value: tokenWords(usage) },
+          paid && { name: `Cost${soFar}`, value: money(usage.costMicroUsd) },
           deliveries.length > 0 && { name: "Delivery", value: alike(deliveries).map(([d, ...others]) => <Delivery key={d.id} delivery={d} count={others.length + 1} />), wide: true },
         ]}
       />
@@ -87,7 +92,7 @@ function Elapsed({ since }: { since: number }) {
   return <span className="tabular">{duration(Math.max(0, Math.round((now - since) / 1_000) * 1_000))}</span>;
 }
 
-function tokenWords({ usage }: RunView) {
+function tokenWords(usage: UsageView) {
   const cached = usage.cachedInputTokens > 0 ? `, ${count(usage.cachedInputTokens)} of them cached` : "";
   return <span title={`${usage.inputTokens.toLocaleString()} in${cached}, ${usage.outputTokens.toLocaleString()} out`}>{`${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`}</span>;
 }

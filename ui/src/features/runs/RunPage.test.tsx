@@ -41,6 +41,19 @@ test("each step says what the gate decided and what it cost, the head what all o
   expect(screen.getByText("$0.024")).toBeInTheDocument();
 });
 
+test("while a run goes on the head says what its steps have cost so far, and nothing before they cost anything", async () => {
+  const live = { state: "running", finishedAtMs: null, durationMs: null } as const;
+  const host = fakeHost({ "runs.get": () => aDetail(live, { steps: [aStep({ kind: "modelTurn", status: "started", durationMs: null })] }) });
+  renderApp("/runs/run-1", host);
+  await screen.findByText("Why it fired");
+  expect(screen.queryByText(/so far/)).not.toBeInTheDocument();
+  const usage = { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 4_200 };
+  host.answers["runs.get"] = () => aDetail(live, { steps: [aStep({ kind: "modelTurn", usage }), aStep({ seq: 2, kind: "modelTurn", usage })] });
+  host.emit("run", { runId: "run-1", state: "running" });
+  expect((await screen.findByText("Tokens so far")).nextSibling).toHaveTextContent("6.2k in, 160 out");
+  expect(screen.getByText("Cost so far").nextSibling).toHaveTextContent("$0.0084");
+});
+
 test("a call that was refused says of which kind that was, and is not called failed", async () => {
   const refused = { kind: "toolCall", status: "failed", isError: true, output: "http was called too often.", durationMs: 0 } as const;
   const steps = [

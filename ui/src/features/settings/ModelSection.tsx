@@ -24,7 +24,7 @@ import { usePatch, useFate, useSetting } from "./useSetting";
 const sources: Record<ProviderSource, string> = {
   config: "from the settings file",
   local: "found on this computer",
-  environment: "found by its key in the environment",
+  environment: "found in the environment",
 };
 
 export function ModelSection({ config }: { config: ConfigView }) {
@@ -75,7 +75,7 @@ function Provider({ provider, isActive, isChosen, config }: { provider: Provider
   const help = (
     <>
       {model} · {baseUrl} · {sources[source]}
-      {keyEnv !== null && <> · key in <code>{keyEnv}</code></>}
+      {keyEnv !== null && <> · its key comes from the environment variable <code>{keyEnv}</code></>}
       {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
       {source === "config" && keyEnv === null && <ProviderKey provider={provider} config={config} />}
     </>

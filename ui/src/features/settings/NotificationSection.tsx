@@ -4,7 +4,7 @@ import { Button } from "@/components/Button";
 import { Section } from "@/components/Page";
 import { useCall } from "@/data/actions";
 import { useDelivery } from "@/data/deliveries";
-import { deliveryWord, fateOf } from "@/domain/words";
+import { canNotify, deliveryWord, fateOf } from "@/domain/words";
 import type { SystemStatus } from "@/platform";
 
 import { complaintAbout } from "./patch";
@@ -22,7 +22,7 @@ export function NotificationSection({ status }: { status: SystemStatus | undefin
           title={available === false ? "They cannot be shown here" : "Shown by the system"}
           help={status?.notifications.reason ?? "A run that has something to tell tells it here; a click opens the run."}
         >
-          <Button small isPending={test.isPending} onPress={() => test.mutate({})}>
+          <Button small isPending={test.isPending} isDisabled={status !== undefined && !canNotify(status.notifications)} onPress={() => test.mutate({})}>
             Send a test
           </Button>
         </Setting>

@@ -169,6 +169,12 @@ test("a provider is chosen by its name", async () => {
   expect(host.called("config.patch")).toEqual([{ patch: { model: { provider: "lm" } } }]);
 });
 
+test("a provider that was found in the environment says which variable its key comes from", async () => {
+  renderApp("/settings", hostWith(aConfig(), [{ ...ollama, name: "anthropic", label: "Anthropic", baseUrl: "https://api.anthropic.com", source: "environment", keyEnv: "ANTHROPIC_API_KEY" }]));
+  const provider = (await screen.findByRole("heading", { name: "Anthropic" })).parentElement;
+  expect(provider).toHaveTextContent("found in the environment · its key comes from the environment variable ANTHROPIC_API_KEY");
+});
+
 test("a key is not taken where its variable's name belongs", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
@@ -187,6 +193,19 @@ test("a test notification tells its fate, also when that comes later", async () 
   const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("button", { name: "Send a test" }));
   expect(await screen.findByText("There is no desktop here.")).toBeInTheDocument();
+});
+
+test("a test is offered where one may be shown: not without a desktop, but again where the newest did not get through", async () => {
+  const host = hostWith();
+  const reason = "Rouse runs without a desktop here, so it shows no notifications.";
+  host.answers["system.status"] = () => aStatus({ notifications: { available: false, reason, failing: false } });
+  renderApp("/settings", host);
+  expect(await screen.findByText(reason)).toBeInTheDocument();
+  const button = screen.getByRole("button", { name: "Send a test" });
+  expect(button).toBeDisabled();
+  host.answers["system.status"] = () => aStatus({ notifications: { available: false, reason: "No notification service runs here.", failing: true } });
+  host.emit("config", { screens: 1 });
+  await waitFor(() => expect(button).toBeEnabled());
 });
 
 test("an import shows what would happen first, and again when its wishes change", async () => {

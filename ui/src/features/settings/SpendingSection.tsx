@@ -1,12 +1,9 @@
 /* What was spent, and what all runs together may spend in a day: jobs, the heartbeat and the chat. */
 
-import { useQuery } from "@tanstack/react-query";
-
 import { NumberField } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
-import { keys } from "@/data/keys";
-import { usePlatform } from "@/data/platform";
+import { useSpending } from "@/data/queries";
 import { plural, spentWords } from "@/format/amount";
 import type { ConfigView } from "@/platform";
 
@@ -34,8 +31,7 @@ function own(count: number): string {
 }
 
 function Spent() {
-  const platform = usePlatform();
-  const { data } = useQuery({ queryKey: keys.spending, queryFn: () => platform.rpc("spending.get", {}) });
+  const { data } = useSpending();
   if (!data) return null;
   return (
     <Setting

@@ -1,5 +1,6 @@
 /* Dotted names of settings: the patch that changes one, the variable that overrides it, the complaint about it. */
 
+import { ended } from "@/format/text";
 import { fieldErrors, type ConfigView } from "@/platform";
 
 /** `("cron.enabled", false)` → `{cron: {enabled: false}}`. */
@@ -21,8 +22,7 @@ export function complaintAbout(key: string, error: unknown): string {
 
 export function sentence(message: string): string {
   const text = /^(is|must|has) /.test(message) ? `this ${message}` : message;
-  const capital = text.charAt(0).toLocaleUpperCase() + text.slice(1);
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+  return ended(text.charAt(0).toLocaleUpperCase() + text.slice(1));
 }
 
 /** A name for a provider that the file takes: letters, digits, dashes. */

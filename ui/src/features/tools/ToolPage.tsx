@@ -103,7 +103,7 @@ function Arguments({ schema }: { schema: Record<string, unknown> }) {
           <tr key={name}>
             <td><code>{name}</code></td>
             <td>{required ? takes : `${takes}, optional`}</td>
-            {hasWords && <td>{about}</td>}
+            {hasWords && <td><Worded text={about} /></td>}
           </tr>
         ))}
       </tbody>

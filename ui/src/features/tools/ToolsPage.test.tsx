@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
@@ -142,7 +142,7 @@ test("a call that changes something asks with the card that every question has; 
   fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "awaitingApproval" }, { approvals: [asked] });
   const denied = { ...asked, state: "denied" as const };
   fake.answers["approvals.decide"] = () => {
-    fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "cancelled", reason: "You said no, so it was not called" }, { approvals: [denied], steps: [aStep({ isError: true, status: "failed", output: "The person said no. Go on without it.", gate: { decision: "refused", why: { kind: "denied", reason: null }, rewrittenBy: null } })] });
+    fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "cancelled", reason: "You said no, so it was not called: Not that." }, { approvals: [denied], steps: [aStep({ isError: true, status: "failed", output: "The person said no. Go on without it.", gate: { decision: "refused", why: { kind: "denied", reason: null }, rewrittenBy: null } })] });
     return { counts: true, approval: denied };
   };
   const { user } = renderApp("/tools/http", fake);
@@ -155,9 +155,31 @@ test("a call that changes something asks with the card that every question has; 
     expect(card.getByRole("textbox", { name: "Why not?" })).toBeInTheDocument();
   }, { timeout: 3_000 });
   await user.keyboard("{Enter}");
-  expect(await screen.findByText("You said no, so it was not called.")).toBeInTheDocument();
+  expect(await screen.findByText("You said no, so it was not called: Not that.")).toBeInTheDocument();
   expect(screen.queryByText(/Go on without it/)).not.toBeInTheDocument();
   expect(screen.getByText("refused by you · 5 ms")).toBeInTheDocument();
+});
+
+test("a question that comes up below is brought into sight; who is still at the button is led to it, and who writes is left alone", async () => {
+  const fake = host();
+  const asks = (id: string) => () => aDetail({ id: "r1", jobId: null, state: "awaitingApproval" }, { approvals: [anApproval({ id, runId: "r1", jobId: null, tool: "http", expiresAtMs: Date.now() + 600_000 })] });
+  fake.answers["tools.try"] = () => ({ runId: "r1" });
+  fake.answers["runs.get"] = asks("a1");
+  const shown = vi.spyOn(Element.prototype, "scrollIntoView");
+  const { user } = renderApp("/tools/http", fake);
+  await user.type(await screen.findByRole("textbox", { name: "url" }), "https://example.org");
+  await user.click(screen.getByRole("button", { name: "Call it" }));
+  const place = await screen.findByRole("region", { name: "What came of it" });
+  expect(shown.mock.contexts).toEqual([place]);
+  expect(shown).toHaveBeenCalledWith({ block: "nearest", behavior: "smooth" });
+  expect(place).toHaveFocus();
+
+  vi.spyOn(window, "matchMedia").mockImplementation((media) => ({ matches: media === "(prefers-reduced-motion: reduce)" }) as MediaQueryList);
+  await user.click(screen.getByRole("textbox", { name: "url" }));
+  fake.answers["runs.get"] = asks("a2");
+  fake.emit("run", { runId: "r1", state: "awaitingApproval" });
+  await waitFor(() => expect(shown).toHaveBeenLastCalledWith({ block: "nearest", behavior: "instant" }));
+  expect(screen.getByRole("textbox", { name: "url" })).toHaveFocus();
 });
 
 test("a tool that belongs to a turn of a model is not tried by itself", async () => {

@@ -1,5 +1,7 @@
 /* What came of a call that was tried: the question it asks, or its answer, how long it took and what the gate said. */
 
+import { type RefObject, useEffect, useRef } from "react";
+
 import { Button, ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Failure, SkeletonRows } from "@/components/States";
@@ -14,23 +16,29 @@ import { gateWords } from "@/domain/gate";
 import { isLive, StateGlyph } from "@/domain/runState";
 import { failureOf, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
+import { ended } from "@/format/text";
 import type { Answer, ApprovalView, RunDetail, RunView, StepView } from "@/platform";
 
 import styles from "./TryIt.module.css";
 
-export function Trial({ runId }: { runId: string }) {
+/** Where the call was made from. */
+type From = RefObject<HTMLElement | null>;
+
+export function Trial({ runId, from }: { runId: string; from: From }) {
   const { data, error, refetch } = useRun(runId);
   if (error && !data) return <Failure title="What came of it could not be read." error={error} onRetry={() => void refetch()} />;
   if (!data) return <SkeletonRows rows={2} />;
-  return <Shown detail={data} />;
+  return <Shown detail={data} from={from} />;
 }
 
-function Shown({ detail: { run, steps, approvals } }: { detail: RunDetail }) {
+function Shown({ detail: { run, steps, approvals }, from }: { detail: RunDetail; from: From }) {
   const asked = approvals.find(({ state }) => state === "pending");
   const call = steps.findLast(({ kind }) => kind === "toolCall");
   const facts = [call && gateWords(call), run.durationMs !== null && call?.durationMs != null && duration(call.durationMs)];
+  const place = useRef<HTMLElement>(null);
+  useInSight(place, asked?.id, from);
   return (
-    <section className={styles.trial} aria-label="What came of it">
+    <section ref={place} tabIndex={-1} className={styles.trial} aria-label="What came of it">
       {asked ? (
         <Question approval={asked} />
       ) : (
@@ -50,10 +58,21 @@ function Shown({ detail: { run, steps, approvals } }: { detail: RunDetail }) {
   );
 }
 
+/** A question comes up below the button, often below the fold: it is brought into sight, and who is still at the button is led
+    to it, so that its keys count. The place takes the focus and not the card, because it stays when the question is answered. */
+function useInSight(place: RefObject<HTMLElement | null>, question: string | undefined, from: From) {
+  useEffect(() => {
+    if (question === undefined) return;
+    const isCalm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    place.current?.scrollIntoView({ block: "nearest", behavior: isCalm ? "instant" : "smooth" });
+    if (from.current?.contains(document.activeElement)) place.current?.focus({ preventScroll: true });
+  }, [place, question, from]);
+}
+
 /** Who has said no knows it: why it was not called is said, not what a model would have been told. */
 function Outcome({ run, call }: { run: RunView; call: StepView | undefined }) {
   if (isLive(run.state)) return null;
-  if (run.reason !== null) return <p className={styles.hint}>{run.reason}.</p>;
+  if (run.reason !== null) return <p className={styles.hint}>{ended(run.reason)}</p>;
   if (call) return <Result step={call} />;
   return run.error !== null && <p className={styles.wrong}>{run.error}</p>;
 }

@@ -3,7 +3,7 @@
    get it wrong by keeping the answer here: this page knows only which run it was, and reads the rest. */
 
 import { Play } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { useTry } from "@/data/actions";
@@ -22,6 +22,7 @@ export function TryIt({ tool }: { tool: ToolView }) {
   const [problem, setProblem] = useState<string>();
   const [runId, setRunId] = useState<string>();
   const attempt = useTry();
+  const button = useRef<HTMLSpanElement>(null);
   const change = (next: Record<string, unknown>) => {
     setValues(next);
     setProblem(undefined);
@@ -50,11 +51,13 @@ export function TryIt({ tool }: { tool: ToolView }) {
       >
         <ArgumentFields tool={tool} value={values} onChange={change} error={problem} />
         <div className={styles.call}>
-          <Button type="submit" look="primary" icon={Play} isPending={attempt.isPending}>Call it</Button>
+          <span ref={button}>
+            <Button type="submit" look="primary" icon={Play} isPending={attempt.isPending}>Call it</Button>
+          </span>
           <p className={styles.hint}>{hintOf(tool)}</p>
         </div>
       </form>
-      {runId !== undefined && <Trial key={runId} runId={runId} />}
+      {runId !== undefined && <Trial key={runId} runId={runId} from={button} />}
     </div>
   );
 }

@@ -38,7 +38,7 @@ impl Ending {
                 (stopped, ToolOutput::error(format!("{name} failed inside Rouse.{doubt}")))
             }
             Self::Cancelled => {
-                (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}")))
+                (stopped, ToolOutput::error(format!("{name} was stopped with its run.{doubt}")))
             }
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rouse_core::Clock as _;
+use rouse_core::import::{MOST_BYTES, MOST_JOBS};
 use rouse_core::schedule::Zone;
 use rouse_gateway::wire::{
     CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning,
@@ -20,8 +21,6 @@ use crate::exit::Failure;
 use crate::output::{instant, plain};
 use crate::session::Session;
 
-/// The engine refuses more; so much need not be sent to learn it.
-const MOST_BYTES: u64 = 8 * 1_048_576;
 /// The jobs in a folder that an export wrote.
 const JOBS: &str = "jobs.json";
 
@@ -107,16 +106,29 @@ async fn export_jobs(
     replaces: bool,
 ) -> Result<(), Failure> {
     let answer = session.call("cron.export", json!({ "id": id })).await?;
-    let text = serde_json::to_string_pretty(&answer)?;
+    let text = serde_json::to_string_pretty(&answer)? + "\n";
     match output {
         Some(path) => {
-            write(path, &(text + "\n"), replaces)?;
+            write(path, &text, replaces)?;
             let count = answer["jobs"].as_array().map_or(0, Vec::len);
             anstream::println!("Wrote {count} jobs to {}.", path.display());
         }
-        None => anstream::println!("{text}"),
+        None => anstream::print!("{text}"),
     }
+    warn_of_size(&answer, &text);
     Ok(())
+}
+
+/// Nobody is to learn on the new computer that the file cannot be read in.
+fn warn_of_size(answer: &Value, text: &str) {
+    let count = answer["jobs"].as_array().map_or(0, Vec::len);
+    if count > MOST_JOBS || text.len() > MOST_BYTES {
+        let most = MOST_BYTES / 1_048_576;
+        anstream::eprintln!(
+            "Warning: an import takes at most {MOST_JOBS} jobs and {most} MB at once, and these are {count} jobs and {} MB. Write them to several files: rouse cron export JOB",
+            text.len().div_ceil(1_048_576)
+        );
+    }
 }
 
 /// `jobs.json` and `runs/<jobId>.jsonl`, as the cron RFC lays them out.
@@ -129,7 +141,9 @@ async fn export_folder(
     let answer = session.call("cron.export", json!({ "id": id })).await?;
     let runs = folder.join("runs");
     fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
-    write(&folder.join(JOBS), &(serde_json::to_string_pretty(&answer)? + "\n"), replaces)?;
+    let text = serde_json::to_string_pretty(&answer)? + "\n";
+    write(&folder.join(JOBS), &text, replaces)?;
+    warn_of_size(&answer, &text);
     let jobs: &[Value] = answer["jobs"].as_array().map_or(&[], Vec::as_slice);
     let mut ids: BTreeSet<String> =
         jobs.iter().filter_map(|job| Some(job["id"].as_str()?.to_owned())).collect();
@@ -330,7 +344,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     use std::io::Read as _;
     let whole = |reader: &mut dyn std::io::Read| {
         let mut bytes = Vec::new();
-        reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map(|_| bytes)
+        reader.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
     };
     let bytes = if path.as_os_str() == "-" {
         whole(&mut std::io::stdin())
@@ -338,7 +352,8 @@ fn read(path: &Path) -> Result<String, Failure> {
         fs::File::open(path).and_then(|mut file| whole(&mut file))
     };
     let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
-    if bytes.len() as u64 > MOST_BYTES {
+    // The engine refuses more; so much need not be sent to learn it.
+    if bytes.len() > MOST_BYTES {
         return Err(Failure::input(format!("{} is larger than 8 MB", path.display())));
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -448,7 +463,7 @@ mod tests {
             ..line(ImportOutcome::Created, &[])
         };
         let told = in_lines(&job, true, HERE)[1].clone();
-        let expected = "    Daily at 07:00 · Europe/Berlin; next, in local time: Mon 23 Nov 07:30:00, Tue 28 Dec 2027 06:30";
+        let expected = "    Daily at 07:00 · Europe/Berlin; next, in local time: Mon 23 Nov 07:30:00, Tue 28 Dec 2027 06:30:00";
         assert_eq!(told, expected);
     }
 

@@ -80,7 +80,7 @@ pub enum ImportError {
 /// The largest file that is read.
 pub const MOST_BYTES: usize = 8 * 1_048_576;
 /// Most jobs of one file.
-const MOST_JOBS: usize = 10_000;
+pub const MOST_JOBS: usize = 10_000;
 /// Under this key stands what has no counterpart in the job format.
 pub const ORIGIN: &str = "importedFrom";
 

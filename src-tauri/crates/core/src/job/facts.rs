@@ -38,7 +38,7 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     fact("reads", names(&payload["contextPaths"]));
     fact("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
     fact("length", payload["maxTokens"].as_u64().map(answer));
-    fact("tells", condition(&payload["notifyWhen"]));
+    fact("tells", outcomes(job));
     if payload["kind"] == "agentTurn" {
         fact("tells", channel(payload));
     }
@@ -49,7 +49,7 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     }
     let nothing = Map::new();
     for (key, value) in policies.as_object().unwrap_or(&nothing) {
-        if counts(key, payload) {
+        if counts(key, payload, policies) {
             let (about, text) = policy(key, value, policies);
             fact(about, text);
         }
@@ -85,10 +85,10 @@ fn posts(prefix: &str) -> String {
 /// Where an agent's answer goes, when the job says so.
 fn channel(payload: &Value) -> Option<String> {
     let part = |key: &str| payload[key].as_str().map(str::to_owned);
-    match (payload["deliver"].as_bool()?, part("channel"), part("to")) {
-        (false, ..) => Some("only what goes wrong".to_owned()),
-        (true, None, None) => None,
-        (true, channel, to) => {
+    match (part("channel"), part("to")) {
+        _ if payload["deliver"] != true => None,
+        (None, None) => None,
+        (channel, to) => {
             let channel = channel.unwrap_or_else(|| "notification".to_owned());
             Some(format!("by {channel}{}", to.map(|to| format!(", to {to}")).unwrap_or_default()))
         }
@@ -96,8 +96,14 @@ fn channel(payload: &Value) -> Option<String> {
 }
 
 /// Whether a policy means anything to a job that does this.
-fn counts(policy: &str, payload: &Value) -> bool {
+fn counts(policy: &str, payload: &Value, policies: &Value) -> bool {
     let of_calls = ["approvals", "approvalSeconds", "budget", "hosts"];
+    // Where nobody is asked, nobody waits for an answer.
+    if policy == "approvalSeconds"
+        && matches!(policies["approvals"].as_str(), Some("deny" | "skip"))
+    {
+        return false;
+    }
     match payload["kind"].as_str() {
         Some("systemEvent") => !of_calls.contains(&policy) && policy != "sandbox",
         Some("toolCall") => policy != "sandbox",
@@ -119,7 +125,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         "timeoutSeconds" => ("ends", end(all)),
         "pauseAfterFailures" => ("pauses", Some(format!("after {value} failures in a row"))),
         "quietHours" => ("quiet", Some(quiet(value))),
-        "notify" => ("tells", Some(outcomes(word))),
+        "notify" => ("tells", None),
         "approvals" => ("asks", Some(approvals(word).to_owned())),
         "approvalSeconds" => {
             ("asks", span(all, key, 1_000).map(|span| format!("and waits {span} for an answer")))
@@ -168,13 +174,22 @@ fn retries(runtime: &Value) -> Option<String> {
     Some(format!("up to {attempts} attempts{}", pause.unwrap_or_default()))
 }
 
-/// Which outcomes are told, of those that the call's own condition lets through.
-fn outcomes(word: &str) -> String {
-    match word {
-        "always" => "also that there is nothing to report".to_owned(),
-        "failure" => "failures alone".to_owned(),
-        "never" => "nothing".to_owned(),
-        other => other.to_owned(),
+/// Which outcomes are told: what the payload lets through and the policy wants, in one sentence, since the stricter of the
+/// two holds.
+fn outcomes(job: &Value) -> Option<String> {
+    let payload = &job["payload"];
+    let is_silent = payload["kind"] == "agentTurn" && payload["deliver"] == false;
+    let of_payload = match is_silent {
+        true => Some("only what goes wrong".to_owned()),
+        false => condition(&payload["notifyWhen"]),
+    };
+    match job["policies"]["notify"].as_str() {
+        Some("never") => Some("nothing".to_owned()),
+        Some("failure") => Some("only what goes wrong".to_owned()),
+        Some("always") => {
+            of_payload.or_else(|| Some("also that there is nothing to report".to_owned()))
+        }
+        _ => of_payload,
     }
 }
 
@@ -183,7 +198,7 @@ fn condition(when: &Value) -> Option<String> {
         Value::String(word) if word == "changed" => {
             Some("only when the result has changed".to_owned())
         }
-        Value::String(word) if word != "always" => Some(format!("only on {word}")),
+        Value::String(word) if word == "failure" => Some("only what goes wrong".to_owned()),
         Value::Object(cel) => Some(format!("only when {}", cel.get("cel")?.as_str()?)),
         _ => None,
     }
@@ -391,7 +406,7 @@ mod tests {
     fn which_results_are_told_is_said_in_a_sentence() {
         let told = |when: Value| condition(&when);
         assert_eq!(told(json!("changed")).as_deref(), Some("only when the result has changed"));
-        assert_eq!(told(json!("failure")).as_deref(), Some("only on failure"));
+        assert_eq!(told(json!("failure")).as_deref(), Some("only what goes wrong"));
         assert_eq!(told(json!("always")), None);
     }
 
@@ -404,10 +419,9 @@ mod tests {
             ["does: tells the main session: Tea"]
         );
         let asks = "asks: nobody: what would need a yes is refused at once";
-        let waits = "asks: and waits 1 min for an answer";
         assert_eq!(
             of(json!({ "kind": "toolCall", "tool": "echo", "arguments": {} })),
-            ["does: calls echo {}", "budget: 5 tokens a run", asks, waits],
+            ["does: calls echo {}", "budget: 5 tokens a run", asks],
             "a tool may cost something, and a hook may want its call asked"
         );
         assert_eq!(
@@ -416,10 +430,41 @@ mod tests {
                 "does: asks the agent: Look",
                 "budget: 5 tokens a run",
                 asks,
-                waits,
                 "sandbox: none: its commands may run with your own rights, each one refused, for nobody is asked"
             ]
         );
+    }
+
+    #[test]
+    fn how_long_an_answer_is_waited_for_is_told_where_somebody_is_asked() {
+        let payload = json!({ "kind": "agentTurn", "message": "Look" });
+        let policies = json!({ "approvals": "ask", "approvalSeconds": 60 });
+        let told = told(&json!({ "payload": payload, "policies": policies }));
+        assert_eq!(told.last().map(String::as_str), Some("asks: and waits 1 min for an answer"));
+    }
+
+    #[test]
+    fn what_is_told_is_one_sentence_of_payload_and_policy() {
+        let told = |payload: Value, notify: Value| {
+            outcomes(&json!({ "payload": payload, "policies": { "notify": notify } }))
+        };
+        let changed = || json!({ "kind": "toolCall", "notifyWhen": "changed" });
+        let only = Some("only when the result has changed");
+        for (notify, expected) in [
+            (json!("always"), only),
+            (json!("findings"), only),
+            (Value::Null, only),
+            (json!("failure"), Some("only what goes wrong")),
+            (json!("never"), Some("nothing")),
+        ] {
+            assert_eq!(told(changed(), notify.clone()).as_deref(), expected, "{notify}");
+        }
+        let plain = || json!({ "kind": "toolCall", "notifyWhen": "always" });
+        let all = Some("also that there is nothing to report");
+        assert_eq!(told(plain(), json!("always")).as_deref(), all);
+        assert_eq!(told(plain(), Value::Null), None);
+        let silent = json!({ "kind": "agentTurn", "deliver": false });
+        assert_eq!(told(silent, json!("always")).as_deref(), Some("only what goes wrong"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! `encoded` has read it. One could get it wrong with base64, where the same bytes read
 //! differently by what stands before them: only the letters that depend on the secret alone are looked for, in each of the
 //! three places it can begin at, and the two letters beside them go with them where no white
-//! space is between. Base32 is the same with five places.
+//! space is between. Base32 is the same with five places; `radix` has the numbers of other bases.
 //!
 //! A value of less than eight bytes is in ordinary text by chance: it is looked for only where it is the whole of a field.
 
@@ -18,6 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use super::Finding;
+use super::radix::{self, rot47};
 use super::view::{View, is_letter};
 
 /// The fewest bytes, white space not counted, by which a secret can be recognised.
@@ -204,7 +205,8 @@ fn spellings(value: &str) -> Vec<(Vec<u8>, usize)> {
     let wide: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let turned = reversed_text(value).into_bytes();
     let mut exact = vec![plain.clone()];
-    let others = [reversed_text(value), value.to_lowercase(), value.to_uppercase(), rot13(value)];
+    let (small, large) = (value.to_lowercase(), value.to_uppercase());
+    let others = [reversed_text(value), small, large, rot13(value), rot47(value)];
     exact.extend(others.iter().map(|text| dense(text)));
     let mut cores = Vec::new();
     for bytes in [value.as_bytes(), &plain, &turned, &wide] {
@@ -230,8 +232,13 @@ fn spellings(value: &str) -> Vec<(Vec<u8>, usize)> {
     cores.extend(turned);
     let url_safe: Vec<Vec<u8>> = cores.iter().map(|core| url_letters(core)).collect();
     cores.extend(url_safe);
-    let exact = exact.into_iter().map(|needle| (needle, 0));
-    exact.chain(cores.into_iter().map(|needle| (needle, EDGE))).collect()
+    let read = |letters: Vec<u8>| dense(&String::from_utf8_lossy(&letters));
+    let bytes = [value.as_bytes(), &plain];
+    let numbers = bytes.into_iter().flat_map(radix::alone).map(|letters| (read(letters), 0));
+    let groups = bytes.into_iter().flat_map(radix::cores);
+    let groups = groups.map(|letters| (read(letters), radix::EDGE));
+    let exact = exact.into_iter().map(|needle| (needle, 0)).chain(numbers);
+    exact.chain(cores.into_iter().map(|needle| (needle, EDGE))).chain(groups).collect()
 }
 
 fn reversed_text(text: &str) -> String {
@@ -263,7 +270,7 @@ fn url_letters(core: &[u8]) -> Vec<u8> {
 }
 
 /// The letters of base64 that depend on `bytes` alone, for each of the places in a group of three they can begin at.
-fn base64_cores(bytes: &[u8]) -> Vec<Vec<u8>> {
+pub(super) fn base64_cores(bytes: &[u8]) -> Vec<Vec<u8>> {
     let core = |before: usize| {
         let whole = [&[0; 2][..before], bytes].concat();
         let letters = STANDARD_NO_PAD.encode(&whole).into_bytes();

@@ -11,6 +11,7 @@
 
 mod encoded;
 mod known;
+mod radix;
 mod rules;
 mod view;
 

@@ -66,6 +66,65 @@ fn rot13(text: &str) -> String {
     text.chars().map(letter).collect()
 }
 
+fn rot47(text: &str) -> String {
+    let turned = |c: char| match c {
+        '!'..='O' => char::from(c as u8 + 47),
+        'P'..='~' => char::from(c as u8 - 47),
+        c => c,
+    };
+    text.chars().map(turned).collect()
+}
+
+const ASCII_85: &str =
+    "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstu";
+const RFC_1924: &str =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+const Z85: &str =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+fn base85(bytes: &[u8], letters: &str) -> String {
+    let mut spelled = String::new();
+    for group in bytes.chunks(4) {
+        let bytes = (0..4).map(|at| u64::from(group.get(at).copied().unwrap_or_default()));
+        let mut number = bytes.fold(0, |number, byte| number * 256 + byte);
+        let mut five = [0; 5];
+        for digit in five.iter_mut().rev() {
+            *digit = letters.as_bytes()[usize::try_from(number % 85).expect("a digit")];
+            number /= 85;
+        }
+        spelled += std::str::from_utf8(&five[..=group.len()]).expect("letters");
+    }
+    spelled
+}
+
+/// Long division, byte by byte, until nothing is left.
+fn base58(bytes: &[u8]) -> String {
+    let letters = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    let (mut left, mut spelled) = (bytes.to_vec(), Vec::new());
+    while left.iter().any(|byte| *byte > 0) {
+        let mut rest = 0_usize;
+        for byte in &mut left {
+            let whole = rest * 256 + usize::from(*byte);
+            *byte = u8::try_from(whole / 58).expect("a byte");
+            rest = whole % 58;
+        }
+        spelled.push(char::from(letters[rest]));
+    }
+    spelled.iter().rev().collect()
+}
+
+/// One line of up to 45 bytes, with its length before it.
+fn uuencoded(bytes: &[u8]) -> String {
+    let sign = |bits: u8| char::from(if bits == 0 { b'`' } else { bits + b' ' });
+    let mut line = String::from(sign(u8::try_from(bytes.len()).expect("a short line")));
+    for three in bytes.chunks(3) {
+        let at = |place: usize| u32::from(three.get(place).copied().unwrap_or_default());
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        line.extend((0..4).rev().map(|place| sign((bits >> (place * 6) & 63) as u8)));
+    }
+    line
+}
+
 fn percent(text: &str) -> String {
     bytes(text, "", |byte| format!("%{byte:02X}"))
 }
@@ -107,6 +166,15 @@ const WAYS: &[Way] = &[
     ("binary in a row", |text| bytes(text, "", |byte| format!("{byte:08b}"))),
     ("rot13", rot13),
     ("rot13 in base64", |text| STANDARD.encode(rot13(text))),
+    ("rot47", rot47),
+    ("rot47 in base64", |text| STANDARD.encode(rot47(text))),
+    ("Ascii85", |text| base85(text.as_bytes(), ASCII_85)),
+    ("Ascii85 with its frame", |text| format!("<~{}~>", base85(text.as_bytes(), ASCII_85))),
+    ("base85", |text| base85(text.as_bytes(), RFC_1924)),
+    ("Z85", |text| base85(text.as_bytes(), Z85)),
+    ("base85 in base64", |text| STANDARD.encode(base85(text.as_bytes(), RFC_1924))),
+    ("base58", |text| base58(text.as_bytes())),
+    ("uuencode", |text| uuencoded(text.as_bytes())),
     ("quoted-printable", quoted),
     ("quoted-printable, every byte", |text| bytes(text, "", |byte| format!("={byte:02X}"))),
     ("percent", percent),
@@ -220,6 +288,24 @@ fn spellings_of_spellings_are_found_three_deep() {
                     seeker.check(&what, &format!("see {} there", three(&twice)));
                 }
             }
+        }
+        misses.extend(seeker.misses);
+    }
+    assert!(misses.is_empty(), "{}:\n{}", misses.len(), misses.join("\n"));
+}
+
+/// Inside a longer text a value begins at any place of a group.
+#[test]
+fn numbers_of_other_bases_are_found_inside_a_longer_text() {
+    let mut misses = Vec::new();
+    for secret in SECRETS.iter().filter(|secret| secret.len() >= 11) {
+        let mut seeker = Seeker::of(secret);
+        for before in ["", "1", "12", "123", "token: "] {
+            let text = format!("{before}{secret} and more");
+            for letters in [ASCII_85, RFC_1924, Z85] {
+                seeker.check("base85", &base85(text.as_bytes(), letters));
+            }
+            seeker.check("uuencode", &uuencoded(text.as_bytes()));
         }
         misses.extend(seeker.misses);
     }
