@@ -34,3 +34,10 @@ test("beside the form of its job a run has its state's word once, also when ther
   expect(within(row).getByText("Skipped", { selector: "[aria-hidden]" })).toBeInTheDocument();
   expect(within(screen.getByRole("link", { name: "Succeeded" }).parentElement!).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
 });
+
+test("what came of a run that went well stands alone", async () => {
+  const run = aRun({ summary: "All disks are fine." });
+  renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));
+  const row = (await screen.findByText("All disks are fine.")).parentElement!;
+  expect(within(row).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
+});

@@ -1,6 +1,6 @@
-/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. The word of its state stands beside
-   what came of it at every width, because a reason alone does not say whether a run was skipped or missed; a reader of the
-   screen has it from the glyph already. What is cut off is said by the row when one points at it, for its link lies over all
+/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. The word of its state stands before
+   what came of it at every width, because a reason alone does not say whether a run was skipped or missed; what came of one
+   that went well says so by itself. A reader of the screen has the word from the glyph already. What is cut off is said by the row when one points at it, for its link lies over all
    of it. */
 
 import { memo } from "react";
@@ -28,7 +28,8 @@ interface Props {
 /** Scrolling renders the list with every frame; rows that did not change are left alone. */
 export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   const outcome = outcomeWords(run);
-  const word = <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>;
+  const saysItself = run.state === "succeeded" && outcome !== "";
+  const word = !saysItself && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>;
   return (
     <div className={cx(row.row, styles.run)} title={outcome || undefined}>
       <StateGlyph state={run.state} />
