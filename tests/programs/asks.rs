@@ -230,3 +230,35 @@ async fn a_message_is_answered_on_the_command_line_with_its_question() {
     let kept = home.rouse(["runs", "show", &id, "--json"]).json();
     assert_eq!(kept["run"]["state"], "succeeded", "the runs stay: {kept}");
 }
+
+/// An answer that begins with these words, in pieces, and goes on with `rest`.
+fn beginning_with(pieces: &[&str], rest: &str) -> Reply {
+    let chunk = |text: &&str| {
+        let delta = json!({ "role": "assistant", "content": text });
+        let choices = json!([{ "index": 0, "delta": delta, "finish_reason": null }]);
+        let chunk = json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "fake-1",
+            "choices": choices, "usage": null,
+        });
+        format!("data: {chunk}\n\n")
+    };
+    Reply::events(pieces.iter().map(chunk).chain([rest.to_owned()]).collect::<String>())
+}
+
+#[tokio::test]
+async fn the_words_of_every_turn_are_printed_once_each_on_a_line_of_its_own() {
+    let server = FakeModel::replying([
+        beginning_with(
+            &["I", " will first look at the time,", " one moment please."],
+            &sse::chat_calls("call_0", "echo", &json!({ "text": "x" })),
+        ),
+        beginning_with(&["It is late", " and you should"], &sse::chat_says(" go to bed now.")),
+    ]);
+    let home = home_with(&server);
+    let _engine = home.serve().await;
+    let said = home.rouse(["chat", "How late is it?"]);
+    assert_eq!(
+        said.ok().trim(),
+        "I will first look at the time, one moment please.\nIt is late and you should go to bed now."
+    );
+}

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::engine::Home;
+use crate::http::Request;
 
 const VALUE: &str = "sunflower-42-Tango/x";
 
@@ -150,4 +151,30 @@ async fn a_request_of_a_job_carries_the_value_to_its_host_and_nobody_else_sees_i
         let found = bytes.windows(12).any(|part| part == b"sunflower-42");
         assert!(!found || path.ends_with("secrets.json"), "{} holds the value", path.display());
     }
+}
+
+#[tokio::test]
+async fn what_a_webhook_brings_is_kept_without_it() {
+    let home = Home::new().env("ROUSE_LOG", "trace");
+    let engine = home.serve().await;
+    home.rouse_reading(["secrets", "set", "mail", "--host", "a.example"], VALUE).ok();
+    let add = ["--json", "cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"];
+    let job = home.rouse(add).json()["job"]["id"].as_str().expect("an id").to_owned();
+    let view = home.rouse(["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
+    let secret = view["secret"].as_str().expect("a secret");
+    let bearer = format!("Bearer {secret}");
+    let call = || {
+        Request::new(&engine.address, "POST", &format!("/hooks/jobs/{job}"))
+            .body(format!("key={VALUE}"))
+            .with("Authorization", &bearer)
+            .with("Idempotency-Key", VALUE)
+            .send()
+    };
+    assert_eq!(call().status, 202);
+    assert_eq!(call().status, 200, "the same call again");
+    let run = engine.ended(&job, 1).await.remove(0);
+    let detail = engine.call("runs.get", json!({ "id": run["id"] })).await;
+    assert_eq!(detail["cause"]["text"], "key=[redacted: secret:mail]");
+    assert!(engine.stop().success());
+    assert_eq!(leaks(&home), Vec::<String>::new());
 }

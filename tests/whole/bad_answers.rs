@@ -5,6 +5,7 @@ use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
 use super::house::{House, Plan, ask};
+use super::own_words::found_in;
 
 /// The end of a job's run on the model `m-1` of the provider called `name`, which always replies so, and how often that
 /// was asked.
@@ -78,4 +79,27 @@ async fn a_question_that_is_too_long_is_shortened_as_long_as_that_helps() {
     let (run, asked) = told("openai", &"Look at it. ".repeat(2_000), Reply::json(400, said)).await;
     assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(words)), "{run:#}");
     assert!((1..8).contains(&asked), "{asked} questions");
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::start(|_| {
+        let said = "bad sunflower-42-Tango and c3VuZmxvd2VyLTQyLVRhbmdv";
+        Reply::json(400, json!({ "error": { "message": said } }).to_string())
+    });
+    let settings = format!(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"m-1\"\n",
+        server.url()
+    );
+    std::fs::write(folder.path().join("config.toml"), settings).expect("a settings file");
+    let house = Plan::new(folder.path()).build().await;
+    let secret = json!({ "name": "mail", "value": "sunflower-42-Tango", "hosts": ["a.example"] });
+    house.call("secrets.set", secret).await;
+    let run = only_run(&house, "Look").await;
+    let mark = "[redacted: secret:mail]";
+    let error = run["error"].as_str().expect("words");
+    assert!(error.contains(&format!("bad {mark} and {mark}")), "{error}");
+    house.host.stop().await;
+    assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
 }

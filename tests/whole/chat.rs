@@ -1,10 +1,15 @@
 //! A person writes to the main session, and is answered.
 
+use std::time::Duration;
+
 use rouse_core::Clock as _;
-use rouse_testkit::scripted_model::{Scripted, calls, says};
+use rouse_core::message::{Part, StopReason, ToolCallRequest};
+use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
+use rouse_gateway::Subscription;
+use rouse_testkit::scripted_model::{Scripted, answer, calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, MINUTE, Plan};
+use crate::house::{House, MINUTE, Plan, ask};
 
 async fn send(house: &House, text: &str) -> String {
     let sent = house.call("chat.send", json!({ "text": text })).await;
@@ -53,7 +58,7 @@ async fn a_message_is_answered_in_words_as_they_come_and_stands_in_the_transcrip
             break event["data"].clone();
         }
     };
-    assert_eq!(live, json!({ "runId": id, "text": "Hello to you." }));
+    assert_eq!(live, json!({ "runId": id, "turn": 1, "text": "Hello to you." }));
     let listed = house.call("sessions.list", json!({})).await;
     assert_eq!(
         (&listed["sessions"][0]["key"], &listed["sessions"][0]["jobName"]),
@@ -61,6 +66,117 @@ async fn a_message_is_answered_in_words_as_they_come_and_stands_in_the_transcrip
     );
     let deliveries = house.call("runs.get", json!({ "id": id })).await["deliveries"].clone();
     assert_eq!(deliveries, json!([]), "whoever writes reads the answer there");
+    house.host.stop().await;
+}
+
+/// An answer whose words come in these pieces, with a call behind them.
+fn in_pieces(pieces: &[&str], call: Option<(&str, Value)>) -> Scripted {
+    let words = pieces.iter().map(|piece| Part::Text { text: (*piece).to_owned() });
+    let stop = if call.is_some() { StopReason::ToolCalls } else { StopReason::End };
+    let call = call.map(|(tool, arguments)| {
+        Part::ToolCall(ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments })
+    });
+    Scripted::Answer(answer(words.chain(call).collect(), stop))
+}
+
+/// The events from now on; what was before is read.
+async fn from_now_on(house: &House) -> Subscription {
+    let mut events = house.events();
+    events.next().await.expect("the first start");
+    events
+}
+
+/// The words that come before an event that is `last`, each with the number of its turn.
+async fn words_until(
+    events: &mut Subscription,
+    last: impl Fn(&Value) -> bool,
+) -> Vec<(u64, String)> {
+    let mut words = Vec::new();
+    loop {
+        let event = json!(events.next().await.expect("the host goes on"));
+        let data = &event["data"];
+        if event["kind"] == "runText" {
+            let text = data["text"].as_str().expect("words").to_owned();
+            words.push((data["turn"].as_u64().expect("a number"), text));
+        } else if last(&event) {
+            return words;
+        }
+    }
+}
+
+/// What the model has said in the main session, and what it is saying there.
+async fn said_by_model(house: &House) -> (Vec<String>, Value) {
+    let session = main_session(house).await;
+    let messages = session["messages"].as_array().expect("messages").iter();
+    let texts = messages
+        .filter(|message| message["from"] == "model")
+        // Each piece is a block of its own, and blocks stand on lines of their own.
+        .map(|message| message["text"].as_str().expect("words").replace('\n', ""));
+    (texts.collect(), session["open"][0]["liveText"].clone())
+}
+
+#[tokio::test]
+async fn the_words_of_each_turn_come_whole_before_its_question_and_stand_in_one_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wish = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
+    let script = [
+        in_pieces(&["I will ", "first look."], Some(("echo", json!({ "text": "x" })))),
+        in_pieces(&["I will ", "make it."], Some(("routine_create", wish))),
+        in_pieces(&["I will ", "remind you."], None),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let mut events = from_now_on(&house).await;
+    let id = send(&house, "Remind me of the tea").await;
+    let of = |words: Vec<(u64, String)>| -> Vec<(u64, String)> {
+        let first = words.first().map_or(0, |(turn, _)| *turn);
+        words.into_iter().map(|(turn, text)| (turn - first, text)).collect()
+    };
+    let words = words_until(&mut events, |event| event["kind"] == "approval").await;
+    let expected: [(u64, &str); 4] =
+        [(0, "I will "), (0, "I will first look."), (1, "I will "), (1, "I will make it.")];
+    assert_eq!(of(words), expected.map(|(turn, text)| (turn, text.to_owned())));
+    run_in(&house, &id, &["awaitingApproval"]).await;
+    let said = ["I will first look.", "I will make it."].map(str::to_owned).to_vec();
+    assert_eq!(said_by_model(&house).await, (said, Value::Null));
+
+    house.answer(&house.question().await, "once").await;
+    let words = words_until(&mut events, |event| event["data"]["state"] == "succeeded").await;
+    let expected: [(u64, &str); 2] = [(0, "I will "), (0, "I will remind you.")];
+    assert_eq!(of(words), expected.map(|(turn, text)| (turn, text.to_owned())));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_was_kept_is_not_being_said_while_the_run_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = ("echo", json!({ "text": "x" }));
+    let script = [in_pieces(&["I will ", "look."], Some(call)), Scripted::Silence];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    send(&house, "Look").await;
+    house.model.asked(2).await;
+    assert_eq!(said_by_model(&house).await, (vec!["I will look.".to_owned()], Value::Null));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_stays_of_an_answer_that_broke_off_and_is_asked_for_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let error = ProviderError {
+        retry_after: Some(Duration::ZERO),
+        ..ProviderError::new(ProviderErrorKind::Truncated, "It broke off.")
+    };
+    let broken = Scripted::Failure(vec![Delta::Text("Half a sen".into())], error);
+    let house = Plan::new(folder.path()).model([broken, Scripted::Silence]).build().await;
+    let mut events = from_now_on(&house).await;
+    let id = house.add(ask("Say a sentence.")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.model.asked(2).await;
+    let run = house.run_in(&id, "running").await;
+    assert_eq!(house.detail(&run).await["liveText"], Value::Null);
+    house.call("runs.cancel", json!({ "id": run["id"] })).await;
+    let words = words_until(&mut events, |event| event["data"]["state"] == "cancelled").await;
+    let texts: Vec<&str> = words.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["Half a sen", ""]);
     house.host.stop().await;
 }
 

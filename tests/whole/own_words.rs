@@ -1,5 +1,6 @@
 //! The value of a stored secret in a person's own words: it is in no file of the data directory and in no request to a
-//! model, whichever way the words come in. Only where secrets are kept is it found.
+//! model, whichever way the words come in. Only where secrets are kept is it found. What was written before it was stored
+//! stays, and no model is told of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ async fn chat(house: &House, text: &str) -> Value {
 }
 
 /// The files below `folder` in which the value stands; the database also in what is not merged into it yet.
-fn found_in(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn found_in(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -87,6 +88,32 @@ async fn the_words_of_a_person_bring_a_stored_secret_nowhere() {
     assert!(!told.contains(VALUE), "{told}");
     house.host.stop().await;
     assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
+}
+
+#[tokio::test]
+async fn what_is_older_than_a_secret_is_told_without_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = format!("[heartbeat]\nprompt = \"Speak {VALUE}.\"\n");
+    fs::write(folder.path().join("config.toml"), settings).expect("a file");
+    let house = Plan::new(folder.path()).model([says("One."), says("Two.")]).build().await;
+    let mut job = ask("Look");
+    job["payload"]["contextPaths"] = json!([format!("f-{VALUE}.txt")]);
+    let id = house.add(job).await;
+    store(&house).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await;
+    house.call("wake", json!({ "text": "Up" })).await;
+    house.gather().await;
+    house.model.asked(2).await;
+    let told = asked(&house);
+    for words in ["f-[redacted: secret:mail].txt:", "Speak [redacted: secret:mail]."] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains(VALUE), "{told}");
+    let patch = json!({ "patch": { "heartbeat": { "prompt": format!("Use {VALUE}") } } });
+    let refused = house.try_call("config.patch", patch).await.expect_err("refused");
+    assert_eq!(refused.data["fields"][0]["path"], "heartbeat.prompt");
+    house.host.stop().await;
 }
 
 /// Jobs with the value in one field, and that field.

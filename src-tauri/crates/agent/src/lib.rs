@@ -26,7 +26,7 @@ pub use discover::{
     usual_key_variable, usual_key_variables,
 };
 pub use driver::{
-    AgentDriver, AgentSettings, Observer, offered, policy_of, sandbox_of, withholding,
+    AgentDriver, AgentSettings, Heard, Observer, offered, policy_of, sandbox_of, withholding,
 };
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{

@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     if waits(session, &sent.run_id).await? {
         anstream::eprintln!("The main session is at work: your message waits for its turn.");
     }
-    let mut shown = String::new();
+    let mut shown = Shown::default();
     let show = |event: &EventView| {
         if event.kind == EventKind::RunText && !session.json {
             show_words(event, &mut shown);
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let detail = session.call("runs.get", json!({ "id": sent.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(detail.clone())?;
     session.tell(detail, |_, detail: RunDetail| {
-        finish(&detail, &shown);
+        finish(&detail, &shown.text);
         Ok(())
     })?;
     match ended.run.state {
@@ -74,16 +74,35 @@ async fn waits(session: &Session, run: &str) -> Result<bool, Failure> {
     Ok(is_queued && open.runs.iter().any(|one| one.id != run && works(one.state)))
 }
 
-/// Each event bears all the words of one turn of the model so far.
-fn show_words(event: &EventView, shown: &mut String) {
-    let words = plain(event.data.get("text").and_then(Value::as_str).unwrap_or_default());
-    match words.strip_prefix(shown.as_str()) {
-        Some(new) => anstream::print!("{new}"),
-        None => anstream::print!("\n{words}"),
+/// What was printed of the turn that is being said.
+#[derive(Default)]
+struct Shown {
+    turn: Option<u64>,
+    text: String,
+}
+
+impl Shown {
+    /// What is to be printed now that `turn` has said `words` so far: each turn begins a line.
+    fn next(&mut self, turn: Option<u64>, words: String) -> String {
+        let is_first = self.turn.is_none();
+        let new = match words.strip_prefix(self.text.as_str()).filter(|_| turn == self.turn) {
+            Some(new) => new.to_owned(),
+            None if is_first || self.text.is_empty() => words.clone(),
+            None => format!("\n{words}"),
+        };
+        *self = Self { turn, text: words };
+        new
     }
+}
+
+fn show_words(event: &EventView, shown: &mut Shown) {
+    let words = event.data.get("text").and_then(Value::as_str).unwrap_or_default();
+    // The end of a line may come in halves.
+    let words = plain(words.strip_suffix('\r').unwrap_or(words));
+    let turn = event.data.get("turn").and_then(Value::as_u64);
+    anstream::print!("{}", shown.next(turn, words));
     // What cannot be flushed is shown with the next words.
     let _ = std::io::stdout().flush();
-    *shown = words;
 }
 
 fn finish(detail: &RunDetail, shown: &str) {
@@ -105,7 +124,27 @@ fn rest(said: &str, shown: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rest;
+    use super::{Shown, rest};
+
+    #[test]
+    fn each_turn_begins_a_line_and_is_said_once() {
+        let mut shown = Shown::default();
+        let printed: String = [
+            (1, "I look"),
+            (1, "I look."),
+            (2, "It"),
+            (2, "It is late."),
+            (2, "It is late."),
+            (3, "Go o"),
+            (3, ""),
+            (4, "Good night."),
+        ]
+        .into_iter()
+        .map(|(turn, words)| shown.next(Some(turn), words.to_owned()))
+        .collect();
+        assert_eq!(printed, "I look.\nIt is late.\nGo o\nGood night.");
+        assert_eq!(rest("Good night.", &shown.text), "");
+    }
 
     #[test]
     fn what_was_shown_is_not_said_again() {

@@ -40,8 +40,8 @@ impl EventBus {
     }
 
     /// Hands on words of a model turn, which are not stored.
-    pub(crate) fn publish_text(&self, run_id: &str, text: &str) {
-        let data = json!({ "runId": run_id, "text": text });
+    pub(crate) fn publish_text(&self, run_id: &str, turn: u64, text: &str) {
+        let data = json!({ "runId": run_id, "turn": turn, "text": text });
         self.send(EventView { seq: 0, at_ms: 0, kind: EventKind::RunText, data });
     }
 

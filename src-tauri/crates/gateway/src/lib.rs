@@ -66,9 +66,15 @@ impl Gateway {
         handlers::cron::knows_webhook(&self.context, id, shown).await
     }
 
-    /// Fires a job because its webhook was called.
+    /// Fires a job because its webhook was called. What is kept of the call is without the values of stored secrets.
     pub(crate) async fn call_webhook(&self, call: Call) -> Result<Called, RpcError> {
-        Ok(self.context.scheduler.call_webhook(call).await?)
+        let Call { job_id, body, key } = call;
+        let call = self.context.gate.safety().apart(move |safety| Call {
+            job_id,
+            body: safety.words(&body),
+            key: key.map(|key| safety.words(&key)),
+        });
+        Ok(self.context.scheduler.call_webhook(call.await).await?)
     }
 
     /// Queues a line for the main session that a program has sent.

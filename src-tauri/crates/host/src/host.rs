@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Safety, SecretBook, SkillShelf,
-    ToolRegistry,
+    AgentDriver, AgentSettings, Gate, Heard, Hooks, Ledger, Observer, Safety, SecretBook,
+    SkillShelf, ToolRegistry,
 };
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
@@ -296,10 +296,12 @@ impl Ground {
 
     fn observer(&self) -> Observer {
         let live = self.live.clone();
-        Arc::new(move |run, delta| {
-            if let Delta::Text(text) = delta {
-                live.push(run, text);
-            }
+        Arc::new(move |run, heard| match heard {
+            Heard::Piece(Delta::Text(text)) => live.push(run, text),
+            Heard::Piece(_) => {}
+            Heard::Whole => live.finish(run),
+            Heard::Kept => live.clear(run),
+            Heard::Lost => live.discard(run),
         })
     }
 

@@ -56,7 +56,8 @@ impl ModelShelf {
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
-        let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
+        let safety = rouse_agent::Safety::new(Arc::clone(&secrets));
+        let failing = Failing::open(store.clone(), Arc::clone(&clock), safety).await;
         let known = RwLock::default();
         Arc::new(Self { settings, env, secrets, fixed, known, failing, store, clock, available })
     }

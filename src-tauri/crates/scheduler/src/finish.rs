@@ -453,9 +453,9 @@ fn turn_asked_for(job: Option<&Job>, outcome: &Outcome) -> Option<String> {
 }
 
 /// Whether a turn that was to see what waits for the main session has not come to it, and another one later may: no model
-/// answered. One that a budget or a person has ended may not.
+/// answered. One that a budget or a person has ended may not, and one that had nothing to see to need not.
 fn may_go_better(trigger: RunTrigger, outcome: &Outcome) -> bool {
     let is_absent = outcome.state == RunState::Skipped && outcome.budget.is_none();
-    let has_failed = outcome.state.is_failure() && outcome.may_pass;
-    trigger == RunTrigger::Heartbeat && (is_absent || has_failed)
+    let came_to_nothing = is_absent || outcome.state.is_failure();
+    trigger == RunTrigger::Heartbeat && came_to_nothing && outcome.may_pass
 }

@@ -1,7 +1,7 @@
 //! The tables `webhooks` and `webhook_calls`: who may fire a job from outside, and which calls came twice.
 //!
-//! Only the hash of a secret is here. It outlives the deletion of its job by a moment, so that undoing that brings the
-//! webhook back; the next secret that is made clears away those of jobs that are gone.
+//! Only the hash of a secret is here. It outlives the deletion of its job, so that undoing that brings the webhook back,
+//! until the next secret is made, which clears away those of jobs that are gone.
 
 use rouse_core::cause::fingerprint;
 use rouse_core::{JobId, RunId, UnixMs};

@@ -33,6 +33,26 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   expect(screen.queryByText("Answers")).not.toBeInTheDocument();
 });
 
+test("what a turn of the answer has said stands once, also while the next is being said and when the words are thrown away", async () => {
+  const asked = aMessage({ from: "person", text: "How late is it?", runId: "r1" });
+  const looked = aMessage({ id: 2, from: "model", text: "I will look.", runId: "r1" });
+  const host = withModel({ "sessions.get": () => said({ messages: [asked], open: [open()] }) });
+  renderApp("/chat", host);
+  expect(await screen.findByText("Answers")).toBeInTheDocument();
+  host.emit("runText", { runId: "r1", turn: 1, text: "I will look." }, 0);
+  expect(await screen.findAllByText("I will look.")).toHaveLength(1);
+  host.answers["sessions.get"] = () => said({ messages: [asked, looked], open: [open({ liveText: "It is" })] });
+  host.emit("run", { runId: "r1", step: 2 });
+  host.emit("runText", { runId: "r1", turn: 2, text: "It is" }, 0);
+  expect(await screen.findByText("It is")).toBeInTheDocument();
+  await waitFor(() => expect(screen.getAllByText("I will look.")).toHaveLength(1));
+  host.emit("runText", { runId: "r1", turn: 3, text: "It is late" }, 0);
+  expect(await screen.findByText("It is late")).toBeInTheDocument();
+  expect(screen.getAllByText("I will look.")).toHaveLength(1);
+  host.emit("runText", { runId: "r1", turn: 3, text: "" }, 0);
+  await waitFor(() => expect(screen.queryByText("It is late")).not.toBeInTheDocument());
+});
+
 test("words that stand in the conversation already are not said twice while they are answered", async () => {
   renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })], open: [open()] }) }));
   expect(await screen.findAllByText("Hello")).toHaveLength(1);

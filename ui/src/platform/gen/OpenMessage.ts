@@ -22,6 +22,6 @@ atMs: number,
  */
 state: RunState, 
 /**
- * The words of the answer so far.
+ * The words so far of the turn that the model is in; those of its earlier turns are messages.
  */
 liveText: string | null, };

@@ -19,6 +19,7 @@ use rouse_core::turn::{COMPLETE_RUN, Turn};
 use rouse_store::{IF_CUT_OFF, NewStep, Note, StepEnd, StepKind, StepStatus};
 use serde_json::{Value, json};
 
+use super::Heard;
 use super::answer_room::BoundBy;
 use super::bound::Sent;
 use super::conversation::{Conversation, End};
@@ -275,7 +276,8 @@ impl Conversation<'_> {
         received: &Received,
     ) -> Result<ModelAnswer, End> {
         let live = Mutex::new(Live::new(self.driver.gate.safety()));
-        let show = |delta: &Delta| (self.driver.observer)(&self.context.run_id, delta);
+        let tell = |heard: Heard<'_>| (self.driver.observer)(&self.context.run_id, heard);
+        let show = |delta: &Delta| tell(Heard::Piece(delta));
         let on_delta = |delta: Delta| {
             received.add(&delta);
             let shown = live.lock().unwrap_or_else(PoisonError::into_inner).take(delta);
@@ -283,12 +285,25 @@ impl Conversation<'_> {
         };
         let asking = model.provider.stream(request, &on_delta);
         let answer = match self.cancel.run_until_cancelled(asking).await {
-            None => return Err(End::Cancelled),
-            Some(answer) => answer.map_err(End::Provider)?,
+            None => Err(End::Cancelled),
+            Some(answer) => answer.map_err(|error| self.as_told(error)),
         };
+        if answer.is_err() {
+            tell(Heard::Lost);
+            return answer;
+        }
         let rest = live.into_inner().unwrap_or_else(PoisonError::into_inner).rest();
         rest.iter().for_each(show);
-        Ok(answer)
+        tell(Heard::Whole);
+        answer
+    }
+
+    /// What a provider says went wrong may repeat what it was asked, or more: it is written down and told without secrets.
+    pub(super) fn as_told(&self, error: ProviderError) -> End {
+        match self.driver.gate.safety().redacted(&error.message) {
+            Some(message) => End::Provider(ProviderError { message, ..error }),
+            None => End::Provider(error),
+        }
     }
 
     /// How a question stands in the journal before it is answered.

@@ -24,7 +24,7 @@ use super::answer_room::BoundBy;
 use super::asking::Asked;
 use super::compaction::Recalled;
 use super::resume::Journal;
-use super::{AgentDriver, NO_MODEL, cancelled, not_written};
+use super::{AgentDriver, Heard, NO_MODEL, cancelled, not_written};
 use crate::gate::guard::hook_context;
 use crate::gate::{GateError, Passage, Question, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
@@ -267,6 +267,8 @@ impl Conversation<'_> {
         let new = turn.messages().get(*kept..).unwrap_or_default();
         if !new.is_empty() {
             let (driver, run) = (self.driver, &self.context.run_id);
+            // Before whoever reads the transcript anew finds the same words in it.
+            (driver.observer)(run, Heard::Kept);
             driver.store.append_messages(self.session, Some(run), new, driver.clock.now()).await?;
             *kept = turn.messages().len();
         }
@@ -297,6 +299,7 @@ impl Conversation<'_> {
                 arguments: json!({ "path": path }),
             };
             if let Passage::Called(called) = self.pass(&terms, &request).await? {
+                let path = self.driver.gate.safety().words(path);
                 files.push(format!("{path}:\n{}", called.told.text()));
             }
         }

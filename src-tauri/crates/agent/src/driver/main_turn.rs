@@ -40,7 +40,8 @@ impl AgentDriver {
             Ok(begun) => begun,
             Err(outcome) => return *outcome,
         };
-        let manner = Manner { system: system(wishes), is_attended: false };
+        let wishes = wishes.map(|wishes| self.gate.safety().words(wishes));
+        let manner = Manner { system: system(wishes.as_deref()), is_attended: false };
         self.talk_in_main(run, &models, begun, manner, cancel).await
     }
 

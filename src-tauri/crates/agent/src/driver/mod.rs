@@ -53,8 +53,21 @@ use conversation::{Conversation, Opening};
 use resume::Journal;
 use skilled::Told;
 
-/// Told about every piece of an answer on its way.
-pub type Observer = Arc<dyn Fn(&RunId, &Delta) + Send + Sync>;
+/// What whoever looks on at a run hears of the answers of its model.
+#[derive(Debug, Clone, Copy)]
+pub enum Heard<'a> {
+    /// A piece of one on its way.
+    Piece(&'a Delta),
+    /// It has come to its end.
+    Whole,
+    /// It goes into the transcript.
+    Kept,
+    /// It broke off, and nothing of it is kept.
+    Lost,
+}
+
+/// Told about every answer on its way.
+pub type Observer = Arc<dyn Fn(&RunId, Heard<'_>) + Send + Sync>;
 
 /// The most model turns that a setting can ask for.
 const MOST_STEPS: u32 = 50;
@@ -311,7 +324,7 @@ fn summary_for(job: &Job) -> Duration {
 /// A run that nobody can answer.
 fn without_model(models: &Lineup) -> Outcome {
     match models.why_absent() {
-        Some(why) => Outcome::skipped(why),
+        Some(why) => Outcome { may_pass: true, ..Outcome::skipped(why) },
         None => Outcome::failed(models.why_misnamed().unwrap_or(NO_MODEL)),
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn outcome_of(called: Called) -> Outcome {
 
 fn fate_of(called: Called) -> Outcome {
     if called.output.is_error() {
-        let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
+        let words = called.output.words.clone().unwrap_or_else(|| in_words(&called.output.value));
         let is_futile = called.output.fault.is_some_and(|fault| !fault.may_pass());
         let is_harmless = called.is_repeatable || may_be_made_again(&called.output);
         let may_pass = called.reached_tool && is_harmless && !is_futile;
@@ -144,6 +144,11 @@ fn for_log(called: &Called) -> Cow<'static, str> {
     let output = &called.output;
     if let Some(code) = output.value["exitCode"].as_i64() {
         return format!("Exit code {code}").into();
+    }
+    if let Some(status) = output.value["status"].as_u64()
+        && matches!(output.fault, Some(Fault::ExternalService | Fault::Refused))
+    {
+        return format!("It was answered with {status}").into();
     }
     Cow::Borrowed(match output.fault {
         Some(Fault::InvalidParameters) => "The arguments of the call do not fit",
@@ -243,6 +248,19 @@ mod tests {
     fn fate(output: ToolOutput, reached_tool: bool, is_repeatable: bool) -> Outcome {
         let (told, refusal) = (output.clone(), (!reached_tool).then_some(Refusal::NotListed));
         fate_of(Called { step: 1, output, told, reached_tool, is_repeatable, refusal })
+    }
+
+    #[test]
+    fn what_a_server_refuses_is_told_in_words_and_by_its_status() {
+        let output = ToolOutput {
+            fault: Some(Fault::Refused),
+            ..ToolOutput::ok(json!({ "status": 401, "body": "No." }))
+        };
+        let plain = fate(output.clone(), true, true);
+        assert_eq!(plain.error.as_deref(), Some("status: 401\nbody: No."));
+        let told = fate(output.in_words("The server answered 401 (Unauthorized): No."), true, true);
+        assert_eq!(told.error.as_deref(), Some("The server answered 401 (Unauthorized): No."));
+        assert_eq!(told.error_for_log.as_deref(), Some("It was answered with 401"));
     }
 
     #[test]

@@ -221,6 +221,14 @@ mod tests {
     }
 
     #[test]
+    fn a_large_answer_is_told_in_its_own_shape() {
+        let output = ToolOutput::ok(json!({"stdout": "x".repeat(2 * TOLD_BYTES), "exitCode": 3}));
+        let told = safety().incoming("run_command", false, output).told.text();
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(told["exitCode"], 3);
+    }
+
+    #[test]
     fn secrets_are_in_no_part_of_an_answer() {
         let output =
             ToolOutput::error(json!({"echoed": {"authorization": VALUE}, VALUE: 1}).to_string());

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, ChosenModel, Gate, Hook, Hooks, Passage, Question, Safety, Secret,
-    SecretBook, Terms, Told, ToolRegistry, ToolsResolved,
+    AgentDriver, AgentSettings, ChosenModel, Gate, Heard, Hook, Hooks, Passage, Question, Safety,
+    Secret, SecretBook, Terms, Told, ToolRegistry, ToolsResolved,
 };
 use rouse_core::approval::{Answer, AnsweredFrom, Approval};
 use rouse_core::cause::Cause;
@@ -104,7 +104,11 @@ impl House {
             Arc::clone(&self.gate),
             Arc::new(self.clock.clone()),
             AgentSettings { workspace: self.workspace.clone(), max_steps: 10 },
-            Arc::new(move |_, delta| seen.lock().expect("not poisoned").push(delta.clone())),
+            Arc::new(move |_, heard| {
+                if let Heard::Piece(delta) = heard {
+                    seen.lock().expect("not poisoned").push(delta.clone());
+                }
+            }),
         )
     }
 

@@ -2,16 +2,19 @@
 //!
 //! Two failures have the same cause when their words are the same but for what differs each time (numbers, ids, quoted
 //! names). What a model says of its failure is worded anew each time, so there that it failed is all that counts, and
-//! so it is of what passes by itself. However varied the words, a job has few incidents at once: beyond that everything
-//! belongs to the newest, or a talkative error would be a notification a minute again.
+//! so it is of what passes by itself. Of a call its kind counts as well, such as the exit code of a command, which has no
+//! other words. However varied the words, a job has few incidents at once: beyond that everything is one more, which says
+//! so, or a talkative error would be a notification a minute again.
 
 use crate::condition::Verdict;
 use crate::incident::{Ailment, CONDITION, Incident, IncidentStep};
 use crate::job::{Job, Payload};
 use crate::{Outcome, RunState, UnixMs};
 
-/// Most open incidents of one job.
+/// Most open incidents of one job that have a cause of their own.
 const MOST_OPEN: usize = 3;
+/// The class of what goes wrong beside those.
+const OTHERS: &str = "failed in other ways";
 /// A cause that stayed away for this long is over; one that comes back sooner was not.
 pub const SETTLED_MS: i64 = 6 * 3_600_000;
 /// Most characters of a class.
@@ -67,9 +70,16 @@ struct Known<'a> {
 impl Known<'_> {
     fn goes_wrong(&self, class: String, cause: &str) -> IncidentStep {
         let open: Vec<_> = self.open.iter().filter(|incident| !incident.taken_up).collect();
-        let same = open.iter().find(|incident| incident.class == class);
-        let full = open.first().filter(|_| open.len() >= MOST_OPEN);
-        if let Some(incident) = same.or(full) {
+        let is_open = |class: &str| open.iter().find(|incident| incident.class == class);
+        let is_one_of_many = is_open(&class).is_none() && open.len() >= MOST_OPEN;
+        let (class, cause) = match is_one_of_many {
+            true => (
+                OTHERS.to_owned(),
+                &*format!("It fails in other ways as well: {}", cause_of(cause)),
+            ),
+            false => (class, cause),
+        };
+        if let Some(incident) = is_open(&class) {
             return IncidentStep::GoesOn { id: incident.id };
         }
         match self.over.iter().find(|incident| incident.class == class && self.is_fresh(incident)) {
@@ -122,15 +132,12 @@ fn class_of(job: Option<&Job>, outcome: &Outcome) -> String {
         return "timedOut".to_owned();
     }
     let is_call = matches!(job.map(|job| &job.payload), Some(Payload::ToolCall(_)));
-    match (is_call, outcome.may_pass) {
-        (false, true) => "failed: may pass".to_owned(),
-        (false, false) if let Some(words) = &outcome.error_for_log => {
-            format!("failed: {}", without_what_differs(words))
-        }
-        _ => {
-            let words = outcome.error.as_deref().unwrap_or_default();
-            format!("failed: {}", without_what_differs(words))
-        }
+    let words = without_what_differs(outcome.error.as_deref().unwrap_or_default());
+    match (is_call, outcome.may_pass, &outcome.error_for_log) {
+        (false, true, _) => "failed: may pass".to_owned(),
+        (false, false, Some(words)) => format!("failed: {}", without_what_differs(words)),
+        (true, _, Some(kind)) => format!("failed: {kind}: {words}"),
+        (_, _, None) => format!("failed: {words}"),
     }
 }
 
@@ -241,6 +248,8 @@ mod tests {
         let is_over = |step| matches!(step, IncidentStep::Recovers { .. });
         assert!(is_over(after(&job(), &paused)), "it was switched on again");
         assert!(is_over(after(&off, &[open(1, "failed")])), "somebody has switched it off");
+        let taken_up = [Incident { taken_up: true, ..paused[0].clone() }];
+        assert!(is_over(after(&off, &taken_up)), "somebody has switched it on and off again");
     }
 
     #[test]
@@ -304,8 +313,39 @@ mod tests {
 
     #[test]
     fn a_talkative_error_is_not_an_incident_a_minute() {
-        let open = [open(9, "a"), open(2, "b"), open(3, "c")];
-        assert_eq!(step(&Outcome::failed("new words"), &open), IncidentStep::GoesOn { id: 9 });
+        let mut all = vec![open(9, "a"), open(2, "b"), open(3, "c")];
+        let others = IncidentStep::Opens {
+            class: OTHERS.to_owned(),
+            cause: "It fails in other ways as well: new words".to_owned(),
+        };
+        assert_eq!(step(&Outcome::failed("new words"), &all), others);
+        all.insert(0, open(10, OTHERS));
+        assert_eq!(step(&Outcome::failed("newer words"), &all), IncidentStep::GoesOn { id: 10 });
+        let known = class("no network");
+        all.push(open(4, &known));
+        assert_eq!(step(&Outcome::failed("no network"), &all), IncidentStep::GoesOn { id: 4 });
+    }
+
+    #[test]
+    fn of_a_call_its_kind_is_part_of_the_cause() {
+        let class = |kind: &str, words: &str| {
+            let error_for_log = Some(kind.to_owned());
+            match step(&Outcome { error_for_log, ..Outcome::failed(words) }, &[]) {
+                IncidentStep::Opens { class, .. } => class,
+                other => panic!("{other:?}"),
+            }
+        };
+        let exit = |code: i32| class(&format!("Exit code {code}"), &format!("exit code {code}"));
+        assert_ne!(exit(1), exit(127));
+        let refused = |status: u16| {
+            class(
+                &format!("It was answered with {status}"),
+                &format!("The server answered {status}"),
+            )
+        };
+        assert_ne!(refused(401), refused(404));
+        let at = |at: &str| class("Exit code 1", &format!("Exit code 1: no route at {at}"));
+        assert_eq!(at("10:00"), at("11:00"));
     }
 
     #[test]

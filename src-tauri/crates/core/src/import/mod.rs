@@ -72,11 +72,18 @@ pub enum ImportError {
         "the file holds no jobs. Expected an export of Rouse, a jobs.json ({{\"jobs\": [...]}} or a list), or a crontab"
     )]
     NoJobs,
+    /// An export of a Rouse that is newer than this one.
+    #[error(
+        "the file was written by a newer Rouse (version {0} of its format; this one reads {VERSION}). Update Rouse first"
+    )]
+    Newer(u64),
     /// More jobs than can be meant.
     #[error("the file holds {0} jobs; at most {MOST_JOBS} are taken at once")]
     TooMany(usize),
 }
 
+/// The version of the shape of our own export.
+pub const VERSION: u32 = 1;
 /// The largest file that is read.
 pub const MOST_BYTES: usize = 8 * 1_048_576;
 /// Most jobs of one file.
@@ -125,6 +132,10 @@ pub fn read(text: &str, format: Option<Format>) -> Result<Import, ImportError> {
 fn read_json(text: &str, wanted: Option<Format>) -> Result<(Format, Vec<Entry>), ImportError> {
     let document = json::parse(text).map_err(ImportError::Json)?;
     let is_ours = rouse::is_export(&document);
+    let version = document.get("version").and_then(Value::as_u64);
+    if let Some(newer) = version.filter(|version| is_ours && *version > u64::from(VERSION)) {
+        return Err(ImportError::Newer(newer));
+    }
     let jobs = json::jobs_of(document).ok_or(ImportError::NoJobs)?;
     let format = wanted.unwrap_or_else(|| match () {
         () if is_ours => Format::Rouse,

@@ -66,6 +66,8 @@ fn what_is_no_file_of_jobs_is_an_error() {
     refused(&"[".repeat(100_000), "not JSON");
     refused(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "not JSON");
     refused(&" ".repeat(MOST_BYTES + 1), "larger than 8 MB");
+    let newer = json!({ "format": "rouse", "version": 2, "jobs": [] }).to_string();
+    refused(&newer, "by a newer Rouse (version 2 of its format; this one reads 1)");
     refused(&format!("[{}7]", "7,".repeat(10_000)), "10001 jobs");
 }
 

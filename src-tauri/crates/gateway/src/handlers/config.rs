@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::check_secrets;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{ConfigPatchParams, ConfigTrouble, ConfigView, Empty};
@@ -19,6 +20,7 @@ pub(crate) async fn patch(
     context: &Context,
     params: ConfigPatchParams,
 ) -> Result<ConfigView, RpcError> {
+    check_secrets(context, "", &params.patch).await?;
     let patched = Arc::clone(&context.settings).patch(params.patch, params.expected_revision);
     let view = patched.await?;
     let is_named = view.model.name.is_some() || view.heartbeat.model.is_some();

@@ -39,7 +39,9 @@ pub enum EventKind {
     Heartbeat,
     /// Settings or the pause changed; not stored: `{screens}`, how many desktop apps show notifications for this engine.
     Config,
-    /// Live words of a model turn, not stored: `{runId, text}` with all the words so far.
+    /// Live words of a model turn, not stored: `{runId, turn, text}` with all the words of that turn so far, the last time
+    /// when it is over, and none when it broke off and is said again or not at all. Each turn of a run has a number of its
+    /// own, which says nothing but that it is another turn.
     RunText,
     /// A person looked at a run, not stored: `{runId}`; its notification is settled.
     Seen,

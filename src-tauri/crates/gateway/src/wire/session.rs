@@ -144,7 +144,7 @@ pub struct OpenMessage {
     pub at_ms: i64,
     /// Whether it waits, is answered, or needs the person's yes to something.
     pub state: RunState,
-    /// The words of the answer so far.
+    /// The words so far of the turn that the model is in; those of its earlier turns are messages.
     pub live_text: Option<String>,
 }
 

@@ -17,6 +17,9 @@ use super::names::{self, Stranger};
 use super::places::Places;
 use super::{Config, OfMachine, patch, read, troubles};
 
+/// The largest file that is read: far beyond anybody's settings.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -173,7 +176,10 @@ impl ConfigFile {
                 .map(|read| (true, told(text, &read.strangers)))
                 .map_err(|error| error.of_file(&self.path, text)),
         };
-        on_disk(&self.path).and_then(|text| look(&text)).map_err(|error| error.to_string())
+        on_disk(&self.path).and_then(|text| look(&text)).map_err(|error| match &error {
+            ConfigError::Io { source, .. } => format!("{error}: {source}"),
+            other => other.to_string(),
+        })
     }
 
     /// The keys of the file that mean nothing, as it was read.
@@ -290,9 +296,19 @@ fn joined<T: ToString>(complaints: &[T]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The text of the file; a missing one is empty.
+/// The text of the file; a missing one is empty. A pipe would be waited for, and a device has no end.
 fn on_disk(path: &Path) -> Result<String, ConfigError> {
-    match fs::read_to_string(path) {
+    let read = || {
+        let about = fs::metadata(path)?;
+        if !about.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if about.len() > MOST_BYTES {
+            return Err(io::Error::other("it is larger than 1 MB"));
+        }
+        fs::read_to_string(path)
+    };
+    match read() {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(ConfigError::Io { path: path.to_owned(), source }),
@@ -387,6 +403,20 @@ mod tests {
         fs::write(&path, bare).expect("a file");
         let words = with_machine(|machine| file.view(machine)).problem.expect("a problem");
         assert!(words.contains("line 2: ") && !words.contains("LiveKey"), "{words}");
+    }
+
+    #[test]
+    fn what_is_no_file_or_beyond_anybodys_settings_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        let file = open(&path).expect("the defaults");
+        let problem = || with_machine(|machine| file.view(machine)).problem.expect("a problem");
+        fs::create_dir(&path).expect("a folder");
+        assert!(problem().contains("not a regular file"), "{}", problem());
+        fs::remove_dir(&path).expect("removed");
+        fs::write(&path, "#".repeat((1 << 20) + 1)).expect("a file");
+        assert!(problem().contains("larger than 1 MB"), "{}", problem());
+        assert!(matches!(open(&path), Err(ConfigError::Io { .. })));
     }
 
     #[test]

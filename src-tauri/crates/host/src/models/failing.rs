@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rouse_agent::{ChosenModel, Lineup, SecretBook};
+use rouse_agent::{ChosenModel, Lineup, Safety, SecretBook};
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
     Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
@@ -32,6 +32,8 @@ pub(super) struct Failing {
     writing: tokio::sync::Mutex<()>,
     store: Store,
     clock: Arc<dyn Clock>,
+    /// What a provider says may repeat what it was asked.
+    safety: Safety,
 }
 
 /// By provider and model.
@@ -64,7 +66,7 @@ enum Cure {
 
 impl Failing {
     /// Those that the store knows.
-    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>, safety: Safety) -> Arc<Self> {
         let stored = match store.setting(FAILING).await {
             Ok(stored) => stored.unwrap_or_default(),
             Err(error) => {
@@ -76,7 +78,7 @@ impl Failing {
         let stored: Vec<Failure> = serde_json::from_value(stored).unwrap_or_default();
         let known = stored.into_iter().map(|failure| (failure.key(), failure)).collect();
         let (known, writing) = (Mutex::new(known), tokio::sync::Mutex::default());
-        Arc::new(Self { known, writing, store, clock })
+        Arc::new(Self { known, writing, store, clock, safety })
     }
 
     /// The same models, whose answers and failures are kept here.
@@ -115,7 +117,7 @@ impl Failing {
             since_ms: now,
             last_ms: now,
             cure,
-            words: error.message.clone(),
+            words: self.safety.redacted(&error.message).unwrap_or_else(|| error.message.clone()),
         };
         {
             let mut known = self.lock();
@@ -320,7 +322,8 @@ mod tests {
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let store = store.expect("a store");
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.clone(), clock.clone()).await;
+        let failing =
+            Failing::open(store.clone(), clock.clone(), Safety::new(Arc::default())).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::BadRequest)).await;
         failing.failed("other", "c", &error(ProviderErrorKind::Server)).await;
@@ -332,7 +335,7 @@ mod tests {
 
         failing.answered("mine", "e").await;
         assert_eq!(names(&failing), ["mine:b", "other:c"], "b may still be no model");
-        let after_restart = Failing::open(store, clock).await;
+        let after_restart = Failing::open(store, clock, Safety::new(Arc::default())).await;
         assert_eq!(names(&after_restart), names(&failing));
         failing.answered("mine", "b").await;
         assert_eq!(names(&failing), ["other:c"]);
@@ -343,7 +346,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.expect("a store"), clock).await;
+        let failing =
+            Failing::open(store.expect("a store"), clock, Safety::new(Arc::default())).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::Server)).await;
         let told = |set_at| {
@@ -361,7 +365,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.expect("a store"), clock.clone()).await;
+        let failing =
+            Failing::open(store.expect("a store"), clock.clone(), Safety::new(Arc::default()))
+                .await;
         let day = 86_400_000;
         let since = || failing.told(|_| Some(KeyFrom::Nowhere)).first().map(|one| one.since_ms);
         for week in 0..3 {

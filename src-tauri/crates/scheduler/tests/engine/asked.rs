@@ -92,6 +92,17 @@ async fn a_turn_that_no_model_has_answered_is_asked_for_again_later_each_time() 
 }
 
 #[tokio::test]
+async fn a_turn_that_had_nothing_to_see_to_is_not_asked_for_again() {
+    let stage = Stage::with(config(), true).await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    let beat = stage.begun.next().await;
+    let id = beat.run.id.clone();
+    beat.end(Outcome::skipped("HEARTBEAT.md is empty and nothing is queued"));
+    stage.ended(&id).await;
+    assert_eq!(pending(&stage).await, None, "a model would have answered");
+}
+
+#[tokio::test]
 async fn nothing_is_asked_again_without_a_line_that_waits() {
     let stage = Stage::with(config(), true).await;
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;

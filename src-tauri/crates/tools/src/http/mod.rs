@@ -159,7 +159,10 @@ impl Http {
         }
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
         match self.fetcher.send(Request { most, has_secret, ..request.among(sandbox) }).await {
-            Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
+            Ok(page) => {
+                let (fault, words) = (page.fault(), page.complaint());
+                ToolOutput { fault, words, ..ToolOutput::ok(page.into_value()) }
+            }
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
                 let doubt =

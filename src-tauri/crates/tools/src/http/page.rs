@@ -4,13 +4,15 @@
 //! small packed one that unpacks without end fills the memory.
 
 use encoding_rs::{Encoding, UTF_8};
-use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
 use rouse_core::tool::Fault;
 use serde_json::{Value, json};
 
 use crate::text::plain_text;
 
+/// Most characters of what a server says is wrong, for people.
+const SAID_CHARACTERS: usize = 200;
 /// Bytes that no value in a request is longer than, but for one that fills its body.
 const TAIL: usize = 8 << 10;
 
@@ -60,6 +62,25 @@ impl Page {
             408 | 425 | 429 | 500.. => Some(Fault::ExternalService),
             _ => Some(Fault::Refused),
         }
+    }
+
+    /// What a person is told of an answer that says "no": the status, and the first line that the server says, unless
+    /// that is a page for a browser.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        self.fault()?;
+        let status = StatusCode::from_u16(self.status).ok();
+        let reason = status.and_then(|status| status.canonical_reason());
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let is_page = self.content_type.as_deref().is_some_and(|kind| kind.contains("html"));
+        let said = self.body.lines().map(str::trim).find(|line| !line.is_empty() && !is_page);
+        let end = match said {
+            Some(line) => {
+                let line: String = crate::plain_line(line).chars().take(SAID_CHARACTERS).collect();
+                format!(": {line}")
+            }
+            None => ".".to_owned(),
+        };
+        Some(format!("The server answered {}{reason}{end}", self.status))
     }
 
     /// The body comes last: whoever shows only the beginning of a long answer still shows the rest.

@@ -70,17 +70,21 @@ fn base85(bytes: &[u8], digit: Digit) -> Vec<u8> {
     bytes.chunks(4).flat_map(group).collect()
 }
 
-/// The letters of base64 in uuencode's alphabet, which counts from the blank on and writes the blank as a backtick.
+/// The letters of base64 in uuencode's alphabet, which counts from the blank on, with a backtick for the blank, as most write
+/// it, and with the blank.
 fn uuencoded(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let letter = |letter: u8| match letter {
-        b'A' => b'`',
+    let letter = |letter: u8, zero: u8| match letter {
+        b'A' => zero,
         b'B'..=b'Z' => letter - b'A' + b' ',
         b'a'..=b'z' => letter - b'a' + 26 + b' ',
         b'0'..=b'9' => letter - b'0' + 52 + b' ',
         b'+' => 62 + b' ',
         _ => 63 + b' ',
     };
-    base64_cores(bytes).into_iter().map(|core| core.into_iter().map(letter).collect()).collect()
+    let cores = base64_cores(bytes);
+    let written =
+        |zero: u8| cores.iter().map(move |core| core.iter().map(|of| letter(*of, zero)).collect());
+    written(b'`').chain(written(b' ')).collect()
 }
 
 /// The whole value as one number of base 58, a `1` for each zero byte before it.

@@ -13,6 +13,7 @@ const SECRETS: &[&str] = &[
     "4929103847561",
     "Xq7!zK2m",
     "clé🔑-Wüste~77",
+    "ghp-abP5xyz0p9qqRtP1Zz",
 ];
 
 /// One more way to write a text.
@@ -175,6 +176,7 @@ const WAYS: &[Way] = &[
     ("base85 in base64", |text| STANDARD.encode(base85(text.as_bytes(), RFC_1924))),
     ("base58", |text| base58(text.as_bytes())),
     ("uuencode", |text| uuencoded(text.as_bytes())),
+    ("uuencode with blanks", |text| uuencoded(text.as_bytes()).replace('`', " ")),
     ("quoted-printable", quoted),
     ("quoted-printable, every byte", |text| bytes(text, "", |byte| format!("={byte:02X}"))),
     ("percent", percent),
@@ -305,7 +307,9 @@ fn numbers_of_other_bases_are_found_inside_a_longer_text() {
             for letters in [ASCII_85, RFC_1924, Z85] {
                 seeker.check("base85", &base85(text.as_bytes(), letters));
             }
-            seeker.check("uuencode", &uuencoded(text.as_bytes()));
+            let spelled = uuencoded(text.as_bytes());
+            seeker.check("uuencode", &spelled);
+            seeker.check("uuencode with blanks", &spelled.replace('`', " "));
         }
         misses.extend(seeker.misses);
     }

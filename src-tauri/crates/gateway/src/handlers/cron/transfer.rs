@@ -30,8 +30,6 @@ use crate::wire::{
     LedgerEntry, PreviewSlot, RfcStatus,
 };
 
-/// The version of the export's shape.
-const VERSION: u32 = 1;
 /// Runs of one page of a ledger.
 const PAGE: u32 = 500;
 /// What two versions of a job may differ in and still be the same.
@@ -55,7 +53,7 @@ pub(crate) async fn export(
     };
     Ok(CronExportResult {
         format: Format::Rouse.name().to_owned(),
-        version: VERSION,
+        version: import::VERSION,
         jobs: jobs.iter().map(job_to_json).collect(),
     })
 }
