@@ -277,6 +277,8 @@ impl Engine {
         log_outcome(run, outcome);
         let begun_at = main_turn_begun_at(run, outcome);
         let trigger = run.trigger;
+        let is_left_out = trigger == RunTrigger::Heartbeat && outcome.state == RunState::Skipped;
+        let left_out = outcome.reason.as_deref().filter(|_| is_left_out);
         let job_id = run.job_id.clone();
         self.remember_incident(job_id.as_ref(), &finish.incident);
         self.release(&finish.run_id);
@@ -296,9 +298,10 @@ impl Engine {
         if let Some(job) = job {
             self.settle_job(&job, fate, &finish.run_id);
         }
-        match begun_at {
-            Some(begun_at) => self.ask_for_the_rest(begun_at).await,
-            None => Ok(()),
+        match (begun_at, left_out) {
+            (Some(begun_at), _) => self.ask_for_the_rest(begun_at).await,
+            (None, Some(reason)) => self.skip_beat(reason, finish.now).await,
+            (None, None) => Ok(()),
         }
     }
 

@@ -325,7 +325,8 @@ impl Engine {
         Ok((!has_work).then(|| NOTHING_TO_DO.to_owned()))
     }
 
-    async fn skip_beat(&mut self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
+    /// Keeps why a beat did nothing, for the status.
+    pub(crate) async fn skip_beat(&mut self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
         let skip = json!({ "reason": reason, "atMs": now.0 });
         let event = (EventKind::Heartbeat, json!({ "skipped": reason }));
         self.store.put_setting(LAST_SKIP, &skip, Some(event), now).await?;

@@ -97,9 +97,12 @@ async fn a_turn_that_had_nothing_to_see_to_is_not_asked_for_again() {
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let beat = stage.begun.next().await;
     let id = beat.run.id.clone();
-    beat.end(Outcome::skipped("HEARTBEAT.md is empty and nothing is queued"));
+    let why = "HEARTBEAT.md is empty and nothing is queued";
+    beat.end(Outcome::skipped(why));
     stage.ended(&id).await;
     assert_eq!(pending(&stage).await, None, "a model would have answered");
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!(status.heartbeat.last_skip.map(|skip| skip.reason).as_deref(), Some(why));
 }
 
 #[tokio::test]
