@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 
 use crate::text::plain_text;
 
-/// Most characters of what a server says is wrong, for people.
-const SAID_CHARACTERS: usize = 200;
 /// Bytes that no value in a request is longer than, but for one that fills its body.
 const TAIL: usize = 8 << 10;
 
@@ -64,22 +62,16 @@ impl Page {
         }
     }
 
-    /// What a person is told of an answer that says "no": the status, and the first line that the server says, unless
-    /// that is a page for a browser.
+    /// What a person is told of an answer that says "no": the status, and what the server says, unless that is a page for a
+    /// browser. All of it: whoever takes secrets out has to see them whole, so only what comes after that may cut.
     pub(crate) fn complaint(&self) -> Option<String> {
         self.fault()?;
         let status = StatusCode::from_u16(self.status).ok();
         let reason = status.and_then(|status| status.canonical_reason());
         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let is_page = self.content_type.as_deref().is_some_and(|kind| kind.contains("html"));
-        let said = self.body.lines().map(str::trim).find(|line| !line.is_empty() && !is_page);
-        let end = match said {
-            Some(line) => {
-                let line: String = crate::plain_line(line).chars().take(SAID_CHARACTERS).collect();
-                format!(": {line}")
-            }
-            None => ".".to_owned(),
-        };
+        let said = Some(self.body.trim()).filter(|body| !body.is_empty() && !is_page);
+        let end = said.map_or_else(|| ".".to_owned(), |said| format!(": {said}"));
         Some(format!("The server answered {}{reason}{end}", self.status))
     }
 

@@ -159,6 +159,7 @@ async fn the_answer_of_a_server_that_refuses_is_an_error_with_its_words() {
     let output = fetch(allowing(&server), json!({ "url": server.url("/") })).await;
     assert!(output.is_error());
     assert_eq!((&output.value["status"], &output.value["body"]), (&json!(404), &json!("nope")));
+    assert_eq!(output.words.as_deref(), Some("The server answered 404 (Not Found): nope"));
     assert_eq!(output.value["contentType"], Value::Null);
 }
 
@@ -347,4 +348,19 @@ async fn entries_that_are_no_hosts_have_no_effect() {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
     let config = HttpConfig { allow_private_hosts: vec![loopback], ..HttpConfig::default() };
     assert!(!fetch_at(&[server.port], config, &url).await.is_error());
+}
+
+/// A secret in it is recognised only as a whole.
+#[tokio::test]
+async fn what_a_server_says_is_wrong_is_not_cut_before_it_is_looked_through() {
+    let body = format!("{}{}", "x".repeat(600), "\nsunflower-42-Tango");
+    let answer = format!(
+        "HTTP/1.1 403 No\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = answer.into_bytes();
+    let server = Server::start(Box::new(move |_| (answer.clone(), Then::Close))).await;
+    let output = fetch(allowing(&server), json!({ "url": server.url("/") })).await;
+    let words = output.words.expect("words");
+    assert!(words.ends_with("sunflower-42-Tango"), "{words}");
 }
