@@ -1,6 +1,8 @@
 //! What a server answers that is no answer of a model: the run fails, says what happened, who was asked and what to do,
 //! and asks again only where that may help.
 
+use std::path::Path;
+
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
@@ -12,15 +14,20 @@ use super::own_words::found_in;
 async fn told(name: &str, message: &str, reply: Reply) -> (Value, usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let server = FakeModel::start(move |_| reply.clone());
+    let house = asking(name, &server, folder.path()).await;
+    let run = only_run(&house, message).await;
+    house.host.stop().await;
+    (run, server.requests().len())
+}
+
+/// A house whose one model is `m-1` of `server`, which is called `name`.
+async fn asking(name: &str, server: &FakeModel, folder: &Path) -> House {
     let settings = format!(
         "[providers.{name}]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"m-1\"\n",
         server.url()
     );
-    std::fs::write(folder.path().join("config.toml"), settings).expect("a settings file");
-    let house = Plan::new(folder.path()).build().await;
-    let run = only_run(&house, message).await;
-    house.host.stop().await;
-    (run, server.requests().len())
+    std::fs::write(folder.join("config.toml"), settings).expect("a settings file");
+    Plan::new(folder).build().await
 }
 
 async fn only_run(house: &House, message: &str) -> Value {
@@ -88,12 +95,7 @@ async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
         let said = "bad sunflower-42-Tango and c3VuZmxvd2VyLTQyLVRhbmdv";
         Reply::json(400, json!({ "error": { "message": said } }).to_string())
     });
-    let settings = format!(
-        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"m-1\"\n",
-        server.url()
-    );
-    std::fs::write(folder.path().join("config.toml"), settings).expect("a settings file");
-    let house = Plan::new(folder.path()).build().await;
+    let house = asking("mine", &server, folder.path()).await;
     let secret = json!({ "name": "mail", "value": "sunflower-42-Tango", "hosts": ["a.example"] });
     house.call("secrets.set", secret).await;
     let run = only_run(&house, "Look").await;

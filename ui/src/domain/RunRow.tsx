@@ -1,7 +1,7 @@
 /* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. The word of its state stands before
    what came of it at every width, because a reason alone does not say whether a run was skipped or missed; what came of one
-   that went well says so by itself. A reader of the screen has the word from the glyph already. What is cut off is said by the row when one points at it, for its link lies over all
-   of it. */
+   that went well says so by itself. A reader of the screen has the word from the glyph already. What is cut off is said by
+   the row when one points at it, for its link lies over all of it. */
 
 import { memo } from "react";
 

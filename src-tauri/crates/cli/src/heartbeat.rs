@@ -60,7 +60,8 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
 
 /// The name of the job that asked for a turn: the reason of one that did is its lane.
 async fn job_behind(session: &Session, reason: &Value) -> Option<String> {
-    let id = reason.as_str()?.strip_prefix("cron:")?;
+    // Programs get the reason as it is.
+    let id = reason.as_str().filter(|_| !session.json)?.strip_prefix("cron:")?;
     let job = session.call("cron.get", json!({ "id": id })).await.ok()?;
     job["job"]["name"].as_str().map(str::to_owned)
 }

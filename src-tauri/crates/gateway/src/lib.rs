@@ -71,7 +71,7 @@ impl Gateway {
         let Call { job_id, body, key } = call;
         let call = self.context.gate.safety().apart(move |safety| Call {
             job_id,
-            body: safety.words(&body),
+            body: safety.sent(&body),
             key: key.map(|key| safety.words(&key)),
         });
         Ok(self.context.scheduler.call_webhook(call.await).await?)

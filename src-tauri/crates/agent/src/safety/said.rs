@@ -63,6 +63,13 @@ impl Safety {
         leak::redacted(text, &leak::find_stored(text, &self.secrets.known()))
     }
 
+    /// What somebody else has sent, as it may be kept: without the values of stored secrets, and still JSON where it is.
+    #[must_use]
+    pub fn sent(&self, text: &str) -> String {
+        let json = serde_json::from_str(text).ok().and_then(|value| self.without_stored(&value));
+        self.words(json.map(|json| json.to_string()).as_deref().unwrap_or(text))
+    }
+
     /// `value` without the values of stored secrets; none when it holds none.
     pub(crate) fn without_stored(&self, value: &Value) -> Option<Value> {
         let kept = self.cleaned(value);
@@ -93,6 +100,17 @@ mod tests {
 
     use super::*;
     use crate::safety::testing::{VALUE, knowing, safety};
+
+    #[test]
+    fn what_somebody_sends_is_kept_without_stored_secrets_and_as_the_json_it_is() {
+        let pin = knowing("4929103847561");
+        assert_eq!(
+            pin.sent(r#"{"type": "paid", "by": 4929103847561}"#),
+            r#"{"type":"paid","by":"[redacted: secret:mail]"}"#
+        );
+        assert_eq!(pin.sent("{ \"by\":  1 }"), "{ \"by\":  1 }", "nothing to hide");
+        assert_eq!(safety().sent(&format!("by {VALUE}")), "by [redacted: secret:mail]");
+    }
 
     #[test]
     fn what_a_model_says_is_kept_without_stored_secrets_and_judged_with_them() {

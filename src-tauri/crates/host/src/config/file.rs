@@ -3,7 +3,6 @@
 //! The file belongs to the person. What was changed by hand while the engine ran is never overwritten: a change from a
 //! client is laid over the file as it is now, and a client that saw an older one is told so.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +13,9 @@ use rouse_gateway::write_private;
 use serde_json::Value;
 
 use super::names::{self, Stranger};
+use super::on_disk::{check_size, on_disk};
 use super::places::Places;
 use super::{Config, OfMachine, patch, read, troubles};
-
-/// The largest file that is read: far beyond anybody's settings.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -156,8 +153,9 @@ impl ConfigFile {
         patch::keep_as_comments(&mut text, &self.read.strangers, &read.strangers);
         // As it will be read at the next start: what cannot be read is not written.
         let read = parse(&self.path, &text, &self.default_workspace, machine)?;
-        write_private(&self.path, &text)
-            .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
+        let unused = |source| ConfigError::Io { path: self.path.clone(), source };
+        check_size(text.len() as u64).map_err(unused)?;
+        write_private(&self.path, &text).map_err(unused)?;
         (self.text, self.read) = (text, read);
         Ok(())
     }
@@ -296,25 +294,6 @@ fn joined<T: ToString>(complaints: &[T]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The text of the file; a missing one is empty. A pipe would be waited for, and a device has no end.
-fn on_disk(path: &Path) -> Result<String, ConfigError> {
-    let read = || {
-        let about = fs::metadata(path)?;
-        if !about.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        if about.len() > MOST_BYTES {
-            return Err(io::Error::other("it is larger than 1 MB"));
-        }
-        fs::read_to_string(path)
-    };
-    match read() {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(ConfigError::Io { path: path.to_owned(), source }),
-    }
-}
-
 /// What is wrong and where, without the line itself: a key may stand there.
 fn unquoted(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().map_or("", |span| &text[..text.floor_char_boundary(span.start)]);
@@ -343,6 +322,8 @@ fn parse(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use rouse_core::schedule::Zones;
     use serde_json::json;
 
@@ -417,6 +398,12 @@ mod tests {
         fs::write(&path, "#".repeat((1 << 20) + 1)).expect("a file");
         assert!(problem().contains("larger than 1 MB"), "{}", problem());
         assert!(matches!(open(&path), Err(ConfigError::Io { .. })));
+        fs::remove_file(&path).expect("removed");
+        let mut file = open(&path).expect("the defaults");
+        let long = json!({ "heartbeat": { "prompt": "x".repeat(1 << 20) } });
+        let refused = patch(&mut file, &long, None);
+        assert!(matches!(refused, Err(ConfigError::Io { .. })), "{refused:?}");
+        assert!(!path.exists(), "what cannot be read is not written");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! left alone in the file and told, and a wrong value is refused with the key, what was found and what was expected.
 
 mod file;
+mod on_disk;
 mod names;
 mod places;
 mod patch;

@@ -17,6 +17,15 @@ fn no_answer(state: RunState) -> Outcome {
     Outcome { may_pass: true, error: Some("No answer.".to_owned()), ..Outcome::of(state) }
 }
 
+/// A turn is asked for, comes, and ends like that.
+async fn beat_ends(stage: &Stage, outcome: Outcome) {
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    let beat = stage.begun.next().await;
+    let id = beat.run.id.clone();
+    beat.end(outcome);
+    stage.ended(&id).await;
+}
+
 #[tokio::test]
 async fn a_reminder_is_not_over_without_the_request_for_its_turn() {
     let stage = Stage::with(config(), true).await;
@@ -93,13 +102,9 @@ async fn a_turn_that_no_model_has_answered_is_asked_for_again_later_each_time() 
 
 #[tokio::test]
 async fn a_turn_that_had_nothing_to_see_to_is_not_asked_for_again() {
-    let stage = Stage::with(config(), true).await;
-    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
-    let beat = stage.begun.next().await;
-    let id = beat.run.id.clone();
     let why = "HEARTBEAT.md is empty and nothing is queued";
-    beat.end(Outcome::skipped(why));
-    stage.ended(&id).await;
+    let stage = Stage::with(config(), true).await;
+    beat_ends(&stage, Outcome::skipped(why)).await;
     assert_eq!(pending(&stage).await, None, "a model would have answered");
     let status = stage.handle.status().await.expect("a status");
     assert_eq!(status.heartbeat.last_skip.map(|skip| skip.reason).as_deref(), Some(why));
@@ -108,11 +113,7 @@ async fn a_turn_that_had_nothing_to_see_to_is_not_asked_for_again() {
 #[tokio::test]
 async fn nothing_is_asked_again_without_a_line_that_waits() {
     let stage = Stage::with(config(), true).await;
-    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
-    let beat = stage.begun.next().await;
-    let id = beat.run.id.clone();
-    beat.end(no_answer(RunState::Failed));
-    stage.ended(&id).await;
+    beat_ends(&stage, no_answer(RunState::Failed)).await;
     stage.pass(HOUR).await;
     assert_eq!((beats(&stage).await, pending(&stage).await), (1, None));
 }

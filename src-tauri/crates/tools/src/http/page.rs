@@ -70,7 +70,10 @@ impl Page {
         let reason = status.and_then(|status| status.canonical_reason());
         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let is_page = self.content_type.as_deref().is_some_and(|kind| kind.contains("html"));
-        let said = Some(self.body.trim()).filter(|body| !body.is_empty() && !is_page);
+        // JSON in one line: the first line of it stands alone in many places.
+        let json: Option<Value> = serde_json::from_str(&self.body).ok();
+        let said = json.map_or_else(|| self.body.trim().to_owned(), |json| json.to_string());
+        let said = Some(said).filter(|said| !said.is_empty() && !is_page);
         let end = said.map_or_else(|| ".".to_owned(), |said| format!(": {said}"));
         Some(format!("The server answered {}{reason}{end}", self.status))
     }

@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use super::Finding;
-use super::radix::{self, rot47};
+use super::radix;
 use super::view::{View, is_letter};
 
 /// The fewest bytes, white space not counted, by which a secret can be recognised.
@@ -232,13 +232,16 @@ fn spellings(value: &str) -> Vec<(Vec<u8>, usize)> {
     cores.extend(turned);
     let url_safe: Vec<Vec<u8>> = cores.iter().map(|core| url_letters(core)).collect();
     cores.extend(url_safe);
-    let read = |letters: Vec<u8>| dense(&String::from_utf8_lossy(&letters));
     let bytes = [value.as_bytes(), &plain];
-    let numbers = bytes.into_iter().flat_map(radix::alone).map(|letters| (read(letters), 0));
-    let groups = bytes.into_iter().flat_map(radix::cores);
-    let groups = groups.map(|letters| (read(letters), radix::EDGE));
-    let exact = exact.into_iter().map(|needle| (needle, 0)).chain(numbers);
-    exact.chain(cores.into_iter().map(|needle| (needle, EDGE))).chain(groups).collect()
+    let alone = bytes.into_iter().flat_map(radix::alone).map(|letters| (letters, 0));
+    let within = bytes.into_iter().flat_map(radix::cores).map(|letters| (letters, radix::EDGE));
+    // As a text with them is read, which leaves blanks out.
+    let read =
+        |(letters, edge): (Vec<u8>, usize)| (dense(&String::from_utf8_lossy(&letters)), edge);
+    let numbers = alone.chain(within).map(read);
+    let numbers = numbers.filter(|(letters, _)| letters.len() >= radix::SHORTEST);
+    let exact = exact.into_iter().map(|needle| (needle, 0));
+    exact.chain(cores.into_iter().map(|needle| (needle, EDGE))).chain(numbers).collect()
 }
 
 fn reversed_text(text: &str) -> String {
@@ -253,6 +256,15 @@ fn rot13(text: &str) -> String {
         _ => c,
     };
     text.chars().map(letter).collect()
+}
+
+/// Every printable sign of ASCII 47 places on, round and round.
+fn rot47(text: &str) -> String {
+    let sign = |c: char| match u8::try_from(c) {
+        Ok(byte @ b'!'..=b'~') => char::from((byte - b'!' + 47) % 94 + b'!'),
+        _ => c,
+    };
+    text.chars().map(sign).collect()
 }
 
 /// Every byte as `%XX`, as whoever hides something writes it.

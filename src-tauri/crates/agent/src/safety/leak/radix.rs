@@ -1,5 +1,5 @@
-//! A value as numbers of another base: Ascii85, base85 (RFC 1924's letters, as Python and git write it), Z85, uuencode, base58,
-//! and rot47, which turns every sign.
+//! A value as numbers of another base: Ascii85, base85 (RFC 1924's letters, as Python and git write it), Z85, uuencode and
+//! base58.
 //!
 //! Owns those spellings. It refuses to read such texts back, as `encoded` does with others: nearly every text is one. Four
 //! bytes become five letters there, so of a value inside a longer text only the groups that are wholly its own can be looked
@@ -8,8 +8,8 @@
 
 use super::known::base64_cores;
 
-/// The fewest letters by which a spelling is recognised.
-const SHORTEST: usize = 10;
+/// The fewest letters by which such a spelling is recognised.
+pub(super) const SHORTEST: usize = 10;
 /// Letters of a group that is shared with what stands beside the value.
 pub(super) const EDGE: usize = 4;
 
@@ -25,7 +25,6 @@ const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrst
 pub(super) fn alone(value: &[u8]) -> Vec<Vec<u8>> {
     let mut all = Vec::from(digits_of_85().map(|digit| base85(value, digit)));
     all.push(base58(value));
-    all.retain(|letters| letters.len() >= SHORTEST);
     all
 }
 
@@ -37,18 +36,7 @@ pub(super) fn cores(value: &[u8]) -> Vec<Vec<u8>> {
     };
     let of_85 = digits_of_85();
     let cores = (0..4).flat_map(|from| of_85.map(|digit| base85(groups(from), digit)));
-    let mut all: Vec<Vec<u8>> = cores.chain(uuencoded(value)).collect();
-    all.retain(|letters| letters.len() >= SHORTEST);
-    all
-}
-
-/// Every printable sign of ASCII 47 places on, round and round.
-pub(super) fn rot47(text: &str) -> String {
-    let sign = |c: char| match u8::try_from(c) {
-        Ok(byte @ b'!'..=b'~') => char::from((byte - b'!' + 47) % 94 + b'!'),
-        _ => c,
-    };
-    text.chars().map(sign).collect()
+    cores.chain(uuencoded(value)).collect()
 }
 
 type Digit = fn(u8) -> u8;
@@ -123,7 +111,5 @@ mod tests {
         assert_eq!(text(uuencoded(b"hello world!")[0].clone()), ":&5L;&\\@=V]R;&0A");
         assert_eq!(text(base58(b"Hello World!")), "2NEpo7TZRRrLZSi2U");
         assert_eq!(text(base58(&[0, 0, 1])), "112");
-        assert_eq!(rot47("Hello, World 9!"), "w6==@[ (@C=5 hP");
-        assert_eq!(rot47(&rot47("sk-A~!")), "sk-A~!");
     }
 }
