@@ -138,12 +138,13 @@ mod tests {
             (3, "Go o"),
             (3, ""),
             (4, "Good night."),
+            (5, "Good night. Sleep well."),
         ]
         .into_iter()
         .map(|(turn, words)| shown.next(Some(turn), words.to_owned()))
         .collect();
-        assert_eq!(printed, "I look.\nIt is late.\nGo o\nGood night.");
-        assert_eq!(rest("Good night.", &shown.text), "");
+        assert_eq!(printed, "I look.\nIt is late.\nGo o\nGood night.\nGood night. Sleep well.");
+        assert_eq!(rest("Good night. Sleep well.", &shown.text), "");
     }
 
     #[test]

@@ -350,6 +350,15 @@ async fn entries_that_are_no_hosts_have_no_effect() {
     assert!(!fetch_at(&[server.port], config, &url).await.is_error());
 }
 
+#[tokio::test]
+async fn a_server_that_says_in_json_what_is_wrong_is_told_in_one_line() {
+    let answer = b"HTTP/1.1 403 No\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{\n  \"error\": \"no\"\n}".to_vec();
+    let server = Server::start(Box::new(move |_| (answer.clone(), Then::Close))).await;
+    let output = fetch(allowing(&server), json!({ "url": server.url("/") })).await;
+    let words = r#"The server answered 403 (Forbidden): {"error":"no"}"#;
+    assert_eq!(output.words.as_deref(), Some(words));
+}
+
 /// A secret in it is recognised only as a whole.
 #[tokio::test]
 async fn what_a_server_says_is_wrong_is_not_cut_before_it_is_looked_through() {
