@@ -92,7 +92,10 @@ async fn a_question_that_is_too_long_is_shortened_as_long_as_that_helps() {
 async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = FakeModel::start(|_| {
-        let said = "bad sunflower-42-Tango and c3VuZmxvd2VyLTQyLVRhbmdv";
+        // The last one goes over what is quoted at the most.
+        let pad = "x".repeat(240);
+        let said =
+            format!("bad sunflower-42-Tango and c3VuZmxvd2VyLTQyLVRhbmdv {pad} sunflower-42-Tango");
         Reply::json(400, json!({ "error": { "message": said } }).to_string())
     });
     let house = asking("mine", &server, folder.path()).await;
@@ -102,6 +105,7 @@ async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
     let mark = "[redacted: secret:mail]";
     let error = run["error"].as_str().expect("words");
     assert!(error.contains(&format!("bad {mark} and {mark}")), "{error}");
+    assert!(!error.contains("sunf"), "{error}");
     house.host.stop().await;
     assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
 }

@@ -9,6 +9,7 @@ use rouse_core::model::ModelProvider;
 
 use crate::discover::{FoundModel, is_usual_name};
 use crate::provider::connect;
+use crate::safety::Safety;
 
 /// A provider and the model to ask it for.
 #[derive(Clone)]
@@ -94,10 +95,10 @@ impl Models {
     /// Connects what was found. A provider that cannot be connected is left out and logged: the next one in the list
     /// may still work.
     #[must_use]
-    pub fn connect(found: Vec<FoundModel>) -> Self {
+    pub fn connect(found: Vec<FoundModel>, safety: &Safety) -> Self {
         let mut entries = Vec::with_capacity(found.len());
         for found in found {
-            match connect(&found.provider) {
+            match connect(&found.provider, safety) {
                 Ok(provider) => entries.push(Entry { found, provider }),
                 Err(error) => tracing::warn!(%error, "a model provider is left out"),
             }
@@ -234,6 +235,10 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn connected(found: Vec<FoundModel>) -> Models {
+        Models::connect(found, &Safety::new(Arc::default()))
+    }
     use crate::discover::FoundIn;
     use crate::provider::{ProviderConfig, ProviderKind};
 
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_wish_is_looked_up_and_else_asked_of_the_preferred_provider() {
-        let models = Models::connect(vec![
+        let models = connected(vec![
             found("ollama", "llama3.2:3b", &["llama3.2:3b", "qwen3:4b"]),
             found("openai", "gpt-5.6-terra", &[]),
         ]);
@@ -281,10 +286,8 @@ mod tests {
 
     #[test]
     fn without_the_preferred_provider_only_those_who_are_named_answer() {
-        let models = Models::connect(vec![
-            found("work", "our-model", &[]),
-            found("openai", "gpt-5.6-terra", &[]),
-        ]);
+        let models =
+            connected(vec![found("work", "our-model", &[]), found("openai", "gpt-5.6-terra", &[])]);
         let models = models.without_preferred();
         assert!(models.preferred().is_none());
         for (wish, expected) in [
@@ -307,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_wish_that_nobody_can_grant_is_doubted_and_every_other_is_not() {
-        let models = Models::connect(vec![
+        let models = connected(vec![
             found("ollama", "llama3.2", &["qwen3:4b", "phi4:latest"]),
             found("openai", "gpt-5.6-terra", &[]),
         ]);
@@ -329,7 +332,7 @@ mod tests {
             said("phi4:14b").starts_with("No provider at hand lists `phi4:14b`. ollama is asked")
         );
         assert!(said("llama3.2").starts_with("No provider at hand lists"), "the settings name it");
-        let lists_nothing = Models::connect(vec![found("openai", "gpt-5.6-terra", &[])]);
+        let lists_nothing = connected(vec![found("openai", "gpt-5.6-terra", &[])]);
         assert_eq!(lists_nothing.doubt(Some("gpt-5.6-luna")), None);
         let said = Models::default().doubt(None).expect("a doubt");
         assert!(said.starts_with("There is no model yet"), "{said}");
@@ -337,7 +340,7 @@ mod tests {
 
     #[test]
     fn fallbacks_come_in_their_order_once_and_only_from_who_is_there() {
-        let models = Models::connect(vec![
+        let models = connected(vec![
             found("openai", "gpt-5.6-terra", &[]),
             found("anthropic", "claude-haiku-4-5", &["claude-haiku-4-5"]),
         ]);
@@ -368,7 +371,7 @@ mod tests {
     fn a_provider_that_cannot_be_connected_does_not_hide_the_next() {
         let mut broken = found("broken", "m", &[]);
         broken.provider.base_url = "nonsense".to_owned();
-        let models = Models::connect(vec![broken, found("openai", "gpt-5.6-terra", &[])]);
+        let models = connected(vec![broken, found("openai", "gpt-5.6-terra", &[])]);
         assert_eq!(chosen(&models, None).map(|(provider, _)| provider).as_deref(), Some("openai"));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
     ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKey,
-    ProviderKind, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
+    ProviderKind, Safety, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
@@ -56,8 +56,7 @@ impl ModelShelf {
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
-        let safety = rouse_agent::Safety::new(Arc::clone(&secrets));
-        let failing = Failing::open(store.clone(), Arc::clone(&clock), safety).await;
+        let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
         let known = RwLock::default();
         Arc::new(Self { settings, env, secrets, fixed, known, failing, store, clock, available })
     }
@@ -176,7 +175,11 @@ impl ModelShelf {
         let configured =
             config.providers.iter().map(|(name, entry)| self.of_entry(name, entry)).collect();
         let found = discover(configured, |name| (self.env)(name), &self.local_addresses()).await;
-        let models = Arc::new(preferred_first(&config, found.clone()));
+        let models = Arc::new(preferred_first(
+            &config,
+            found.clone(),
+            &Safety::new(Arc::clone(&self.secrets)),
+        ));
         self.remember(models.preferred()).await;
         let has_model = models.choose(None).is_some();
         let views = found.iter().map(|model| view(&config, model)).collect();
@@ -291,17 +294,21 @@ impl Models for ModelShelf {
 }
 
 /// The provider that the settings name goes first, with the model that they name.
-fn preferred_first(config: &Config, mut found: Vec<FoundModel>) -> rouse_agent::Models {
+fn preferred_first(
+    config: &Config,
+    mut found: Vec<FoundModel>,
+    safety: &Safety,
+) -> rouse_agent::Models {
     if let Some(name) = &config.model.provider {
         match found.iter().position(|model| model.provider.name == *name) {
             Some(place) => found[..=place].rotate_right(1),
-            None => return rouse_agent::Models::connect(found).without_preferred(),
+            None => return rouse_agent::Models::connect(found, safety).without_preferred(),
         }
     }
     if let (Some(first), Some(model)) = (found.first_mut(), &config.model.name) {
         first.provider.model.clone_from(model);
     }
-    rouse_agent::Models::connect(found)
+    rouse_agent::Models::connect(found, safety)
 }
 
 fn view(config: &Config, found: &FoundModel) -> ProviderView {

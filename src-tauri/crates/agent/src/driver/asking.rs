@@ -286,7 +286,7 @@ impl Conversation<'_> {
         let asking = model.provider.stream(request, &on_delta);
         let answer = match self.cancel.run_until_cancelled(asking).await {
             None => Err(End::Cancelled),
-            Some(answer) => answer.map_err(|error| self.as_told(error)),
+            Some(answer) => answer.map_err(End::Provider),
         };
         if answer.is_err() {
             tell(Heard::Lost);
@@ -296,14 +296,6 @@ impl Conversation<'_> {
         rest.iter().for_each(show);
         tell(Heard::Whole);
         answer
-    }
-
-    /// What a provider says went wrong may repeat what it was asked, or more: it is written down and told without secrets.
-    pub(super) fn as_told(&self, error: ProviderError) -> End {
-        match self.driver.gate.safety().redacted(&error.message) {
-            Some(message) => End::Provider(ProviderError { message, ..error }),
-            None => End::Provider(error),
-        }
     }
 
     /// How a question stands in the journal before it is answered.

@@ -282,7 +282,7 @@ impl Conversation<'_> {
         match self.cancel.run_until_cancelled(asking).await {
             None => Err(End::Cancelled),
             Some(Err(_)) => Err(too_long()),
-            Some(Ok(answered)) => answered.map_err(|error| self.as_told(error)),
+            Some(Ok(answered)) => Ok(answered?),
         }
     }
 

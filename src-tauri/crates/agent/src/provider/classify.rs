@@ -2,7 +2,8 @@
 //!
 //! Owns the reading of rig's errors. rig calls an overload that is reported in the middle of a stream final and every
 //! 429 passing; here the machine code inside the body decides, because providers use one status for "too fast" and
-//! for "no credit left". The texts quoted from bodies are already without the key (see `transport`).
+//! for "no credit left". The texts quoted from bodies are already without the key (see `transport`); the values of
+//! stored secrets are taken out here, before a text is cut, because half of one is not recognised.
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use rouse_core::said::SAID;
 use serde_json::Value;
 
 use super::transport::TransportError;
+use crate::safety::Safety;
 
 /// What a connection that nobody took is called.
 const NO_CONNECTION: &str = "no connection";
@@ -49,6 +51,8 @@ pub(super) struct Whom<'w> {
     pub(super) place: Place,
     /// Whether any of the answer has come.
     pub(super) has_answered: bool,
+    /// What takes secrets out of their words.
+    pub(super) safety: &'w Safety,
 }
 
 /// What `error` means of whom was asked; one on this computer may just not be running.
@@ -162,7 +166,7 @@ fn of_reply(
     let status = status.filter(|status| *status != 200).or(told.status);
     let kind = told.kind(status).unwrap_or_else(|| kind_of_status(status));
     let (mut message, to_do) = sentence(whom, kind, status, told.names_no_model(status));
-    if let Some(quote) = told.quote(body) {
+    if let Some(quote) = told.quote(body, whom.safety) {
         let end = if quote.ends_with(['.', '!', '?', '…']) { "" } else { "." };
         message = format!("{message}{SAID}{quote}{end}");
     }
@@ -299,12 +303,13 @@ impl Told {
             || words.iter().any(|words| message.contains(words))
     }
 
-    /// The provider's own words; the start of the body when it has no known shape and is no web page.
-    fn quote(&self, body: &str) -> Option<String> {
+    /// The provider's own words without secrets; the start of the body when it has no known shape and is no web page.
+    fn quote(&self, body: &str, safety: &Safety) -> Option<String> {
         let raw = Some(body.trim()).filter(|body| !body.starts_with('<'));
         let words =
             self.message.as_deref().or(raw).map(str::trim).filter(|words| !words.is_empty())?;
         let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let one_line = safety.redacted(&one_line).unwrap_or(one_line);
         if one_line.chars().count() <= QUOTED {
             return Some(one_line);
         }
@@ -330,6 +335,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, LazyLock};
+
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -339,11 +346,14 @@ mod tests {
             .collect()
     }
 
-    const ACME: Whom<'_> =
-        Whom { name: "acme", model: "m-1", place: Place::Elsewhere, has_answered: false };
+    fn acme() -> Whom<'static> {
+        static NOBODY: LazyLock<Safety> = LazyLock::new(|| Safety::new(Arc::default()));
+        let (name, model, safety) = ("acme", "m-1", &*NOBODY);
+        Whom { name, model, place: Place::Elsewhere, has_answered: false, safety }
+    }
 
     fn kind(status: Option<u16>, body: &str) -> Kind {
-        of_reply(ACME, status, body, None).kind
+        of_reply(acme(), status, body, None).kind
     }
 
     #[test]
@@ -375,7 +385,7 @@ mod tests {
         let no_credit =
             r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
         assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
-        assert!(!of_reply(ACME, Some(429), no_credit, None).may_pass());
+        assert!(!of_reply(acme(), Some(429), no_credit, None).may_pass());
     }
 
     #[test]
@@ -398,7 +408,7 @@ mod tests {
                 r#"{"error":{"message":"Not yours","type":"invalid_request_error","code":null}}"#,
             ),
         ] {
-            let error = of_reply(ACME, status, body, None);
+            let error = of_reply(acme(), status, body, None);
             assert_eq!(error.kind, Kind::Auth, "{body}");
             assert!(error.message.starts_with("acme does not accept the key"), "{error:?}");
         }
@@ -446,7 +456,7 @@ mod tests {
 
     #[test]
     fn quotes_the_provider_but_no_web_page_and_not_without_end() {
-        let told = |body: &str| of_reply(ACME, Some(500), body, None).message;
+        let told = |body: &str| of_reply(acme(), Some(500), body, None).message;
         assert_eq!(
             told(r#"{"error":{"message":"out of\n memory"}}"#),
             "acme failed (HTTP 500). It said: out of memory. It may pass: try again later."

@@ -13,21 +13,28 @@ use rouse_core::model::{
 use rouse_core::tool::BoxFuture;
 
 use super::{ConnectError, ProviderConfig, connect_with};
+use crate::safety::Safety;
 use crate::secret::{ApiKey, StoredKey};
 
 /// The provider.
 pub(super) struct Keyed {
     config: ProviderConfig,
     key: StoredKey,
+    safety: Safety,
     /// What it is, which no key changes.
     bare: Arc<dyn ModelProvider>,
     connected: Mutex<Option<(ApiKey, Arc<dyn ModelProvider>)>>,
 }
 
 impl Keyed {
-    pub(super) fn new(config: &ProviderConfig, key: StoredKey) -> Result<Self, ConnectError> {
-        let bare = connect_with(config, None)?;
-        Ok(Self { config: config.clone(), key, bare, connected: Mutex::default() })
+    pub(super) fn new(
+        config: &ProviderConfig,
+        key: StoredKey,
+        safety: &Safety,
+    ) -> Result<Self, ConnectError> {
+        let bare = connect_with(config, None, safety)?;
+        let (config, safety) = (config.clone(), safety.clone());
+        Ok(Self { config, key, safety, bare, connected: Mutex::default() })
     }
 
     fn with_key(&self) -> Result<Arc<dyn ModelProvider>, ProviderError> {
@@ -41,8 +48,8 @@ impl Keyed {
         if let Some((_, provider)) = connected.as_ref().filter(|(known, _)| *known == key) {
             return Ok(Arc::clone(provider));
         }
-        let provider =
-            connect_with(&self.config, Some(&key)).map_err(|error| refused(&error.to_string()))?;
+        let provider = connect_with(&self.config, Some(&key), &self.safety)
+            .map_err(|error| refused(&error.to_string()))?;
         *connected = Some((key, Arc::clone(&provider)));
         Ok(provider)
     }

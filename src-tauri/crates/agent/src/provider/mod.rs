@@ -21,6 +21,7 @@ use rig_core::providers::openai::OpenAIConfig;
 use rig_core::providers::openai::wire as openai;
 use rouse_core::model::{Billing, ModelProvider};
 
+use crate::safety::Safety;
 use crate::secret::{ApiKey, ProviderKey};
 use classify::Place;
 use keyed::Keyed;
@@ -82,21 +83,25 @@ impl ProviderKind {
     }
 }
 
-/// Connects a provider. Nothing is sent yet.
+/// Connects a provider. Nothing is sent yet. `safety` takes the values of stored secrets out of what it says went wrong.
 ///
 /// # Errors
 /// When the address is none.
-pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn ModelProvider>, ConnectError> {
+pub fn connect(
+    config: &ProviderConfig,
+    safety: &Safety,
+) -> Result<Arc<dyn ModelProvider>, ConnectError> {
     match &config.api_key {
-        None => connect_with(config, None),
-        Some(ProviderKey::Given(key)) => connect_with(config, Some(key)),
-        Some(ProviderKey::Stored(key)) => Ok(Arc::new(Keyed::new(config, key.clone())?)),
+        None => connect_with(config, None, safety),
+        Some(ProviderKey::Given(key)) => connect_with(config, Some(key), safety),
+        Some(ProviderKey::Stored(key)) => Ok(Arc::new(Keyed::new(config, key.clone(), safety)?)),
     }
 }
 
 fn connect_with(
     config: &ProviderConfig,
     key: Option<&ApiKey>,
+    safety: &Safety,
 ) -> Result<Arc<dyn ModelProvider>, ConnectError> {
     let Some(host) = web_host(&config.base_url) else {
         return Err(ConnectError::Address { name: config.name.clone() });
@@ -104,8 +109,8 @@ fn connect_with(
     let transport = Transport::new(&config.base_url, key.cloned());
     let key = key.map_or("", ApiKey::expose);
     let provider = match config.kind {
-        ProviderKind::OpenAiChat => openai_chat(config, key, &host, transport),
-        ProviderKind::Anthropic => anthropic_messages(config, key, &host, transport),
+        ProviderKind::OpenAiChat => openai_chat(config, key, &host, (transport, safety)),
+        ProviderKind::Anthropic => anthropic_messages(config, key, &host, (transport, safety)),
     };
     let (place, billing) = standing(config, &host);
     let here = is_this_computer(&config.base_url).then_some(LOCAL_CONTEXT);
@@ -152,7 +157,7 @@ fn openai_chat(
     config: &ProviderConfig,
     key: &str,
     host: &str,
-    transport: Transport,
+    (transport, safety): (Transport, &Safety),
 ) -> RigProvider {
     let dialect = if is_vendor(config, host, "openai", "api.openai.com") {
         openai::OPENAI
@@ -165,7 +170,8 @@ fn openai_chat(
         .with_auth(openai::Auth::OptionalBearer)
         .with_base_url(config.base_url.trim_end_matches('/'))
         .connect(transport);
-    RigProvider::new(config.name.clone(), Box::new(move |model| client.chat(model).erase()))
+    let model = move |model: &str| client.chat(model).erase();
+    RigProvider::new(config.name.clone(), safety.clone(), Box::new(model))
 }
 
 /// A server of the Messages format that is not Anthropic's own.
@@ -178,7 +184,7 @@ fn anthropic_messages(
     config: &ProviderConfig,
     key: &str,
     host: &str,
-    transport: Transport,
+    (transport, safety): (Transport, &Safety),
 ) -> RigProvider {
     let own = is_vendor(config, host, "anthropic", "api.anthropic.com");
     let dialect = if own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
@@ -186,6 +192,7 @@ fn anthropic_messages(
         AnthropicConfig::with_key(&dialect, key).with_base_url(&config.base_url).connect(transport);
     RigProvider::new(
         config.name.clone(),
+        safety.clone(),
         Box::new(move |model| {
             let mut model = client.completion(model);
             model.wire.default_max_tokens.get_or_insert(UNKNOWN_MODEL_TOKENS);

@@ -21,6 +21,7 @@ use rouse_core::tool::{BoxFuture, ToolSpec};
 use super::classify::{Place, Whom, classify, too_large};
 use super::convert;
 use super::transport::TransportError;
+use crate::safety::Safety;
 
 /// The most bytes that an answer says, arguments of calls included: several times what the longest answers that are sold
 /// today hold.
@@ -36,13 +37,14 @@ pub(super) struct RigProvider {
     billing: Billing,
     place: Place,
     context_tokens: Option<u32>,
+    safety: Safety,
     model: MakeModel,
 }
 
 impl RigProvider {
-    pub(super) fn new(name: String, model: MakeModel) -> Self {
+    pub(super) fn new(name: String, safety: Safety, model: MakeModel) -> Self {
         let (billing, place) = (Billing::ByPrice, Place::Elsewhere);
-        Self { name, billing, place, context_tokens: None, model }
+        Self { name, billing, place, context_tokens: None, safety, model }
     }
 
     /// The same in this place, paid for in this way.
@@ -57,8 +59,9 @@ impl RigProvider {
 
     /// What an error means of a question for `model`, after so many bytes of the answer.
     fn classify(&self, model: &str, said: usize, error: &RigError) -> ProviderError {
-        let Self { name, place, .. } = self;
-        classify(Whom { name, model, place: *place, has_answered: said > 0 }, error)
+        let Self { name, place, safety, .. } = self;
+        let (place, has_answered) = (*place, said > 0);
+        classify(Whom { name, model, place, has_answered, safety }, error)
     }
 
     async fn ask(

@@ -5,7 +5,7 @@ use rouse_core::model::Delta;
 use rouse_testkit::fake_model::{Reply, sse};
 use serde_json::json;
 
-use super::formats::{BOTH, Format, exchange};
+use super::formats::{BOTH, Format, exchange, unguarded};
 
 fn call(id: &str, path: &str) -> Part {
     Part::ToolCall(ToolCallRequest {
@@ -100,7 +100,7 @@ async fn the_price_of_an_unknown_model_is_unknown_and_not_zero() {
     let server = rouse_testkit::fake_model::FakeModel::replying([Reply::events(transcript)]);
     let mut config = Format::Chat.config(&server);
     config.name = "ollama".to_owned();
-    let provider = rouse_agent::connect(&config).expect("an address");
+    let provider = rouse_agent::connect(&config, &unguarded()).expect("an address");
     let mut request = Format::Chat.request(vec![super::formats::task()]);
     request.model = "llama3.2:3b".to_owned();
     let (_, ended) = super::formats::ask(&provider, request).await;

@@ -6,7 +6,7 @@ use rouse_agent::connect;
 use rouse_core::model::{Billing, ProviderErrorKind as Kind};
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
-use super::formats::{BOTH, Format, ask, exchange, task};
+use super::formats::{BOTH, Format, ask, exchange, task, unguarded};
 
 /// The last words that arrive before a stream breaks.
 const LAST_WORDS: [(Format, &str); 2] =
@@ -149,7 +149,7 @@ async fn a_server_that_is_not_there_is_a_network_failure() {
         let config = format.config(&server);
         drop(server);
         // The port is free again only when the accepting thread has ended; until then it closes without a word.
-        let provider = connect(&config).expect("an address");
+        let provider = connect(&config, &unguarded()).expect("an address");
         let (_, ended) = ask(&provider, format.request(vec![task()])).await;
         let kind = ended.expect_err("nobody is there").kind;
         assert!(
@@ -168,7 +168,7 @@ async fn a_server_on_this_computer_that_does_not_run_is_told_from_one_that_fails
         let server = FakeModel::replying([]);
         let mut config = format.config(&server);
         config.base_url = format!("http://{address}/v1");
-        let provider = connect(&config).expect("an address");
+        let provider = connect(&config, &unguarded()).expect("an address");
         let (_, ended) = ask(&provider, format.request(vec![task()])).await;
         let error = ended.expect_err("nobody listens");
         assert_eq!(error.kind, Kind::NotRunning, "{format:?}: {error}");
@@ -190,13 +190,13 @@ async fn a_server_on_this_computer_without_any_model_is_not_running_and_one_with
         let server = FakeModel::replying([reply(), reply()]);
         let mut config = Format::Chat.config(&server);
         config.name = "ollama".to_owned();
-        let provider = connect(&config).expect("an address");
+        let provider = connect(&config, &unguarded()).expect("an address");
         assert_eq!(provider.billing(), Billing::Free);
         let (_, ended) = ask(&provider, Format::Chat.request(vec![task()])).await;
         assert_eq!(ended.expect_err("an error").kind, kind, "{words}");
         // Behind the name of a vendor it is somebody else's model, and somebody pays for it.
         config.name = "openai".to_owned();
-        let provider = connect(&config).expect("an address");
+        let provider = connect(&config, &unguarded()).expect("an address");
         assert_eq!(provider.billing(), Billing::ByPrice);
         let (_, ended) = ask(&provider, Format::Chat.request(vec![task()])).await;
         assert_ne!(ended.expect_err("an error").kind, Kind::NotRunning, "{words}");
@@ -219,7 +219,7 @@ async fn a_redirect_is_not_followed_because_the_key_would_go_along() {
 async fn dropping_the_future_hangs_up() {
     for (format, last) in LAST_WORDS {
         let server = FakeModel::replying([format.reply("words").held_after(last)]);
-        let provider = connect(&format.config(&server)).expect("an address");
+        let provider = connect(&format.config(&server), &unguarded()).expect("an address");
         let (tell, shown) = tokio::sync::oneshot::channel();
         let tell = std::sync::Mutex::new(Some(tell));
         let on_delta = move |_| {

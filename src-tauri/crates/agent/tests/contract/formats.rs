@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_agent::{ApiKey, ProviderConfig, ProviderKey, ProviderKind, connect};
+use rouse_agent::{ApiKey, ProviderConfig, ProviderKey, ProviderKind, Safety, connect};
 use rouse_core::message::{Message, ModelAnswer};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
@@ -11,6 +11,11 @@ use serde_json::json;
 
 /// The key in every test; nothing may ever show it.
 pub(crate) const KEY: &str = "sk-test-4f1b2c3d4e5f60718293";
+
+/// A layer that knows no secret.
+pub(crate) fn unguarded() -> Safety {
+    Safety::new(Arc::default())
+}
 
 /// One wire format at one vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +120,7 @@ impl Exchange {
 /// Asks the usual question and gets `reply`.
 pub(crate) async fn exchange(format: Format, reply: Reply) -> Exchange {
     let server = FakeModel::replying([reply]);
-    let provider = connect(&format.config(&server)).expect("an address");
+    let provider = connect(&format.config(&server), &unguarded()).expect("an address");
     let (shown, ended) = ask(&provider, format.request(vec![task()])).await;
     Exchange { server, shown, ended }
 }

@@ -5,7 +5,7 @@ use rouse_core::message::{Message, ModelAnswer};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{BOTH, Format, ask, task};
+use super::formats::{BOTH, Format, ask, task, unguarded};
 
 /// Plays `transcript`, answers its calls, asks again and returns what was sent the second time. The transcript takes
 /// the way through the store: it is written as JSON and read back.
@@ -13,7 +13,7 @@ async fn second_request(format: Format, name: &str, transcript: &str, model: &st
     let server = FakeModel::replying([format.reply(transcript), format.reply("words")]);
     let mut config = format.config(&server);
     config.name = name.to_owned();
-    let provider = connect(&config).expect("an address");
+    let provider = connect(&config, &unguarded()).expect("an address");
     let mut first = format.request(vec![task()]);
     first.model = model.to_owned();
     let (_, ended) = ask(&provider, first.clone()).await;
@@ -88,7 +88,7 @@ async fn what_a_server_adds_to_a_call_goes_back_with_the_call() {
 async fn blocks_of_one_model_are_not_sent_to_another() {
     let server =
         FakeModel::replying([Format::Messages.reply("thinking"), Format::Messages.reply("words")]);
-    let provider = connect(&Format::Messages.config(&server)).expect("an address");
+    let provider = connect(&Format::Messages.config(&server), &unguarded()).expect("an address");
     let first = Format::Messages.request(vec![task()]);
     let (_, ended) = ask(&provider, first.clone()).await;
     let messages = continued(&ended.expect("an answer"));

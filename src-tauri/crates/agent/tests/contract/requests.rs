@@ -5,7 +5,7 @@ use rouse_core::message::Message;
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{BOTH, Format, KEY, ask, exchange, task};
+use super::formats::{BOTH, Format, KEY, ask, exchange, task, unguarded};
 
 #[tokio::test]
 async fn the_request_is_a_stream_with_the_tools_and_without_a_temperature() {
@@ -40,8 +40,11 @@ async fn a_local_server_gets_no_key() {
     let server = FakeModel::replying([Format::Chat.reply("words")]);
     let mut config = Format::Chat.config(&server);
     (config.name, config.api_key) = ("ollama".to_owned(), None);
-    let (_, ended) =
-        ask(&connect(&config).expect("an address"), Format::Chat.request(vec![task()])).await;
+    let (_, ended) = ask(
+        &connect(&config, &unguarded()).expect("an address"),
+        Format::Chat.request(vec![task()]),
+    )
+    .await;
     ended.expect("an answer");
     assert_eq!(server.requests()[0].header("authorization"), None);
 }
@@ -62,15 +65,20 @@ async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
         let server = FakeModel::replying([format.reply("words")]);
         let mut request = format.request(vec![task()]);
         request.max_tokens = Some(321);
-        let (_, ended) = ask(&connect(&format.config(&server)).expect("an address"), request).await;
+        let (_, ended) =
+            ask(&connect(&format.config(&server), &unguarded()).expect("an address"), request)
+                .await;
         ended.expect("an answer");
         assert_eq!(server.bodies()[0][field], 321, "{format:?}");
     }
     let unknown = FakeModel::replying([Format::Messages.reply("words")]);
     let mut request = Format::Messages.request(vec![task()]);
     request.model = "somebody-s-model".to_owned();
-    let (_, ended) =
-        ask(&connect(&Format::Messages.config(&unknown)).expect("an address"), request).await;
+    let (_, ended) = ask(
+        &connect(&Format::Messages.config(&unknown), &unguarded()).expect("an address"),
+        request,
+    )
+    .await;
     ended.expect("an answer");
     assert!(unknown.bodies()[0]["max_tokens"].as_u64().is_some_and(|most| most > 0));
 }
@@ -91,7 +99,7 @@ async fn another_server_of_the_format_gets_nothing_that_is_anthropic_s_own() {
     let mut config = Format::Messages.config(&server);
     config.name = "office".to_owned();
     let request = Format::Messages.request(vec![task()]);
-    ask(&connect(&config).expect("an address"), request).await.1.expect("an answer");
+    ask(&connect(&config, &unguarded()).expect("an address"), request).await.1.expect("an answer");
     let body = server.bodies()[0].to_string();
     for own in ["cache_control", "eager_input_streaming", "block_binding"] {
         assert!(!body.contains(own), "{own}: {body}");
@@ -108,9 +116,11 @@ async fn users_who_speak_twice_are_one_message() {
             Message::User { text: "One.".to_owned() },
             Message::User { text: "Two.".to_owned() },
         ];
-        let (_, ended) =
-            ask(&connect(&format.config(&server)).expect("an address"), format.request(twice))
-                .await;
+        let (_, ended) = ask(
+            &connect(&format.config(&server), &unguarded()).expect("an address"),
+            format.request(twice),
+        )
+        .await;
         ended.expect("an answer");
         let body = &server.bodies()[0];
         let users = body["messages"]
@@ -128,7 +138,8 @@ async fn an_address_that_is_none_is_refused_before_anything_is_sent() {
     for address in ["", "api.openai.com", "ftp://example.org", "http://"] {
         let mut config = Format::Chat.config(&server);
         config.base_url = address.to_owned();
-        let refused = connect(&config).err().map(|error| error.to_string()).unwrap_or_default();
+        let refused =
+            connect(&config, &unguarded()).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains("openai"), "{address}: {refused}");
     }
 }

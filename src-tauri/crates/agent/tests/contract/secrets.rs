@@ -10,7 +10,7 @@ use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
-use super::formats::{BOTH, Format, KEY, ask, exchange, task};
+use super::formats::{BOTH, Format, KEY, ask, exchange, task, unguarded};
 
 /// Replies of a server that repeats the key it was given.
 fn echoes(format: Format) -> Vec<Reply> {
@@ -95,7 +95,7 @@ async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
         book.looks_in(source);
         let mut config = format.config(&server);
         config.api_key = Some(ProviderKey::Stored(StoredKey::new("work".to_owned(), book)));
-        let provider = connect(&config).expect("an address");
+        let provider = connect(&config, &unguarded()).expect("an address");
         for looks in 1..=2 {
             let (_, ended) = ask(&provider, format.request(vec![task()])).await;
             let error = ended.expect_err("no key");
@@ -124,12 +124,12 @@ async fn no_failure_to_connect_holds_the_key() {
             format!("http://127.0.0.1:1/?key={KEY}"),
         ] {
             config.base_url = address;
-            let provider = connect(&config).expect("an address");
+            let provider = connect(&config, &unguarded()).expect("an address");
             let (_, ended) = ask(&provider, format.request(vec![task()])).await;
             assert_silent(&ended.expect_err("nobody is there"), &format!("{format:?}"));
         }
         config.base_url = format!("not an address {KEY}");
-        let refused = connect(&config).err().expect("refused");
+        let refused = connect(&config, &unguarded()).err().expect("refused");
         assert!(!format!("{refused} {refused:?}").contains(KEY));
     }
 }

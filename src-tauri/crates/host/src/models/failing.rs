@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rouse_agent::{ChosenModel, Lineup, Safety, SecretBook};
+use rouse_agent::{ChosenModel, Lineup, SecretBook};
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
     Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
@@ -32,8 +32,6 @@ pub(super) struct Failing {
     writing: tokio::sync::Mutex<()>,
     store: Store,
     clock: Arc<dyn Clock>,
-    /// What a provider says may repeat what it was asked.
-    safety: Safety,
 }
 
 /// By provider and model.
@@ -66,7 +64,7 @@ enum Cure {
 
 impl Failing {
     /// Those that the store knows.
-    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>, safety: Safety) -> Arc<Self> {
+    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
         let stored = match store.setting(FAILING).await {
             Ok(stored) => stored.unwrap_or_default(),
             Err(error) => {
@@ -78,7 +76,7 @@ impl Failing {
         let stored: Vec<Failure> = serde_json::from_value(stored).unwrap_or_default();
         let known = stored.into_iter().map(|failure| (failure.key(), failure)).collect();
         let (known, writing) = (Mutex::new(known), tokio::sync::Mutex::default());
-        Arc::new(Self { known, writing, store, clock, safety })
+        Arc::new(Self { known, writing, store, clock })
     }
 
     /// The same models, whose answers and failures are kept here.
@@ -117,7 +115,7 @@ impl Failing {
             since_ms: now,
             last_ms: now,
             cure,
-            words: self.safety.redacted(&error.message).unwrap_or_else(|| error.message.clone()),
+            words: error.message.clone(),
         };
         {
             let mut known = self.lock();
@@ -322,8 +320,7 @@ mod tests {
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let store = store.expect("a store");
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing =
-            Failing::open(store.clone(), clock.clone(), Safety::new(Arc::default())).await;
+        let failing = Failing::open(store.clone(), clock.clone()).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::BadRequest)).await;
         failing.failed("other", "c", &error(ProviderErrorKind::Server)).await;
@@ -335,7 +332,7 @@ mod tests {
 
         failing.answered("mine", "e").await;
         assert_eq!(names(&failing), ["mine:b", "other:c"], "b may still be no model");
-        let after_restart = Failing::open(store, clock, Safety::new(Arc::default())).await;
+        let after_restart = Failing::open(store, clock).await;
         assert_eq!(names(&after_restart), names(&failing));
         failing.answered("mine", "b").await;
         assert_eq!(names(&failing), ["other:c"]);
@@ -346,8 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing =
-            Failing::open(store.expect("a store"), clock, Safety::new(Arc::default())).await;
+        let failing = Failing::open(store.expect("a store"), clock).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::Server)).await;
         let told = |set_at| {
@@ -365,9 +361,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing =
-            Failing::open(store.expect("a store"), clock.clone(), Safety::new(Arc::default()))
-                .await;
+        let failing = Failing::open(store.expect("a store"), clock.clone()).await;
         let day = 86_400_000;
         let since = || failing.told(|_| Some(KeyFrom::Nowhere)).first().map(|one| one.since_ms);
         for week in 0..3 {
