@@ -93,7 +93,7 @@ async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = FakeModel::start(|_| {
         // The last one goes over what is quoted at the most.
-        let pad = "x".repeat(240);
+        let pad = "x".repeat(235);
         let said =
             format!("bad sunflower-42-Tango and c3VuZmxvd2VyLTQyLVRhbmdv {pad} sunflower-42-Tango");
         Reply::json(400, json!({ "error": { "message": said } }).to_string())
@@ -105,7 +105,7 @@ async fn a_server_that_repeats_a_secret_brings_it_nowhere() {
     let mark = "[redacted: secret:mail]";
     let error = run["error"].as_str().expect("words");
     assert!(error.contains(&format!("bad {mark} and {mark}")), "{error}");
-    assert!(!error.contains("sunf"), "{error}");
+    assert!(!error.contains("sun"), "{error}");
     house.host.stop().await;
     assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
 }
