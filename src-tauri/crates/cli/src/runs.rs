@@ -205,7 +205,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
             ),
             short(&run.job_name, 28),
             counted(run, now, session.clock.zone()),
-            trigger(run.trigger).to_owned(),
+            why(run.trigger, run.late_by_ms),
             run.duration_ms.map(format_duration).unwrap_or_default(),
             short(outcome(run), 48),
             id,
@@ -223,6 +223,15 @@ fn counted(run: &RunView, now: i64, zone: Zone) -> String {
             format!("{state} for {slots} slots since {}", instant(first, now, zone))
         }
         (slots, None) => format!("{state} for {slots} slots"),
+    }
+}
+
+/// Why it came; of one that makes up for a slot with how late that was.
+fn why(came: RunTrigger, late_by_ms: Option<i64>) -> String {
+    let why = trigger(came);
+    match late_by_ms.filter(|_| came == RunTrigger::CatchUp) {
+        Some(late) => format!("{why}, {} late", format_duration(late)),
+        None => why.to_owned(),
     }
 }
 
@@ -256,5 +265,17 @@ const fn trigger(trigger: RunTrigger) -> &'static str {
         RunTrigger::Manual => "by hand",
         RunTrigger::Heartbeat => "heartbeat",
         RunTrigger::Chat => "chat",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_makes_up_for_a_slot_says_how_late_it_is() {
+        assert_eq!(why(RunTrigger::CatchUp, Some(7_200_000)), "catch-up, 2 h late");
+        assert_eq!(why(RunTrigger::CatchUp, None), "catch-up");
+        assert_eq!(why(RunTrigger::Schedule, Some(3)), "schedule");
     }
 }

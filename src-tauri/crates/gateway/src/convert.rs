@@ -296,6 +296,13 @@ impl From<StoreError> for RpcError {
             StoreError::NotFound { .. } => Self::new(ErrorCode::NotFound, error.to_string()),
             StoreError::InUse { .. } => Self::new(ErrorCode::Conflict, error.to_string()),
             StoreError::Exists { .. } => Self::new(ErrorCode::Exists, error.to_string()),
+            StoreError::Unreadable { what: "job", reason, .. } => {
+                tracing::error!(%error, "a job cannot be read");
+                Self::new(
+                    ErrorCode::Storage,
+                    format!("What is stored of this job cannot be read ({reason}), and nothing was changed. Delete the job and add it again."),
+                )
+            }
             StoreError::Gone { .. } => Self::new(ErrorCode::Storage, error.to_string()),
             _ if error.is_damaged() => {
                 tracing::error!(%error, "the database is damaged");
@@ -328,5 +335,20 @@ impl From<SchedulerError> for RpcError {
             SchedulerError::Job(error) => error.into(),
             other => Self::new(ErrorCode::Conflict, other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_cannot_be_read_says_why_and_what_to_do() {
+        let (what, id) = ("job", "a".to_owned());
+        let error = StoreError::Unreadable { what, id, reason: "its name is a number".to_owned() };
+        let error = RpcError::from(error);
+        assert_eq!(error.code, ErrorCode::Storage.number());
+        assert!(error.message.contains("its name is a number"), "{}", error.message);
+        assert!(error.message.contains("Delete the job"), "{}", error.message);
     }
 }

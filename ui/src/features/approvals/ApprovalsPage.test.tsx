@@ -206,9 +206,13 @@ test("an answer from elsewhere is seen at once, with where it was given", async 
 
 test("an answer that comes too late says what was decided instead", async () => {
   const host = hostWith(anApproval());
+  const approval = anApproval({ state: "denied", answeredFrom: "cli", decidedAtMs: noon });
+  host.answers["approvals.decide"] = () => {
+    asked = [approval];
+    return { counts: false, approval };
+  };
   const { user } = renderApp("/approvals/ask-1", host);
   await card();
-  asked = [anApproval({ state: "denied", answeredFrom: "cli", decidedAtMs: noon })];
   await pressUntil(user, "a", () => answered(host).length > 0);
   expect(await screen.findByText("This answer came too late")).toBeInTheDocument();
   expect(await screen.findByText(/^Denied from the command line/)).toBeInTheDocument();

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aDetail, anApproval, aStep, noon, noUsage } from "@/test/fixtures";
+import { hears } from "@/test/hears";
 import { renderApp } from "@/test/renderApp";
 
 test("the header tells what came of it, why it fired, how long it took and what it cost", async () => {
@@ -96,8 +97,7 @@ test("a live run streams its words and its end in place", async () => {
   const host = fakeHost({ "runs.get": () => live });
   renderApp("/runs/run-1", host);
   await screen.findByText("Running for");
-  host.emit("runText", { runId: "run-1", text: "Looking at the disks" }, 0);
-  expect(await screen.findByText("Looking at the disks")).toBeInTheDocument();
+  await hears(host, { runId: "run-1", text: "Looking at the disks" });
   host.answers["runs.get"] = () => aDetail({ summary: "All fine." });
   host.emit("run", { runId: "run-1", jobId: "job-1", state: "succeeded" });
   expect(await screen.findByText("All fine.")).toBeInTheDocument();

@@ -143,7 +143,8 @@ impl Conversation<'_> {
         instead_of: &ChosenModel,
         error: ProviderError,
     ) -> Result<(), End> {
-        let words = format!("{} is asked instead of {}: {error}", next.model, instead_of.model);
+        let called = |it: &ChosenModel| format!("{} ({})", it.model, it.provider.name());
+        let words = format!("{} is asked instead of {}: {error}", called(next), called(instead_of));
         tracing::info!(
             model = next.model,
             instead_of = instead_of.model,
@@ -260,7 +261,8 @@ impl Conversation<'_> {
         let shown =
             |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);
         let duration_ms = i64::try_from(took).ok();
-        let end = StepEnd { duration_ms, ..end_of(&answered, used, shown) };
+        let words = received.words();
+        let end = StepEnd { duration_ms, ..end_of(&answered, words, used, shown) };
         let ended =
             driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await;
         ended.map_err(|error| silent(error.into()))?;
@@ -277,7 +279,10 @@ impl Conversation<'_> {
     ) -> Result<ModelAnswer, End> {
         let live = Mutex::new(Live::new(self.driver.gate.safety()));
         let tell = |heard: Heard<'_>| (self.driver.observer)(&self.context.run_id, heard);
-        let show = |delta: &Delta| tell(Heard::Piece(delta));
+        let show = |delta: &Delta| {
+            received.show(delta);
+            tell(Heard::Piece(delta));
+        };
         let on_delta = |delta: Delta| {
             received.add(&delta);
             let shown = live.lock().unwrap_or_else(PoisonError::into_inner).take(delta);
@@ -379,15 +384,22 @@ fn in_one(failures: &[ProviderError]) -> String {
     words.collect::<Vec<_>>().join("; ") + "."
 }
 
-/// How a model's turn stands in the journal.
+/// How a model's turn stands in the journal: of an answer that broke off, the words that were shown stay there.
 fn end_of(
     answered: &Result<(ModelAnswer, Written), Unanswered>,
+    words: Option<String>,
     used: Used,
     shown: impl Fn(&ToolCallRequest) -> Value,
 ) -> StepEnd {
     let (status, output) = match answered {
         Ok((answer, written)) => (StepStatus::Finished, said(answer, written, shown)),
-        Err(unanswered) => (StepStatus::Failed, json!({ "error": unanswered.end.to_string() })),
+        Err(unanswered) => {
+            let mut failed = json!({ "error": unanswered.end.to_string() });
+            if let Some(words) = words {
+                failed["text"] = Value::String(words);
+            }
+            (StepStatus::Failed, failed)
+        }
     };
     let output = Some(used.marked(output));
     StepEnd { status, output, is_error: false, usage: used.usage, duration_ms: None }

@@ -7,6 +7,7 @@
 //! in the journal. One could get it wrong by taking zero for an answer: nobody is asked for nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rouse_core::message::{Message, Part};
 use rouse_core::model::{Delta, ModelRequest};
@@ -34,6 +35,8 @@ pub(super) struct Used {
 pub(super) struct Received {
     is_begun: AtomicBool,
     bytes: AtomicU64,
+    /// Its words, as whoever looked on was shown them.
+    shown: Mutex<String>,
 }
 
 impl Question {
@@ -72,6 +75,18 @@ impl Received {
     pub(super) fn add(&self, delta: &Delta) {
         self.is_begun.store(true, Ordering::Relaxed);
         self.bytes.fetch_add(u64::try_from(delta.bytes()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn show(&self, delta: &Delta) {
+        if let Delta::Text(text) = delta {
+            self.shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        }
+    }
+
+    /// Those words; none when there were none.
+    pub(super) fn words(self) -> Option<String> {
+        let shown = self.shown.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (!shown.trim().is_empty()).then_some(shown)
     }
 
     pub(super) fn is_begun(&self) -> bool {

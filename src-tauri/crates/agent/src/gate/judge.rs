@@ -8,10 +8,9 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_core::approval::{
-    Approval, ApprovalState, Fingerprint, GateDecision, Permit, Refusal, Surroundings,
+    Approval, ApprovalState, Fingerprint, GateDecision, Grant, Permit, Refusal, Surroundings,
     asked_before, values_in,
 };
 use rouse_core::job::Approvals;
@@ -92,11 +91,9 @@ impl Gate {
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
         let arguments = request.arguments.clone();
-        let verdict = match why {
-            Why::Hook(_) => terms.policy.judge_wished(&spec, arguments),
-            Why::KnowsOutside(_) | Why::Usual | Why::MadeBy(_) => {
-                terms.policy.judge(&spec, arguments)
-            }
+        let verdict = match why.is_wish() {
+            true => terms.policy.judge_wished(&spec, arguments),
+            false => terms.policy.judge(&spec, arguments),
         };
         match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
@@ -200,7 +197,7 @@ impl Gate {
         if terms.policy.has_written(name, arguments) {
             return Ok(Ok(None));
         }
-        Ok(self.limits.take(name).await?.map_err(|wait| too_often(name, wait)))
+        Ok(self.limits.take(name).await?.map_err(|wait| Refused::too_often(name, wait)))
     }
 
     /// Why there is no call of the tool to take now; none when there is one.
@@ -212,7 +209,7 @@ impl Gate {
         if terms.policy.has_written(name, arguments) {
             return Ok(None);
         }
-        Ok(self.limits.wait(name).await?.map(|wait| too_often(name, wait)))
+        Ok(self.limits.wait(name).await?.map(|wait| Refused::too_often(name, wait)))
     }
 }
 
@@ -223,15 +220,6 @@ fn is_about(asked: &Approval, request: &ToolCallRequest, kept: Option<&Kept>) ->
         && asked.arguments == *arguments
         && asked.surroundings.stand_for_the_same(&Kept::noted(kept, Surroundings::default()))
         && asked.used_at.is_none()
-}
-
-fn too_often(name: &str, wait: Duration) -> Refused {
-    let seconds = wait.as_millis().div_ceil(1_000);
-    let told = format!(
-        "{name} was called too often. It may be called again in {seconds} seconds; until then do without it."
-    );
-    let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
-    Refused::new(Refusal::RateLimited { wait_ms }, told)
 }
 
 /// Somebody who needs a yes.
@@ -248,7 +236,11 @@ struct Asker<'g> {
 }
 
 impl Asker<'_> {
-    async fn with_yes(&self, tool: Arc<dyn Tool>, needs: NeedsYes) -> Result<Judged, StoreError> {
+    async fn with_yes(
+        mut self,
+        tool: Arc<dyn Tool>,
+        needs: NeedsYes,
+    ) -> Result<Judged, StoreError> {
         let store = &self.gate.store;
         let answers = store.approvals_of(&self.context.run_id).await?;
         let now = self.gate.clock.now();
@@ -261,6 +253,10 @@ impl Asker<'_> {
             Some(job) => store.grants_of(job).await?,
             None => Vec::new(),
         };
+        let names = |grant: &Grant| grant.names(&self.request.tool, self.arguments(), now);
+        if self.why == Why::Usual && grants.iter().any(names) {
+            self.why = Why::Drifted;
+        }
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
         let needs = match &self.kept {
@@ -434,13 +430,12 @@ impl Asker<'_> {
     ) -> Approval {
         let Self { gate, terms, request, context, .. } = self;
         // No grant stands for the yes that a hook wants, so none is made of it.
-        let surroundings = match self.why {
-            Why::Hook(_) => Surroundings { ungranted: Some(EACH_TIME.to_owned()), ..surroundings },
-            _ if matches!(self.kept, Some(Kept::InMemory { .. })) => {
-                Surroundings { ungranted: Some(HELD.to_owned()), ..surroundings }
-            }
-            Why::Usual | Why::KnowsOutside(_) | Why::MadeBy(_) => surroundings,
+        let ungranted = match &self.kept {
+            _ if self.why.is_wish() => Some(EACH_TIME.to_owned()),
+            Some(Kept::InMemory { .. }) => Some(HELD.to_owned()),
+            _ => surroundings.ungranted.clone(),
         };
+        let surroundings = Surroundings { ungranted, ..surroundings };
         let surroundings = self.noted(surroundings);
         // Nothing is hidden here: whoever says yes has to see what would be sent, whatever header or field it stands in.
         let preview = tool.preview(&request.arguments, &self.context_of(now)).await;

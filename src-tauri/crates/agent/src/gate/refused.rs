@@ -38,6 +38,16 @@ impl Refused {
         Self { why, output, rewritten_by: None }
     }
 
+    /// One of a call of the tool `name` that may be made again after `wait`.
+    pub(super) fn too_often(name: &str, wait: Duration) -> Self {
+        let seconds = wait.as_millis().div_ceil(1_000);
+        let told = format!(
+            "{name} was called too often. It may be called again in {seconds} seconds; until then do without it."
+        );
+        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        Self::new(Refusal::RateLimited { wait_ms }, told)
+    }
+
     /// The decision as it is written down: what a person or a model has said in it may hold a secret.
     pub(super) fn decision(&self, safety: &Safety) -> GateDecision {
         let why = match self.why.clone() {

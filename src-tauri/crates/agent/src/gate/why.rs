@@ -2,10 +2,14 @@
 
 use rouse_core::job::Approvals;
 
+const DRIFTED: &str = "You have granted exactly this call to this job, and what it works with is another one since: its folder, its environment (such as PATH), how it is confined, or a file that it runs.";
+
 /// Why a call needs a yes that its tool would not ask for in general.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Why<'w> {
     Usual,
+    /// Its job was granted exactly this call, when it worked with something else.
+    Drifted,
     KnowsOutside(Known),
     /// A hook wants it, for this reason.
     Hook(&'w str),
@@ -36,6 +40,11 @@ impl Known {
 }
 
 impl Why<'_> {
+    /// Whether a hook wants it.
+    pub(super) const fn is_wish(self) -> bool {
+        matches!(self, Self::Hook(_))
+    }
+
     /// Why it is asked, for the person.
     pub(super) fn of_question(self, is_highest: bool, is_of_job: bool) -> String {
         if is_highest {
@@ -43,13 +52,14 @@ impl Why<'_> {
             return match self {
                 Why::Hook(reason) => format!("{} {own}", sentence(reason)),
                 Why::MadeBy(hook) => format!("{} {own}", made_by(hook)),
-                Why::Usual | Why::KnowsOutside(_) => own.to_owned(),
+                Why::Usual | Why::Drifted | Why::KnowsOutside(_) => own.to_owned(),
             };
         }
         match self {
             Why::Hook(reason) => reason.to_owned(),
             Why::MadeBy(hook) => format!("{} It changes something or sends something.", made_by(hook)),
             Why::KnowsOutside(known) => known.in_words().to_owned(),
+            Why::Drifted => DRIFTED.to_owned(),
             Why::Usual if !is_of_job => "It changes something or sends something.".to_owned(),
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
@@ -60,7 +70,9 @@ impl Why<'_> {
         let why = match self {
             Why::Hook(reason) => sentence(reason),
             Why::MadeBy(hook) => made_by(hook),
-            Why::Usual | Why::KnowsOutside(_) => format!("This call of {tool} needs your yes."),
+            Why::Usual | Why::Drifted | Why::KnowsOutside(_) => {
+                format!("This call of {tool} needs your yes.")
+            }
         };
         format!(
             "{why} Nobody was asked, because this job's approvals are set to {}, so {tool} was not called. Set them to ask to be asked.",

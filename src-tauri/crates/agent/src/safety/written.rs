@@ -36,7 +36,7 @@ impl fmt::Display for Held {
         match self.has_handle {
             true => write!(
                 f,
-                "holds the value of the stored secret {name}; write {{{{secret:{name}}}}} in its place"
+                "holds the value of the stored secret {name}; take it out. What a tool is given can say {{{{secret:{name}}}}} instead"
             ),
             false => {
                 write!(f, "holds the value of {name}, which is never written down; take it out")

@@ -234,6 +234,22 @@ async fn a_grant_covers_later_runs_until_it_is_taken_back() {
 }
 
 #[tokio::test]
+async fn a_granted_call_that_works_with_something_else_by_now_says_so() {
+    let (house, _, file) = house(vec![sends(&["a"]), done(), sends(&["a"]), sends(&["b"])]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    let covers = Cover::exactly(&asked.asks[0]);
+    let grant = NewGrant { covers, expires_at: None, uses: None };
+    runs.answered(&run, &asked, &[Answer::Always(grant)]).await;
+    *file.lock().expect("not poisoned") = "two".to_owned();
+    let why = async || runs.begin().await.1.asks.remove(0).why;
+    let words = why().await;
+    assert!(words.contains("granted exactly this call") && words.contains("PATH"), "{words}");
+    let words = why().await;
+    assert!(words.contains("nothing that you have granted"), "{words}");
+}
+
+#[tokio::test]
 async fn the_highest_class_is_asked_for_each_time_whatever_was_granted() {
     let call = || calls([("c0", "dangerous", json!({ "text": "a" }))]);
     let (house, done_by, _) = house(vec![call(), done(), call()]).await;

@@ -113,7 +113,10 @@ async fn a_run_stays_with_the_model_that_answered() {
         .await;
     let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["first-1", "Another model", "second-1", "echo", "second-1"]);
-    assert_eq!(steps[1].output, Some(json!("second-1 is asked instead of first-1: no key")));
+    assert_eq!(
+        steps[1].output,
+        Some(json!("second-1 (second) is asked instead of first-1 (first): no key"))
+    );
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use rouse_agent::{Secret, SecretValue};
 use rouse_core::RunState;
 use rouse_core::message::{Part, StopReason};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
+use rouse_store::{StepKind, StepStatus};
 use rouse_testkit::scripted_model::{Scripted, answer};
 use serde_json::json;
 
@@ -70,4 +71,19 @@ async fn the_beginning_of_one_is_not_shown_when_the_answer_breaks_off() {
     let broken = ProviderError::new(ProviderErrorKind::Truncated, "The answer broke off.");
     let house = house(vec![Scripted::Failure(pieces, broken)]).await;
     assert_eq!(shown(&house).await, (RunState::Failed, "It is ".to_owned()));
+}
+
+/// Whoever stops an answer, or loses it, finds on its run what it had said by then.
+#[tokio::test]
+async fn what_was_shown_of_an_answer_that_broke_off_stays_in_the_journal() {
+    let words = format!("First the kitchen, with {VALUE} at hand, then");
+    let broken = ProviderError::new(ProviderErrorKind::Truncated, "The answer broke off.");
+    let pieces = vec![Delta::Text(words), Delta::Arguments(1)];
+    let house = house(vec![Scripted::Failure(pieces, broken)]).await;
+    let (run, _) = house.turn(json!({ "message": "Say it." })).await;
+    let steps = house.steps(&run).await;
+    let step = steps.iter().find(|step| step.kind == StepKind::ModelTurn).expect("it was asked");
+    let said = step.output.as_ref().and_then(|output| output["text"].as_str()).expect("words");
+    assert!(said.starts_with("First the kitchen, with [redacted: secret:mail] at"), "{said}");
+    assert_eq!(step.status, StepStatus::Failed);
 }

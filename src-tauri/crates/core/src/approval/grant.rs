@@ -187,6 +187,15 @@ impl Grant {
         matches!(self.covers, Cover::Exact { .. })
     }
 
+    /// Whether it counts at `now` and is for exactly this call of `tool`, whatever the call works with by now.
+    #[must_use]
+    pub fn names(&self, tool: &str, arguments: &Value, now: UnixMs) -> bool {
+        let is_these = |granted: &Value| canonical(granted) == canonical(arguments);
+        self.tool == tool
+            && self.is_good(now)
+            && matches!(&self.covers, Cover::Exact { arguments, .. } if is_these(arguments))
+    }
+
     /// Whether it covers a call of `tool` that works with `surroundings`.
     #[must_use]
     pub fn covers(&self, tool: &str, arguments: &Value, surroundings: &Surroundings) -> bool {

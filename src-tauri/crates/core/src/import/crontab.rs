@@ -138,6 +138,11 @@ fn command(
     seen: &mut Seen,
 ) -> Entry {
     let (command, input) = without_percent(rest);
+    if command.trim().is_empty() {
+        let found = shortened(line, 80);
+        let reason = format!("expected a command before the %, found `{found}`");
+        return Entry::refused(format!("line {number}"), reason);
+    }
     let name = shortened(&command, 60);
     let expr = match pattern(schedule) {
         Ok(expr) => expr,

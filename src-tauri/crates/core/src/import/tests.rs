@@ -361,6 +361,9 @@ fn a_crontab_is_read_line_by_line() {
     for broken in [5, 6, 7] {
         assert!(read[broken].job.is_err(), "{:?}", read[broken]);
     }
+    let nothing = entries("0 7 * * * x\n0 5 * * * %Hello\n").remove(1);
+    let expected = "expected a command before the %, found `0 5 * * * %Hello`";
+    assert_eq!(nothing.job.as_ref().err().map(String::as_str), Some(expected));
     assert_ne!(job(&read[8])["id"], job(&read[9])["id"], "two lines are two jobs");
     assert!(!format!("{read:?}").contains("CANARY"));
 }
