@@ -161,6 +161,7 @@ fn damage(home: &Home) {
     let file = Connection::open(home.data().join("rouse.db")).expect("a file");
     let cron = json!({
         "id": "id-of-garbled", "name": "garbled", "schedule": { "kind": "cron", "expr": "nonsense" },
+        "payload": { "kind": "nonsense" },
     });
     let deaf = json!({ "kind": "event", "source": "wake", "pattern": "tea(" });
     let mute = json!({ "kind": "event", "source": 5 });

@@ -20,6 +20,8 @@ async fn settings_are_read_and_changed_by_key() {
         "cron.maxConcurrentRuns = 3",
         "quietHours = none",
         "heartbeat.every = 30 min",
+        "tools.maxSteps = 10",
+        "tools.allowPrivateHosts = []",
     ] {
         assert!(all.ok().lines().any(|said| said == line), "no `{line}` in {all:#?}");
     }
@@ -81,11 +83,7 @@ async fn settings_are_read_and_changed_by_key() {
             "10m",
             "heartbeat.evry: there is no such setting; did you mean heartbeat.every?",
         ),
-        (
-            "tools.maxSteps",
-            "3",
-            "tools.maxSteps: this setting is read and changed only in the file",
-        ),
+        ("tools.maxSteps", "3", "tools.maxSteps: can be changed in the settings file only"),
     ] {
         home.rouse(["config", "set", key, value]).refused(2, words);
     }

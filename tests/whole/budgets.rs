@@ -217,20 +217,23 @@ fn with_providers(folder: &std::path::Path, providers: &[(&str, String, &str)]) 
 }
 
 #[tokio::test]
-async fn a_local_model_that_does_not_run_skips_and_blames_nobody() {
+async fn a_local_model_that_does_not_run_skips_is_no_failure_and_is_told_once() {
     let folder = tempfile::tempdir().expect("a folder");
     with_providers(folder.path(), &[("mine", nobody(), "llama3.2:3b")]);
     let house = Plan::new(folder.path()).build().await;
     let mut job = ask("Look");
     job["policies"] = json!({ "pauseAfterFailures": 1 });
+    job["runtime"] = json!({ "maxAttempts": 2, "retryBackoffMs": 0 });
     let id = house.add(job).await;
     for so_far in 0..2 {
         let run = force(&house, &id, so_far).await;
+        assert_eq!(run["attempt"], 2, "{run}");
         assert_eq!(run["state"], "skipped");
         let reason = run["reason"].as_str().unwrap_or_default();
         assert!(reason.starts_with("mine could not be reached"), "{reason}");
     }
     let view = house.call("cron.get", json!({ "id": id })).await;
+    // It is not among the failing ones.
     assert_eq!((&view["job"]["enabled"], &view["incident"]), (&json!(true), &json!(null)));
     let state = &view["job"]["state"];
     assert_eq!(
@@ -238,7 +241,9 @@ async fn a_local_model_that_does_not_run_skips_and_blames_nobody() {
         (&json!(0), &json!("skipped"))
     );
     assert!(state["lastError"].as_str().is_some_and(|why| why.contains("mine")), "{state}");
-    assert!(bodies(&house).is_empty());
+    let told = bodies(&house);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("Skipped: mine could not be reached"), "{told:?}");
     house.host.stop().await;
 }
 
@@ -371,7 +376,7 @@ async fn small_budget(
     with_providers(folder, &[("mine", format!("{}/v1", server.url()), "m-1")]);
     let house = Plan::new(folder).build().await;
     let mut job = plain(&"Look at it. ".repeat(400));
-    job["policies"] = json!({ "budget": { "tokensPerDay": 2_000 } });
+    job["policies"] = json!({ "budget": { "tokensPerDay": 3_000 } });
     let id = house.add(job).await;
     (house, server, id)
 }
@@ -442,6 +447,6 @@ async fn a_model_is_not_asked_again_on_a_budget_that_its_broken_answer_has_used_
     let run = force(&house, &id, 0).await;
     assert_eq!((&run["state"], server.requests().len()), (&json!("failed"), 1), "{run:#}");
     let error = run["error"].as_str().unwrap_or_default();
-    assert!(error.starts_with("The job's budget of 2,000 tokens a day has "), "{error}");
+    assert!(error.starts_with("The job's budget of 3,000 tokens a day has "), "{error}");
     house.host.stop().await;
 }

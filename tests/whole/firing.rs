@@ -294,5 +294,18 @@ async fn the_preview_of_a_job_shows_the_slots_that_the_engine_has_planned() {
     let preview = house.call("cron.preview", json!({ "schedule": spread })).await;
     assert_eq!(preview["next"][0]["atMs"], NOON + 3_600_000);
     assert_eq!(preview["notes"], json!(["Each up to 10 min later"]));
+    // What the clock does is said of the time that was asked for, wherever its spread puts the slot.
+    for (expr, begin) in [
+        ("50 2 31 10 *", "02:50 comes twice on 31 Oct 2027; runs the first time only, and "),
+        ("30 2 28 3 *", "02:30 does not exist on 28 Mar 2027; runs at 03:00, and "),
+    ] {
+        let spread =
+            json!({ "kind": "cron", "expr": expr, "tz": "Europe/Berlin", "jitterMs": 3_600_000 });
+        let id = house.add(echo(&spread)).await;
+        let shown = json!({ "schedule": spread, "id": id });
+        let note = house.call("cron.preview", shown).await["next"][0]["note"].clone();
+        let note = note.as_str().unwrap_or_default();
+        assert!(note.starts_with(begin) && note.ends_with(" later"), "{expr}: {note}");
+    }
     house.host.stop().await;
 }

@@ -49,7 +49,7 @@ export function aStep(parts: Partial<StepView> = {}): StepView {
 export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
   return {
     id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" }, writesValues: [],
-    directory: "/home/ada/workspace", files: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
+    directory: "/home/ada/workspace", files: [], replaces: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
     why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [], ungranted: null,
     askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
     holdsUp: { text: "Only this run. Later runs of the job do not wait for it.", questions: 0, followers: [], passedBy: 0 },

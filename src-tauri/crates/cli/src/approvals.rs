@@ -9,7 +9,7 @@ use rouse_core::schedule::format_duration;
 use rouse_core::visible::visible;
 use rouse_gateway::wire::{
     AnsweredFrom, ApprovalScope, ApprovalState, ApprovalView, ApprovalsDecideResult,
-    ApprovalsListResult, GrantView, GrantsListResult,
+    ApprovalsListResult, CoverView, GrantView, GrantsListResult,
 };
 use serde_json::{Value, json};
 
@@ -196,7 +196,9 @@ async fn tell_grant(session: &Session, id: &str) -> Result<(), Failure> {
         grants::lines(std::slice::from_ref(grant))
             .iter()
             .for_each(|line| anstream::println!("  {line}"));
-        for file in &asked.files {
+        let held =
+            if matches!(grant.covers, CoverView::Exact { .. }) { &*asked.files } else { &[] };
+        for file in held {
             anstream::println!("  as long as this file stays as it is: {}", plain(file));
         }
         anstream::println!("Take it back: rouse grants revoke {}", grant.id);
@@ -234,9 +236,14 @@ pub(crate) async fn until_left<T>(
 async fn left(session: &Session, run: &str) -> Result<Failure, Failure> {
     let found = session.call("approvals.list", json!({})).await?;
     let found: ApprovalsListResult = serde_json::from_value(found)?;
+    let asked: Vec<String> =
+        found.approvals.iter().filter(|one| one.run_id == run).map(ways).collect();
     let mut lines = vec![format!("\nIt goes on without this command: rouse runs show {run}")];
-    for asked in found.approvals.iter().filter(|one| one.run_id == run) {
-        lines.push(format!("Its question still waits:\n{}", ways(asked)));
+    match asked.is_empty() {
+        true => lines.push(format!("Stop it: rouse runs cancel {run}")),
+        false => {
+            lines.extend(asked.iter().map(|ways| format!("Its question still waits:\n{ways}")))
+        }
     }
     Ok(Failure::Other(anyhow::anyhow!(lines.join("\n"))))
 }
@@ -341,7 +348,7 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     if let Some(directory) = &one.directory {
         anstream::println!("Folder: {}", plain(directory));
     }
-    for file in &one.files {
+    for file in one.files.iter().chain(&one.replaces) {
         anstream::println!("Holds for this file as it is: {}", plain(file));
     }
     if let Some(why) = &one.ungranted {
@@ -353,6 +360,9 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     anstream::println!("Run: {}\n", one.run_id);
     for line in preview(&one.preview, &one.arguments) {
         anstream::println!("  {line}");
+    }
+    if one.state == ApprovalState::Pending {
+        anstream::println!("\n{}", ways(one));
     }
 }
 

@@ -11,6 +11,10 @@ use crate::output::{instant, print, short, table};
 use crate::session::Session;
 use crate::{ids, output};
 
+/// Letters of what a grant covers that are shown: a pattern with its folder whole, and of the arguments of one call enough
+/// to know it by.
+const MOST_COVERED: usize = 400;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the grants, newest first.
@@ -42,16 +46,13 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 Some(job) => Some(resolve(session, &job).await?),
                 None => None,
             };
-            session
-                .show(
-                    "grants.list",
-                    json!({ "jobId": job_id }),
-                    |session, found: GrantsListResult| {
-                        print_table(session, &found.grants, all);
-                        Ok(())
-                    },
-                )
-                .await
+            let found = session.call("grants.list", json!({ "jobId": job_id })).await?;
+            let GrantsListResult { mut grants } = serde_json::from_value(found)?;
+            grants.retain(|grant| all || grant.is_good || is_void(grant));
+            session.tell(json!(GrantsListResult { grants }), |session, found: GrantsListResult| {
+                print_table(session, &found.grants);
+                Ok(())
+            })
         }
         Command::Revoke { id } => {
             let found = session.call("grants.list", json!({})).await?;
@@ -82,31 +83,32 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
     }
 }
 
-fn print_table(session: &Session, grants: &[GrantView], all: bool) {
-    // Whoever believes in one that does not count has to learn that.
-    let is_void = |grant: &GrantView| grant.why_void.is_some() && grant.revoked_at_ms.is_none();
-    let is_shown = |grant: &&GrantView| all || grant.is_good || is_void(grant);
-    let shown: Vec<&GrantView> = grants.iter().filter(is_shown).collect();
-    if shown.is_empty() {
+/// Whether somebody may believe in it although it does not count: they have to learn that.
+const fn is_void(grant: &GrantView) -> bool {
+    grant.why_void.is_some() && grant.revoked_at_ms.is_none()
+}
+
+fn print_table(session: &Session, grants: &[GrantView]) {
+    if grants.is_empty() {
         anstream::println!("No grants.");
         return;
     }
     let now = session.clock.now().0;
     let mut table = table(&["GIVEN", "JOB", "TOOL", "COVERS", "USED", "STATE", "GRANT"]);
-    for grant in &shown {
+    for grant in grants {
         let id = output::id(&table, &grant.id);
         table.add_row([
             instant(grant.created_at_ms, now, session.clock.zone()),
             short(grant.job_name.as_deref().unwrap_or(&grant.job_id), 24),
             grant.tool.clone(),
-            short(&what(grant), 60),
+            short(&what(grant), MOST_COVERED),
             grant.used.to_string(),
             state(session, grant, now),
             id,
         ]);
     }
     print(&table);
-    for grant in shown {
+    for grant in grants {
         if let Some(why) = grant.why_void.as_ref().filter(|_| is_void(grant)) {
             anstream::println!("{} does not count. {why}", grant.id);
         }

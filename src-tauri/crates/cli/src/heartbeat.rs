@@ -84,7 +84,7 @@ pub(crate) async fn line(session: &Session, status: &HeartbeatStatus) -> Result<
     });
     let last = match &status.last_skip_reason {
         // Where none comes, this is why.
-        Some(reason) if next.is_none() => Some(format!("none: {}", short(reason, 80))),
+        Some(reason) if next.is_none() => Some(format!("none now: {}", short(reason, 80))),
         Some(reason) => Some(format!("last: {}", short(reason, 80))),
         None => last_beat(session).await?,
     };

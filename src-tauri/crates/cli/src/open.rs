@@ -20,7 +20,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     if !args.page.starts_with('/') || args.page.contains(['#', '?']) {
         return Err(Failure::input(format!(
-            "`{}` is not a page; pages begin with /, such as /runs",
+            "`{}` is not a page; pages begin with / and end before a ? or #, such as /runs",
             args.page
         )));
     }

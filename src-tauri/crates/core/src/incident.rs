@@ -124,4 +124,6 @@ pub enum Ailment {
     Runs,
     /// Its runs went well, but the condition on their results could not be checked.
     Condition,
+    /// Its runs found no model at work.
+    Model,
 }

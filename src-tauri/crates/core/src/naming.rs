@@ -28,6 +28,14 @@ pub fn from_payload(payload: &Value) -> String {
     if name.is_empty() { "Job".to_owned() } else { name }
 }
 
+/// The name of a job that does `new` and was called `name` while it did `old`: one that was made of that goes with it. It
+/// would say what the job does no more, and be logged as if a person had given it.
+#[must_use]
+pub fn made_anew(name: &str, old: &Value, new: &Value) -> Option<String> {
+    let made = from_payload(new);
+    (made != from_payload(old) && is_made_from(old, name)).then_some(made)
+}
+
 /// What the log calls a job: its name, and where that was made from `payload` what kind of job it is and which.
 #[must_use]
 pub fn for_log(name: &str, payload: &Value, id: &str) -> String {
@@ -40,6 +48,12 @@ pub fn for_log(name: &str, payload: &Value, id: &str) -> String {
         _ => payload["tool"].as_str().unwrap_or("job"),
     };
     format!("{kind} {}", &id[..id.floor_char_boundary(SHORT_ID)])
+}
+
+/// What the log calls a job that nobody can read: its name may have been made of what it was told.
+#[must_use]
+pub fn of_unread(id: &str) -> String {
+    format!("job {}", &id[..id.floor_char_boundary(SHORT_ID)])
 }
 
 /// Whether the name holds what the payload says: as it is made here, with a number where that was taken, or the command
@@ -137,7 +151,20 @@ fn shortened(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{for_log, from_payload, place_of_call};
+    use super::{for_log, from_payload, made_anew, place_of_call};
+
+    #[test]
+    fn a_made_name_goes_with_what_the_job_does_and_a_given_one_stays() {
+        let asks = |message: &str| json!({ "kind": "agentTurn", "message": message });
+        let (old, new) = (asks("ask Anna about the biopsy"), asks("look at the garden"));
+        let made = |name: &str| made_anew(name, &old, &new);
+        assert_eq!(made("Ask Anna about the biopsy").as_deref(), Some("Look at the garden"));
+        assert_eq!(made("Ask Anna about the biopsy 2").as_deref(), Some("Look at the garden"));
+        assert_eq!(made("Anna"), None);
+        let same_words =
+            json!({ "kind": "agentTurn", "message": "ask Anna about the biopsy", "maxSteps": 3 });
+        assert_eq!(made_anew("Ask Anna about the biopsy 2", &old, &same_words), None);
+    }
 
     #[test]
     fn the_place_of_a_call_is_a_host_or_a_file_and_never_a_command_or_a_text() {

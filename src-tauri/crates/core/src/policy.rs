@@ -156,17 +156,16 @@ impl ToolPolicy {
     /// The same with the texts of these skills in its context.
     ///
     /// One that nobody has trusted lowers what may be called to tools that only look, whatever the job says and whatever
-    /// was granted. Those that name their tools narrow what there is to them, if each of them does.
+    /// was granted. Those that name their tools narrow what there is to what they name together; the others widen nothing.
     #[must_use]
     pub fn told_of(mut self, skills: &[Skill]) -> Self {
         let untrusted = skills.iter().filter(|skill| !skill.trust.is_given());
         self.untrusted_skills.extend(untrusted.map(|skill| skill.name.clone()));
         self.has_skill_files |= skills.iter().any(|skill| !skill.files.is_empty());
-        let wanted: Option<Vec<&[String]>> =
-            skills.iter().map(|skill| skill.tools.as_deref()).collect();
-        if let Some(wanted) =
-            wanted.filter(|wanted| !wanted.is_empty()).map(|wanted| wanted.concat())
-        {
+        let named: Vec<&[String]> =
+            skills.iter().filter_map(|skill| skill.tools.as_deref()).collect();
+        if !named.is_empty() {
+            let wanted = named.concat();
             self.allow = Some(match self.allow {
                 Some(names) => names.into_iter().filter(|name| wanted.contains(name)).collect(),
                 None => wanted,

@@ -351,6 +351,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether no model was there to do its work, which may pass.
+    #[must_use]
+    pub fn lacks_model(&self) -> bool {
+        self.state == RunState::Skipped && self.may_pass
+    }
+
     /// An outcome of `state` and nothing else.
     #[must_use]
     pub const fn of(state: RunState) -> Self {

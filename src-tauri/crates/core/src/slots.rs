@@ -39,6 +39,12 @@ pub struct Passed {
 }
 
 impl Slots {
+    /// How much later than its trigger says the job fires each time, in milliseconds.
+    #[must_use]
+    pub const fn offset_ms(&self) -> i64 {
+        self.offset_ms
+    }
+
     /// Compiles `schedule` for the job `id`. A schedule that a job was saved with always compiles; one whose zone or
     /// pattern this version does not know any more has no slots and says why.
     ///

@@ -3,7 +3,8 @@
 //!
 //! `ROUSE_LOG` sets the level in tracing's own syntax. What a job is told and what it answers is logged only with
 //! `ROUSE_LOG_PAYLOADS=1`, which opens the target `rouse::payloads`; secrets are never logged. Libraries that see
-//! requests (hyper, reqwest, rig) are held at warnings because their debug lines may carry headers. A log that cannot be
+//! requests (hyper, reqwest) are held at warnings because their debug lines may carry headers, and rig at nothing: it warns in
+//! the words of providers, who repeat what they were told. A log that cannot be
 //! written is said once, on standard error and to whoever asks for the status, and keeps nothing from running. Nor does a
 //! terminal that nobody reads: its lines are written aside, and those that find no room there are only in the file.
 
@@ -25,8 +26,7 @@ use lines::{Lines, Look};
 use terminal::LastLines;
 pub use terminal::say_aside;
 
-const QUIET: &str =
-    "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
+const QUIET: &str = "hyper=warn,reqwest=warn,rig=off,rig_core=off,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
 
 /// Lines that may wait for the file. Their places are memory from the start; the library's own 128,000 are 4 MB of it.
 const WAITING_LINES: usize = 4_096;
@@ -53,8 +53,11 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     let filter = || EnvFilter::new(format!("{level},{rules}"));
     let terminal = if verbose { terminal::out() } else { terminal::err() };
     let terminal = Lines { look: Look::Words, writer: terminal, clock: SystemClock::default() };
-    let terminal_filter =
-        if verbose { filter() } else { EnvFilter::new("warn,rouse::payloads=off") };
+    let terminal_filter = if verbose {
+        filter()
+    } else {
+        EnvFilter::new("warn,rig=off,rig_core=off,rouse::payloads=off")
+    };
     let mut file = DailyFile::new(folder.to_owned(), Arc::new(SystemClock::default()), tell);
     file.prepare();
     let (writer, guard) =

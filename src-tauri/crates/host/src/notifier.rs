@@ -33,7 +33,7 @@ pub(crate) struct Borrowed(pub(crate) Screens);
 
 impl Borrowed {
     /// Why nothing is shown while no app is attached.
-    pub(crate) const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications. The run is in the list of runs.";
+    pub(crate) const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications: look into the list of runs.";
 }
 
 /// Whether this process shows notifications itself, and why not.

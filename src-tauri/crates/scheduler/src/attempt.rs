@@ -187,7 +187,11 @@ impl Running {
     /// Ends the wait for another attempt with the failure of the last one.
     pub(crate) fn gives_up(&mut self, why: &str) {
         if let Work::Backoff(wait) = &self.work {
-            let reason = Some(no_further_attempt(why));
+            let given_up = no_further_attempt(why);
+            // Of one that failed the cause is its error.
+            let cause = wait.failure.reason.as_deref().filter(|_| wait.failure.lacks_model());
+            let reason = cause.map(|cause| format!("{}. {given_up}", cause.trim_end_matches('.')));
+            let reason = reason.or(Some(given_up));
             let last = Outcome { reason, is_given_up: true, ..(*wait.failure).clone() };
             self.work = Work::Over(Box::new(self.settled(Some(last))));
         }
@@ -268,7 +272,8 @@ impl Running {
     fn backoff(&self, outcome: &Outcome) -> Option<Duration> {
         // What fails as Rouse stops is tried again by the next start. What ran out of time may still be at work.
         let is_ended = self.ending.is_some() && !self.is_stopped();
-        if is_ended || outcome.state != RunState::Failed || !outcome.may_pass {
+        let is_worth_it = outcome.state == RunState::Failed && outcome.may_pass;
+        if is_ended || !(is_worth_it || outcome.lacks_model()) {
             return None;
         }
         let runtime = self.job.as_ref().and_then(|job| job.runtime.as_ref());

@@ -314,8 +314,9 @@ impl Engine {
         now: UnixMs,
     ) -> Result<IncidentStep, StoreError> {
         let id = job.map(|job| &job.id);
-        let goes_wrong =
-            outcome.state.is_failure() || matches!(outcome.verdict, Some(Verdict::Broken(_)));
+        let goes_wrong = outcome.state.is_failure()
+            || matches!(outcome.verdict, Some(Verdict::Broken(_)))
+            || job.is_some() && outcome.lacks_model();
         let mut known = match id.is_none_or(|id| goes_wrong || self.with_incidents.contains(id)) {
             true => self.store.open_incidents(id).await?,
             false => Vec::new(),

@@ -37,6 +37,7 @@ const OFF: &str = "It is switched off";
 const PAUSED: &str = "Everything is paused";
 const NO_MODEL: &str = "No model is set up";
 const STILL_GOING: &str = "The beat before was still going";
+const OUTSIDE_HOURS: &str = "It was not one of its active hours any more";
 const NOTHING_TO_DO: &str = "There was nothing to do: no event waits and HEARTBEAT.md is empty";
 
 /// What the engine knows of the heartbeat.
@@ -217,7 +218,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Plans the next beat by another clock, zone or rule; one that is due already is still beaten.
+    /// Plans the next beat by another clock, zone or rule; one that is due already is still decided.
     pub(crate) async fn plan_beat_anew(&mut self) -> Result<(), StoreError> {
         let now = self.clock.now();
         if self.heartbeat.next_at.is_some_and(|at| at <= now) {
@@ -314,8 +315,14 @@ impl Engine {
     }
 
     async fn reason_to_skip(&self) -> Result<Option<String>, StoreError> {
-        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
+        let now = self.clock.now();
+        if let Firing::Off(reason) = self.firing_at(now) {
             return Ok(Some(reason));
+        }
+        // It was planned inside its hours, and the computer may have slept since.
+        let hours = self.config.heartbeat.active_hours.as_ref();
+        if hours.is_some_and(|hours| !hours.contains(now, &self.zones)) {
+            return Ok(Some(OUTSIDE_HOURS.to_owned()));
         }
         if self.heartbeat.has_run {
             return Ok(Some(STILL_GOING.to_owned()));

@@ -8,7 +8,7 @@
 
 use rouse_core::job::{Job, JobError, JobState, patch_job, payload_to_json};
 use rouse_core::json_fields::FieldError;
-use rouse_core::naming::for_log;
+use rouse_core::naming::{for_log, made_anew};
 use rouse_core::schedule::Zones;
 use rouse_core::slots::{DecidedSlots, Plan, Slots};
 use rouse_core::{JobId, RunId, UnixMs};
@@ -77,7 +77,11 @@ impl Engine {
             self.tick(now).await?;
             old = self.found(id).await?;
         }
+        let is_named = patch.get("name").is_some();
         let mut job = patch_job(&old, patch, now, &self.zones)?;
+        if !is_named {
+            job.name = self.name_after_edit(&old, &job).await?;
+        }
         let plan = plan_after_edit(&old, &job, now, &self.zones)?;
         set_plan(&mut job, plan);
         self.keep_rules_of(&job.schedule).await?;
@@ -94,6 +98,19 @@ impl Engine {
             self.skip_waiting(Some(id), "The job was switched off");
         }
         Ok(job)
+    }
+
+    /// The name of `job`, which was `old`: one that was made of what that did goes with it, with a number where it is taken.
+    async fn name_after_edit(&self, old: &Job, job: &Job) -> Result<String, SchedulerError> {
+        let [before, after] = [old, job].map(|job| payload_to_json(&job.payload));
+        let Some(made) = made_anew(&old.name, &before, &after) else { return Ok(job.name.clone()) };
+        let mut name = made.clone();
+        let mut number = 1;
+        while self.store.has_namesake(&name, &job.id).await? {
+            number += 1;
+            name = format!("{made} {number}");
+        }
+        Ok(name)
     }
 
     /// Removes a job. Its runs at work are ended, but not the one that asks for it: that has its answer still to tell.

@@ -20,7 +20,7 @@ use crate::{Store, StoreError};
 pub struct Backoff {
     /// The run.
     pub run_id: RunId,
-    /// How its last attempt ended: it failed, and another one may not.
+    /// How its last attempt ended: it failed, or found no model at work, and another one may go better.
     pub failure: Outcome,
     /// How long it waits.
     pub for_ms: i64,
@@ -30,16 +30,16 @@ pub struct Backoff {
 
 const BACK_OFF: &str = concat!(
     "UPDATE runs SET error = ?6, summary = ?7, error_for_log = ?8, model = coalesce(?9, model),
-        fell_back = coalesce(?10, fell_back), backoff_ms = ?11, next_attempt_at = ?12, ",
+        fell_back = coalesce(?10, fell_back), backoff_ms = ?11, next_attempt_at = ?12, reason = ?13, ",
     with_usage!("?2", "?3", "?4", "?5"),
     " WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const GET: &str =
-    "SELECT error, summary, error_for_log, model, fell_back, backoff_ms, next_attempt_at
+    "SELECT error, reason, summary, error_for_log, model, fell_back, backoff_ms, next_attempt_at
     FROM runs WHERE id = ?1 AND state = 'running' AND next_attempt_at IS NOT NULL";
 const SET_ATTEMPT: &str = concat!(
-    "UPDATE runs SET attempt = ?2, error = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
+    "UPDATE runs SET attempt = ?2, error = NULL, reason = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
         next_attempt_at = NULL, worked_ms = 0
      WHERE id = ?1 AND finished_at IS NULL RETURNING ",
     run_columns!()
@@ -61,7 +61,8 @@ impl Store {
             .bind(failure.model.as_deref())
             .bind(failure.fell_back.as_deref())
             .bind(backoff.for_ms)
-            .bind(backoff.until.0);
+            .bind(backoff.until.0)
+            .bind(failure.reason.as_deref());
         let run = write.one(query, read_run).await?;
         tell(write, run).await
     }
@@ -101,14 +102,18 @@ async fn tell(mut write: Write, run: Option<Run>) -> Result<(), StoreError> {
 
 fn read(id: &RunId, row: &SqliteRow) -> sqlx::Result<Backoff> {
     let mut columns = Columns::of(row);
+    let (error, reason): (Option<String>, Option<String>) = (columns.get()?, columns.get()?);
+    let state =
+        if error.is_none() && reason.is_some() { RunState::Skipped } else { RunState::Failed };
     let failure = Outcome {
-        error: columns.get()?,
+        error,
+        reason,
         summary: columns.get()?,
         error_for_log: columns.get()?,
         model: columns.get()?,
         fell_back: columns.get()?,
         may_pass: true,
-        ..Outcome::of(RunState::Failed)
+        ..Outcome::of(state)
     };
     Ok(Backoff { run_id: id.clone(), failure, for_ms: columns.get()?, until: columns.instant()? })
 }

@@ -10,7 +10,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use crate::jobs::change;
-use crate::row::Columns;
+use crate::row::{Columns, name_for_log};
 use crate::write::Durability;
 use crate::{Store, StoreError};
 
@@ -33,7 +33,7 @@ const MOST: u32 = 100;
 const SWITCH_OFF: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1, last_error = ?2,
         consecutive_failures = max(consecutive_failures, 1)
-    WHERE rowid = ?1 RETURNING id, name";
+    WHERE rowid = ?1 RETURNING id, name, definition";
 pub(crate) const SWITCHED_OFF: &str = "SELECT id, name, last_error FROM jobs
     WHERE consecutive_failures > 0 AND enabled = 0 AND substr(last_error, 1, ?1) = ?2
     ORDER BY name, id LIMIT ?3";
@@ -74,10 +74,11 @@ impl Store {
         let reason = format!("{CANNOT}{reason}");
         let query = sqlx::query(SWITCH_OFF).bind(row).bind(reason.as_str());
         // An id that is no text is nothing that a client could ask for.
-        let words = |row: &SqliteRow| [0, 1].map(|at| row.try_get(at).unwrap_or_default());
-        let found: Option<[String; 2]> = write.one(query, |row| Ok(words(row))).await?;
-        let [id, name] = found.unwrap_or_default();
+        let words = |row: &SqliteRow| [0, 1, 2].map(|at| row.try_get(at).unwrap_or_default());
+        let found: Option<[String; 3]> = write.one(query, |row| Ok(words(row))).await?;
+        let [id, name, definition] = found.unwrap_or_default();
         let id = JobId::new(id);
+        let name = name_for_log(Some(&name), &definition, id.as_str());
         tracing::error!(job_id = %id, name, row, reason, "a due job is switched off");
         let mut data = change(&id, "updated", None);
         data["error"] = reason.into();

@@ -44,7 +44,8 @@ const OPEN: &str = "INSERT INTO incidents
     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5, ?4)";
 // How it had ended stays: that is how one is known that came back.
 const COME_BACK: &str = "UPDATE incidents
-    SET count = count + 1, last_run = ?2, last_at = ?3, closed_at = NULL, closed_how = 'recovered'
+    SET count = count + 1, last_run = ?2, last_at = ?3, closed_at = NULL, closed_how = 'recovered',
+        paused_because = NULL
     WHERE id = ?1";
 const GO_ON: &str = "UPDATE incidents SET count = count + 1, last_run = ?2, last_at = ?3
     WHERE id = ?1 AND closed_at IS NULL";

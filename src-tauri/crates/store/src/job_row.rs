@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 
 use crate::StoreError;
-use crate::row::{Columns, is_news, name_in};
+use crate::row::{Columns, is_news, name_for_log};
 
 /// A row as it is stored.
 pub(crate) struct JobRow {
@@ -52,7 +52,7 @@ impl JobRow {
     fn say_unknown_state(&self, word: &str) {
         let Self { id, .. } = self;
         if is_news(&format!("last state {id}")) {
-            let name = name_in(&self.definition);
+            let name = name_for_log(None, &self.definition, id.as_str());
             tracing::error!(job_id = %id, name, word, "the state of a job's newest run is no known word");
         }
     }
@@ -74,7 +74,7 @@ impl JobRow {
         match self.document() {
             Ok(job) => Some(self.with(job)),
             Err(reason) => {
-                let (id, name) = (&self.id, name_in(&self.definition));
+                let (id, name) = (&self.id, name_for_log(None, &self.definition, self.id.as_str()));
                 tracing::error!(job_id = %id, name, reason, "{means}");
                 None
             }

@@ -68,6 +68,7 @@ pub(crate) use job_columns;
 
 pub(crate) use crate::job_row::JobRow;
 
+pub(crate) const IS_OFF: &str = "SELECT enabled = 0 FROM jobs WHERE id = ?1";
 pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
 // The first condition says nothing new, but without it SQLite walks the index from its beginning.
 pub(crate) const LIST: &str = concat!(
@@ -171,6 +172,8 @@ impl Store {
         now: UnixMs,
     ) -> Result<Job, StoreError> {
         let mut write = self.write("save the job", Durability::Full, now).await?;
+        let was_off = sqlx::query(IS_OFF).bind(job.id.as_str());
+        let was_off = write.one(was_off, |row| Columns::of(row).get()).await?.unwrap_or(false);
         let query = sqlx::query(UPDATE)
             .bind(job.id.as_str())
             .bind(job.name.as_str())
@@ -188,7 +191,8 @@ impl Store {
             write.undo().await?;
             return Err(StoreError::Stale { expected, found });
         }
-        if updated.enabled && updated.state.consecutive_failures == 0 {
+        // Whoever switches it on has looked at it; any other change says nothing of what is wrong.
+        if was_off && updated.enabled {
             incidents::take_up(&mut write, &job.id).await?;
         }
         if ends_grants {

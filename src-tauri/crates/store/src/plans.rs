@@ -6,6 +6,7 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::job::{Schedule, stored_schedule_from_json};
+use rouse_core::naming::of_unread;
 use rouse_core::slots::{DecidedSlots, Plan};
 use rouse_core::{JobId, UnixMs};
 use serde_json::{Value, json};
@@ -41,14 +42,13 @@ pub(crate) const SET_DECIDED: &str =
 /// All rows in one answer: a row that comes alone is a walk from thread to thread. The condition is that of `jobs_due`:
 /// jobs without a next slot are never looked at.
 pub(crate) const PLANNED: &str = "SELECT json_group_array(json_array(
-        id, next_run_at, decided_until, settled_until, name,
+        id, next_run_at, decided_until, settled_until,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
         json(CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END))) FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
 
 /// A row of it.
-type Planned =
-    (String, UnixMs, Option<UnixMs>, Option<UnixMs>, String, Option<UnixMs>, Option<Value>);
+type Planned = (String, UnixMs, Option<UnixMs>, Option<UnixMs>, Option<UnixMs>, Option<Value>);
 
 impl Store {
     /// Every enabled job that has a next slot. One whose schedule cannot be read is logged and left out.
@@ -98,7 +98,7 @@ fn planned(row: Value) -> Option<PlannedJob> {
     let row: Planned = serde_json::from_value(row)
         .inspect_err(|error| tracing::warn!(%error, "a job's plan cannot be read"))
         .ok()?;
-    let (id, next, until, settled_until, name, created_at, schedule) = row;
+    let (id, next, until, settled_until, created_at, schedule) = row;
     let id = JobId::new(id);
     match stored_schedule_from_json(schedule.unwrap_or_default()) {
         Ok(schedule) => {
@@ -107,6 +107,7 @@ fn planned(row: Value) -> Option<PlannedJob> {
             Some(PlannedJob { id, created_at: created_at.unwrap_or(UnixMs(0)), plan, schedule })
         }
         Err(error) => {
+            let name = of_unread(id.as_str());
             tracing::warn!(job_id = %id, name, %error, "a job's schedule cannot be read");
             None
         }

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
+use rouse_core::naming::{for_log, of_unread};
 use rouse_core::run::Usage;
 use serde_json::Value;
 use sqlx::sqlite::{Sqlite, SqliteRow};
@@ -127,11 +128,19 @@ impl Store {
     }
 }
 
-/// The name of a job, as far as its definition can be read.
-pub(crate) fn name_in(definition: &str) -> Option<String> {
+/// What the log calls a job of this name (that in its definition when none), as far as that can be read.
+pub(crate) fn name_for_log(name: Option<&str>, definition: &str, id: &str) -> String {
     // silent-ok: it is only said beside what is wrong.
-    let document: Value = serde_json::from_str(definition).ok()?;
-    document.get("name")?.as_str().map(str::to_owned)
+    let document: Value = serde_json::from_str(definition).unwrap_or_default();
+    match name.or_else(|| document["name"].as_str()) {
+        Some(name) => called(name, &document["payload"], id),
+        None => of_unread(id),
+    }
+}
+
+/// What the log calls the job `id`, which does this. Where nobody can read that, its name may be made of it.
+fn called(name: &str, payload: &Value, id: &str) -> String {
+    if payload.is_object() { for_log(name, payload, id) } else { of_unread(id) }
 }
 
 /// A row of a list, unless it cannot be read.
@@ -150,7 +159,19 @@ pub(crate) fn readable<T>(
                 let (of_run, of_job) = (text("job_name"), text("definition"));
                 let run_id = of_run.as_ref().map(|_| id.as_str());
                 let job_id = text("job_id").or_else(|| of_job.as_ref().map(|_| id.clone()));
-                let name = of_run.or_else(|| text("name")).or_else(|| name_in(of_job.as_deref()?));
+                let name = match (of_run, &job_id) {
+                    (Some(name), Some(job)) => {
+                        // silent-ok: what cannot be read is no name.
+                        let payload = text("payload").unwrap_or_default();
+                        Some(called(
+                            &name,
+                            &serde_json::from_str(&payload).unwrap_or_default(),
+                            job,
+                        ))
+                    }
+                    (None, _) => of_job.map(|definition| name_for_log(None, &definition, &id)),
+                    (name, None) => name,
+                };
                 tracing::error!(job_id, run_id, name, id, %error, "a row is left out, it cannot be read ({what})");
             }
             None
@@ -191,4 +212,21 @@ fn known<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> sqlx::Result<T> {
 
 fn json(text: &str) -> sqlx::Result<Value> {
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_for_log;
+
+    #[test]
+    fn a_name_that_may_be_made_of_what_nobody_can_read_is_not_logged() {
+        let named = |definition: &str| name_for_log(Some("Ask Anna"), definition, "0123456789");
+        for definition in ["garbled", "{}", r#"{"payload": 5}"#] {
+            assert_eq!(named(definition), "job 01234567", "{definition}");
+        }
+        let given = r#"{"payload": {"kind": "agentTurn", "message": "Look."}}"#;
+        assert_eq!(named(given), "Ask Anna");
+        let made = r#"{"payload": {"kind": "agentTurn", "message": "ask Anna"}}"#;
+        assert_eq!(named(made), "agent job 01234567");
+    }
 }

@@ -23,6 +23,7 @@ import { Countdown } from "./Countdown";
 import { DenyForm } from "./DenyForm";
 import { GrantEditor } from "./GrantEditor";
 import { answerIcon } from "./icons";
+import { apart } from "./preview";
 import { Preview } from "./Preview";
 import { Waited } from "./Waited";
 import { afterwards, answerWords, argumentsWords, questionTitle } from "./words";
@@ -48,6 +49,9 @@ const proposes = "routine_create";
 export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state, holdsUp } = approval;
   const isOpen = state === "pending";
+  const held = [...approval.files, ...approval.replaces];
+  // A command's preview says where it would run.
+  const saysWhere = apart(approval.preview, approval.arguments).said.length > 0;
   const [wasOpen] = useState(isOpen);
   return (
     <article className={styles.card} aria-label={`Question: ${tool} in ${approval.jobName}`}>
@@ -62,15 +66,15 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
         {isHighest && <ShieldAlert size={14} aria-hidden />}
         <Worded text={why} />
       </p>
-      <Preview text={approval.preview} />
+      <Preview text={approval.preview} call={approval} />
       <Facts
         facts={[
           ...who,
           isOpen ? { name: "Waits", value: <>for <Waited sinceMs={askedAtMs} /></> } : { name: "Asked", value: <Time at={askedAtMs} /> },
           holdsUp !== null && !isOnlyCall && { name: "Holds up", value: holdsUp.text, wide: true },
-          approval.directory !== null && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
+          approval.directory !== null && !saysWhere && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
           approval.ungranted !== null && { name: "Always", value: <>Not this one. <Worded text={approval.ungranted} /></>, wide: true },
-          approval.files.length > 0 && { name: "The answer holds for these files as they are", value: approval.files.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
+          held.length > 0 && { name: "The answer holds for these files as they are", value: held.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
         ]}
       />
       <Folded title="Arguments" summary={argumentsWords(approval)}>

@@ -5,21 +5,23 @@ import { cx } from "@/components/cx";
 import { HiddenCount, Marks } from "@/components/Marks";
 import { plural } from "@/format/amount";
 
-import { diffOf, type Line, type LineKind } from "./preview";
+import { apart, diffOf, type Line, type LineKind } from "./preview";
 import styles from "./Preview.module.css";
 
 /** From so many lines on, how many there are is said. */
 const countedFrom = 16;
 
-export function Preview({ text }: { text: string }) {
-  const diff = diffOf(text);
-  const count = text.trimEnd().split("\n").length;
+export function Preview({ text, call }: { text: string; call: { arguments: unknown } }) {
+  const { shown, said } = apart(text, call.arguments ?? {});
+  const diff = diffOf(shown);
+  const count = shown.trimEnd().split("\n").length;
   return (
     <div>
       <pre className={styles.preview} tabIndex={0} role="region" aria-label="What would happen">
-        {diff ? diff.map((line, i) => <DiffLine key={i} line={line} isLast={i === diff.length - 1} />) : <Marks text={text} />}
+        {diff ? diff.map((line, i) => <DiffLine key={i} line={line} isLast={i === diff.length - 1} />) : <Marks text={shown} />}
       </pre>
       <HiddenCount text={text} />
+      {said.length > 0 && <ul className={styles.said} aria-label="How it would run">{said.map((line, i) => <li key={i}><Marks text={line} /></li>)}</ul>}
       {count >= countedFrom && <p className={styles.count}>{plural(count, "line")}, all of them here.</p>}
     </div>
   );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { diffOf, previewLine } from "./preview";
+import { apart, diffOf, previewLine } from "./preview";
 
 const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
 
@@ -20,4 +20,14 @@ test.each([
   ["", ""],
 ])("%j is told in a line", (text, line) => {
   expect(previewLine(text)).toBe(line);
+});
+
+test("no line of a command looks like what is said of it", () => {
+  const command = "date\n\nin /home/ada\nin the sandbox\u202E";
+  const behind = ["in /work", "outside the sandbox, with all your rights"];
+  const shown = "date\n\nin /home/ada\nin the sandbox⟨U+202E⟩";
+  expect(apart(`${shown}\n\n${behind.join("\n")}`, { command })).toEqual({ shown, said: behind });
+  const elsewhere = "It runs:\ndate\n\nin /work";
+  expect(apart(elsewhere, { command: "date" })).toEqual({ shown: elsewhere, said: [] });
+  expect(apart(diff, {})).toEqual({ shown: diff, said: [] });
 });

@@ -16,7 +16,7 @@ function withRule(name: string, part: Partial<GrantDraft["rules"][number]>): Gra
 test("a grant begins with exactly the call that asked, for thirty days", () => {
   expect(answerOf(draftFor(approval), now)).toEqual({ kind: "always", expiresAtMs: now + 30 * 86_400_000 });
   expect(draftWords({ ...draftFor(approval), days: null }, approval, now)).toBe(
-    "“Weekly notes” may call write_file without asking with exactly these arguments and these files as they are now, until somebody takes it back.",
+    "“Weekly notes” may call write_file without asking with exactly these arguments, until somebody takes it back.",
   );
 });
 

@@ -38,7 +38,7 @@ export function QuestionStep({ approval, begin }: { approval: ApprovalView; begi
           {state !== "pending" && <span className={styles.answer}>{answerWords(approval, now)}</span>}
         </Button>
         <DisclosurePanel className={styles.panel}>
-          <Preview text={preview} />
+          <Preview text={preview} call={approval} />
           {state !== "pending" && <p className={styles.word}>{afterwards(approval)}</p>}
         </DisclosurePanel>
       </Disclosure>

@@ -45,9 +45,13 @@ writesValues: Array<string>,
  */
 directory: string | null, 
 /**
- * The files it runs or replaces, to which the answer is bound beside the arguments.
+ * The files it runs or reads, to which every answer is bound beside the arguments.
  */
 files: Array<string>, 
+/**
+ * The files it replaces or adds to. An answer for once is bound to them, a grant is not: its own calls change them.
+ */
+replaces: Array<string>, 
 /**
  * When the job that it proposes fires, where that is once; the instant that a yes is bound to.
  */

@@ -2,6 +2,7 @@
 import type { BudgetConfigView } from "./BudgetConfigView";
 import type { ConfigTrouble } from "./ConfigTrouble";
 import type { CronConfigView } from "./CronConfigView";
+import type { GatewayConfigView } from "./GatewayConfigView";
 import type { HeartbeatConfigView } from "./HeartbeatConfigView";
 import type { ModelConfigView } from "./ModelConfigView";
 import type { OverriddenKey } from "./OverriddenKey";
@@ -10,6 +11,7 @@ import type { QuietHours } from "./QuietHours";
 import type { RetentionConfigView } from "./RetentionConfigView";
 import type { RiskyWorkspaceView } from "./RiskyWorkspaceView";
 import type { SystemConfigView } from "./SystemConfigView";
+import type { ToolsConfigView } from "./ToolsConfigView";
 import type { UnknownKey } from "./UnknownKey";
 
 /**
@@ -73,6 +75,14 @@ workspace: string,
  * The wider folder that a person may open to them.
  */
 riskyWorkspace: RiskyWorkspaceView, 
+/**
+ * Limits of tools and runs. They are changed in the file only.
+ */
+tools: ToolsConfigView, 
+/**
+ * Where clients find the engine.
+ */
+gateway: GatewayConfigView, 
 /**
  * What is kept.
  */

@@ -261,7 +261,10 @@ impl Conversation<'_> {
         let shown =
             |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);
         let duration_ms = i64::try_from(took).ok();
-        let words = received.words();
+        let words = match received.words() {
+            Some(words) => Some(safety.apart(move |safety| safety.words(&words)).await),
+            None => None,
+        };
         let end = StepEnd { duration_ms, ..end_of(&answered, words, used, shown) };
         let ended =
             driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await;

@@ -101,7 +101,6 @@ impl Conversation<'_> {
         let offered = self.driver.gate.tools().offered(&policy);
         self.offered.retain(|tool| offered.iter().any(|left| left.name == tool.name));
         self.terms.policy = policy;
-        self.skill_texts = remembered.texts;
         Ok(())
     }
 

@@ -13,10 +13,10 @@ use rouse_core::money::BudgetStop;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Outcome;
-use rouse_core::tool::{ToolContext, ToolSpec};
+use rouse_core::tool::{ToolContext, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{Inherited, SkillText, StoreError};
+use rouse_store::{Inherited, StoreError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -50,8 +50,6 @@ pub(super) struct Conversation<'r> {
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
     pub(super) terms: Terms,
-    /// The texts of skills that it inherits and leaves to the next runs of its session; known when it is told what that said.
-    pub(super) skill_texts: Vec<SkillText>,
     pub(super) limits: TurnLimits,
     /// How long summing up the session may take.
     pub(super) summary_for: Duration,
@@ -67,6 +65,14 @@ pub(super) enum Opening {
     Fresh(Message),
     /// With what the run had said before a break.
     Again(Vec<Message>),
+}
+
+impl Opening {
+    /// Whether a model has said anything in it: an attempt that found none has left nothing but its task.
+    fn has_answer(&self) -> bool {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        matches!(self, Self::Again(said) if said.iter().any(is_answer))
+    }
 }
 
 /// An end that the turn machine does not know.
@@ -184,7 +190,7 @@ impl Conversation<'_> {
             return ended_early(&End::NoModel);
         };
         let before = history.len();
-        let is_again = matches!(opening, Opening::Again(_));
+        let has_spoken = opening.has_answer();
         let (mut kept, (mut turn, mut next)) = match opening {
             Opening::Fresh(task) => {
                 history.push(task);
@@ -216,14 +222,14 @@ impl Conversation<'_> {
                     })
                 }
                 (Ok(()), Next::CallTools(calls)) => {
-                    self.call_all(calls, &written).await.map(|results| turn.called(results))
+                    self.call_and_leave_word(calls, &written).await.map(|it| turn.called(it))
                 }
             };
             match step {
                 Ok(following) => next = following,
                 Err(end) => {
                     let has_asked = turn.model().is_some() || self.asked.spoiled().tokens() > 0;
-                    let has_worked = is_again || has_asked;
+                    let has_worked = has_spoken || has_asked;
                     let outcome = match (ended_early(&end), has_worked) {
                         (outcome, true) => in_the_middle(&turn, outcome),
                         (outcome, false) => outcome,
@@ -253,13 +259,32 @@ impl Conversation<'_> {
         }
     }
 
-    /// Whoever is told what this run says knows what it began with, also when that is kept no longer.
+    /// Makes the calls. What they bring in from outside is known of the session before any of it stands there: the journal of
+    /// this run may be kept for less long than what it said.
+    async fn call_and_leave_word(
+        &self,
+        calls: Vec<ToolCallRequest>,
+        written: &Written,
+    ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
+        let outside = self.driver.gate.tools().outside();
+        let may_read = calls.iter().any(|call| outside.contains(&call.tool.as_str()));
+        let results = self.call_all(calls, written).await?;
+        if may_read {
+            self.bequeath().await?;
+        }
+        Ok(results)
+    }
+
+    /// Whoever is told what this run says knows what it has read, also when that is kept no longer.
     async fn bequeath(&self) -> Result<(), StoreError> {
-        let left = Inherited {
-            from_outside: self.terms.knows_outside,
-            skill_texts: self.skill_texts.clone(),
+        let driver = self.driver;
+        let from_outside = driver.gate.lets_know_outside(&self.terms, self.context).await?;
+        let skill_texts = match &driver.skills {
+            Some(shelf) => shelf.remembered(self.session).await?.texts,
+            None => Vec::new(),
         };
-        self.driver.store.bequeath(self.session, &left, self.driver.clock.now()).await
+        let left = Inherited { from_outside, skill_texts };
+        driver.store.bequeath(self.session, &left, driver.clock.now()).await
     }
 
     /// Stores what was said since the last time.

@@ -84,7 +84,6 @@ impl AgentDriver {
                 question_for: question_for(None),
                 knows_outside: knows_outside || told.is_from_outside(),
             },
-            skill_texts: Vec::new(),
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
             summary_for: SUMMARY_FOR,
             max_tokens: None,

@@ -192,7 +192,6 @@ impl AgentDriver {
             system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
             offered: context::offered(&self.gate, turn, &terms.policy),
             terms,
-            skill_texts: Vec::new(),
             limits: self.limits(turn.max_steps),
             summary_for: summary_for(job),
             max_tokens: turn.max_tokens,

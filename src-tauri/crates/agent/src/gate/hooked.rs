@@ -29,6 +29,8 @@ pub(super) struct Asked {
     rewrites: usize,
     /// Why somebody wants a person's yes to it, which it does not need by itself.
     pub(super) wants_yes: Option<String>,
+    /// Whether a person has said yes to it, for whatever reason they were asked.
+    pub(super) has_yes: bool,
     /// Whether a hook has wanted that just now. A person has been asked because of it, and has said yes, when the call
     /// comes to the hooks again.
     is_hook_answered: bool,
@@ -44,17 +46,22 @@ impl Asked {
             request: request.clone(),
             rewrites: 0,
             wants_yes: None,
+            has_yes: false,
             is_hook_answered: false,
             made_by: None,
             seat: None,
         }
     }
 
-    /// From now on it is the call that a hook has made of it.
+    /// From now on it is the call that a hook has made of it. Whoever was asked about the one is asked about the other.
     fn becomes(&mut self, arguments: Value, by: String) {
         self.rewrites += 1;
         self.request.arguments = arguments;
-        self.wants_yes = None;
+        let was_asked = self.wants_yes.is_some() || self.has_yes;
+        self.has_yes = false;
+        self.wants_yes = was_asked.then(|| {
+            format!("The hook {by} has made it of another call, which a person was asked about.")
+        });
         self.made_by = Some(by);
     }
 

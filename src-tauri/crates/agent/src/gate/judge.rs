@@ -259,14 +259,7 @@ impl Asker<'_> {
         }
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
-        let needs = match &self.kept {
-            Some(kept) => {
-                let needs = needs.as_kept(kept.arguments().clone());
-                needs.expect("BUG: only values were replaced")
-            }
-            None => needs,
-        };
-        Ok(match needs.in_the_light_of(said, &self.noted(surroundings.clone())) {
+        Ok(match self.as_kept(needs).in_the_light_of(said, &self.noted(surroundings.clone())) {
             Ruling::Permitted(call, permit) => {
                 let call = call.with_values(self.request.arguments.clone());
                 let call = call.expect("BUG: only stand-ins were replaced");
@@ -301,6 +294,17 @@ impl Asker<'_> {
                 }
             },
         })
+    }
+
+    /// The same of the call as it is written down.
+    fn as_kept(&self, needs: NeedsYes) -> NeedsYes {
+        match &self.kept {
+            Some(kept) => {
+                let needs = needs.as_kept(kept.arguments().clone());
+                needs.expect("BUG: only values were replaced")
+            }
+            None => needs,
+        }
     }
 
     /// The questions of the run with a call on the ground of their yes that came to its end.

@@ -240,6 +240,7 @@ impl Gate {
                     continue;
                 }
             }
+            asked.has_yes = matches!(permit, Some(Permit::Answer(_)));
             match self.held_up(terms, &mut asked, (tool.as_ref(), &call), context).await? {
                 Hooked::Refused(refused) => break *refused,
                 Hooked::Again => continue,
@@ -283,6 +284,18 @@ impl Gate {
             tool.annotations(&request.arguments).read_only
                 && !tool.sends_out(&request.arguments, context)
         })
+    }
+
+    /// Whether a run on these terms knows text that somebody else may have written.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) async fn lets_know_outside(
+        &self,
+        terms: &Terms,
+        context: &ToolContext,
+    ) -> Result<bool, StoreError> {
+        Ok(self.knows_outside(terms, context).await?.is_some())
     }
 
     /// What the person would be asked about a call that is not to be made now.

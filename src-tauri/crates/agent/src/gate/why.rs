@@ -70,7 +70,8 @@ impl Why<'_> {
         let why = match self {
             Why::Hook(reason) => sentence(reason),
             Why::MadeBy(hook) => made_by(hook),
-            Why::Usual | Why::Drifted | Why::KnowsOutside(_) => {
+            Why::Drifted => DRIFTED.to_owned(),
+            Why::Usual | Why::KnowsOutside(_) => {
                 format!("This call of {tool} needs your yes.")
             }
         };

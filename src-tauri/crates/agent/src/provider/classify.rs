@@ -101,7 +101,10 @@ fn classify_anywhere(whom: Whom<'_>, error: &RigError) -> ProviderError {
             ),
             None => ProviderError::new(
                 Kind::Server,
-                format!("{name} sent an answer that cannot be read: {other}"),
+                format!(
+                    "{name} sent an answer that cannot be read.{SAID}{}",
+                    quoted(&other.to_string(), whom.safety)
+                ),
             ),
         },
     }
@@ -308,13 +311,18 @@ impl Told {
         let raw = Some(body.trim()).filter(|body| !body.starts_with('<'));
         let words =
             self.message.as_deref().or(raw).map(str::trim).filter(|words| !words.is_empty())?;
-        let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        let one_line = safety.redacted(&one_line).unwrap_or(one_line);
-        if one_line.chars().count() <= QUOTED {
-            return Some(one_line);
-        }
-        Some(one_line.chars().take(QUOTED).chain(['…']).collect())
+        Some(quoted(words, safety))
     }
+}
+
+/// Words of a provider on one line, without secrets and not too many.
+pub(super) fn quoted(words: &str, safety: &Safety) -> String {
+    let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let one_line = safety.redacted(&one_line).unwrap_or(one_line);
+    if one_line.chars().count() <= QUOTED {
+        return one_line;
+    }
+    one_line.chars().take(QUOTED).chain(['…']).collect()
 }
 
 /// How long the provider asks to be left alone: in milliseconds, in seconds, or until a date, which is read against

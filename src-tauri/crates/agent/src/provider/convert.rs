@@ -16,7 +16,11 @@ use rig_core::message::{
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
+use rouse_core::said::SAID;
 use serde_json::{Map, Value, json};
+
+use super::classify::quoted;
+use crate::safety::Safety;
 
 /// The most tokens, sent or received, that one answer is believed to have used.
 const MOST_TOKENS: u64 = 1_000_000_000;
@@ -44,9 +48,10 @@ fn one_to_rig(message: &Message) -> Option<RigMessage> {
 /// rig's answer as ours.
 pub(super) fn from_rig(
     name: &str,
+    safety: &Safety,
     response: &CompletionResponse,
 ) -> Result<ModelAnswer, ProviderError> {
-    let stop = stop_of(name, response)?;
+    let stop = stop_of(name, safety, response)?;
     let provider = provider_key(&response.origin);
     let mut parts = Vec::with_capacity(response.choice.len());
     for block in &response.choice {
@@ -55,17 +60,24 @@ pub(super) fn from_rig(
         );
         parts.extend(part_of(block));
     }
-    let model = response.model().unwrap_or(&response.origin.model).to_owned();
+    let model = quoted(response.model().unwrap_or(&response.origin.model), safety);
     Ok(ModelAnswer { parts, usage: usage_of(response), model, stop })
 }
 
-fn stop_of(name: &str, response: &CompletionResponse) -> Result<StopReason, ProviderError> {
+fn stop_of(
+    name: &str,
+    safety: &Safety,
+    response: &CompletionResponse,
+) -> Result<StopReason, ProviderError> {
     match response.finish_reason() {
         Some(FinishReason::Length) => Ok(StopReason::Length),
         Some(FinishReason::ContentFilter) => Ok(StopReason::Refusal),
         Some(FinishReason::Other(reason)) => Err(ProviderError::new(
             ProviderErrorKind::Server,
-            format!("{name} ended its answer for a reason that is not known: {reason}"),
+            format!(
+                "{name} ended its answer for a reason that is not known.{SAID}{}",
+                quoted(&reason, safety)
+            ),
         )),
         _ if response.tool_calls().next().is_some() => Ok(StopReason::ToolCalls),
         _ => Ok(StopReason::End),

@@ -74,7 +74,7 @@ impl RigProvider {
         let mut stream = model.stream(request).map_err(|error| self.classify(&name, 0, &error))?;
         let said = self.read(&name, &mut stream, on_delta).await?;
         let response = stream.finish().await.map_err(|error| self.classify(&name, said, &error))?;
-        convert::from_rig(&self.name, &response)
+        convert::from_rig(&self.name, &self.safety, &response)
     }
 
     fn request(&self, request: ModelRequest) -> Result<CompletionRequest, ProviderError> {

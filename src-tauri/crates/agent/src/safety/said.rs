@@ -22,14 +22,14 @@ impl Safety {
     pub(crate) fn kept_answer(&self, answer: ModelAnswer) -> (ModelAnswer, Written) {
         let mut written = Written::new();
         let mut ids: HashSet<String> = answer.calls().map(|call| call.id.clone()).collect();
-        let parts = answer.parts.into_iter().map(|part| match part {
-            Part::Text { text } => Part::Text { text: self.words(&text) },
+        let parts = answer.parts.into_iter().filter_map(|part| match part {
+            Part::Text { text } => Some(Part::Text { text: self.words(&text) }),
             Part::ToolCall(call) => {
                 let id = self.kept_id(call.id, &mut ids);
-                Part::ToolCall(self.kept_call(ToolCallRequest { id, ..call }, &mut written))
+                Some(Part::ToolCall(self.kept_call(ToolCallRequest { id, ..call }, &mut written)))
             }
-            // Signed by the provider, who refuses it changed.
-            Part::Opaque { .. } => part,
+            // What only its provider reads is not to be changed, so a block that holds a value goes whole.
+            Part::Opaque { ref block, .. } => self.without_stored(block).is_none().then_some(part),
         });
         (ModelAnswer { parts: parts.collect(), ..answer }, written)
     }
@@ -143,6 +143,27 @@ mod tests {
             "what only looks like a key is left alone"
         );
         assert_eq!(written, Written::from([("c1".to_owned(), arguments)]));
+    }
+
+    #[test]
+    fn a_block_that_only_its_provider_reads_goes_whole_where_it_holds_a_secret() {
+        let opaque = |block: Value| Part::Opaque { provider: "p".to_owned(), block };
+        let words = Part::Text { text: "Done.".to_owned() };
+        let signed = opaque(json!({ "kind": "reasoning", "item": { "signature": "c2lnbmVk" } }));
+        let answer = ModelAnswer {
+            parts: vec![
+                opaque(json!({ "kind": "reasoning", "text": [format!("It is {VALUE}.")] })),
+                opaque(
+                    json!({ "kind": "call", "item": { "arguments": format!("{{\"a\":\"{VALUE}\"}}") } }),
+                ),
+                signed.clone(),
+                words.clone(),
+            ],
+            usage: Usage::default(),
+            model: "m".to_owned(),
+            stop: StopReason::End,
+        };
+        assert_eq!(safety().kept_answer(answer).0.parts, [signed, words]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use rouse_agent::{ProviderKey, Secret, SecretBook, SecretSource, SecretValue, StoredKey, connect};
+use rouse_agent::{
+    ProviderKey, Safety, Secret, SecretBook, SecretSource, SecretValue, StoredKey, connect,
+};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::fake_model::{FakeModel, Reply};
@@ -55,6 +57,27 @@ async fn no_error_holds_the_key() {
             let exchange = exchange(format, reply).await;
             assert_silent(exchange.error(), &format!("{format:?}, reply {number}"));
         }
+    }
+}
+
+/// Also in what no known reply has a place for, and however long it is.
+#[tokio::test]
+async fn why_an_answer_ended_is_told_without_stored_secrets_and_in_few_words() {
+    let book = Arc::new(SecretBook::default());
+    let value = SecretValue::new("sunflower-42-Tango").expect("a value");
+    book.replace(vec![Secret::never_sent("mail", value)]);
+    let safety = Safety::new(book);
+    for format in BOTH {
+        let reason = format!("sunflower-42-Tango{}", " and so on".repeat(30_000));
+        let transcript = format.transcript("unknown_finish").replace("gave_up", &reason);
+        let server = FakeModel::replying([Reply::events(transcript)]);
+        let provider = connect(&format.config(&server), &safety).expect("an address");
+        let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+        let error = ended.expect_err("nobody knows the reason");
+        assert!(!error.message.contains("sunflower"), "{format:?}: {error}");
+        assert!(error.message.contains("[redacted: secret:mail]"), "{format:?}: {error}");
+        assert!(error.message.chars().count() < 500, "{format:?}: {error}");
+        assert!(!error.for_log().contains("and so on"), "{format:?}: {}", error.for_log());
     }
 }
 

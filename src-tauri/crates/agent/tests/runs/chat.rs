@@ -308,3 +308,18 @@ async fn an_answer_that_asks_too_often_speaks_of_no_grant() {
     assert!(error.contains("asked 3 times") && !error.contains("rant"), "{error}");
     assert_eq!(*made.lock().expect("not poisoned"), 3);
 }
+
+/// The journal of a run without a job is kept for less long than what it said.
+#[tokio::test]
+async fn what_a_turn_reads_from_outside_its_session_knows_at_once() {
+    let reads = calls([("c0", "outside", json!({}))]);
+    let house =
+        House::new([calls([("c0", "echo", json!({}))]), says("Hi."), reads, says("Read.")]).await;
+    let knows = async || house.store.inherited(&SessionKey::main()).await.unwrap().from_outside;
+    let first = message(&house, "r1", "Hello").await;
+    answer(&house, &first).await;
+    assert!(!knows().await, "nothing has come in");
+    let second = message(&house, "r2", "Read it").await;
+    answer(&house, &second).await;
+    assert!(knows().await);
+}

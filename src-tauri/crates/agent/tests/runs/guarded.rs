@@ -12,7 +12,7 @@ use rouse_core::job::Payload;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Outcome;
 use rouse_core::tool::{
-    Annotations, BoxFuture, Destination, Tool, ToolContext, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Destination, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::{RunState, SessionKey, UnixMs};
 use rouse_store::{StepKind, StepStatus};
@@ -328,6 +328,79 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
 }
 
+/// The yes was for the one call and not for the other.
+#[tokio::test]
+async fn what_a_hook_makes_of_a_call_after_the_yes_that_it_wanted_is_asked_about_too() {
+    let other = || CallAnswer::Rewrite(json!({"text": "b"}));
+    let asks = CallAnswer::Ask("look at it first".to_owned());
+    let (guard, _heard) = Guard::saying(vec![asks, other(), other()]);
+    let script = vec![calls([("c0", "free", json!({"text": "a"}))]), done()];
+    let free = Reached::default();
+    let mut all = tools();
+    all.push(Arc::new(echoing("free", Annotations::OVERWRITES, &free)));
+    let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let first = house.go(&run, &job).await;
+    house.say_yes(&run, &first).await;
+    let second = house.go(&run, &job).await;
+    assert_eq!(second.state, RunState::AwaitingApproval, "{second:?}");
+    assert_eq!(second.asks[0].arguments, json!({"text": "b"}));
+    assert!(second.asks[0].why.contains("has made it of another call"), "{}", second.asks[0].why);
+    assert!(reached(&free).is_empty());
+    house.say_yes(&run, &second).await;
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+    assert_eq!(reached(&free), [json!({"text": "b"})]);
+}
+
+/// Asks about `a` and about nothing else.
+struct Picky {
+    inner: TestTool,
+}
+
+impl Tool for Picky {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn approval(&self, arguments: &Value, _: &ToolContext) -> ApprovalRule {
+        match arguments["text"] == "a" {
+            true => ApprovalRule::UnlessGranted,
+            false => ApprovalRule::Never,
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        self.inner.call(call, context)
+    }
+}
+
+/// Also where the yes was one that the tool itself wanted, and the other call needs none.
+#[tokio::test]
+async fn what_a_hook_makes_of_a_call_that_a_person_has_allowed_is_asked_about() {
+    let other = || CallAnswer::Rewrite(json!({"text": "b"}));
+    let (guard, _heard) = Guard::saying(vec![other(), other()]);
+    let script = vec![calls([("c0", "picky", json!({"text": "a"}))]), done()];
+    let made = Reached::default();
+    let picky = Picky { inner: echoing("picky", Annotations::OVERWRITES, &made) };
+    let mut all = tools();
+    all.push(Arc::new(picky));
+    let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let first = house.go(&run, &job).await;
+    assert_eq!(first.asks[0].arguments, json!({"text": "a"}));
+    house.say_yes(&run, &first).await;
+    let second = house.go(&run, &job).await;
+    assert_eq!(second.state, RunState::AwaitingApproval, "{second:?}");
+    assert_eq!(second.asks[0].arguments, json!({"text": "b"}));
+    assert!(reached(&made).is_empty());
+}
+
 /// A house with this guard and a tool that may be called so often a minute.
 async fn house_with_rare(
     script: Vec<Scripted>,
@@ -564,13 +637,10 @@ impl SecretSource for Drawer {
 
 #[tokio::test]
 async fn a_written_call_that_hooks_ask_about_again_and_again_ends_and_pauses_its_job() {
+    // What is made of a call after a yes is asked about without being wished for again.
     let rewrites = |number: u32| CallAnswer::Rewrite(json!({ "number": number }));
-    let (guard, _heard) = Guard::saying(
-        (1..9)
-            .map(rewrites)
-            .flat_map(|rewrite| [rewrite, CallAnswer::Ask("look".to_owned())])
-            .collect(),
-    );
+    let first = [rewrites(1), CallAnswer::Ask("look".to_owned())];
+    let (guard, _heard) = Guard::saying(first.into_iter().chain((2..9).map(rewrites)).collect());
     let (house, calls_made) = house(Vec::new(), "", vec![guard]).await;
     let job = job(json!({"kind": "toolCall", "tool": "writer", "arguments": {}}), json!({}));
     let run = house.run_of(Some(&job)).await;

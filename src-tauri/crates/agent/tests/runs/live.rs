@@ -87,3 +87,20 @@ async fn what_was_shown_of_an_answer_that_broke_off_stays_in_the_journal() {
     assert!(said.starts_with("First the kitchen, with [redacted: secret:mail] at"), "{said}");
     assert_eq!(step.status, StepStatus::Failed);
 }
+
+/// What is shown while it is said may hold a spelling that only the whole tells; what is written down does not.
+#[tokio::test]
+async fn what_stays_of_it_is_looked_through_as_a_whole() {
+    let value = SecretValue::new("correct horse battery staple").expect("a value");
+    let pieces = "It is pbeerpg ubefr onggrel fgncyr, so".split_inclusive(' ');
+    let pieces = pieces.map(|word| Delta::Text(word.to_owned())).collect();
+    let broken = ProviderError::new(ProviderErrorKind::Truncated, "The answer broke off.");
+    let script = vec![Scripted::Failure(pieces, broken)];
+    let secrets = vec![Secret::never_sent("mail", value)];
+    let house = House::guarded(script, tools(), secrets, Vec::new()).await;
+    let (run, _) = house.turn(json!({ "message": "Say it." })).await;
+    let steps = house.steps(&run).await;
+    let step = steps.iter().find(|step| step.kind == StepKind::ModelTurn).expect("it was asked");
+    let said = step.output.as_ref().and_then(|output| output["text"].as_str()).expect("words");
+    assert!(!said.contains("fgncyr") && said.contains("[redacted: secret:mail]"), "{said}");
+}

@@ -88,7 +88,8 @@ pub(crate) struct BehaviourArgs {
     /// Delete the job after its first finished run.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     delete_after_run: Option<bool>,
-    /// Slots that passed while nothing could fire, by more than a minute; `run-once` when nothing is said.
+    /// Slots that passed while nothing could fire, by more than a minute, and runs that waited longer than that for their
+    /// place; `run-once` when nothing is said.
     #[arg(long, value_enum)]
     misfire: Option<Misfire>,
     /// How late a slot may be and still run, whatever --misfire says: `2h`, or `none`. Where one run stands for many

@@ -73,11 +73,19 @@ impl Surroundings {
         self.environment.get(FIRES_ONCE_AT)?.parse().map(UnixMs).ok()
     }
 
-    /// The files that are there, by path.
-    pub fn there(&self) -> impl Iterator<Item = &str> {
-        let files = self.files.iter().chain(&self.replaces);
-        files.filter(|(_, content)| *content != ABSENT).map(|(path, _)| path.as_str())
+    /// The files that it runs or reads and that are there, by path.
+    pub fn files_there(&self) -> impl Iterator<Item = &str> {
+        there(&self.files)
     }
+
+    /// The files that it replaces or adds to and that are there, by path.
+    pub fn replaced_there(&self) -> impl Iterator<Item = &str> {
+        there(&self.replaces)
+    }
+}
+
+fn there(files: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
+    files.iter().filter(|(_, content)| *content != ABSENT).map(|(path, _)| path.as_str())
 }
 
 /// The SHA-256, in hexadecimal digits, of everything that decides what a call does.

@@ -18,9 +18,9 @@ const COOLDOWN_SLACK_MS: i64 = 1_000;
 /// Why a slot is missed that nobody makes up for.
 const PASSED: &str = "Passed while nothing could fire";
 /// Runs that may wait behind one that is going, with `overlap: queue`.
-const QUEUE_BOUND: u32 = 10;
+pub(crate) const QUEUE_BOUND: u32 = 10;
 /// Slots made up for by `misfire: runAll` when the job does not say.
-const DEFAULT_LIMIT: u32 = 10;
+pub(crate) const DEFAULT_LIMIT: u32 = 10;
 
 /// Whether anything may fire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +238,7 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
             },
         ),
         Overlap::Queue => {
-            let reason = "Too many runs were waiting already".to_owned();
+            let reason = format!("No more than {QUEUE_BOUND} runs may wait");
             match QUEUE_BOUND.saturating_sub(load.queued) {
                 0 => Admission::Nothing { reason },
                 room => Admission::Newest { most: room as usize, reason },
@@ -527,7 +527,7 @@ mod tests {
         all.policies.overlap = Overlap::Queue;
         let plan = plan_with(&all, MINUTE, 60 * MINUTE, (9, 1), &Firing::On);
         assert_eq!(rows(&plan), [(59, Skipped, Schedule, 59), (60, Queued, Schedule, 1)]);
-        assert_eq!(reason(&plan, 0), "Too many runs were waiting already");
+        assert_eq!(reason(&plan, 0), "No more than 10 runs may wait");
         assert_eq!(plan.runs[0].first_slot_at, Some(UnixMs(MINUTE)));
         let plan = plan_with(&all, MINUTE, 200 * MINUTE, (0, 0), &Firing::On);
         let fires = plan.runs.iter().filter(|run| run.state == Queued).count();

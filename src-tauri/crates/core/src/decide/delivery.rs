@@ -123,6 +123,9 @@ fn tells_by_itself(ended: &Ended<'_>) -> bool {
         // Who has written in the chat or tries out a tool reads the answer there.
         return !ended.run.is_watched() && (state == RunState::Succeeded || state.is_failure());
     };
+    if outcome.lacks_model() {
+        return job.policies.notify.unwrap_or_default() != Notify::Never;
+    }
     let by_payload = went_wrong(state)
         || match &job.payload {
             Payload::ToolCall(call) => match &call.notify_when {
@@ -212,6 +215,9 @@ fn of_outcome(ended: &Ended<'_>) -> Option<String> {
         RunState::TimedOut => Some("Ran out of time.".to_owned()),
         RunState::Interrupted => Some("Was cut off when Rouse stopped.".to_owned()),
         RunState::NothingToReport => Some("Nothing to report.".to_owned()),
+        RunState::Skipped => {
+            outcome.reason.as_deref().map(|reason| format!("{LEFT_OUT}{}", without_ticks(reason)))
+        }
         RunState::Missed => {
             outcome.reason.as_deref().map(|reason| format!("Missed: {}", without_ticks(reason)))
         }
@@ -239,12 +245,19 @@ fn comes_back(ended: &Ended<'_>, failures: u32, after_ms: i64) -> String {
     )
 }
 
+/// How a job tells that it works again.
+pub(super) const WORKS_AGAIN: &str = "Works again after";
+/// How a job tells that its work was not done, and that it did not fail.
+pub(super) const LEFT_OUT: &str = "Skipped: ";
+
 /// That it works again, and what it says, if that would have been told in any case.
 fn recovery(ended: &Ended<'_>, of: Ailment, failures: u32, after_ms: i64) -> String {
     let after = format_duration(after_ms);
     let again = match (of, failures) {
-        (Ailment::Runs, 0 | 1) => "Works again after a failure".to_owned(),
-        (Ailment::Runs, _) => format!("Works again after {failures} failures in {after}"),
+        (Ailment::Runs, 0 | 1) => format!("{WORKS_AGAIN} a failure"),
+        (Ailment::Runs, _) => format!("{WORKS_AGAIN} {failures} failures in {after}"),
+        (Ailment::Model, 0 | 1) => "Its model answers again".to_owned(),
+        (Ailment::Model, _) => format!("Its model answers again after {failures} runs in {after}"),
         (Ailment::Condition, 0 | 1) => "The condition can be checked again".to_owned(),
         (Ailment::Condition, _) => {
             format!("The condition can be checked again after {failures} runs in {after}")

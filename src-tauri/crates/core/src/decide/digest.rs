@@ -1,6 +1,7 @@
 //! One notification for many: in the morning for all that was held while it was quiet, and at once for all that was missed
 //! while nothing could fire, or cut off when Rouse stopped.
 
+use super::delivery::{LEFT_OUT, WORKS_AGAIN};
 use crate::delivery::{Channel, Delivery, NewDelivery};
 use crate::quiet::QuietPolicy;
 use crate::{DeliveryId, RunState};
@@ -44,10 +45,12 @@ pub fn digest(
     }
 }
 
-/// What became of a job in the night, the worse the greater.
+/// How a job stands in the morning, by the newest that it told in the night; what needs somebody more is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Night {
     Fine,
+    Recovered,
+    LeftOut,
     Failed,
     Paused,
 }
@@ -58,12 +61,14 @@ fn body(held: &[Delivery], went_wrong: impl Fn(&Delivery) -> bool) -> String {
     let mut jobs: Vec<(&str, usize, Night)> = Vec::new();
     for delivery in held {
         let night = match went_wrong(delivery) {
+            false if delivery.body.starts_with(WORKS_AGAIN) => Night::Recovered,
+            false if delivery.body.starts_with(LEFT_OUT) => Night::LeftOut,
             false => Night::Fine,
             true if delivery.body.starts_with(PAUSED) => Night::Paused,
             true => Night::Failed,
         };
         match jobs.iter_mut().find(|(title, ..)| *title == delivery.title) {
-            Some((_, count, worst)) => (*count, *worst) = (*count + 1, night.max(*worst)),
+            Some((_, count, newest)) => (*count, *newest) = (*count + 1, night),
             None => jobs.push((&delivery.title, 1, night)),
         }
     }
@@ -73,6 +78,8 @@ fn body(held: &[Delivery], went_wrong: impl Fn(&Delivery) -> bool) -> String {
         let short: String = title.chars().take(40).collect();
         let night = match night {
             Night::Fine => None,
+            Night::Recovered => Some("works again".to_owned()),
+            Night::LeftOut => Some("left out".to_owned()),
             Night::Failed => Some("failed".to_owned()),
             Night::Paused => Some("paused".to_owned()),
         };
@@ -127,6 +134,19 @@ mod tests {
         let wrong = |told: &Delivery| told.title == "Mail" || told.title == "Tax";
         let told = digest(&night, wrong, DeliveryId::new("digest-1"));
         assert_eq!(told.body, "Mail (2, paused), Tax (failed), a (2), b (2) and 3 more");
+    }
+
+    #[test]
+    fn a_job_stands_as_the_newest_that_it_has_told() {
+        let with = |title: &str, body: &str| Delivery { body: body.to_owned(), ..held(title) };
+        let night = [
+            with("Sync", "Failed: no network."),
+            with("Sync", "Works again after a failure."),
+            with("Mail", "Works again after a failure."),
+            with("Mail", "Failed: no network."),
+        ];
+        let told = digest(&night, |told| told.body.starts_with("Failed"), DeliveryId::new("d"));
+        assert_eq!(told.body, "Mail (2, failed), Sync (2, works again)");
     }
 
     #[test]

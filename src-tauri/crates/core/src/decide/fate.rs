@@ -1,7 +1,8 @@
 //! What the end of a run does to its job.
 //!
-//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, or that was
-//! kept from its further attempts: who switches a job off keeps it. And a run that is for no slot
+//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, and to delete
+//! or pause on account of one that was kept from its further attempts: who switches a job off keeps it, and a pause of
+//! everything switches nothing off for good. And a run that is for no slot
 //! (by hand, or to make up for one by hand), or for an earlier one, never uses up the slot that a one-shot still waits for.
 
 use crate::job::{Job, ScheduleSpec};
@@ -43,7 +44,8 @@ pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     }
     let failures = job.state.consecutive_failures.saturating_add(1);
     let passes = outcome.budget.as_ref().is_some_and(|stop| stop.passes_with_the_day);
-    match job.policies.pause_after_failures.filter(|_| !passes) {
+    let counts = !passes && !outcome.is_given_up;
+    match job.policies.pause_after_failures.filter(|_| counts) {
         Some(most) if job.enabled && state.is_failure() && failures >= most => {
             JobFate::IsPaused(paused_because(failures))
         }
@@ -78,6 +80,8 @@ mod tests {
         let job = Job { delete_after_run: true, ..job() };
         let given_up = Outcome { is_given_up: true, ..Outcome::of(Failed) };
         assert_eq!(fate_of_job(&job, &run(), &given_up), JobFate::Stays);
+        let strict = job_with(|policies| policies.pause_after_failures = Some(1));
+        assert_eq!(fate_of_job(&strict, &run(), &given_up), JobFate::Stays, "nor is it paused");
         let failed = Outcome::of(Failed);
         assert_eq!(fate_of_job(&job, &run(), &failed), JobFate::IsDeleted);
     }

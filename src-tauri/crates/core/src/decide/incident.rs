@@ -13,6 +13,8 @@ use crate::{Outcome, RunState, UnixMs};
 
 /// Most open incidents of one job that have a cause of their own.
 const MOST_OPEN: usize = 3;
+/// The class of runs that found no model at work: nothing is wrong with the job, and yet its work is not done.
+const NO_MODEL: &str = "no model";
 /// The class of what goes wrong beside those.
 const OTHERS: &str = "failed in other ways";
 /// A cause that stayed away for this long is over; one that comes back sooner was not.
@@ -42,6 +44,10 @@ pub fn incident_step(
         state if state.is_failure() => {
             let cause = outcome.error.as_deref().unwrap_or_default();
             known.goes_wrong(class_of(job, outcome), cause)
+        }
+        // A beat without a model is told by the status alone.
+        RunState::Skipped if job.is_some() && outcome.lacks_model() => {
+            known.goes_wrong(NO_MODEL.to_owned(), outcome.reason.as_deref().unwrap_or_default())
         }
         RunState::Succeeded if let Some(Verdict::Broken(reason)) = &outcome.verdict => {
             known.goes_wrong(CONDITION.to_owned(), &unchecked(reason))
@@ -107,9 +113,11 @@ impl Known<'_> {
             return IncidentStep::Nothing;
         }
         let failures = open.iter().fold(0_u32, |sum, incident| sum.saturating_add(incident.count));
-        let of = match open.iter().all(|incident| incident.class == CONDITION) {
-            true => Ailment::Condition,
-            false => Ailment::Runs,
+        let all_are = |class: &str| open.iter().all(|incident| incident.class == class);
+        let of = match () {
+            () if all_are(CONDITION) => Ailment::Condition,
+            () if all_are(NO_MODEL) => Ailment::Model,
+            () => Ailment::Runs,
         };
         IncidentStep::Recovers { of, failures, after_ms: self.now.since(since).max(0) }
     }

@@ -14,8 +14,10 @@ use crate::run::{Run, RunTrigger};
 use crate::stable_hash::stable_hash;
 use crate::{RunId, UnixMs};
 
-/// The longest pause between two attempts, before what the run adds.
+/// Up to here a pause doubles, before what the run adds; one that is longer from the start stays as the job says.
 const LONGEST_MS: u64 = 3_600_000;
+/// The longest of those: a day, as a job may say it.
+const LONGEST_FIRST_MS: u64 = 86_400_000;
 /// A run adds less than one part in so many.
 const JITTER_PART: u64 = 4;
 
@@ -29,7 +31,8 @@ pub fn retry_after_ms(runtime: Option<&Runtime>, attempt: u32, run: &RunId) -> O
     }
     let first = runtime.retry_backoff_ms.unwrap_or(1_000);
     let doublings = attempt.saturating_sub(1).min(32);
-    let pause = first.saturating_mul(1 << doublings).min(LONGEST_MS);
+    let pause =
+        first.saturating_mul(1 << doublings).min(LONGEST_MS.max(first.min(LONGEST_FIRST_MS)));
     Some(pause + jitter(pause / JITTER_PART, attempt, run))
 }
 
@@ -113,7 +116,18 @@ mod tests {
     #[test]
     fn the_longest_pause_has_an_end() {
         let pause = pause(u64::MAX, 3, "run-1").expect("an attempt is left");
-        assert!((LONGEST_MS..LONGEST_MS + LONGEST_MS / 4).contains(&pause), "{pause}");
+        let longest = LONGEST_FIRST_MS..LONGEST_FIRST_MS + LONGEST_FIRST_MS / 4;
+        assert!(longest.contains(&pause), "{pause}");
+        let six_hours = 6 * LONGEST_MS;
+        for attempt in [1, 2, 3] {
+            let pause = self::pause(six_hours, attempt, "run-1").expect("one is left");
+            assert!(
+                (six_hours..six_hours + six_hours / 4).contains(&pause),
+                "as the job says: {pause}"
+            );
+        }
+        let doubled = self::pause(1_800_000, 3, "run-1").expect("an attempt is left");
+        assert!((LONGEST_MS..LONGEST_MS + LONGEST_MS / 4).contains(&doubled), "{doubled}");
     }
 
     #[test]

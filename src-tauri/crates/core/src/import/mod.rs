@@ -7,6 +7,7 @@
 //! than it said there; what has no counterpart is kept beside the job and told.
 
 mod json;
+mod environment;
 mod shell;
 mod identity;
 mod rouse;
@@ -16,6 +17,7 @@ mod crontab;
 
 use serde_json::Value;
 
+use self::environment::without_values;
 use self::identity::Seen;
 
 /// Where a file comes from.
@@ -154,7 +156,16 @@ fn read_json(text: &str, wanted: Option<Format>) -> Result<(Format, Vec<Entry>),
         if let Some(id) = seen.id_of_job(&job) {
             job["id"] = id;
         }
-        read(name, job)
+        if format == Format::Rouse {
+            return read(name, job);
+        }
+        let left_out = job.as_object_mut().map(without_values).unwrap_or_default();
+        let mut entry = read(name, job).without_own_calls();
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            entry.notes.insert(0, format!("Values of its environment are left out: {names}."));
+        }
+        entry
     });
     Ok((format, entries.collect()))
 }
@@ -172,6 +183,21 @@ impl Entry {
 
     fn refused(name: String, reason: impl Into<String>) -> Self {
         Self { name, line: None, job: Err(reason.into()), notes: Vec::new(), is_faithful: false }
+    }
+
+    /// The same from a format whose jobs call no tool by themselves: one that does says something that it did not do there,
+    /// and what a job calls by itself has the person's own rights.
+    fn without_own_calls(mut self) -> Self {
+        let is_call =
+            |job: &Value| job.pointer("/payload/kind").and_then(Value::as_str) == Some("toolCall");
+        if self.is_faithful && self.job.as_ref().is_ok_and(is_call) {
+            self.is_faithful = false;
+            self.notes.push(
+                "It calls a tool with your own rights. It stays off until you have looked at it and switched it on."
+                    .to_owned(),
+            );
+        }
+        self
     }
 
     /// Its name and, where there is one, its line: what is refused has to be found in the file.

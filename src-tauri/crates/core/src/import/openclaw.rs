@@ -210,10 +210,6 @@ impl Reading {
                 arguments[key] = value.clone();
             }
         }
-        if let Some(Value::Object(values)) = payload.get("env") {
-            let names = values.keys().cloned().collect::<Vec<_>>().join(", ");
-            self.notes.push(format!("Values of its environment are left out: {names}."));
-        }
         let limits = ["noOutputTimeoutSeconds", "outputMaxBytes"];
         let left_out: Vec<&str> =
             limits.into_iter().filter(|key| payload.contains_key(*key)).collect();
@@ -221,12 +217,7 @@ impl Reading {
             self.notes
                 .push(format!("Its limits are Rouse's own: {} is left out.", left_out.join(", ")));
         }
-        // As it was, but for the values of its environment, which may be keys.
-        let mut as_it_was = payload.clone();
-        if let Some(Value::Object(values)) = as_it_was.get_mut("env") {
-            values.values_mut().for_each(|value| *value = Value::Null);
-        }
-        self.origin.insert("payload".to_owned(), as_it_was.into());
+        self.origin.insert("payload".to_owned(), payload.into());
         let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": arguments });
         self.fields.insert("payload".to_owned(), call);
         self.fields.insert("sessionTarget".to_owned(), "isolated".into());

@@ -296,6 +296,56 @@ fn commands_and_scripts_stay_off_and_no_value_comes_along() {
     }
 }
 
+#[test]
+fn a_call_in_a_format_that_has_none_stays_off() {
+    let call =
+        json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": "id" } });
+    let mut theirs = openclaw();
+    theirs["payload"] = call.clone();
+    let mut rfc = theirs.clone();
+    for key in ["agentId", "delivery"] {
+        rfc.as_object_mut().expect("a job").remove(key);
+    }
+    rfc["schedule"] = json!({ "kind": "every", "everyMs": 60_000 });
+    rfc["sessionTarget"] = json!("isolated");
+    for (job, format) in
+        [(&theirs, None), (&theirs, Some(Format::OpenClaw)), (&rfc, Some(Format::Rfc))]
+    {
+        let text = json!({ "jobs": [job] }).to_string();
+        let entry = read(&text, format).expect("jobs").entries.remove(0);
+        assert!(!entry.is_faithful, "{format:?}: {entry:?}");
+        assert!(entry.notes.iter().any(|note| note.contains("stays off")), "{entry:?}");
+    }
+    let ours = json!({ "format": "rouse", "version": 1, "jobs": [rfc] }).to_string();
+    assert!(read(&ours, None).expect("jobs").entries[0].is_faithful, "our own export has calls");
+}
+
+#[test]
+fn no_value_of_an_environment_comes_along_wherever_it_stands() {
+    let (pairs, list) = (
+        json!({ "A": "sk-CANARY-1" }),
+        json!(["B=sk-CANARY-2", { "name": "C", "value": "sk-CANARY-3" }]),
+    );
+    for (payload, trigger) in [
+        (json!({ "kind": "script", "script": "return 1", "env": list }), json!({ "env": pairs })),
+        (json!({ "kind": "command", "argv": ["x"], "env": list }), Value::Null),
+        (
+            json!({ "kind": "agentTurn", "message": "x", "env": pairs, "sandbox": [{ "environment": list }] }),
+            Value::Null,
+        ),
+        (json!({ "kind": "agentTurn", "message": "x", "env": "D=sk-CANARY-4" }), Value::Null),
+    ] {
+        let mut document = openclaw();
+        (document["payload"], document["trigger"]) = (payload, trigger);
+        let entry = one(&document);
+        assert!(!format!("{entry:?}").contains("CANARY"), "{entry:?}");
+    }
+    let mut document = openclaw();
+    document["payload"] = json!({ "kind": "command", "argv": ["x"], "env": list });
+    let entry = one(&document);
+    assert!(entry.notes[0].contains("left out: B, C."), "{entry:?}");
+}
+
 const CRONTAB: &str = r#"
 # m h dom mon dow command
 SHELL=/bin/bash

@@ -7,9 +7,10 @@
 //! what tells the main session works there, everything else in one of its own. It refuses to explain the defaults, which
 //! `--help` does, and to promise what means nothing to a job of this kind: a line that calls nothing asks nobody.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::bounds::COMMAND_TOOL;
+use crate::decide::{DEFAULT_LIMIT, QUEUE_BOUND};
 use crate::money::MicroUsd;
 use crate::schedule::format_duration;
 use crate::visible::{visible, visible_line};
@@ -115,7 +116,7 @@ fn counts(policy: &str, payload: &Value, policies: &Value) -> bool {
 fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String>) {
     let word = value.as_str().unwrap_or_default();
     match key {
-        "misfire" => ("missed", Some(misfire(value))),
+        "misfire" => ("missed", Some(misfire(value, all))),
         "overlap" => ("overlap", overlap(word, all)),
         "maxConcurrent" => ("overlap", None),
         "cooldownSeconds" => (
@@ -141,11 +142,25 @@ fn end(limits: &Value) -> Option<String> {
     span(limits, "timeoutSeconds", 1_000).map(|span| format!("each attempt is ended after {span}"))
 }
 
-fn misfire(misfire: &Value) -> String {
-    let made_up = match (misfire["mode"].as_str(), &misfire["limit"]) {
+/// What bounds the runs of one claim bounds what is made up for as well.
+fn misfire(misfire: &Value, all: &Value) -> String {
+    let most = match &misfire["limit"] {
+        Value::Null => json!(DEFAULT_LIMIT),
+        limit => limit.clone(),
+    };
+    let waits = |most: &u64| *most > u64::from(QUEUE_BOUND);
+    let is_cooling = all["cooldownSeconds"].as_u64().is_some_and(|seconds| seconds > 0);
+    let made_up = match (misfire["mode"].as_str(), all["overlap"].as_str()) {
         (Some("skip"), _) => "not made up for".to_owned(),
-        (Some("runAll"), Value::Null) => "each is made up for".to_owned(),
-        (Some("runAll"), most) => format!("each is made up for, the newest {most}"),
+        (Some("runAll"), Some("cancelOther")) => "the newest is made up for".to_owned(),
+        (Some("runAll"), _) if is_cooling => {
+            "the newest is made up for; its pace leaves out the others".to_owned()
+        }
+        (Some("runAll"), Some("queue")) => {
+            let most = most.as_u64().filter(waits).map_or(most, |_| json!(QUEUE_BOUND));
+            format!("each is made up for, the newest {most}")
+        }
+        (Some("runAll"), _) => format!("each is made up for, the newest {most}"),
         _ => "one late run stands for all".to_owned(),
     };
     let is_made_up = misfire["mode"] != "skip";
@@ -315,7 +330,7 @@ mod tests {
                 "after: it is deleted after its run",
                 "retry: up to 3 attempts, the second 2 s after the first",
                 "tells: only when result.level < 20",
-                "missed: each is made up for, the newest 5, unless it is more than 10 min late",
+                "missed: the newest is made up for; its pace leaves out the others, unless it is more than 10 min late",
                 "overlap: up to 4 runs beside each other",
                 "pace: at least 1 min between two starts",
                 "ends: each attempt is ended after 5 min",

@@ -110,16 +110,16 @@ impl BudgetStop {
         Self::with(of, words_of(of, reached, zone), whom, now, zone)
     }
 
-    /// The stop of a run whose next question does not fit into what is left. Where nothing is used yet, the budget is too
-    /// small for it, and that does not pass with the day.
+    /// The stop of a run whose next question does not fit into what is left. One that would not fit into all of it either is
+    /// too much for that budget, and that does not pass with the day.
     #[must_use]
     pub fn too_little(of: BudgetOf, lack: Lack, whom: &str, now: UnixMs, zone: Zone) -> Self {
         let (most, left, wanted, is_too_small) = match lack {
             Lack::Tokens { most, left, wanted } => {
-                (tokens(most), tokens(left), tokens(wanted), left == most)
+                (tokens(most), tokens(left), tokens(wanted), wanted > most)
             }
             Lack::Usd { most, left, wanted } => {
-                (most.to_string(), left.to_string(), wanted.to_string(), left == most)
+                (most.to_string(), left.to_string(), wanted.to_string(), wanted > most)
             }
         };
         let end = match is_too_small {
@@ -258,6 +258,10 @@ mod tests {
             "Rouse's budget of 0.0001 USD a day has 0.0001 USD left, and the next question would take at least 0.00162 USD, so it was not asked. It is too small for this: give it more."
         );
         assert!(!small.passes_with_the_day, "tomorrow it is as small");
+        let lack = Lack::Tokens { most: 1_700, left: 1_220, wanted: 1_874 };
+        let used = BudgetStop::too_little(BudgetOf::Job(day), lack, "job-1", NOW, zone);
+        assert!(used.words.ends_with("It is too small for this: give it more."), "{}", used.words);
+        assert!(!used.passes_with_the_day, "also where some of it was used today");
     }
 
     #[test]

@@ -32,8 +32,10 @@ pub struct ApprovalView {
     pub writes_values: Vec<String>,
     /// The folder it works in.
     pub directory: Option<String>,
-    /// The files it runs or replaces, to which the answer is bound beside the arguments.
+    /// The files it runs or reads, to which every answer is bound beside the arguments.
     pub files: Vec<String>,
+    /// The files it replaces or adds to. An answer for once is bound to them, a grant is not: its own calls change them.
+    pub replaces: Vec<String>,
     /// When the job that it proposes fires, where that is once; the instant that a yes is bound to.
     pub fires_once_at_ms: Option<i64>,
     /// What would happen, for a person; nothing is cut off and what cannot be seen is shown.

@@ -39,6 +39,10 @@ pub struct ConfigView {
     pub workspace: String,
     /// The wider folder that a person may open to them.
     pub risky_workspace: RiskyWorkspaceView,
+    /// Limits of tools and runs. They are changed in the file only.
+    pub tools: ToolsConfigView,
+    /// Where clients find the engine.
+    pub gateway: GatewayConfigView,
     /// What is kept.
     pub retention: RetentionConfigView,
     /// What all runs together may spend.
@@ -91,6 +95,30 @@ pub struct RiskyWorkspaceView {
 pub struct SystemConfigView {
     /// Whether it is kept awake while a run is at work.
     pub keep_awake: bool,
+}
+
+/// Limits of tools and runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsConfigView {
+    /// The largest file that is read, in bytes.
+    #[ts(type = "number")]
+    pub read_file_max_bytes: u64,
+    /// Turns of a model in one run.
+    pub max_steps: u32,
+    /// The time of a command that names none, in milliseconds.
+    #[ts(type = "number")]
+    pub run_command_timeout_ms: u64,
+    /// Hosts of the own network that requests may reach.
+    pub allow_private_hosts: Vec<String>,
+}
+
+/// Where clients find the engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayConfigView {
+    /// The port on 127.0.0.1 that is tried first.
+    pub port: u16,
 }
 
 /// Scheduling.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rouse_core::json_fields::{FieldError, Fields};
 
-use super::{Config, Env};
+use super::{Config, Env, READ_FILE_BYTES};
 
 /// How a switch is read, and what one is told who has written something else.
 type Switch = (fn(&str) -> Option<bool>, &'static str);
@@ -109,8 +109,10 @@ pub(super) fn lay_over(config: &mut Config, env: Env<'_>, errors: &mut Vec<Field
     }
     if let Some(value) = set("READ_FILE_MAX_BYTES") {
         match value.parse() {
-            Ok(bytes) if bytes > 0 => config.tools.read_file_max_bytes = bytes,
-            _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes"),
+            Ok(bytes) if READ_FILE_BYTES.contains(&bytes) => {
+                config.tools.read_file_max_bytes = bytes.unsigned_abs();
+            }
+            _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes from 1 to 1073741824"),
         }
         config.overridden.push(("tools.readFileMaxBytes", "READ_FILE_MAX_BYTES"));
     }

@@ -205,11 +205,11 @@ impl ConfigFile {
             ("workspace", old.workspaces().0 != new.workspaces().0),
             ("riskyWorkspace.enabled", old.is_risky_workspace() != new.is_risky_workspace()),
             ("riskyWorkspace.root", old.workspaces().1 != new.workspaces().1),
-            ("tools", old.tools != new.tools),
             ("hooks", old.hooks != new.hooks),
             ("gateway.port", old.port != new.port),
         ];
-        differ.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
+        let differ = differ.into_iter().chain(old.tools.differ_from(&new.tools));
+        differ.filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
     }
 
     /// That there can be no start, because the workspace cannot be made.

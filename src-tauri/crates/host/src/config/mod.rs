@@ -21,6 +21,7 @@ pub use names::{is_setting, setting_meant};
 pub(crate) use troubles::nobody_called;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -164,6 +165,24 @@ pub struct ToolLimits {
     /// Private hosts that `http` may reach all the same.
     pub allow_private_hosts: Vec<String>,
 }
+
+impl ToolLimits {
+    /// Each of their keys, and whether `other` says something else of it.
+    fn differ_from(&self, other: &Self) -> [(&'static str, bool); 4] {
+        [
+            ("tools.readFileMaxBytes", self.read_file_max_bytes != other.read_file_max_bytes),
+            ("tools.maxSteps", self.max_steps != other.max_steps),
+            ("tools.runCommandTimeoutMs", self.command_timeout != other.command_timeout),
+            ("tools.allowPrivateHosts", self.allow_private_hosts != other.allow_private_hosts),
+        ]
+    }
+}
+
+/// The bytes that a largest file to read may have.
+const READ_FILE_BYTES: RangeInclusive<i64> = 1..=1_073_741_824;
+
+/// The longest name of a variable with a key.
+const LONGEST_VARIABLE: usize = 64;
 
 /// The port that is tried first.
 pub(crate) const DEFAULT_PORT: u16 = 7717;
@@ -387,7 +406,7 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
             base_url: read_url(&mut entry),
             model: entry.required_text("model"),
             key_secret: read_key_secret(&mut entry),
-            key_env: entry.text("keyEnv"),
+            key_env: read_key_env(&mut entry),
             context_tokens: whole(&mut entry, "contextTokens", 2_000, 10_000_000),
         });
         if let Some(entry) = entry {
@@ -411,6 +430,21 @@ fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
     Some(name)
 }
 
+/// The name of a variable. What is none may be the key itself, so it is not quoted, and nothing starts with it.
+fn read_key_env(entry: &mut Fields<'_>) -> Option<String> {
+    let name = entry.text("keyEnv")?;
+    let spelled = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = name.chars().all(spelled)
+        && name.len() <= LONGEST_VARIABLE
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    let is_shouted = !name.chars().any(|c| c.is_ascii_lowercase());
+    if !is_name || (looks_like_key(&name) && !is_shouted) {
+        let wanted = "expected the name of a variable that holds the key, such as OPENAI_API_KEY, never the key itself";
+        entry.complain("keyEnv", wanted);
+    }
+    Some(name)
+}
+
 /// Whether a text that could be a name is more likely the key itself.
 fn looks_like_key(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_digit).count();
@@ -429,7 +463,7 @@ fn read_tools(mut fields: Fields<'_>) -> ToolLimits {
     let defaults = ToolLimits::DEFAULT;
     ToolLimits {
         read_file_max_bytes: fields
-            .integer("readFileMaxBytes", 1..=1_073_741_824)
+            .integer("readFileMaxBytes", READ_FILE_BYTES)
             .and_then(|bytes| u64::try_from(bytes).ok())
             .unwrap_or(defaults.read_file_max_bytes),
         max_steps: whole(&mut fields, "maxSteps", 1, 50).unwrap_or(defaults.max_steps),

@@ -128,10 +128,12 @@ fn the_limits_of_tools_are_those_of_the_variables_before_the_file() {
         ("MAX_MULTI_ACT_STEPS", "400"),
     ];
     assert_eq!(limits(&file, &variables), (11, 21, 50));
-    let wrong = [("READ_FILE_MAX_BYTES", "0"), ("RUN_COMMAND_TIMEOUT_MS", "never")];
-    let refused = config(file, &wrong).expect_err("refused");
-    let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
-    assert_eq!(paths, ["READ_FILE_MAX_BYTES", "RUN_COMMAND_TIMEOUT_MS"]);
+    for bytes in ["0", "2000000000"] {
+        let wrong = [("READ_FILE_MAX_BYTES", bytes), ("RUN_COMMAND_TIMEOUT_MS", "never")];
+        let refused = config(file.clone(), &wrong).expect_err("refused");
+        let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["READ_FILE_MAX_BYTES", "RUN_COMMAND_TIMEOUT_MS"], "{bytes}");
+    }
 }
 
 #[test]
@@ -183,5 +185,18 @@ fn hours_that_are_written_as_on_the_command_line_are_told_which_table_is_wanted(
             errors.iter().map(|error| (&*error.path, &*error.message)).collect();
         let wanted = "expected a table such as { from = \"22:00\", to = \"07:00\" }, found a text";
         assert_eq!(said, [(key, wanted)]);
+    }
+}
+
+#[test]
+fn a_key_that_stands_where_the_name_of_its_variable_belongs_is_refused_and_not_repeated() {
+    let provider = |key_env: &str| json!({ "providers": { "work": { "kind": "openai", "baseUrl": "https://a.example", "model": "m", "keyEnv": key_env } } });
+    for key in ["sk-ant-api03-CANARY", "CANARYz0123456789abcdef", "9CANARY", "CANARY CANARY"] {
+        let refused = config(provider(key), &[]).expect_err("refused");
+        assert_eq!(refused[0].path, "providers.work.keyEnv");
+        assert!(!format!("{refused:?}").contains("CANARY"), "{refused:?}");
+    }
+    for name in ["OPENAI_API_KEY", "AZURE_OPENAI_KEY_2026_PROD", "my_key", "_K1"] {
+        assert!(config(provider(name), &[]).is_ok(), "{name}");
     }
 }

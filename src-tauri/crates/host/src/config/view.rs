@@ -4,7 +4,7 @@ use rouse_agent::Prices;
 use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{Config, ConfigFile, HeartbeatConfig, OfMachine};
+use super::{Config, ConfigFile, HeartbeatConfig, OfMachine, ToolLimits};
 
 impl Config {
     /// What all runs together may spend on a day, as clients see it.
@@ -49,6 +49,8 @@ impl ConfigFile {
             system: wire::SystemConfigView { keep_awake: config.keep_awake },
             workspace: config.workspaces().0.display().to_string(),
             risky_workspace: risky_workspace_view(config),
+            tools: tools_view(&config.tools),
+            gateway: wire::GatewayConfigView { port: config.port },
             retention: wire::RetentionConfigView {
                 runs_per_job: config.retention.runs_per_job,
                 messages_per_session: config.retention.messages_per_session,
@@ -95,6 +97,16 @@ impl ConfigFile {
             name: config.model.name.clone(),
             providers: providers.collect(),
         }
+    }
+}
+
+fn tools_view(tools: &ToolLimits) -> wire::ToolsConfigView {
+    let run_command_timeout_ms = tools.command_timeout.as_millis();
+    wire::ToolsConfigView {
+        read_file_max_bytes: tools.read_file_max_bytes,
+        max_steps: tools.max_steps,
+        run_command_timeout_ms: u64::try_from(run_command_timeout_ms).unwrap_or(u64::MAX),
+        allow_private_hosts: tools.allow_private_hosts.clone(),
     }
 }
 

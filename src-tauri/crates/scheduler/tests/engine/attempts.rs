@@ -490,3 +490,58 @@ async fn a_backoff_is_not_shortened_by_setting_the_clock() {
     stage.clock.advance(40 * SECOND.unsigned_abs());
     assert_eq!(stage.begun.next().await.run.attempt, 2);
 }
+
+/// Nobody is called a failure for it, and nobody waits in vain for what was to be done: it is tried again like a failure that
+/// may pass, told once, and told when it is over.
+#[tokio::test]
+async fn a_run_that_finds_no_model_is_tried_again_and_told_once() {
+    let absent = || Outcome { may_pass: true, ..Outcome::skipped("mine is not running") };
+    let runtime = json!({
+        "payload": { "kind": "agentTurn", "message": "Brief me" },
+        "runtime": { "maxAttempts": 2, "retryBackoffMs": 500 },
+        "policies": { "pauseAfterFailures": 1 },
+    });
+    let (stage, job, first) = first_attempt(runtime).await;
+    let mut told = Vec::new();
+    let mut begun = first;
+    for _ in 0..2 {
+        let id = begun.run.id.clone();
+        begun.end(absent());
+        stage.settle().await;
+        stage.pass(SECOND).await;
+        let again = stage.begun.next().await;
+        assert_eq!((&again.run.id, again.run.attempt), (&id, 2));
+        again.end(absent());
+        let run = stage.ended(&id).await;
+        assert_eq!(
+            (run.state, run.reason.as_deref()),
+            (RunState::Skipped, Some("mine is not running"))
+        );
+        told.extend(stage.store.deliveries_of(&id).await.expect("read"));
+        stage.pass(10 * MINUTE).await;
+        begun = stage.begun.next().await;
+    }
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    told.extend(stage.store.deliveries_of(&id).await.expect("read"));
+    let words: Vec<&str> = told.iter().map(|delivery| delivery.body.as_str()).collect();
+    assert_eq!(words.len(), 2, "{words:?}");
+    assert_eq!(words[0], "Skipped: mine is not running");
+    assert!(words[1].starts_with("Its model answers again after 2 runs"), "{words:?}");
+    let state = stage.stored(&job).await.state;
+    assert_eq!(state.consecutive_failures, 0, "and its job is not paused for it");
+}
+
+/// Why no model was there is said, whatever keeps the further attempts from beginning.
+#[tokio::test]
+async fn a_run_that_found_no_model_and_is_given_up_says_both() {
+    let (stage, job, first) = first_attempt(tries_thrice()).await;
+    let id = first.run.id.clone();
+    first.end(Outcome { may_pass: true, ..Outcome::skipped("mine is not running.") });
+    stage.between_attempts(&id).await;
+    Stops::Pause.act(&stage, &job).await;
+    let run = stage.ended(&id).await;
+    let both = "mine is not running. Everything was paused, so no further attempt was made";
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Skipped, Some(both)));
+}

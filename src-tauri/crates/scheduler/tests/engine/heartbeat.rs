@@ -432,6 +432,23 @@ async fn outside_its_hours_it_does_not_beat_but_can_be_woken() {
 }
 
 #[tokio::test]
+async fn a_beat_whose_hours_the_computer_has_slept_through_is_left_out() {
+    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
+    let heartbeat =
+        HeartbeatConfig { enabled: true, every_ms: 45 * MINUTE, active_hours: Some(hours) };
+    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    stage.main.has_work.store(true, Ordering::SeqCst);
+    stage.settle().await;
+    stage.clock.advance(81_000_000);
+    stage.settle().await;
+    assert_eq!(beats(&stage).await, 0);
+    let status = status(&stage).await;
+    let reason = status.last_skip.map(|skip| skip.reason).unwrap_or_default();
+    assert!(reason.contains("active hours"), "{reason}");
+    assert_eq!(status.next_at, Some(START.plus_ms(32 * HOUR + 15 * MINUTE)));
+}
+
+#[tokio::test]
 async fn a_grid_that_never_meets_the_hours_beats_at_their_beginning() {
     let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
     let heartbeat =

@@ -131,8 +131,36 @@ async fn editing_a_failing_job_leaves_its_incident_and_removing_it_does_not() {
     let renamed = Job { name: "Other".to_owned(), ..job };
     fixture.store.update_job(&renamed, None, NOW).await.unwrap();
     assert_eq!(open(&fixture, "a").await.len(), 1);
+    // One of a job whose last run went well: its condition could not be checked, or it comes and goes.
+    end(&fixture, "a", 2, |finish| finish.outcome = Outcome::succeeded("ok")).await;
+    assert_eq!(fixture.job("a").await.state.consecutive_failures, 0);
+    let again = Job { name: "Another".to_owned(), ..fixture.job("a").await };
+    fixture.store.update_job(&again, None, NOW).await.unwrap();
+    assert_eq!(open(&fixture, "a").await.len(), 1);
+    let off = Job { enabled: false, ..fixture.job("a").await };
+    fixture.store.update_job(&off, None, NOW).await.unwrap();
+    assert_eq!(open(&fixture, "a").await.len(), 1);
     fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
     assert_eq!(open(&fixture, "a").await, []);
+}
+
+#[tokio::test]
+async fn an_incident_that_comes_back_has_paused_nothing_yet() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    end(&fixture, "a", 1, |finish| {
+        finish.incident = opens("network");
+        finish.pause_job = Some("Paused after a failure".to_owned());
+    })
+    .await;
+    let id = open(&fixture, "a").await[0].id;
+    let on = Job { enabled: true, ..fixture.job("a").await };
+    fixture.store.update_job(&on, None, NOW).await.unwrap();
+    let recovers = IncidentStep::Recovers { of: Ailment::Runs, failures: 1, after_ms: 1 };
+    end(&fixture, "a", 2, |finish| finish.incident = recovers).await;
+    let back = IncidentStep::ComesBack { id, failures: 2, after_ms: 3 };
+    end(&fixture, "a", 3, |finish| finish.incident = back).await;
+    assert_eq!(open(&fixture, "a").await[0].paused_because, None, "its job is on");
 }
 
 #[tokio::test]

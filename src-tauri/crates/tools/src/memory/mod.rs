@@ -78,8 +78,6 @@ enum MemoryError {
         "The memory has changed since this was allowed, so it was not written. Call it again to have it judged anew."
     )]
     Changed,
-    #[error("Nothing is kept yet.")]
-    NothingKept,
     #[error("The query has no word to look for.")]
     NoWords,
     #[error(
@@ -102,7 +100,7 @@ impl Faulty for MemoryError {
             | Self::NoWords
             | Self::Redacted { .. } => Fault::InvalidParameters,
             Self::Changed => Fault::NotAuthorised,
-            Self::NotText(_) | Self::Full | Self::NothingKept => Fault::Execution,
+            Self::NotText(_) | Self::Full => Fault::Execution,
         }
     }
 }

@@ -90,6 +90,9 @@ impl Walked {
             match entry.kind {
                 EntryKind::Folder => folders.push(path),
                 EntryKind::File if is_markdown(&path) => self.take(path, entry.trace, entry.size),
+                EntryKind::Link if is_markdown(&path) => {
+                    self.leave_out(&path, "It is a link, which is not followed.".to_owned());
+                }
                 EntryKind::File | EntryKind::Link | EntryKind::Other => {}
             }
         }

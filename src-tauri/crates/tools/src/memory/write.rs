@@ -165,12 +165,7 @@ fn draft(memory: &Workspace, arguments: &Arguments) -> Result<Draft, MemoryError
     }
     let old = kept.filter(|_| arguments.append);
     let is_added_to = old.is_some();
-    // A model that writes the title into the text as well has said it once.
-    let is_titled = |heading: &String| {
-        arguments.content.lines().next().is_some_and(|first| first.trim_end() == heading.trim_end())
-    };
-    let heading = heading.filter(|heading| !is_titled(heading));
-    let text = joined(old.or(heading), &arguments.content);
+    let text = joined(old.or(arguments.missing(heading)), &arguments.content);
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         return Err(MemoryError::TooLarge { path, bytes: text.len() });
     }
@@ -178,7 +173,12 @@ fn draft(memory: &Workspace, arguments: &Arguments) -> Result<Draft, MemoryError
 }
 
 fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, MemoryError> {
-    let Some(memory) = open(workspace)? else { return Err(MemoryError::NothingKept) };
+    let Some(memory) = open(workspace)? else {
+        // The first note of all: its folder comes with it.
+        let (path, heading) = arguments.place(&Workspace::open(workspace)?)?;
+        let text = joined(arguments.missing(heading), &arguments.content);
+        return Ok(difference(&shown(&path), "", &text, NOTHING));
+    };
     let Draft { path, text, .. } = draft(&memory, arguments)?;
     let name = shown(&path);
     Ok(match text_of(&memory, &path)? {
@@ -200,6 +200,12 @@ fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, Memory
 }
 
 impl Arguments {
+    /// The heading of a new file. A model that writes the title into the text as well has said it once.
+    fn missing(&self, heading: Option<String>) -> Option<String> {
+        let first = self.content.lines().next().unwrap_or_default();
+        heading.filter(|heading| first.trim_end() != heading.trim_end())
+    }
+
     /// The file, and what a new one begins with.
     fn place(&self, memory: &Workspace) -> Result<(RelativePath, Option<String>), MemoryError> {
         match (self.path.as_deref(), self.title.as_deref()) {

@@ -1,5 +1,6 @@
 //! What a person is shown before an agent changes their jobs: the job in words, and what would be different.
 
+use rouse_core::job::facts;
 use rouse_core::routines::{Routines, Wish};
 use rouse_core::tool::ToolContext;
 use serde_json::Value;
@@ -22,7 +23,7 @@ pub(super) async fn about(
     match wish {
         Wish::Create { draft } => {
             let when = when(routines, &draft["schedule"], context).await?;
-            Ok(format!("New routine: {}\n{when}\n{}", name(draft), does(&draft["payload"])))
+            Ok(format!("New routine: {}\n{when}\n{}", name(draft), whole(draft)))
         }
         Wish::Update { id, patch, .. } => {
             let view = get(id).await?;
@@ -50,7 +51,7 @@ pub(super) async fn about(
 fn present(what: &str, view: &Value, context: &ToolContext) -> String {
     let job = &view["job"];
     let when = shown::when(&view["scheduleText"], &view["zone"], context);
-    format!("{what} {}\nWhen: {when}\n{}", name(job), does(&job["payload"]))
+    format!("{what} {}\nWhen: {when}\n{}", name(job), whole(job))
 }
 
 fn name(job: &Value) -> &str {
@@ -70,6 +71,19 @@ async fn when(
     let mut lines = vec![format!("When: {when}")];
     lines.extend(shown::slots(&next, context).iter().map(|slot| format!("      {slot}")));
     Ok(lines.join("\n"))
+}
+
+/// What it does, and whatever of the rest an agent can set.
+fn whole(job: &Value) -> String {
+    let mut lines = vec![does(&job["payload"])];
+    if job["enabled"] == false {
+        lines.push("It is off: no time comes until it is switched on.".to_owned());
+    }
+    let told = facts(job).into_iter().filter(|(about, _)| *about == "tells");
+    lines.extend(told.map(|(_, outcomes)| format!("It tells you: {outcomes}.")));
+    lines
+        .extend(job["description"].as_str().map(|what_for| format!("What it is for:\n{what_for}")));
+    lines.join("\n")
 }
 
 /// All that it does, nothing cut off.

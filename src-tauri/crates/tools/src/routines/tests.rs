@@ -257,6 +257,13 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
+    let desk = Desk::new().answering([preview]);
+    let call = json!({ "tool": "time", "notifyWhen": "failure" });
+    let quiet = json!({ "name": "Watch", "description": "What it\nis for", "enabled": false, "notify": "never", "schedule": { "kind": "every", "every": "1h" }, "call": call });
+    let shown = desk.tool("routine_create").preview(&quiet, &desk.context).await;
+    for words in ["It is off", "It tells you: nothing", "What it is for:\nWhat it\nis for"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
     for (tool, arguments, first) in [
         ("routine_delete", json!({ "id": "j1" }), "Delete the routine Plants"),
         ("routine_fire", json!({ "id": "j1" }), "Run at once"),

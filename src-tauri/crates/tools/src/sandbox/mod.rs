@@ -189,7 +189,7 @@ pub enum SandboxError {
         why: String,
     },
     /// The folder is elsewhere.
-    #[error("A confined command can only begin in the workspace, and {} is not there. Nothing was run.", path.display())]
+    #[error("A confined command can only begin in the workspace, and {} is not in it. Nothing was run.", path.display())]
     Folder {
         /// The folder that was asked for.
         path: PathBuf,

@@ -43,7 +43,7 @@ pub(crate) async fn preview(
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
         notes: spread.into_iter().chain(changes.into_iter().flatten()).collect(),
-        next: next.into_iter().map(|at| slot(at, &clock, zone, local)).collect(),
+        next: next.into_iter().map(|at| slot(at, &slots, &clock, (zone, local))).collect(),
     })
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn of_job(
     let first = job.state.next_run_at.filter(|first| *first > now);
     let first = first.or_else(|| slots.plan_after(job.state.decided, now).next);
     let next = following(&slots, first, count);
-    let next = next.into_iter().map(|at| slot(at, &clock, zone, local)).collect();
+    let next = next.into_iter().map(|at| slot(at, &slots, &clock, (zone, local))).collect();
     Ok((super::schedule_text(context, &job.schedule.spec).await?.0, next))
 }
 
@@ -70,10 +70,16 @@ fn following(slots: &Slots, first: Option<UnixMs>, count: usize) -> Vec<UnixMs> 
     std::iter::successors(first, |last| slots.next_after(*last)).take(count).collect()
 }
 
-fn slot(at: UnixMs, clock: &Follows, zone: Zone, local: Zone) -> PreviewSlot {
+/// What the clock does is said of the time that the trigger asks for: a job that is spread fires somewhat later.
+fn slot(at: UnixMs, slots: &Slots, clock: &Follows, (zone, local): (Zone, Zone)) -> PreviewSlot {
     let written =
         |zone: Zone| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
-    let note = clock.note(zone, at).map(|note| note.to_string());
+    let offset_ms = slots.offset_ms();
+    let note = clock.note(zone, at.plus_ms(-offset_ms)).map(|note| match offset_ms {
+        0 => note.to_string(),
+        later @ ..1_000 => format!("{note}, and {} later", format_duration(later)),
+        later => format!("{note}, and {} later", format_duration(later / 1_000 * 1_000)),
+    });
     PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
 }
 

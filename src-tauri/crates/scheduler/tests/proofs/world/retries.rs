@@ -9,7 +9,7 @@ use rouse_core::{Outcome, RunState, UnixMs};
 use super::life::{lane, run_id, run_of};
 use super::{Broken, Row, Wait, World, hold};
 
-/// The longest pause between two attempts, before what the run adds: a quarter at most.
+/// Up to here a pause between two attempts doubles, before what the run adds: a quarter at most.
 const LONGEST: i64 = 3_600_000;
 
 impl World {
@@ -28,7 +28,9 @@ impl World {
         let whole = i64::try_from(whole).expect("short");
         let most = runtime.and_then(|runtime| runtime.max_attempts).unwrap_or(1);
         hold!(row.attempt < most, "run {id} of {most} attempts fails {} times", row.attempt);
-        hold!((1..=LONGEST / 4 * 5).contains(&whole), "run {id} waits for {whole} ms");
+        let first = runtime.and_then(|runtime| runtime.retry_backoff_ms).unwrap_or_default();
+        let longest = LONGEST.max(i64::try_from(first).expect("a day at most"));
+        hold!((1..=longest / 4 * 5).contains(&whole), "run {id} waits for {whole} ms");
         let (rank, until) = (self.started[&id], self.now + whole);
         self.open.get_mut(&id).expect("there").waits = Some(Wait { until, whole });
         self.working.remove(&id);

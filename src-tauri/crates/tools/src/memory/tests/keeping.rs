@@ -233,6 +233,10 @@ async fn a_question_shows_what_would_change_and_its_yes_is_to_that_alone() {
     let new = json!({ "title": "New one", "content": "Peas." });
     let shown = house.preview("memory_write", &new).await;
     assert!(shown.contains("--- /dev/null") && shown.contains("+# New one"), "{shown}");
+    // The first of all has a folder still to be made.
+    let first = House::new().await;
+    assert_eq!(first.preview("memory_write", &new).await, shown);
+    assert!(!first.memory().exists());
     let bound = house.bound("memory_write", &more).await;
     assert_eq!(house.bound("memory_write", &more).await, bound);
     house.put("garden.md", "Weeds.\n");

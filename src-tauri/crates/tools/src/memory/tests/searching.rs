@@ -97,6 +97,18 @@ async fn what_cannot_be_searched_is_named_and_hides_nothing_else() {
     assert_eq!(house.found("too").await, ["memory/huge.md", "memory/photo.md"]);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_note_that_is_a_link_is_named_as_not_searched() {
+    let house = House::with(&[("a.md", "apples")]).await;
+    std::os::unix::fs::symlink("a.md", house.memory().join("alias.md")).expect("a link");
+    std::os::unix::fs::symlink("a.md", house.memory().join("alias.txt")).expect("a link");
+    let answer = house.search("apples").await;
+    assert_eq!(answer["notSearched"]["count"], 1, "{answer}");
+    let files = answer["notSearched"]["files"].to_string();
+    assert!(files.contains("memory/alias.md") && files.contains("is a link"), "{files}");
+}
+
 #[tokio::test]
 async fn ten_thousand_files_are_searched() {
     let house = House::new().await;

@@ -1,8 +1,8 @@
 //! The system calls that a confined command cannot make (seccomp).
 //!
 //! A list of what is refused, not of what is allowed: programs of every kind run here, and the namespaces decide what
-//! they reach. The list takes away what looks into other processes, makes or changes mounts and namespaces, loads code
-//! into the kernel, or is a large and young part of it that ordinary programs do without. One could get it wrong by
+//! they reach. The list takes away what looks into other processes, makes or changes mounts and namespaces, makes a
+//! set-user-id file, loads code into the kernel, or is a large and young part of it that ordinary programs do without. One could get it wrong by
 //! comparing 64 bits where the kernel reads 32, or by forgetting that x86 has a second set of numbers.
 
 use std::collections::BTreeMap;
@@ -107,6 +107,31 @@ const NAMESPACES: &[i32] = &[
 /// Sockets of these families stay inside the namespaces; of others, not all are known to.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 
+/// What sets the mode of a file, and which of its arguments that is. A file that a command has made belongs to the person, and
+/// as a set-user-id one it would lend their rights to whoever else can run it.
+const MODES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (SYS_FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+
+/// The number is the same on every processor.
+const SYS_FCHMODAT2: i64 = 452;
+
+/// What makes a file only where its flags say so: the call, its flags and its mode.
+const OPENING: &[(i64, u8, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+
 /// Putting words into the terminal of whoever started Rouse, and changing how it reads them.
 const TERMINAL: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];
 
@@ -128,8 +153,8 @@ fn make() -> Result<Vec<BpfProgram>, String> {
         ]),
         libc::EAFNOSUPPORT,
     )?;
-    // The arguments of `clone3` lie in memory, where a filter cannot look; what asks for it falls back to `clone`.
-    let not_there = FILES_OF_NOWHERE.iter().chain(&[libc::SYS_clone3]);
+    // The arguments of these lie in memory, where a filter cannot look; what asks for them falls back to `clone` and `openat`.
+    let not_there = FILES_OF_NOWHERE.iter().chain(&[libc::SYS_clone3, libc::SYS_openat2]);
     let not_there = compile(not_there.map(|number| (*number, Vec::new())).collect(), libc::ENOSYS)?;
     let too_large = |(number, argument, most): &(i64, u8, u64)| {
         Ok((*number, vec![rule_on(*argument, Length::Qword, Op::Gt, *most)?]))
@@ -149,6 +174,20 @@ fn refused() -> Result<BTreeMap<i64, Vec<SeccompRule>>, String> {
     let terminal: Result<Vec<_>, _> =
         TERMINAL.iter().map(|request| rule(1, Op::Eq, *request)).collect();
     rules.insert(libc::SYS_ioctl, terminal?);
+    let lends = u64::from(libc::S_ISUID);
+    for (number, mode) in MODES {
+        rules.insert(*number, vec![rule(*mode, Op::MaskedEq(lends), lends)?]);
+    }
+    for (number, flags, mode) in OPENING {
+        let makes = [libc::O_CREAT, libc::O_TMPFILE].map(|flag| u64::from(flag.cast_unsigned()));
+        let rule = |flag: u64| {
+            let made = SeccompCondition::new(*flags, Length::Dword, Op::MaskedEq(flag), flag);
+            let lent = SeccompCondition::new(*mode, Length::Dword, Op::MaskedEq(lends), lends);
+            let both = vec![made.map_err(in_words)?, lent.map_err(in_words)?];
+            SeccompRule::new(both).map_err(in_words)
+        };
+        rules.insert(*number, makes.map(rule).into_iter().collect::<Result<_, _>>()?);
+    }
     Ok(rules)
 }
 

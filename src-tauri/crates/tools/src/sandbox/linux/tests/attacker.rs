@@ -121,6 +121,14 @@ fn calls() {
             "make-device",
             libc::mknod(c"device".as_ptr(), libc::S_IFCHR | 0o600, libc::makedev(1, 3)).into(),
         );
+        tell("make-file", libc::close(libc::creat(c"mine".as_ptr(), 0o600)).into());
+        tell("plain-mode", libc::chmod(c"mine".as_ptr(), 0o755).into());
+        tell("lend-rights", libc::chmod(c"mine".as_ptr(), 0o4755).into());
+        tell("lend-at", libc::fchmodat(libc::AT_FDCWD, c"mine".as_ptr(), 0o4755, 0).into());
+        tell(
+            "lend-new",
+            libc::open(c"born".as_ptr(), libc::O_CREAT | libc::O_WRONLY, 0o4755).into(),
+        );
         tell("become-root", if libc::getuid() == 0 { -1 } else { libc::setuid(0) }.into());
         tell("engine-memory", libc::open(c"/proc/1/mem".as_ptr(), libc::O_RDONLY).into());
         tell("signal-all", libc::kill(1, libc::SIGKILL).into());
@@ -151,6 +159,10 @@ async fn the_kernel_refuses_what_a_command_needs_not() {
         assert_eq!(errno("second-ptrace"), Some(libc::ENOSYS));
     }
     assert_eq!(errno("device"), Some(0));
+    assert_eq!((errno("make-file"), errno("plain-mode")), (Some(0), Some(0)));
+    for name in ["lend-rights", "lend-at", "lend-new"] {
+        assert_eq!(errno(name), Some(libc::EPERM), "{name}");
+    }
     // Only Landlock knows of this one, from its fifth version on.
     let with_landlock = if landlock_version() >= 5 { libc::EACCES } else { libc::ENOTTY };
     assert_eq!(errno("device-control"), Some(with_landlock));
