@@ -3,6 +3,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
+import { useNow } from "@/components/useNow";
 import type { Answer, ApprovalsDecideResult, ApprovalsListResult, ApprovalView, JobView, RunView } from "@/platform";
 
 import { keys } from "./keys";
@@ -32,9 +33,12 @@ export function useApproval(id: string) {
   return useQuery({ queryKey: keys.approval(id), queryFn: () => platform.rpc("approvals.get", { id }) });
 }
 
+/** All grants as they are now: nothing is sent when one ends by time, so what counts then is seen by the clock. */
 export function useGrants() {
   const platform = usePlatform();
-  return useQuery({ queryKey: keys.grants, queryFn: () => platform.rpc("grants.list", {}), select: ({ grants }) => grants });
+  const now = useNow(1_000);
+  const { data, error, isPending, refetch } = useQuery({ queryKey: keys.grants, queryFn: () => platform.rpc("grants.list", {}), select: ({ grants }) => grants });
+  return { error, isPending, refetch, data: data?.map((grant) => ({ ...grant, isGood: grant.isGood && (grant.expiresAtMs ?? Infinity) > now })) };
 }
 
 /** Gives an answer and puts what it led to in place, without waiting for the event. */

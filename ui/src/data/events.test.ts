@@ -72,6 +72,18 @@ test("a change of many jobs at once makes all that is known of jobs stale", asyn
   expect(fetched.toSorted()).toEqual(names.toSorted());
 });
 
+test.each([
+  ["a grant that is taken back, which names no job", "approval", { grantId: "g1" }],
+  ["trust in a skill", "config", { skills: 1 }],
+] as const)("%s makes stale what each job is offered", async (_, kind, data) => {
+  await started();
+  const names = [showing(keys.effectiveTools("j1")), showing(keys.toolsOfDraft(undefined))];
+  showing(keys.run("r1"));
+  host.emit(kind, data);
+  await settled();
+  expect(fetched.toSorted()).toEqual(names.toSorted());
+});
+
 test("a gap in the numbers fetches everything again", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.run("r2")), showing(keys.config)];

@@ -29,17 +29,19 @@ export function staleAfter(event: HostEvent): QueryKey[] {
       // A run of no job is one of the main session. One of a job with an open question goes by it.
       return [keys.runs, keys.status, keys.jobs, keys.approvals, keys.grants, keys.hooks, keys.spending, keys.estimates, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];
     case "approval":
-      return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];
+      // A grant that is made or taken back names no job, and decides what one is offered.
+      return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, keys.eachJob, keys.toolsOfDrafts, ...run];
     case "delivery":
       // Whether notifications get through stands in the status.
       return [keys.status, ...run];
     case "session":
       // What a job may do depends on what its conversation has read.
-      return [...(session === undefined ? [] : [keys.transcript(session)]), ...job];
+      return [keys.toolsOfDrafts, ...(session === undefined ? [] : [keys.transcript(session)]), ...job];
     case "heartbeat":
       return [keys.status];
     case "config":
-      return [keys.config, keys.providers, keys.checks, keys.skills, keys.status, keys.jobs, keys.spending];
+      // Trust in a skill decides what the jobs with it are offered.
+      return [keys.config, keys.providers, keys.checks, keys.skills, keys.status, keys.jobs, keys.eachJob, keys.toolsOfDrafts, keys.spending];
     case "runText":
     case "seen":
       return [];

@@ -22,6 +22,7 @@ export const keys = {
   job: (id: string) => ["job", id],
   /** Below the job, because they change with it. */
   effectiveTools: (jobId: string | undefined) => ["job", jobId, "tools"],
+  toolsOfDrafts: ["toolsOfDraft"],
   toolsOfDraft: (job: JobDraft | undefined) => ["toolsOfDraft", job],
   estimate: (schedule: WrittenSchedule | undefined, id: string | undefined) => ["estimate", schedule, id],
   checks: ["check"],

@@ -13,9 +13,10 @@ export function useStatus() {
   return useQuery({ queryKey: keys.status, queryFn: () => platform.rpc("system.status", {}) });
 }
 
-export function useJob(jobId: string) {
+/** One job; asked only when there is one. */
+export function useJob(jobId: string | undefined) {
   const platform = usePlatform();
-  return useQuery({ queryKey: keys.job(jobId), queryFn: () => platform.rpc("cron.get", { id: jobId }) });
+  return useQuery({ queryKey: keys.job(jobId ?? ""), queryFn: () => platform.rpc("cron.get", { id: jobId ?? "" }), enabled: jobId !== undefined });
 }
 
 export function useRun(runId: string) {
@@ -68,6 +69,8 @@ export function useEffectiveTools(jobId: string | undefined) {
     queryKey: keys.effectiveTools(jobId),
     queryFn: () => platform.rpc("tools.effective", { id: jobId ?? "" }),
     enabled: jobId !== undefined,
+    // A grant that ends by time, and a sandbox that comes or goes, have no event.
+    staleTime: 0,
   });
 }
 
@@ -80,7 +83,7 @@ export function useToolsOfDraft(job: JobDraft | undefined) {
     enabled: job !== undefined,
     placeholderData: keepPreviousData,
     retry: false,
-    // Skills, grants and sandboxes come and go without an event.
+    // A grant that ends by time, and a sandbox that comes or goes, have no event.
     staleTime: 0,
     gcTime: 60_000,
   });

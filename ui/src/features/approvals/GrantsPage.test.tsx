@@ -1,5 +1,5 @@
-import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { act, screen, waitFor, within } from "@testing-library/react";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
 import { aGrant, noon } from "@/test/fixtures";
@@ -32,6 +32,19 @@ test("a grant names the stored secrets whose values it writes, and one that writ
   expect(one).toHaveTextContent("It writes the value of the stored secret mail into the file.");
   expect(two).toHaveTextContent("It writes the values of the stored secrets mail and pin into the file.");
   expect(none).not.toHaveTextContent("secret");
+});
+
+test("a grant that ends while the page is open is in force no more", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  renderApp("/grants", fakeHost({ "grants.list": () => ({ grants: [aGrant({ expiresAtMs: noon + 60_000 }), aGrant({ id: "g2", tool: "http" })] }) }));
+  const inForce = within(await screen.findByRole("list", { name: "Grants in force" }));
+  expect(inForce.getAllByRole("listitem")).toHaveLength(2);
+  act(() => void vi.advanceTimersByTime(61_000));
+  expect(inForce.getByRole("listitem")).toHaveTextContent("http");
+  const past = within(screen.getByRole("list", { name: "Grants no longer in force" }));
+  expect(past.getByRole("listitem")).toHaveTextContent("Ended");
+  expect(past.queryByRole("button", { name: /^Take back/ })).not.toBeInTheDocument();
 });
 
 test("taking a grant back asks first", async () => {
