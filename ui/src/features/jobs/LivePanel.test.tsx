@@ -1,4 +1,4 @@
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
@@ -54,6 +54,27 @@ test("what the job may do is asked of the engine, for the job as it stands in th
   host.answers["tools.effective"] = () => ({ tools: [], withheld: [], ceiling: null, problem: "the skill fetch is not there." });
   await user.click(screen.getByRole("radio", { name: "All tools" }));
   expect(await panel.findByText(/Its runs would not begin: the skill fetch is not there/)).toBeInTheDocument();
+});
+
+test.each(["deny", "skip"] as const)("a job whose approvals are set to %s is not said to ask", async (approvals) => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { approvals } }).job);
+  host.answers["tools.effective"] = () => ({ tools: [aTool({ approval: "never", destructive: true })], withheld: [], ceiling: null, problem: null });
+  renderApp("/jobs/job-1", host);
+  const panel = within(await screen.findByRole("complementary", { name: "What this job will do" }));
+  expect(await panel.findByText("Only with a grant")).toBeInTheDocument();
+  expect(panel.queryByText(/^Asks you/)).not.toBeInTheDocument();
+});
+
+test.each([
+  ["container", "Call run_command with exactly these arguments, with your own rights, outside the sandbox."],
+  ["inProcess", "Call run_command with exactly these arguments."],
+] as const)("the one call of a job says with whose rights it is made: %s", async (domain, words) => {
+  const host = hostWith(aJob({ payload: { kind: "toolCall", tool: "run_command", arguments: { command: "true" } } }).job);
+  host.answers["tools.catalog"] = () => ({ tools: [aTool({ name: "run_command", domain })] });
+  renderApp("/jobs/job-1", host);
+  const panel = within(await screen.findByRole("complementary", { name: "What this job will do" }));
+  const may = (await panel.findByRole("heading", { name: "May do without asking" })).parentElement;
+  await waitFor(() => expect(may).toHaveTextContent(words));
 });
 
 test("a sentence that ends with what somebody has written has one full stop", async () => {

@@ -6,9 +6,9 @@ import { Link } from "@tanstack/react-router";
 import { Bone } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
-import { useEstimate, useStatus, useToolsOfDraft } from "@/data/queries";
+import { useEstimate, useStatus, useTools, useToolsOfDraft } from "@/data/queries";
 import { agentBehind } from "@/domain/createdBy";
-import { asksOf } from "@/domain/tools";
+import { askedBy, asksOf, rightsOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
 import { ended } from "@/format/text";
@@ -157,14 +157,19 @@ function Estimate({ values, jobId }: { values: JobForm; jobId: string | undefine
 
 function Permitted({ values, draft }: Pick<Props, "values" | "draft">) {
   if (values.what === "systemEvent") return <p>Put this line into the main session. Nothing else.</p>;
-  if (values.what === "toolCall") {
-    return values.tool === "" ? <p className={styles.quiet}>Choose a tool first.</p> : <p>Call <code>{values.tool}</code> with exactly these arguments.</p>;
-  }
-  return <Offered values={values} draft={draft} />;
+  if (values.what === "toolCall") return <Written draft={draft} name={values.tool} />;
+  return <Offered draft={draft} />;
+}
+
+/** The one call that the person has written. */
+function Written({ draft, name }: Pick<Props, "draft"> & { name: string }) {
+  const tool = useTools().data?.find((one) => one.name === name);
+  if (name === "") return <p className={styles.quiet}>Choose a tool first.</p>;
+  return <p>Call <code>{name}</code> with exactly these arguments{tool && rightsOf(tool, draft) === "yours" && ", with your own rights, outside the sandbox"}.</p>;
 }
 
 /** What its model is offered, by the rule that its runs go by: skills, sandbox and grants have a say. */
-function Offered({ values, draft }: Pick<Props, "values" | "draft">) {
+function Offered({ draft }: Pick<Props, "draft">) {
   const { data, isError } = useToolsOfDraft(useSettled(whole(draft), settleMs));
   if (!data) return isError ? <p className={styles.quiet}>This can be said once the fields are right.</p> : <Bone width="60%" />;
   if (data.problem !== null) return <p className={styles.note}>Its runs would not begin: {data.problem}</p>;
@@ -178,7 +183,7 @@ function Offered({ values, draft }: Pick<Props, "values" | "draft">) {
       {free.length === 0 ? <p>Nothing.</p> : <Names tools={free} />}
       {asking.length > 0 && (
         <>
-          <h3 className={styles.head}>{values.approvals === "deny" ? "Only with a grant" : "Asks you first, unless granted"}</h3>
+          <h3 className={styles.head}>{askedBy(draft) === "nobody" ? "Only with a grant" : "Asks you first, unless granted"}</h3>
           <Names tools={asking} />
         </>
       )}

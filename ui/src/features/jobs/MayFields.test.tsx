@@ -18,7 +18,7 @@ function hostWithCommand(hosts: string[]) {
 test("a command that you have written is offered no hosts, because none would bound it", async () => {
   const { user } = renderApp("/jobs/job-1", hostWithCommand([]));
   await name();
-  await user.click(await screen.findByRole("button", { name: /^What it may do$/ }));
+  await user.click(await screen.findByRole("button", { name: "What it may do your own rights, outside the sandbox" }));
   expect(screen.getByRole("button", { name: /When a hook wants your yes/ })).toBeInTheDocument();
   expect(screen.queryByRole("textbox", { name: "Hosts it may reach" })).not.toBeInTheDocument();
 });
@@ -26,7 +26,7 @@ test("a command that you have written is offered no hosts, because none would bo
 test("hosts that a written command has all the same can be taken out", async () => {
   const { user } = renderApp("/jobs/job-1", hostWithCommand(["example.com"]));
   await name();
-  await user.click(await screen.findByRole("button", { name: /^What it may do only named hosts$/ }));
+  await user.click(await screen.findByRole("button", { name: /^What it may do your own rights, outside the sandbox · only named hosts$/ }));
   expect(screen.getByRole("textbox", { name: "Hosts it may reach" })).toHaveValue("example.com");
 });
 

@@ -37,7 +37,7 @@ export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string
   // Your own command runs outside the sandbox, where no list of hosts bounds it; one that is there can be taken out.
   const [hadHosts] = useState(hosts !== "");
   const hasHosts = !isCommand || hadHosts || hosts !== "";
-  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  const summary = [isCommand && "your own rights, outside the sandbox", isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
       <div className={styles.fields}>

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 
-import { errorCode, RpcError } from "@/platform";
+import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aDetail, aGrant, aJob, anApproval, aStep, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -15,6 +15,7 @@ const host = () =>
     "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
     "tools.effective": () => ({ tools: [readFile], withheld: [], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
+    "cron.get": () => aJob({ id: "j1", payload: { kind: "agentTurn", message: "Look" } }),
     "grants.list": () => ({ grants: [aGrant({ tool: "http", writesValues: ["mail"] }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
 
@@ -36,6 +37,34 @@ test("what one job is offered is asked of the engine, and stands in the address"
   await waitFor(() => expect(path()).toBe("/tools?job=j1"));
   await waitFor(() => expect(within(screen.getByRole("list", { name: "Tools" })).getAllByRole("listitem")).toHaveLength(1));
   expect(fake.called("tools.effective")).toEqual([{ id: "j1" }]);
+});
+
+test("of a job that asks nobody no tool is said to ask", async () => {
+  const fake = host();
+  fake.answers["cron.get"] = () => aJob({ id: "j1", payload: { kind: "agentTurn", message: "Look" }, policies: { approvals: "skip" } });
+  fake.answers["tools.effective"] = () => ({ tools: [aTool(), post], withheld: [], ceiling: null, problem: null });
+  renderApp("/tools?job=j1", fake);
+  expect(await screen.findByText("Refused unless granted")).toBeInTheDocument();
+  expect(screen.getByText("Refuses some calls")).toBeInTheDocument();
+  expect(screen.queryByText(/^Asks/)).not.toBeInTheDocument();
+});
+
+test.each<[string, Partial<Job>]>([
+  ["written into a job", { payload: { kind: "toolCall", tool: "run_command", arguments: {} } }],
+  ["of a model whose job lets commands leave the sandbox", { payload: { kind: "agentTurn", message: "Look" }, policies: { sandbox: "open" } }],
+])("a command %s is not said to run in the sandbox", async (_, parts) => {
+  const fake = host();
+  fake.answers["cron.get"] = () => ({ ...aJob(), job: { ...aJob().job, ...parts } });
+  fake.answers["tools.effective"] = () => ({ tools: [command], withheld: [], ceiling: null, problem: null });
+  renderApp("/tools?job=j1", fake);
+  expect(await screen.findByText("Your rights")).toBeInTheDocument();
+  expect(screen.queryByText("Sandbox")).not.toBeInTheDocument();
+});
+
+test("a tool that runs commands says whose calls the sandbox confines", async () => {
+  renderApp("/tools/run_command", host());
+  const facts = within(await screen.findByRole("list", { name: "What it may do" }));
+  expect(facts.getByText("A call that you write into a job has your own rights, outside the sandbox.")).toBeInTheDocument();
 });
 
 test("why a job is offered only what looks stands above the list", async () => {
@@ -125,6 +154,11 @@ test("a call is tried: what is missing is said, then it is made, and its answer 
   expect(outcome.getByText("needed no yes · 42 ms")).toBeInTheDocument();
   expect(outcome.getByRole("region", { name: "Result" })).toHaveTextContent('"status": 200');
   expect(outcome.getByRole("link", { name: "Open the run" })).toHaveAttribute("href", "/runs/r1");
+});
+
+test("a tool that asks for some calls is not said to be called at once", async () => {
+  renderApp("/tools/post", host());
+  expect(await screen.findByText("What only looks is called at once. You see what would happen before it does where a call could change something.")).toBeInTheDocument();
 });
 
 test("what the engine says of the arguments stands below them", async () => {

@@ -12,7 +12,7 @@ import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useJobs } from "@/data/jobs";
-import { useEffectiveTools, useTools } from "@/data/queries";
+import { useEffectiveTools, useJob, useTools } from "@/data/queries";
 import { plural } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
@@ -22,12 +22,14 @@ import styles from "./ToolsPage.module.css";
 
 export function ToolsPage() {
   const { job } = useSearch({ from: "/tools" });
+  const offeredTo = useJob(job);
   const navigate = useNavigate();
   const jobs = useJobs().data ?? [];
   const catalogue = useTools();
   const effective = useEffectiveTools(job);
-  const { error, refetch } = job === undefined ? catalogue : effective;
-  const data = job === undefined ? catalogue.data : effective.data?.tools;
+  const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;
+  // Whether a tool asks is said only when it is known of the job.
+  const data = job === undefined ? catalogue.data : offeredTo.data && effective.data?.tools;
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
   const [words, setWords] = useState("");
@@ -63,7 +65,7 @@ export function ToolsPage() {
         <ul aria-label="Tools" className={styles.rows}>
           {shown.map((tool) => (
             <li key={tool.name}>
-              <ToolRow tool={tool} />
+              <ToolRow tool={tool} job={offeredTo.data?.job} />
             </li>
           ))}
         </ul>

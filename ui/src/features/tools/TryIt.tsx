@@ -9,6 +9,7 @@ import { Button } from "@/components/Button";
 import { useTry } from "@/data/actions";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { argumentProblems } from "@/domain/arguments/schema";
+import { type Asks, asksOf } from "@/domain/tools";
 import { fieldErrors, type ToolView } from "@/platform";
 
 import styles from "./TryIt.module.css";
@@ -62,8 +63,16 @@ export function TryIt({ tool }: { tool: ToolView }) {
   );
 }
 
-function hintOf({ readOnly, approval, domain }: ToolView): string {
-  const where = domain === "container" ? " It runs in the sandbox, as for a model." : "";
-  if (approval === "never") return readOnly ? `It only looks.${where}` : `It is called at once.${where}`;
-  return `You see what would happen before it does, wherever a model would have to ask.${where}`;
+function hintOf(tool: ToolView): string {
+  const where = tool.domain === "container" ? " It runs in the sandbox, as for a model." : "";
+  return hints[asksOf(tool)](tool) + where;
 }
+
+const beforehand = "You see what would happen before it does";
+
+const hints: Record<Asks, (tool: ToolView) => string> = {
+  never: ({ readOnly }) => (readOnly ? "It only looks." : "It is called at once."),
+  some: () => `What only looks is called at once. ${beforehand} where a call could change something.`,
+  first: () => `${beforehand}, wherever a model would have to ask.`,
+  always: () => `${beforehand}, each time.`,
+};
