@@ -2,7 +2,7 @@
    react-hook-form's Controller drives them: `<TextField {...field} label=… error={fieldState.error?.message} />`. */
 
 import { ChevronDown, Search, TriangleAlert, X } from "lucide-react";
-import type { ReactNode } from "react";
+import type { ReactNode, Ref } from "react";
 import {
   Button, ComboBox as AriaComboBox, type ComboBoxProps, FieldError, Input, Label, ListBox, ListBoxItem, type Key,
   NumberField as AriaNumberField, type NumberFieldProps, Popover, SearchField as AriaSearchField, type SearchFieldProps,
@@ -68,11 +68,11 @@ export function TextField({ label, labelHidden, help, error, warning, className,
   );
 }
 
-export function TextArea({ label, labelHidden, help, error, warning, className, mono, placeholder, rows = 4, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string; rows?: number }) {
+export function TextArea({ label, labelHidden, help, error, warning, className, mono, placeholder, rows = 4, inputRef, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string; rows?: number; inputRef?: Ref<HTMLTextAreaElement> }) {
   return (
     <AriaTextField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
       <Head label={label} labelHidden={labelHidden} />
-      <AriaTextArea className={cx(styles.input, styles.area, mono && styles.mono)} placeholder={placeholder} rows={rows} />
+      <AriaTextArea ref={inputRef} className={cx(styles.input, styles.area, mono && styles.mono)} placeholder={placeholder} rows={rows} />
       <Foot help={help} error={error} warning={warning} />
     </AriaTextField>
   );

@@ -4,12 +4,14 @@ import { plural } from "@/format/amount";
 import { when } from "@/format/time";
 import type { IncidentView } from "@/platform";
 
-/** How the engine begins the reason of a run that had no model. */
-const noModel = "No model is set up.";
+/** Whether a run failed because there was no model: the engine begins what it says of that in these words. */
+export function lacksModel(cause: string): boolean {
+  return cause.startsWith("No model is set up.");
+}
 
 /** Whether what the job failed of has been mended since: there was no model, and now there is one. */
 export function isMended({ cause }: IncidentView, model: string | null | undefined): boolean {
-  return cause.startsWith(noModel) && typeof model === "string";
+  return lacksModel(cause) && typeof model === "string";
 }
 
 /** `Failing since 22:10 · 14 times · same cause`, or why the job was paused. */

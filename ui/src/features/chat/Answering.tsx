@@ -21,13 +21,19 @@ interface Props {
   message: OpenMessage;
   /** Whether the words stand in the conversation already, as they do once the answer has begun. */
   isSaid: boolean;
+  /** The person has stopped the answer: the button that was pressed goes with it. */
+  onStop: () => void;
 }
 
-export function Answering({ message, isSaid }: Props) {
+export function Answering({ message, isSaid, onStop }: Props) {
   const { runId, text, atMs, state, liveText } = message;
   const { openExternal } = usePlatform();
   const stop = useStopAnswer();
   const failed = (error: Error) => toast({ title: "It was not stopped", about: error.message });
+  const end = () => {
+    stop.mutate({ runId }, { onError: failed });
+    onStop();
+  };
   return (
     <>
       {!isSaid && <Words text={text} atMs={atMs} />}
@@ -39,7 +45,7 @@ export function Answering({ message, isSaid }: Props) {
           <p className={styles.doing}>
             <StateGlyph state={state} size={14} />
             <span role="status">{state === "queued" ? "Waits for its turn" : <Doing runId={runId} />}</span>
-            <Button small look="ghost" isPending={stop.isPending} onPress={() => stop.mutate({ runId }, { onError: failed })}>Stop</Button>
+            <Button small look="ghost" isPending={stop.isPending} onPress={end}>Stop</Button>
           </p>
         )}
       </div>

@@ -61,6 +61,7 @@ test("an answer can be stopped; what could not be sent stays to be sent again", 
   const { user } = renderApp("/chat", host);
   await user.click(await screen.findByRole("button", { name: "Stop" }));
   await waitFor(() => expect(host.called("chat.abort")).toEqual([{ runId: "r1" }]));
+  expect(screen.getByRole("textbox", { name: "Message" })).toHaveFocus();
   const box = screen.getByRole("textbox", { name: "Message" });
   await user.type(box, "More{Enter}");
   expect(await screen.findByText("20 messages wait for their answers already.")).toBeInTheDocument();
@@ -75,6 +76,16 @@ test("an answer can be stopped; what could not be sent stays to be sent again", 
   await user.type(box, "More{Enter}");
   await waitFor(() => expect(key()).toHaveLength(4));
   expect(key()[3]).not.toBe(key()[0]);
+});
+
+test.each([
+  ["cancelled", "You stopped this. See what was said"],
+  ["failed", "No answer came of this. See why"],
+] as const)("under words that no model has answered stands what came of their run: %s", async (state, words) => {
+  renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })] }), "runs.get": () => aDetail({ id: "r1", state }) }));
+  const link = await screen.findByRole("link", { name: /^See / });
+  expect(link).toHaveAttribute("href", "/runs/r1");
+  expect(link.parentElement).toHaveTextContent(words);
 });
 
 test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {
@@ -158,7 +169,7 @@ test("without a model there is nothing to write to, and the way to one", async (
   renderApp("/chat", withModel({ "system.status": () => aStatus({ model: null }) }));
   expect(await screen.findByRole("heading", { name: "No model yet" })).toBeInTheDocument();
   expect(screen.getByRole("textbox", { name: "Message" })).toBeDisabled();
-  expect(screen.getByRole("link", { name: "Set one up" })).toHaveAttribute("href", "/settings");
+  expect(screen.getByRole("link", { name: "Set one up" })).toHaveAttribute("href", "/settings#model");
 });
 
 test("earlier messages are read page by page, and what comes new is laid over them", async () => {

@@ -1,6 +1,7 @@
 /* The main session: what was said, what is being answered, and a place to write. */
 
 import { MessagesSquare } from "lucide-react";
+import { useRef } from "react";
 
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
@@ -17,6 +18,7 @@ import { Said } from "./Said";
 
 export function ChatPage() {
   const { data, error, refetch, ...earlier } = useTranscript(mainSession);
+  const field = useRef<HTMLTextAreaElement>(null);
   const model = useStatus().data?.model;
   const entries = data ? entriesOf(data.messages, data.open.map(({ runId }) => runId)) : [];
   const isEmpty = data !== undefined && entries.length === 0 && data.open.length === 0;
@@ -27,7 +29,7 @@ export function ChatPage() {
           {error && !data && <Failure title="The conversation could not be read." error={error} onRetry={refetch} />}
           {!data && !error && <SkeletonRows rows={8} />}
           {isEmpty && (
-            <Empty icon={MessagesSquare} title={model === null ? "No model yet" : "Nothing was said yet"} action={model === null && <ButtonLink to="/settings">Set one up</ButtonLink>}>
+            <Empty icon={MessagesSquare} title={model === null ? "No model yet" : "Nothing was said yet"} action={model === null && <ButtonLink to="/settings" hash="model">Set one up</ButtonLink>}>
               {model === null ? "This is the main session. It needs a model to answer." : "This is the main session. Reminders and results of jobs come here too. Try “remind me in 20 minutes to stretch”."}
             </Empty>
           )}
@@ -35,11 +37,11 @@ export function ChatPage() {
       }>
         {data?.open.map((message) => (
           <li key={message.runId}>
-            <Answering message={message} isSaid={data.messages.some(({ from, runId }) => from === "person" && runId === message.runId)} />
+            <Answering message={message} isSaid={data.messages.some(({ from, runId }) => from === "person" && runId === message.runId)} onStop={() => field.current?.focus()} />
           </li>
         ))}
       </Said>
-      <Composer isAnswering={data !== undefined && data.open.length > 0} isStreaming={data?.open.some(({ state }) => state === "running") ?? false} isDisabled={model === null} />
+      <Composer field={field} isAnswering={data !== undefined && data.open.length > 0} isStreaming={data?.open.some(({ state }) => state === "running") ?? false} isDisabled={model === null} />
     </Page>
   );
 }

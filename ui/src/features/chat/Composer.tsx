@@ -2,7 +2,7 @@
    question. What is written stays when it could not be sent. */
 
 import { SendHorizontal } from "lucide-react";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useRef, useState } from "react";
 
 import { IconButton } from "@/components/Button";
 import { TextArea } from "@/components/Field";
@@ -14,13 +14,15 @@ import styles from "./ChatPage.module.css";
 const mostCharacters = 50_000;
 
 interface Props {
+  /** Where it is written, for whoever leads the person back there. */
+  field: RefObject<HTMLTextAreaElement | null>;
   isAnswering: boolean;
   /** Whether words of an answer are coming in right now. */
   isStreaming: boolean;
   isDisabled: boolean;
 }
 
-export function Composer({ isAnswering, isStreaming, isDisabled }: Props) {
+export function Composer({ field, isAnswering, isStreaming, isDisabled }: Props) {
   const [text, setText] = useState("");
   const send = useSend();
   // Whoever sends again what seemed to fail sends the same message: it may have been taken, and only the answer was lost.
@@ -53,6 +55,7 @@ export function Composer({ isAnswering, isStreaming, isDisabled }: Props) {
       }}
     >
       <TextArea
+        inputRef={field}
         label="Message"
         labelHidden
         rows={1}

@@ -8,7 +8,7 @@ import { Folded } from "@/components/Folded";
 import { Marks } from "@/components/Marks";
 import { Time } from "@/components/Time";
 import { usePlatform } from "@/data/platform";
-import { useJob } from "@/data/queries";
+import { useJob, useRun } from "@/data/queries";
 import type { ChangedJob } from "@/domain/changedJob";
 import { Marked } from "@/domain/Marked";
 import { ModelText } from "@/domain/ModelText";
@@ -47,14 +47,23 @@ export function EntryView({ entry }: { entry: Entry }) {
     case "summary":
       return <Summary text={entry.text} atMs={entry.atMs} standsFor={entry.standsFor} runId={entry.runId} />;
     case "unanswered":
-      return (
-        <p className={styles.nothing}>
-          No answer came of this. <Link to="/runs/$runId" params={{ runId: entry.runId }} className={styles.link}>See why</Link>
-        </p>
-      );
+      return <Unanswered runId={entry.runId} />;
     case "nothing":
       return <p className={styles.nothing}>Nothing to report</p>;
   }
+}
+
+/** Why no model has answered stands in the run; whoever has stopped it knows why, and finds there what was said until then. */
+function Unanswered({ runId }: { runId: string }) {
+  const { data, isPending } = useRun(runId);
+  if (isPending) return <p className={styles.nothing}>&nbsp;</p>;
+  const isStopped = data?.run.state === "cancelled";
+  return (
+    <p className={styles.nothing}>
+      {isStopped ? "You stopped this." : "No answer came of this."}{" "}
+      <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{isStopped ? "See what was said" : "See why"}</Link>
+    </p>
+  );
 }
 
 /** What the person wrote, as they wrote it. */

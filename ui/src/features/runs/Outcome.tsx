@@ -2,9 +2,11 @@
 
 import { CircleX, Info } from "lucide-react";
 
+import { ButtonLink } from "@/components/Button";
 import { Notice } from "@/components/Notice";
 import { Worded } from "@/components/Worded";
 import { usePlatform } from "@/data/platform";
+import { lacksModel } from "@/domain/incident";
 import { ModelText } from "@/domain/ModelText";
 import { withoutEcho } from "@/format/text";
 import type { RunView } from "@/platform";
@@ -16,7 +18,11 @@ export function Outcome({ run }: { run: RunView }) {
   if (run.error === null && run.reason === null && run.summary === null) return null;
   return (
     <div className={styles.outcome}>
-      {run.error !== null && <Notice icon={CircleX} tone="bad" className={styles.wrong}><Worded text={withoutEcho(run.error)} /></Notice>}
+      {run.error !== null && (
+        <Notice icon={CircleX} tone="bad" className={styles.wrong} action={lacksModel(run.error) && <ButtonLink to="/settings" hash="model" small>Settings</ButtonLink>}>
+          <Worded text={withoutEcho(run.error)} />
+        </Notice>
+      )}
       {run.reason !== null && <Notice icon={Info}><Worded text={run.reason} /></Notice>}
       {run.summary !== null && <ModelText text={run.summary} onOpen={platform.openExternal} />}
     </div>

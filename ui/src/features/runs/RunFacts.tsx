@@ -31,7 +31,7 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
           run.slotAtMs !== null && { name: "Scheduled", value: scheduled(run.firstSlotAtMs, run.slotAtMs) },
           run.makesUpForMs !== null && { name: "Makes up for", value: <Time at={run.makesUpForMs} as="when" /> },
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
-          asked(approvals) ?? took(run),
+          asked(approvals) ?? took(run, approvals),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
           run.nextAttemptAtMs !== null && { name: "Tries again", value: <Time at={run.nextAttemptAtMs} as="when" /> },
           run.model !== null && { name: "Model", value: run.model },
@@ -81,10 +81,28 @@ function asked(approvals: readonly ApprovalView[]): Fact | undefined {
   return waiting.length === 0 ? undefined : { name: "Waiting for you", value: <Elapsed since={Math.min(...waiting)} /> };
 }
 
-function took(run: RunView): Fact | undefined {
-  if (run.durationMs !== null) return { name: "Took", value: duration(run.durationMs) };
+/** How long it worked, and beside that how long it waited for the person: the time between its start and its end holds both. */
+function took(run: RunView, approvals: readonly ApprovalView[]): Fact | undefined {
+  if (run.durationMs !== null) {
+    const waited = Math.min(waitedMs(run, approvals), run.durationMs);
+    return { name: "Took", value: waited === 0 ? duration(run.durationMs) : <>{duration(run.durationMs - waited)}<span className={styles.aside}>, and waited {duration(waited)} for you</span></> };
+  }
   if (run.startedAtMs !== null && isLive(run.state)) return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
   return undefined;
+}
+
+/** Of questions that waited at the same time the time counts once. */
+function waitedMs({ startedAtMs, finishedAtMs }: RunView, approvals: readonly ApprovalView[]): number {
+  let counted = startedAtMs ?? 0;
+  let waited = 0;
+  for (const { askedAtMs, decidedAtMs } of approvals.toSorted((a, b) => a.askedAtMs - b.askedAtMs)) {
+    const from = Math.max(askedAtMs, counted);
+    const until = Math.min(decidedAtMs ?? from, finishedAtMs ?? Infinity);
+    if (until <= from) continue;
+    waited += until - from;
+    counted = until;
+  }
+  return waited;
 }
 
 function Elapsed({ since }: { since: number }) {

@@ -162,6 +162,32 @@ test("a missed run says why and when", async () => {
   expect(screen.getByText("It never began, so there are no steps.")).toBeInTheDocument();
 });
 
+test.each(["failed", "timedOut", "cancelled", "interrupted"] as const)("a run that %s before its first step is not said to have needed none", async (state) => {
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ state }) }));
+  expect(await screen.findByText("It ended before its first step.")).toBeInTheDocument();
+});
+
+test("a run that had no model leads to where one is set up", async () => {
+  const host = fakeHost({ "runs.get": () => aDetail({ state: "failed", error: "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings." }) });
+  renderApp("/runs/run-1", host);
+  const notice = (await screen.findByText(/^No model is set up\./)).parentElement!;
+  expect(within(notice).getByRole("link", { name: "Settings" })).toHaveAttribute("href", "/settings#model");
+  host.answers["runs.get"] = () => aDetail({ state: "failed", error: "No network." });
+  host.emit("run", { runId: "run-1" });
+  await screen.findByText("No network.");
+  expect(within(screen.getByRole("main")).queryByRole("link", { name: "Settings" })).not.toBeInTheDocument();
+});
+
+test("how long a run worked and how long it waited for the person are two facts; questions of one time count once", async () => {
+  const answered = { state: "approved", scope: "once", answeredFrom: "page" } as const;
+  const approvals = [
+    anApproval({ ...answered, askedAtMs: noon + 50, decidedAtMs: noon + 40_050 }),
+    anApproval({ ...answered, id: "ask-2", askedAtMs: noon + 20_050, decidedAtMs: noon + 48_050 }),
+  ];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ startedAtMs: noon, finishedAtMs: noon + 48_090, durationMs: 48_090 }, { approvals }) }));
+  expect((await screen.findByText("Took")).nextSibling).toHaveTextContent("90 ms, and waited 48 s for you");
+});
+
 test("whoever shows a notification about the run is told that it was looked at, once per delivery", async () => {
   const delivery = { id: "d", runId: "run-1", channel: "notification", title: "Backup", body: "", attempts: 1, reason: null, createdAtMs: noon, nextAttemptAtMs: null, settledAtMs: null, heldUntilMs: null, digestId: null };
   const host = fakeHost({ "runs.get": () => aDetail({}, { deliveries: [{ ...delivery, state: "pending" }] }), "runs.seen": () => ({ changed: true }) });

@@ -95,5 +95,6 @@ function nothing({ run }: RunDetail): ReactNode {
   if (run.state === "queued") return "It waits for its turn.";
   if (isLive(run.state)) return "It has just begun.";
   if (run.startedAtMs === null) return "It never began, so there are no steps.";
+  if (run.state !== "succeeded" && run.state !== "nothingToReport") return "It ended before its first step.";
   return "It needed no model and no tool, so there are no steps.";
 }
