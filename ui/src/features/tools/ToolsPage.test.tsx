@@ -216,6 +216,23 @@ test("a question that comes up below is brought into sight; who is still at the 
   expect(screen.getByRole("textbox", { name: "url" })).toHaveFocus();
 });
 
+test("what came of a call is brought into sight when it is there, and the focus stays at the button", async () => {
+  const fake = host();
+  fake.answers["tools.try"] = () => ({ runId: "r1" });
+  fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "running", durationMs: null });
+  const shown = vi.spyOn(Element.prototype, "scrollIntoView");
+  const { user } = renderApp("/tools/http", fake);
+  await user.type(await screen.findByRole("textbox", { name: "url" }), "https://example.org");
+  await user.click(screen.getByRole("button", { name: "Call it" }));
+  const place = await screen.findByRole("region", { name: "What came of it" });
+  expect(shown).not.toHaveBeenCalled();
+  fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null }, { steps: [aStep({ output: { status: 200 } })] });
+  fake.emit("run", { runId: "r1", state: "succeeded" });
+  expect(await within(place).findByRole("region", { name: "Result" })).toBeInTheDocument();
+  expect(shown.mock.contexts).toEqual([place]);
+  expect(screen.getByRole("button", { name: "Call it" })).toHaveFocus();
+});
+
 test("a tool that belongs to a turn of a model is not tried by itself", async () => {
   renderApp("/tools/complete_run", fakeHost({ "tools.catalog": () => ({ tools: [aTool({ name: "complete_run", canBeTried: false })] }), "grants.list": () => ({ grants: [] }) }));
   expect(await screen.findByRole("heading", { name: "complete_run", level: 1 })).toBeInTheDocument();

@@ -36,7 +36,7 @@ function Shown({ detail: { run, steps, approvals }, from }: { detail: RunDetail;
   const call = steps.findLast(({ kind }) => kind === "toolCall");
   const facts = [call && gateWords(call), run.durationMs !== null && call?.durationMs != null && duration(call.durationMs)];
   const place = useRef<HTMLElement>(null);
-  useInSight(place, asked?.id, from);
+  useInSight(place, isLive(run.state) ? undefined : run.id, asked?.id, from);
   return (
     <section ref={place} tabIndex={-1} className={styles.trial} aria-label="What came of it">
       {asked ? (
@@ -58,13 +58,18 @@ function Shown({ detail: { run, steps, approvals }, from }: { detail: RunDetail;
   );
 }
 
-/** A question comes up below the button, often below the fold: it is brought into sight, and who is still at the button is led
-    to it, so that its keys count. The place takes the focus and not the card, because it stays when the question is answered. */
-function useInSight(place: RefObject<HTMLElement | null>, question: string | undefined, from: From) {
+/** A question comes up below the button, often below the fold, and so does what came of the call: both are brought into sight. Who
+    is still at the button is led to the question, so that its keys count. The place takes the focus and not the card, because it
+    stays when the question is answered. */
+function useInSight(place: RefObject<HTMLElement | null>, result: string | undefined, question: string | undefined, from: From) {
+  const shown = question ?? result;
   useEffect(() => {
-    if (question === undefined) return;
+    if (shown === undefined) return;
     const isCalm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     place.current?.scrollIntoView({ block: "nearest", behavior: isCalm ? "instant" : "smooth" });
+  }, [place, shown]);
+  useEffect(() => {
+    if (question === undefined) return;
     if (from.current?.contains(document.activeElement)) place.current?.focus({ preventScroll: true });
   }, [place, question, from]);
 }
