@@ -46,10 +46,10 @@ function useDocumentTitle(title: string, waiting: number) {
   }, [title, waiting]);
 }
 
-/** A titled part of a page. */
+/** A titled part of a page. One that the address can name takes the focus of whoever is led there. */
 export function Section({ title, id, aside, children, className }: { title: string; id?: string; aside?: ReactNode; children: ReactNode; className?: string }) {
   return (
-    <section id={id} className={cx(styles.section, className)} aria-label={title}>
+    <section id={id} tabIndex={id === undefined ? undefined : -1} className={cx(styles.section, className)} aria-label={title}>
       <div className={styles.sectionHead}>
         <h2>{title}</h2>
         {aside !== undefined && <div className={styles.aside}>{aside}</div>}

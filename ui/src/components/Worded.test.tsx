@@ -9,6 +9,7 @@ test.each([
   ["No name at all.", "No name at all."],
   ["One ` alone.", "One ` alone."],
   ["found `<b>`", "found <code>&lt;b&gt;</code>"],
+  ["found `a⟨U+200B⟩`", 'found <code>a<mark class="mark">⟨U+200B⟩</mark></code>'],
 ])("%j reads as %j", (text, html) => {
   const { container } = render(<p><Worded text={text} /></p>);
   expect(container.querySelector("p")?.innerHTML).toBe(html);

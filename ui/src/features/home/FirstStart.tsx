@@ -34,7 +34,7 @@ export function FirstStart({ status }: { status: SystemStatus }) {
       </div>
       <ol className={styles.steps}>
         <ExampleStep status={status} />
-        <NotificationStep status={status} />
+        {canNotify(status.notifications) && <NotificationStep />}
         <ModelStep status={status} />
         {capabilities.autostart && <AutostartStep />}
         <OwnJobStep status={status} />
@@ -76,7 +76,8 @@ function ExampleStep({ status: { firstStart } }: { status: SystemStatus }) {
   );
 }
 
-function NotificationStep({ status: { notifications } }: { status: SystemStatus }) {
+/** Only where one can be shown: a step that cannot be taken would stay for ever. */
+function NotificationStep() {
   const test = useCall("deliveries.test");
   const delivery = useDelivery(test.data);
   const isShown = delivery?.state === "delivered";
@@ -86,14 +87,13 @@ function NotificationStep({ status: { notifications } }: { status: SystemStatus 
       done={isShown}
       title="Notifications"
       action={
-        <Button small isPending={test.isPending} isDisabled={!canNotify(notifications)} onPress={send}>
+        <Button small isPending={test.isPending} onPress={send}>
           {delivery ? "Send again" : "Send a test"}
         </Button>
       }
     >
       <span role="status">
         {delivery ? `${delivery.state === "failed" || delivery.state === "suppressed" ? "Nothing was shown. " : ""}${fateOf(delivery)}`
-          : !notifications.available ? (notifications.reason ?? "Notifications cannot be shown here.")
           : "A run that has something to tell tells it natively; a click opens the run."}
       </span>
     </Step>
@@ -104,7 +104,7 @@ function ModelStep({ status: { model } }: { status: SystemStatus }) {
   const look = useCall("providers.list", [keys.providers, keys.status]);
   if (model !== null) {
     return (
-      <Step done title="A model" action={<ButtonLink to="/settings" small>Change</ButtonLink>}>
+      <Step done title="A model" action={<ButtonLink to="/settings" hash="model" small>Change</ButtonLink>}>
         Found: {model}.
       </Step>
     );

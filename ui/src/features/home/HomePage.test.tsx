@@ -127,11 +127,25 @@ test("the first start shows that a job has fired, tests notifications, looks for
   expect(host.called("system.dismissFirstStart")).toHaveLength(1);
 });
 
-test("where there is no desktop no test is offered, and the reason stands there", async () => {
-  const reason = "Rouse runs without a desktop here.";
-  renderApp("/", fakeHost({ "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: null, exampleRunId: null }, notifications: { available: false, reason, failing: false } }) }));
-  expect(await screen.findByText(reason)).toBeInTheDocument();
-  expect(screen.getByRole("button", { name: "Send a test" })).toBeDisabled();
+test("where there is no desktop the first start has no step that could never be done", async () => {
+  renderApp("/", fakeHost({ "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: null, exampleRunId: null }, notifications: { available: false, reason: "Rouse runs without a desktop here.", failing: false } }) }));
+  const steps = within((await screen.findByText("Welcome to Rouse")).closest("section")!);
+  expect(steps.getByRole("heading", { name: "A model" })).toBeInTheDocument();
+  expect(steps.queryByRole("heading", { name: "Notifications" })).not.toBeInTheDocument();
+});
+
+test("what stands in the way leads to the section that mends it", async () => {
+  const failingModels = [{ provider: "openai", model: "gpt-5.6-luna", sinceMs: Date.now(), words: "no", mend: "Bring a new key.", keyEnv: null }];
+  const host = fakeHost({
+    "system.status": () => aStatus({ failingModels, cron: { enabled: false }, notifications: { available: false, reason: null, failing: true } }),
+    "cron.list": () => ({ jobs: [aJob({}, { incident: anIncident({ cause: "No model is set up. Start one." }) })], broken: [], nextCursor: null }),
+  });
+  renderApp("/", host);
+  const link = async (words: RegExp, name: string) => within((await screen.findByText(words)).closest<HTMLElement>("div:has(> a, > div > a)")!).getByRole("link", { name });
+  expect(await link(/^Notifications do not get through/, "Settings")).toHaveAttribute("href", "/settings#notifications");
+  expect(await link(/^Scheduling is switched off/, "Settings")).toHaveAttribute("href", "/settings#scheduling");
+  expect(await link(/^Bring a new key/, "Settings")).toHaveAttribute("href", "/settings#model");
+  expect(await link(/^No model is set up/, "Set a model up")).toHaveAttribute("href", "/settings#model");
 });
 
 test("a test that cannot be shown says why, and a job of one's own is a step that is done", async () => {

@@ -1,5 +1,6 @@
 /* The twenty-second look: what happened, what comes next, and whether anything stands in the way. */
 
+import { Link } from "@tanstack/react-router";
 import { BellOff, CalendarClock, History, PanelTop, Pause, Plus, TriangleAlert } from "lucide-react";
 
 import { Button, ButtonLink } from "@/components/Button";
@@ -13,7 +14,7 @@ import { useFailingJobs, useFirstJobs } from "@/data/jobs";
 import { usePlatform } from "@/data/platform";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
-import { incidentWords, isMended } from "@/domain/incident";
+import { incidentWords, isMended, lacksModel } from "@/domain/incident";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
@@ -72,18 +73,18 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
     <div className={styles.situations}>
       {problem !== null && <Notice icon={TriangleAlert} tone="bad">{problem}</Notice>}
       {status.notifications.failing && (
-        <Notice icon={BellOff} tone="bad" action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+        <Notice icon={BellOff} tone="bad" action={<ButtonLink to="/settings" hash="notifications" small>Settings</ButtonLink>}>
           {`Notifications do not get through. ${status.notifications.reason ?? ""}`}
         </Notice>
       )}
       {shell.data?.tray === false && <NoTray shell={shell.data} />}
       {!cron.enabled && (
-        <Notice icon={Pause} action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+        <Notice icon={Pause} action={<ButtonLink to="/settings" hash="scheduling" small>Settings</ButtonLink>}>
           {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
         </Notice>
       )}
       {status.failingModels.map((failing) => (
-        <Notice key={`${failing.provider} ${failing.model}`} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+        <Notice key={`${failing.provider} ${failing.model}`} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/settings" hash="model" small>Settings</ButtonLink>}>
           <p className={styles.failing}><strong>{failing.model} · {failing.provider}</strong> has not answered since {whenWithin(failing.sinceMs, now)}: {firstLine(failing.words)}</p>
           <p className={styles.cause}>{failing.mend}</p>
         </Notice>
@@ -133,6 +134,7 @@ function Failing({ now, model }: { now: number; model: string | null }) {
         <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<OpenJob job={job} />}>
           <p className={styles.failing}><strong>{job.name}</strong> {incident && incidentWords(incident, now)}</p>
           {incident && <p className={styles.cause}>{firstLine(incident.cause)}</p>}
+          {incident && lacksModel(incident.cause) && <Link to="/settings" hash="model" className={styles.link}>Set a model up</Link>}
         </Notice>
       ))}
       {others > 0 && (

@@ -9,7 +9,7 @@ import type { SystemStatus } from "@/platform";
 export function AboutSection({ status }: { status: SystemStatus | undefined }) {
   if (!status) return null;
   return (
-    <Section title="About">
+    <Section title="About" id="about">
       <Facts
         facts={[
           { name: "Version", value: status.version },

@@ -16,7 +16,7 @@ const themes: readonly { id: Theme; label: string }[] = [
 export function AppearanceSection() {
   const [theme, setTheme] = useTheme();
   return (
-    <Section title="Appearance">
+    <Section title="Appearance" id="appearance">
       <div className={styles.list}>
         <Setting title="Theme">
           <Segmented label="Theme" options={themes} value={theme} onChange={setTheme} />

@@ -20,7 +20,7 @@ import { useFate } from "./useSetting";
 
 export function DataSection({ config, status }: { config: ConfigView; status: SystemStatus | undefined }) {
   return (
-    <Section title="Data">
+    <Section title="Data" id="data">
       <div className={styles.list}>
         {status && <PathSetting title="Everything Rouse keeps" path={status.home} />}
         <PathSetting title="Settings file" path={config.path} />

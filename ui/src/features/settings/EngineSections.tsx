@@ -65,6 +65,7 @@ export function HeartbeatSection({ config, status }: Props) {
           help={
             config.heartbeat.enabled && next !== null
               ? <>The next one: <Time at={next} as="within" />.{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
+              : config.heartbeat.enabled && status?.model === null ? "Waits for a model."
               : status?.heartbeat.lastSkipReason ?? undefined
           }
           value={config.heartbeat.everyMs / 60_000}
@@ -138,7 +139,7 @@ function SkillsSetting({ config }: Pick<Props, "config">) {
 
 export function SchedulingSection({ config, status }: Props) {
   return (
-    <Section title="Scheduling">
+    <Section title="Scheduling" id="scheduling">
       <div className={styles.list}>
         <SwitchSetting
           config={config}

@@ -83,17 +83,19 @@ export function ImportReport({ file, onClose }: { file: ImportedFile; onClose: (
       <ul className={styles.report} aria-label="What would happen">
         {result.lines.map((line, i) => <Line key={i} line={line} />)}
       </ul>
-      <Checkbox isSelected={wish.enable} isDisabled={busy} onChange={(enable) => void change({ ...wish, enable })} help="Otherwise all of them begin paused. None fires because it is imported.">
-        Switch on those that are on in the file
-      </Checkbox>
-      <Checkbox isSelected={wish.update} isDisabled={busy} onChange={(update) => void change({ ...wish, update })} help="Otherwise they are left alone.">
-        Replace jobs that are here already
-      </Checkbox>
+      <div className={styles.wishes}>
+        <Checkbox isSelected={wish.enable} isDisabled={busy} onChange={(enable) => void change({ ...wish, enable })} help="Otherwise all of them begin paused. None fires because it is imported.">
+          Switch on those that are on in the file
+        </Checkbox>
+        <Checkbox isSelected={wish.update} isDisabled={busy} onChange={(update) => void change({ ...wish, update })} help="Otherwise they are left alone.">
+          Replace jobs that are here already
+        </Checkbox>
+      </div>
       {problem !== undefined && <p className={styles.error} role="alert"><Worded text={problem} /></p>}
       <div className={styles.actions} style={{ justifyContent: "flex-end", marginTop: 20 }}>
         <Button onPress={onClose}>Cancel</Button>
         <Button look="primary" isDisabled={taken === 0} isPending={busy} onPress={() => void save()}>
-          Import {plural(taken, "job")}
+          {taken === 0 ? "Nothing to import" : `Import ${plural(taken, "job")}`}
         </Button>
       </div>
     </Modal>
@@ -112,7 +114,7 @@ function Line({ line }: { line: ImportLine }) {
     <li className={cx(styles.line, line.outcome === "refused" ? styles.bad : line.outcome !== "skipped" && styles.good)}>
       <Icon size={14} aria-label={label} />
       <div className={styles.job}>
-        <Seen text={line.name} />
+        <Marks text={visible(line.name)} />
         {line.enabled && line.outcome !== "skipped" && " (on)"}
         {line.scheduleText !== null && (
           <span className={styles.help}>
@@ -121,7 +123,7 @@ function Line({ line }: { line: ImportLine }) {
             {line.next.length > 0 && <>; next {line.next.map(({ atMs }, i) => <Fragment key={atMs}>{i > 0 && ", "}<Time at={atMs} as="when" /></Fragment>)}</>}.
           </span>
         )}
-        {about.map((text) => <span key={text} className={styles.help}> <Seen text={sentence(text)} /></span>)}
+        {about.map((text) => <span key={text} className={styles.help}> <Worded text={visible(sentence(text))} /></span>)}
         {line.warnings.map(({ field, message }) => <Warning key={field}>{sentence(message)}</Warning>)}
         {line.facts.length > 0 && <Facts facts={line.facts} />}
       </div>
@@ -146,9 +148,4 @@ function Facts({ facts }: { facts: readonly JobFact[] }) {
       <HiddenCount text={facts.map(({ text }) => text).join("\n")} />
     </>
   );
-}
-
-/** Words of a file, with what cannot be seen in them shown. */
-function Seen({ text }: { text: string }) {
-  return <Marks text={visible(text)} />;
 }

@@ -33,6 +33,7 @@ export function ModelSection({ config }: { config: ConfigView }) {
   return (
     <Section
       title="Model"
+      id="model"
       aside={
         <Button small look="ghost" icon={RefreshCw} isPending={look.isPending} onPress={() => look.mutate({ refresh: true })}>
           Look again
@@ -117,12 +118,13 @@ function Automatic({ provider, isKnown }: { provider: string; isKnown: boolean }
 function ModelName({ config, providers, active }: { config: ConfigView; providers: ProviderView[]; active: string | null }) {
   const { fate, set } = useSetting("model.name");
   const present = config.model.name ?? "";
+  const inUse = providers.find(({ name }) => name === active);
   const [typed, setTyped] = useState(present);
   const keep = () => {
     if (typed.trim() !== present) void set(typed.trim() === "" ? null : typed.trim());
   };
   return (
-    <Setting title="Model name" help="Empty: the one the provider offers first." fate={fate}>
+    <Setting title="Model name" help={inUse?.source === "config" ? "Empty: the one you named when you added the server." : "Empty: the one the provider offers first."} fate={fate}>
       <TextField
         label="Model name"
         labelHidden
@@ -132,7 +134,7 @@ function ModelName({ config, providers, active }: { config: ConfigView; provider
         onKeyDown={(event) => {
           if (event.key === "Enter") keep();
         }}
-        placeholder={providers.find(({ name }) => name === active)?.model}
+        placeholder={inUse?.model}
         className={styles.select}
       />
     </Setting>

@@ -16,7 +16,7 @@ export function NotificationSection({ status }: { status: SystemStatus | undefin
   const delivery = useDelivery(test.data);
   const available = status?.notifications.available;
   return (
-    <Section title="Notifications">
+    <Section title="Notifications" id="notifications">
       <div className={styles.list}>
         <Setting
           title={available === false ? "They cannot be shown here" : "Shown by the system"}

@@ -54,6 +54,34 @@ test("a file is read as text, or it is said why not", async () => {
   await expect(textOf(Object.defineProperty(new File([], "a"), "size", { value: mostBytes + 1 }))).rejects.toThrow("larger than 8 MB");
 });
 
+test("each section is in the index under its name, in the order of the page, and has an address", async () => {
+  renderApp("/settings", { ...hostWith(), capabilities: { window: true, autostart: true } });
+  const index = within(await screen.findByRole("navigation", { name: "Sections" }));
+  const links = index.getAllByRole("link").map((link) => [link.getAttribute("href"), link.textContent]);
+  const sections = [...document.querySelectorAll("main section[id]")].map((section) => [`/settings#${section.id}`, section.getAttribute("aria-label")]);
+  expect(links).toEqual(sections);
+  expect(links).toHaveLength(12);
+});
+
+test("an address that names a section leads to it once it is there", async () => {
+  const shown = vi.spyOn(Element.prototype, "scrollIntoView");
+  let answer: (config: ConfigView) => void = () => undefined;
+  const host = hostWith();
+  host.answers["config.get"] = () => new Promise((resolve) => (answer = resolve));
+  const { user, history } = renderApp("/settings#scheduling", host);
+  await screen.findByRole("heading", { name: "Settings", level: 1 });
+  await waitFor(() => expect(host.called("config.get")).not.toEqual([]));
+  expect(shown).not.toHaveBeenCalled();
+  host.answers["config.get"] = () => aConfig();
+  answer(aConfig());
+  const section = await screen.findByRole("region", { name: "Scheduling" });
+  expect(shown.mock.contexts).toContain(section);
+  expect(section).toHaveFocus();
+  await user.click(within(screen.getByRole("navigation", { name: "Sections" })).getByRole("link", { name: "Data" }));
+  await waitFor(() => expect(screen.getByRole("region", { name: "Data" })).toHaveFocus());
+  expect(history.location.hash).toBe("#data");
+});
+
 test("a switch is saved at once and says so beside itself", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
@@ -185,6 +213,25 @@ test("a key is not taken where its variable's name belongs", async () => {
   expect(host.called("config.patch")).toEqual([]);
 });
 
+test("an empty model name means the one that was named with an added server, and with others the first that is offered", async () => {
+  const host = hostWith(aConfig(), [{ ...ollama, name: "box", label: "My box", source: "config" }]);
+  renderApp("/settings", host);
+  expect(await screen.findByText("Empty: the one you named when you added the server.")).toBeInTheDocument();
+  host.answers["providers.list"] = () => ({ active: "ollama", providers: [ollama] });
+  host.emit("config", {});
+  expect(await screen.findByText("Empty: the one the provider offers first.")).toBeInTheDocument();
+});
+
+test("a heartbeat without a model says that it waits for one", async () => {
+  const host = hostWith();
+  const status = aStatus();
+  status.heartbeat.lastSkipReason = "No model is set up";
+  host.answers["system.status"] = () => status;
+  renderApp("/settings", host);
+  expect(await within(await screen.findByRole("region", { name: "Heartbeat" })).findByText("Waits for a model.")).toBeInTheDocument();
+  expect(screen.queryByText("No model is set up")).not.toBeInTheDocument();
+});
+
 test("a test notification tells its fate, also when that comes later", async () => {
   const delivery = { id: "d", runId: null, channel: "notification", title: "", body: "", state: "pending" as const, attempts: 0, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: null, heldUntilMs: null, digestId: null };
   const host = hostWith();
@@ -236,6 +283,19 @@ test("an import shows what would happen first, and again when its wishes change"
   expect(host.called("cron.import").at(-1)).toEqual({ text, format: "rfc", enable: false, update: true, dryRun: true });
   await user.click(await within(report).findByRole("button", { name: "Import 2 jobs" }));
   await waitFor(() => expect(host.called("cron.import").at(-1)).toEqual({ text, format: "rfc", enable: false, update: true, dryRun: false }));
+});
+
+test("an import of nothing says so on its button, and names of a reason are code", async () => {
+  const host = hostWith();
+  const line = { reason: "schedule.expr: found `61\u200B`", notes: [], warnings: [], scheduleText: null, zone: null, next: [], facts: [], name: "Bad", id: null, outcome: "refused" as const, enabled: false };
+  host.answers["cron.import"] = () => ({ format: "rfc", lines: [line] });
+  const { user } = renderApp("/settings", host);
+  await screen.findByText("Import jobs");
+  await user.upload(document.querySelector<HTMLInputElement>("input[type=file]")!, aFile(new TextEncoder().encode("x"), "jobs.json"));
+  const report = await screen.findByRole("dialog", { name: "Import from jobs.json" });
+  expect(within(report).getByRole("button", { name: "Nothing to import" })).toBeDisabled();
+  expect(within(report).getByText((_, element) => element?.tagName === "CODE" && element.textContent === "61⟨U+200B⟩")).toBeInTheDocument();
+  expect(report).not.toHaveTextContent("`");
 });
 
 test("an import shows all that each job does before anything is saved, also what cannot be seen", async () => {

@@ -1,12 +1,14 @@
 /* The settings. Each is saved at once and says so beside itself; an error stands where it belongs. */
 
 import { Cable } from "lucide-react";
+import { useRef } from "react";
 
 import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { Failure, SkeletonRows } from "@/components/States";
 import { useConfig, useEngineElsewhere, useStatus } from "@/data/queries";
 import { engineElsewhere } from "@/domain/words";
+import type { ConfigView, SystemStatus } from "@/platform";
 
 import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
@@ -16,6 +18,7 @@ import { FileNotice } from "./FileNotice";
 import { HooksSection } from "./HooksSection";
 import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
+import { SectionIndex, useNamedSection } from "./SectionIndex";
 import styles from "./Settings.module.css";
 import { SecretsSection } from "./SecretsSection";
 import { SpendingSection } from "./SpendingSection";
@@ -30,23 +33,32 @@ export function SettingsPage() {
       {elsewhere && <Notice icon={Cable}>{engineElsewhere(elsewhere).full}</Notice>}
       {config.error && !config.data ? <Failure title="The settings could not be read." error={config.error} onRetry={() => void config.refetch()} /> : null}
       {config.isPending && <SkeletonRows rows={8} />}
-      {config.data && (
-        <div className={styles.section}>
-          <FileNotice config={config.data} />
-          <ModelSection config={config.data} />
-          <HeartbeatSection config={config.data} status={status.data} />
-          <QuietSection config={config.data} />
-          <SchedulingSection config={config.data} status={status.data} />
-          <NotificationSection status={status.data} />
-          <StartUpSection />
-          <SpendingSection config={config.data} />
-          <SecretsSection />
-          <HooksSection config={config.data} />
-          <DataSection config={config.data} status={status.data} />
-          <AppearanceSection />
-          <AboutSection status={status.data} />
-        </div>
-      )}
+      {config.data && <Sections config={config.data} status={status.data} />}
     </Page>
+  );
+}
+
+function Sections({ config, status }: { config: ConfigView; status: SystemStatus | undefined }) {
+  const all = useRef<HTMLDivElement>(null);
+  useNamedSection(all);
+  return (
+    <div className={styles.columns}>
+      <SectionIndex />
+      <div ref={all} className={styles.sections}>
+        <FileNotice config={config} />
+        <ModelSection config={config} />
+        <HeartbeatSection config={config} status={status} />
+        <QuietSection config={config} />
+        <SchedulingSection config={config} status={status} />
+        <NotificationSection status={status} />
+        <StartUpSection />
+        <SpendingSection config={config} />
+        <SecretsSection />
+        <HooksSection config={config} />
+        <DataSection config={config} status={status} />
+        <AppearanceSection />
+        <AboutSection status={status} />
+      </div>
+    </div>
   );
 }

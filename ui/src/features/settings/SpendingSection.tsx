@@ -14,7 +14,7 @@ import { useSetting, useTyped } from "./useSetting";
 
 export function SpendingSection({ config }: { config: ConfigView }) {
   return (
-    <Section title="Spending">
+    <Section title="Spending" id="spending">
       <Spent />
       <Limit config={config} name="budget.tokensPerDay" title="Most tokens of a day" help="Of everything together. Later runs of that day are skipped, with the reason." value={config.budget.tokensPerDay} />
       <Limit config={config} name="budget.usdPerDay" title="Most dollars of a day" help="A model whose price is not known is not asked then, unless tokens are limited as well." unit="USD" value={config.budget.usdPerDay} />

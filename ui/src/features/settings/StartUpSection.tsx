@@ -24,7 +24,7 @@ function StartUp() {
     void refetch();
   };
   return (
-    <Section title="Start-up">
+    <Section title="Start-up" id="start-up">
       <div className={styles.list}>
         <Setting title="Start with the computer" help={error ? `It is not known whether it does: ${error.message}` : "Jobs fire only while Rouse runs. It stays out of sight in the tray."} fate={fate}>
           <Switch aria-label="Start with the computer" isSelected={on === true} isDisabled={on === undefined || fate.kind === "saving"} onChange={(next) => void set(next)} />
