@@ -1,6 +1,7 @@
 /* A list of any length that is still a list: `ul` and `li` with their place and number, of which only the visible ones
    exist. J, K and the arrows move; one row at a time is in the Tab order. K on the first row, or on one above the
-   list, is left to the page. New rows above do not move what is being read. */
+   list, is left to the page. New rows above do not move what is being read. The row in focus is known by its key, never
+   by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { createContext, type KeyboardEvent, type ReactNode, type RefObject, use, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -53,12 +54,14 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
   });
   const rows = virtualizer.getVirtualItems();
   const firstSeen = () => rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0;
-  const { current, setActive, isInside, onKeyDown } = useMoves(list, items.length, firstSeen, (index) => virtualizer.scrollToIndex(index));
-  useStillness(items, itemKey, rowHeight, scroller, margin);
+  const active = useActive(items, itemKey);
+  const { current } = active;
+  const { isInside, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
+  useStillness({ list, items, itemKey, current, rowHeight, scroller, margin, isInside });
   useEnd(rows.at(-1)?.index ?? 0, items.length, onEnd);
 
   return (
-    <ul ref={list} aria-label={label} className={cx(styles.list, className)} style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
+    <ul ref={list} aria-label={label} className={cx(styles.list, className)} style={{ height: virtualizer.getTotalSize() }} {...moves}>
       {keys.map((k) => (
         <RowKey key={k.key} shortcut={k.key} label={k.label} run={() => (isInside() ? onItem(items[current], k.run) : false)} />
       ))}
@@ -74,7 +77,7 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
             data-index={index}
             className={styles.row}
             style={{ height: rowHeight, transform: `translateY(${index * rowHeight}px)` }}
-            onFocus={() => setActive(index)}
+            onFocus={() => active.choose(index)}
           >
             {children(item, { tabIndex: isActive ? 0 : -1, excludeFromTabOrder: !isActive })}
           </li>
@@ -84,20 +87,46 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
   );
 }
 
-/** Moves the focus from row to row. A row that does not exist yet gets the focus as soon as scrolling has made it. */
-function useMoves(list: RefObject<HTMLElement | null>, length: number, firstSeen: () => number, scrollTo: (index: number) => void) {
-  const [active, setActive] = useState(0);
-  const wanted = useRef<number | null>(null);
-  const current = Math.min(active, length - 1);
+interface Active {
+  /** Where the active row stands now; -1 in an empty list. */
+  current: number;
+  choose: (index: number) => void;
+  /** Whether its row has taken the place of one that is gone. */
+  tookOver: boolean;
+}
+
+/** The one row that is in the Tab order and that the keys mean. Until one was chosen it is the first; when it is gone, the row
+    that has come to its place. */
+function useActive<T>(items: readonly T[], itemKey: (item: T) => string): Active {
+  const [active, setActive] = useState<{ key: string | number; index: number; tookOver: boolean }>();
+  const at = (index: number, tookOver: boolean) => ({ key: keyAt(items, itemKey, index), index, tookOver });
+  const choose = (index: number) => {
+    if (index !== active?.index || keyAt(items, itemKey, index) !== active.key || active.tookOver) setActive(at(index, false));
+  };
+  if (items.length === 0) return { current: -1, choose, tookOver: false };
+  if (active === undefined) return { current: 0, choose, tookOver: false };
+  if (keyAt(items, itemKey, active.index) === active.key) return { current: active.index, choose, tookOver: active.tookOver };
+  const found = items.findIndex((item) => itemKey(item) === active.key);
+  const now = found < 0 ? at(Math.min(active.index, items.length - 1), true) : { ...active, index: found };
+  setActive(now);
+  return { current: now.index, choose, tookOver: now.tookOver };
+}
+
+/** Moves the focus from row to row. A row that does not exist yet gets the focus as soon as scrolling has made it, and the row
+    that takes the place of one in focus gets its focus. */
+function useMoves(list: RefObject<HTMLElement | null>, length: number, { current, choose, tookOver }: Active, firstSeen: () => number, scrollTo: (index: number) => void) {
+  const isWanted = useRef(false);
+  const hadFocus = useRef(false);
   useLayoutEffect(() => {
-    if (wanted.current !== null && focusRow(list.current, wanted.current)) wanted.current = null;
+    const isLost = tookOver && hadFocus.current && document.activeElement === document.body;
+    if ((isWanted.current || isLost) && focusRow(list.current, current)) isWanted.current = false;
   });
 
   const go = (index: number) => {
     const to = Math.max(0, Math.min(length - 1, index));
-    setActive(to);
+    choose(to);
     scrollTo(to);
-    if (!focusRow(list.current, to)) wanted.current = to;
+    isWanted.current = !focusRow(list.current, to);
   };
   const isInside = () => list.current?.contains(document.activeElement) ?? false;
   const isAtTop = () => (isInside() ? current === 0 : document.activeElement?.hasAttribute("data-row-link"));
@@ -113,7 +142,14 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, firstSeen
     event.preventDefault();
     go(to);
   };
-  return { current, setActive, isInside, onKeyDown };
+  const onFocus = () => {
+    hadFocus.current = true;
+  };
+  // A window that nobody looks at keeps its focus, and tells of a blur all the same.
+  const onBlur = () => {
+    hadFocus.current = isInside();
+  };
+  return { isInside, onKeyDown, onFocus, onBlur };
 }
 
 function RowKey({ shortcut, label, run }: { shortcut: string; label: string; run: () => unknown }) {
@@ -138,8 +174,12 @@ function withActive(visible: number[], active: number): number[] {
   return active < (visible[0] ?? 0) ? [active, ...visible] : [...visible, active];
 }
 
+function rowAt(list: HTMLElement | null, index: number) {
+  return list?.querySelector<HTMLElement>(`[data-index="${index}"]`);
+}
+
 function focusRow(list: HTMLElement | null, index: number): boolean {
-  const link = list?.querySelector<HTMLElement>(`[data-index="${index}"] [data-row-link]`);
+  const link = rowAt(list, index)?.querySelector<HTMLElement>("[data-row-link]");
   link?.focus({ preventScroll: true });
   return link !== null && link !== undefined;
 }
@@ -160,17 +200,43 @@ function useOffset(list: RefObject<HTMLElement | null>, scroller: HTMLElement | 
   return offset;
 }
 
-/** Rows that come in above what is being read move the scroll position with them. */
-function useStillness<T>(items: readonly T[], itemKey: (item: T) => string, rowHeight: number, scroller: HTMLElement | null, margin: number) {
-  const first = items[0] === undefined ? undefined : itemKey(items[0]);
-  const before = useRef(first);
+interface Stillness<T> {
+  list: RefObject<HTMLElement | null>;
+  items: readonly T[];
+  itemKey: (item: T) => string;
+  current: number;
+  rowHeight: number;
+  scroller: HTMLElement | null;
+  margin: number;
+  isInside: () => boolean;
+}
+
+/** Rows that come and go above what is being read move the scroll position with them, and a row that moves away with the focus
+    in it is followed. What is being read are the rows in view, not the first of the list: that one may only have moved down. */
+function useStillness<T>({ list, items, itemKey, current, rowHeight, scroller, margin, isInside }: Stillness<T>) {
+  const before = useRef({ items, current });
   useLayoutEffect(() => {
     const was = before.current;
-    before.current = first;
-    if (!scroller || was === undefined || was === first || scroller.scrollTop <= margin) return;
-    const index = items.findIndex((item) => itemKey(item) === was);
-    if (index > 0) scroller.scrollBy({ top: index * rowHeight, behavior: "instant" });
-  }, [first, items, itemKey, rowHeight, scroller, margin]);
+    before.current = { items, current };
+    if (!scroller || was.items === items) return;
+    const top = scroller.scrollTop - margin;
+    const first = Math.max(0, Math.floor(top / rowHeight));
+    const end = Math.max(0, Math.ceil((top + scroller.clientHeight) / rowHeight));
+    const rows = top > 0 ? shiftOf(was.items.slice(first, end).map(itemKey), first, items.map(itemKey)) : 0;
+    if (rows !== 0) scroller.scrollBy({ top: rows * rowHeight, behavior: "instant" });
+    if (was.current !== current && was.current >= first && was.current < end && isInside()) rowAt(list.current, current)?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  }, [list, items, itemKey, current, rowHeight, scroller, margin, isInside]);
+}
+
+/** By how many places most of the rows in view have moved; none when most of them are gone, for then it is another list. */
+function shiftOf(seen: readonly string[], first: number, now: readonly string[]): number {
+  const places = new Map(now.map((key, index) => [key, index]));
+  const shifts = seen.flatMap((key, i) => {
+    const to = places.get(key);
+    return to === undefined ? [] : [to - (first + i)];
+  });
+  if (shifts.length * 2 <= seen.length) return 0;
+  return shifts.sort((a, b) => a - b)[Math.floor(shifts.length / 2)] ?? 0;
 }
 
 function useEnd(lastShown: number, length: number, onEnd: (() => void) | undefined) {

@@ -1,0 +1,122 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
+
+import type { JobView } from "@/platform";
+import { type FakeHost, fakeHost } from "@/test/fakeHost";
+import { aJob, aRun } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** A host whose list of jobs is as the engine keeps it: those that are paused stand last. */
+function hostWith(names: readonly string[]) {
+  const host = fakeHost({ "cron.run": () => ({ runId: null }) }) as FakeHost & { jobs: JobView[] };
+  host.jobs = names.map(named);
+  const ordered = () => [...host.jobs.filter(({ job }) => job.enabled), ...host.jobs.filter(({ job }) => !job.enabled)];
+  host.answers["cron.list"] = () => ({ jobs: ordered(), broken: [], nextCursor: null });
+  host.answers["cron.update"] = ({ id, patch }) => {
+    const { enabled } = patch as { enabled: boolean };
+    host.jobs = host.jobs.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view));
+    return aJob({ id, enabled });
+  };
+  return host;
+}
+
+const named = (name: string) => aJob({ id: name, name });
+
+/** What another client has done, told as the engine tells it. */
+function elsewhere(host: ReturnType<typeof hostWith>, jobs: JobView[]) {
+  host.jobs = jobs;
+  act(() => host.emit("cron", { jobId: "any", action: "updated" }));
+}
+
+const order = () => within(screen.getByRole("list", { name: "Jobs" })).getAllByRole("link").map((link) => link.textContent);
+
+test("keys mean the job in focus, whatever has come in above it", async () => {
+  const host = hostWith(["Morning", "Noon", "Night"]);
+  const { user } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Noon" });
+  await user.keyboard("jj");
+  expect(screen.getByRole("link", { name: "Noon" })).toHaveFocus();
+  elsewhere(host, ["Dawn", "Morning", "Noon", "Night"].map(named));
+  await screen.findByRole("link", { name: "Dawn" });
+  expect(screen.getByRole("link", { name: "Noon" })).toHaveFocus();
+  await user.keyboard("r");
+  await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "Noon", mode: "force" }]));
+  await user.keyboard("j");
+  expect(screen.getByRole("link", { name: "Night" })).toHaveFocus();
+});
+
+test("P pressed twice pauses and resumes one job, though it moves to the end in between", async () => {
+  const host = hostWith(["Disk", "Mail", "Tax"]);
+  const { user } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Disk" });
+  await user.keyboard("jp");
+  await waitFor(() => expect(order()).toEqual(["Mail", "Tax", "Disk"]));
+  await user.keyboard("p");
+  await waitFor(() => expect(order()).toEqual(["Disk", "Mail", "Tax"]));
+  expect(host.called("cron.update")).toEqual([{ id: "Disk", patch: { enabled: false } }, { id: "Disk", patch: { enabled: true } }]);
+});
+
+test("keys mean the run in focus, whatever has come in above it", async () => {
+  const runs = [aRun({ id: "r2", jobName: "Noon" }), aRun({ id: "r1", jobName: "Morning" })];
+  const host = fakeHost({ "runs.list": () => ({ runs, nextCursor: null, total: runs.length }), "runs.retry": () => ({ runId: null }) });
+  const { user } = renderApp("/runs", host);
+  await screen.findByRole("link", { name: "Noon" });
+  await user.keyboard("j");
+  runs.unshift(aRun({ id: "r3", jobName: "Night" }));
+  act(() => host.emit("run", { runId: "r3", jobId: "job-1", state: "succeeded" }));
+  await screen.findByRole("link", { name: "Night" });
+  await user.keyboard("r");
+  await waitFor(() => expect(host.called("runs.retry")).toEqual([{ id: "r2" }]));
+});
+
+test("the focus of a job that is gone goes to the one in its place", async () => {
+  const host = hostWith(["Morning", "Noon", "Night"]);
+  const { user } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Noon" });
+  await user.keyboard("jj");
+  elsewhere(host, ["Morning", "Night"].map(named));
+  await waitFor(() => expect(screen.getByRole("link", { name: "Night" })).toHaveFocus());
+  elsewhere(host, [named("Morning")]);
+  await waitFor(() => expect(screen.getByRole("link", { name: "Morning" })).toHaveFocus());
+  await user.keyboard("p");
+  await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "Morning", patch: { enabled: false } }]));
+});
+
+test("a job that goes from a list without the focus takes none", async () => {
+  const host = hostWith(["Morning", "Noon"]);
+  renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Noon" });
+  elsewhere(host, [named("Noon")]);
+  await waitFor(() => expect(order()).toEqual(["Noon"]));
+  expect(screen.getByRole("link", { name: "Noon" })).not.toHaveFocus();
+});
+
+test("a row that moves away with the focus in it is brought into view", async () => {
+  const brought = vi.spyOn(Element.prototype, "scrollIntoView");
+  const { user } = renderApp("/jobs", hostWith(Array.from({ length: 40 }, (_, i) => `Job ${i}`)));
+  await screen.findByRole("link", { name: "Job 0" });
+  await user.keyboard("jp");
+  await waitFor(() => expect(order().at(-1)).toBe("Job 0"));
+  expect(screen.getByRole("link", { name: "Job 0" })).toHaveFocus();
+  expect(brought.mock.contexts.at(-1)).toBe(screen.getByRole("link", { name: "Job 0" }).closest("li"));
+});
+
+test("what is being read stays where it is: it moves with the rows in view, not with the first of the list", async () => {
+  const names = Array.from({ length: 60 }, (_, i) => `Job ${i}`);
+  const host = hostWith(names);
+  renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Job 0" });
+  const scrolled = vi.spyOn(Element.prototype, "scrollBy");
+  act(() => {
+    document.getElementById("main")!.scrollTop = 400;
+    document.getElementById("main")!.dispatchEvent(new Event("scroll"));
+  });
+  // The first job fires, and has its next time after all others.
+  elsewhere(host, [...names.slice(1), names[0]!].map(named));
+  await waitFor(() => expect(scrolled).toHaveBeenLastCalledWith({ top: -40, behavior: "instant" }));
+  elsewhere(host, ["Dawn", ...names.slice(1), names[0]!].map(named));
+  await waitFor(() => expect(scrolled).toHaveBeenLastCalledWith({ top: 40, behavior: "instant" }));
+  expect(scrolled).toHaveBeenCalledTimes(2);
+});
