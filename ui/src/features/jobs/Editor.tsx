@@ -24,13 +24,13 @@ import { AskingNotice } from "./AskingNotice";
 import { FormContext, WarningContext } from "./bound";
 import styles from "./Editor.module.css";
 import { advanced, type Complaint, sentence } from "./fields";
-import { standingOf } from "./filters";
 import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
 import { IncidentNotice } from "./IncidentNotice";
 import { StandingDot } from "./JobRow";
 import { LivePanel, sentenceOf } from "./LivePanel";
 import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
+import { standingOf } from "./standing";
 import { type Trouble, useSave } from "./useSave";
 import { useSchedulePreview } from "./useSchedulePreview";
 import { savedAs, useWarnings } from "./useWarnings";
@@ -120,7 +120,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
   return (
     <Page
       title={view ? view.job.name : "New job"}
-      lead={view && <StandingDot standing={standingOf(view, waiting.length > 0)} />}
+      lead={view && <StandingDot view={view} standing={standingOf(view, waiting.length > 0)} />}
       about={<span className={styles.brief} aria-hidden>{sentenceOf(values, preview.shown, preview.problem)}</span>}
       className={styles.page}
       actions={

@@ -15,26 +15,25 @@ import { incidentWords } from "@/domain/incident";
 import { scheduleWords } from "@/domain/words";
 import type { JobView } from "@/platform";
 
-import { type Standing, standingOf } from "./filters";
 import styles from "./JobRow.module.css";
 import { Sparkline } from "./Sparkline";
+import { isOver, overWord, type Standing, standingOf, standingWords, strandedWords } from "./standing";
 import type { JobActions } from "./useJobActions";
 
-const gone = "The job it waits for is gone";
-const words: Record<Standing, string> = { asking: "Needs you", running: "Running", paused: "Paused", stranded: gone, failing: "Failing", resumed: "On again; it has not run since", well: "Going well", new: "Has not run yet" };
-
-export function StandingDot({ standing }: { standing: Standing }) {
+/** Where a job stands, as a shape with a name. */
+export function StandingDot({ view, standing }: { view: JobView; standing: Standing }) {
+  const words = standingWords(standing, view);
   if (standing === "asking") {
     return (
-      <span className={styles.hand} title={words.asking}>
+      <span className={styles.hand} title={words}>
         <Hand size={14} aria-hidden />
-        <span className="visually-hidden">{words.asking}</span>
+        <span className="visually-hidden">{words}</span>
       </span>
     );
   }
   return (
-    <span className={cx(styles.dot, styles[standing])} title={words[standing]}>
-      <span className="visually-hidden">{words[standing]}</span>
+    <span className={cx(styles.dot, styles[standing])} title={words}>
+      <span className="visually-hidden">{words}</span>
     </span>
   );
 }
@@ -52,11 +51,11 @@ export function JobRow({ view, isAsking, place, actions }: Props) {
   const standing = standingOf(view, isAsking);
   return (
     <div className={cx(row.row, styles.job, standing === "paused" && styles.off)}>
-      <StandingDot standing={standing} />
+      <StandingDot view={view} standing={standing} />
       <Link data-row-link to="/jobs/$jobId" params={{ jobId: job.id }} tabIndex={place.tabIndex} className={cx(row.link, styles.name)} preload={false}>
         {job.name}
       </Link>
-      <About view={view} />
+      <About view={view} standing={standing} />
       <span className={cx(row.small, row.end, styles.next)}>{nextOf(view, standing)}</span>
       <span className={cx(row.above, styles.recent)}>
         <Sparkline states={view.recent} />
@@ -70,16 +69,18 @@ export function JobRow({ view, isAsking, place, actions }: Props) {
   );
 }
 
-/** When it fires; of a job that fails, since when and how often, which is what somebody looks for then. */
-function About({ view }: { view: JobView }) {
+/** When it fires, and why it did not the last time; of a job that fails, since when and how often, which is what somebody looks
+    for then. */
+function About({ view, standing }: { view: JobView; standing: Standing }) {
   const now = useNow(60_000);
   const schedule = scheduleWords(view);
-  if (view.predecessorIsGone) return <span className={cx(row.text, styles.schedule)} title={schedule}>{gone}</span>;
+  if (view.predecessorIsGone) return <span className={cx(row.text, styles.schedule)} title={schedule}>{strandedWords}</span>;
   if (view.incident === null) {
+    const text = standing === "leftOut" ? `${schedule} · ${standingWords(standing, view)}` : schedule;
     return (
-      <span className={cx(row.text, styles.schedule)} title={schedule}>
+      <span className={cx(row.text, styles.schedule)} title={text}>
         <ByAgent job={view.job} />
-        {schedule}
+        {text}
       </span>
     );
   }
@@ -103,12 +104,14 @@ function ByAgent({ job }: { job: JobView["job"] }) {
   );
 }
 
-function nextOf({ job }: JobView, standing: Standing) {
+function nextOf(view: JobView, standing: Standing) {
+  const { job } = view;
   if (standing === "asking") return <span className={styles.now}>Needs you</span>;
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
   if (standing === "stranded") return "Never";
   if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} as="log" />;
+  if (isOver(view)) return overWord(job.state.lastState);
   return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }
 

@@ -36,6 +36,16 @@ test("rows say when, what next and how it went", async () => {
   expect(within(row).getByRole("img", { name: "Last 2 runs: 1 succeeded, 1 failed" })).toBeInTheDocument();
 });
 
+test("a reminder that was skipped in a pause says so, and is not among the active ones", async () => {
+  const skipped = aJob({ id: "c", name: "Tea", schedule: { kind: "at", atMs: Date.now() - 60_000 }, state: { lastState: "skipped", lastError: "Everything was paused" } }, { scheduleText: "Once on 27 Nov at 12:00" });
+  renderApp("/jobs", hostWith([backup, skipped]));
+  const row = (await screen.findByRole("link", { name: "Tea" })).closest("li")!;
+  expect(within(row).getByText("Left out")).toBeInTheDocument();
+  expect(within(row).getByText("Once on 27 Nov at 12:00 · Last time left out: Everything was paused")).toBeInTheDocument();
+  expect(within(row).queryByTitle("Going well")).not.toBeInTheDocument();
+  expect(screen.getByRole("radio", { name: "Active 1" })).toBeInTheDocument();
+});
+
 test("who waits for a job is named when it is deleted, and a job that waits for nobody says so", async () => {
   const after = aJob({ id: "c", name: "Copy away", schedule: { kind: "event", source: "job", filters: { jobId: "a" } } });
   const stranded = aJob({ id: "d", name: "Tidy", schedule: { kind: "event", source: "job", filters: { jobId: "z" } } }, { predecessorIsGone: true });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { aJob, anIncident } from "@/test/fixtures";
+import { aJob, noon } from "@/test/fixtures";
 
-import { countJobs, filterJobs, standingOf } from "./filters";
+import { countJobs, filterJobs } from "./filters";
 import { readJobsSearch, readNewJobSearch } from "./search";
 
 const jobs = [
@@ -28,12 +28,12 @@ test("every word is looked for in name, note and schedule", () => {
   expect(ids({ q: " ", filter: "paused" })).toEqual(["off"]);
 });
 
-test("a dot tells the most urgent thing", () => {
-  expect(jobs.map((view) => standingOf(view))).toEqual(["well", "failing", "paused", "new"]);
-  expect(standingOf(aJob({ state: { lastState: "succeeded" } }, { incident: anIncident() }))).toBe("failing");
-  expect(standingOf(aJob({ enabled: false }, { liveRunIds: ["r"] }))).toBe("running");
-  expect(standingOf(aJob({ state: { lastState: "failed", consecutiveFailures: 0 } }))).toBe("resumed");
-  expect(standingOf(aJob({}, { liveRunIds: ["r"] }), true)).toBe("asking");
+test("a job that fires once is active until its time is behind it and its run has ended", () => {
+  const at = { kind: "at", atMs: noon } as const;
+  const done = aJob({ schedule: at, state: { lastState: "succeeded" } });
+  const ahead = aJob({ schedule: at, state: { nextRunAtMs: noon } });
+  const running = aJob({ schedule: at }, { liveRunIds: ["r"] });
+  expect(countJobs([done, ahead, running])).toEqual({ all: 3, active: 2, paused: 0, failing: 0 });
 });
 
 test("addresses with something unknown are read without it", () => {

@@ -3,31 +3,13 @@
 import type { JobView } from "@/platform";
 
 import type { JobsSearch } from "./search";
+import { isFailing, isOver } from "./standing";
 
 export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
 
-/** Where a job stands, for its dot and the filters. */
-export type Standing = "asking" | "running" | "paused" | "stranded" | "failing" | "resumed" | "well" | "new";
-
-export function standingOf({ job, incident, liveRunIds, predecessorIsGone }: JobView, isAsking = false): Standing {
-  if (isAsking) return "asking";
-  if (liveRunIds.length > 0) return "running";
-  if (!job.enabled) return "paused";
-  if (predecessorIsGone) return "stranded";
-  if (isFailing({ job, incident })) return "failing";
-  // Somebody has switched it on again: what it did before says nothing about it now.
-  if (job.state.lastState === "failed" || job.state.lastState === "timedOut") return "resumed";
-  return job.state.lastState === undefined ? "new" : "well";
-}
-
-/** Its runs fail, or nobody can check what they find, as the engine counts them. */
-function isFailing({ job: { enabled, state }, incident }: Pick<JobView, "job" | "incident">): boolean {
-  return enabled && (state.consecutiveFailures > 0 || incident !== null);
-}
-
 const passes: Record<JobFilter, (view: JobView) => boolean> = {
   all: () => true,
-  active: ({ job }) => job.enabled,
+  active: (view) => view.job.enabled && !isOver(view),
   paused: ({ job }) => !job.enabled,
   failing: ({ job, incident }) => isFailing({ job, incident }) || (incident?.pausedBecause ?? null) !== null,
 };
