@@ -101,9 +101,23 @@ test("notifications that do not get through are said with what helps, and not be
 test("a pause is said on the page and ended there", async () => {
   const host = fakeHost({ "system.status": () => aStatus({ cron: { pause: { untilMs: null } } }), "cron.resume": () => aStatus().cron });
   const { user } = renderApp("/", host);
-  await screen.findByText("Everything is paused until you resume it.");
+  await screen.findByText("Everything is paused until you resume it. What comes before that is left out.");
   await user.click(screen.getByRole("button", { name: "Resume" }));
   await waitFor(() => expect(host.called("cron.resume")).toHaveLength(1));
+});
+
+test("what comes before the end of a pause is not counted down to, and what comes at its end is", async () => {
+  const end = soon();
+  const jobs = [aJob({ id: "tea", name: "Tea", state: { nextRunAtMs: end - 60_000 } }), aJob({ id: "walk", name: "Walk", state: { nextRunAtMs: end } })];
+  renderApp("/", fakeHost({
+    "system.status": () => aStatus({ cron: { pause: { untilMs: end } } }),
+    "cron.list": () => ({ jobs, broken: [], nextCursor: null }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+  }));
+  const row = async (name: string) => (await screen.findByRole("link", { name })).closest("li")!;
+  expect(await within(await row("Tea")).findByText("left out: paused")).toBeInTheDocument();
+  expect(within(await row("Walk")).getByText("in 2 h")).toBeInTheDocument();
+  expect(within(await row("Walk")).queryByText(/left out/)).not.toBeInTheDocument();
 });
 
 test("the first start shows that a job has fired, tests notifications, looks for a model, and goes away", async () => {

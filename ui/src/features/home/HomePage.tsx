@@ -14,11 +14,12 @@ import { useFailingJobs, useFirstJobs } from "@/data/jobs";
 import { usePlatform } from "@/data/platform";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
+import { pauseWords } from "@/domain/firing";
 import { incidentWords, isMended, lacksModel } from "@/domain/incident";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
-import { when, whenWithin } from "@/format/time";
+import { whenWithin } from "@/format/time";
 import type { Job, ShellInfo, SystemStatus } from "@/platform";
 
 import { FirstStart } from "./FirstStart";
@@ -68,7 +69,6 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
   const resume = useResume();
   const { cron, problem } = status;
   const shell = useShellInfo();
-  const until = cron.pause?.untilMs;
   return (
     <div className={styles.situations}>
       {problem !== null && <Notice icon={TriangleAlert} tone="bad">{problem}</Notice>}
@@ -100,7 +100,7 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
             </Button>
           }
         >
-          {typeof until === "number" ? `Everything is paused until ${when(until, now)}.` : "Everything is paused until you resume it."}
+          {pauseWords(cron.pause, now)}
         </Notice>
       )}
     </div>

@@ -9,6 +9,8 @@ import row from "@/components/Row.module.css";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { useRunNow } from "@/data/actions";
+import { useStatus } from "@/data/queries";
+import { NextTime } from "@/domain/NextTime";
 import { payloadWords } from "@/domain/words";
 import type { JobView } from "@/platform";
 
@@ -28,6 +30,7 @@ export function NextUp({ jobs }: { jobs: readonly JobView[] }) {
 
 function NextRow({ view: { job, zone } }: { view: JobView }) {
   const runNow = useRunNow();
+  const cron = useStatus().data?.cron;
   const { nextRunAtMs } = job.state;
   if (nextRunAtMs === undefined) return null;
   const failed = (error: Error) => toast({ title: `${job.name} was not started`, about: error.message });
@@ -38,7 +41,7 @@ function NextRow({ view: { job, zone } }: { view: JobView }) {
         {job.name}
       </Link>
       <span className={row.text}>{payloadWords(job.payload)}</span>
-      <Time at={nextRunAtMs} className={cx(row.small, row.end, styles.soon)} />
+      <NextTime at={nextRunAtMs} zone={zone ?? undefined} cron={cron} className={cx(row.small, row.end, styles.soon)} />
       <span className={cx(row.above, styles.act)}>
         <IconButton small icon={CirclePlay} label={`Run ${job.name} now`} isPending={runNow.isPending} onPress={() => runNow.mutate({ id: job.id, mode: "force" }, { onError: failed })} />
       </span>

@@ -10,11 +10,12 @@ import { useNow } from "@/components/useNow";
 import { useFirstJobs } from "@/data/jobs";
 import { useStatus, useUpcoming } from "@/data/queries";
 import { useRunsSince } from "@/data/runs";
+import { leftOutBecause } from "@/domain/firing";
 import { outcomeWords } from "@/domain/words";
 import { stateTone, stateWord } from "@/domain/runState";
 import { plural } from "@/format/amount";
 import { clock } from "@/format/time";
-import type { RunView, SystemStatus } from "@/platform";
+import type { RunView } from "@/platform";
 
 import { dayAround, type FutureTick, futureTicks, hoursOf, type PastTick, pastTicks } from "./day";
 import styles from "./Today.module.css";
@@ -26,8 +27,8 @@ export function Today() {
   const runs = useRunsSince(begin).data?.runs;
   const upcoming = useUpcoming(useFirstJobs().data?.jobs ?? [], end);
   const past = useMemo(() => pastTicks(day, runs ?? []), [day, runs]);
-  const fires = firesAfter(useStatus().data, now);
-  const coming = upcoming.flatMap(({ job, slots }) => slots.filter((at) => at > fires).map((at) => ({ at, name: job.job.name })));
+  const cron = useStatus().data?.cron;
+  const coming = upcoming.flatMap(({ job, slots }) => slots.filter((at) => at > now && leftOutBecause(cron, at) === undefined).map((at) => ({ at, name: job.job.name })));
   const future = futureTicks(day, coming);
   const summary = summaryOf(runs, coming.length);
 
@@ -54,14 +55,6 @@ export function Today() {
       </div>
     </Section>
   );
-}
-
-/** From when on slots really fire: now, the end of a pause, or never while everything is switched off. */
-function firesAfter(status: SystemStatus | undefined, now: number): number {
-  if (!status) return now;
-  const { enabled, pause } = status.cron;
-  if (!enabled) return Infinity;
-  return pause ? Math.max(now, pause.untilMs ?? Infinity) : now;
 }
 
 function Happened({ tick, left }: { tick: PastTick; left: string }) {

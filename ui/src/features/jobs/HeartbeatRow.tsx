@@ -5,9 +5,9 @@ import { HeartPulse } from "lucide-react";
 
 import row from "@/components/Row.module.css";
 import { cx } from "@/components/cx";
-import { Time } from "@/components/Time";
 import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
+import { NextTime } from "@/domain/NextTime";
 import { durationWords } from "@/format/amount";
 import type { HeartbeatStatus, RunsListParams } from "@/platform";
 
@@ -29,7 +29,7 @@ export function HeartbeatRow() {
         Heartbeat
       </Link>
       <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>
-      <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} as="log" />}</span>
+      <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <NextTime at={heartbeat.nextAtMs} as="log" cron={status.cron} />}</span>
       <span className={styles.recent}>
         <Sparkline states={(newest?.runs ?? []).slice(0, shown).map(({ state }) => state).reverse()} />
       </span>

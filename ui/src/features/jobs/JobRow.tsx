@@ -7,13 +7,13 @@ import { IconButton } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { MenuButton, type MenuEntries } from "@/components/Menu";
 import row from "@/components/Row.module.css";
-import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import type { RowPlace } from "@/components/VirtualList";
 import { agentBehind, signedWords } from "@/domain/createdBy";
 import { incidentWords } from "@/domain/incident";
+import { NextTime } from "@/domain/NextTime";
 import { scheduleWords } from "@/domain/words";
-import type { JobView } from "@/platform";
+import type { CronStatus, JobView } from "@/platform";
 
 import styles from "./JobRow.module.css";
 import { Sparkline } from "./Sparkline";
@@ -42,11 +42,13 @@ interface Props {
   view: JobView;
   /** Whether a run of it waits for the person. */
   isAsking: boolean;
+  /** Whether anything fires. */
+  cron: CronStatus | undefined;
   place: RowPlace;
   actions: JobActions;
 }
 
-export function JobRow({ view, isAsking, place, actions }: Props) {
+export function JobRow({ view, isAsking, cron, place, actions }: Props) {
   const { job } = view;
   const standing = standingOf(view, isAsking);
   return (
@@ -56,7 +58,7 @@ export function JobRow({ view, isAsking, place, actions }: Props) {
         {job.name}
       </Link>
       <About view={view} standing={standing} />
-      <span className={cx(row.small, row.end, styles.next)}>{nextOf(view, standing)}</span>
+      <span className={cx(row.small, row.end, styles.next)}>{nextOf(view, standing, cron)}</span>
       <span className={cx(row.above, styles.recent)}>
         <Sparkline states={view.recent} />
       </span>
@@ -104,13 +106,13 @@ function ByAgent({ job }: { job: JobView["job"] }) {
   );
 }
 
-function nextOf(view: JobView, standing: Standing) {
+function nextOf(view: JobView, standing: Standing, cron: CronStatus | undefined) {
   const { job } = view;
   if (standing === "asking") return <span className={styles.now}>Needs you</span>;
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
   if (standing === "stranded") return "Never";
-  if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} as="log" />;
+  if (job.state.nextRunAtMs !== undefined) return <NextTime at={job.state.nextRunAtMs} as="log" cron={cron} />;
   if (isOver(view)) return overWord(job.state.lastState);
   return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }

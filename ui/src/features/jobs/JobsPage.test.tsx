@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { SavedJob, Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, aRun } from "@/test/fixtures";
+import { aJob, anApproval, aRun, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const backup = aJob({ id: "a", state: { lastState: "succeeded", nextRunAtMs: Date.now() + 7_200_000 } }, { recent: ["succeeded", "failed"] });
@@ -44,6 +44,17 @@ test("a reminder that was skipped in a pause says so, and is not among the activ
   expect(within(row).getByText("Once on 27 Nov at 12:00 · Last time left out: Everything was paused")).toBeInTheDocument();
   expect(within(row).queryByTitle("Going well")).not.toBeInTheDocument();
   expect(screen.getByRole("radio", { name: "Active 1" })).toBeInTheDocument();
+});
+
+test("while everything is paused the rows count down to nothing, the heartbeat's neither", async () => {
+  const host = hostWith([backup]);
+  const { heartbeat } = aStatus();
+  host.answers["system.status"] = () => aStatus({ cron: { pause: { untilMs: null } }, heartbeat: { ...heartbeat, nextAtMs: Date.now() + 60_000 } });
+  renderApp("/jobs", host);
+  const row = (await screen.findByRole("link", { name: "Backup" })).closest("li")!;
+  expect(await within(row).findByText("left out: paused")).toBeInTheDocument();
+  expect(within(row).queryByText("in 2 h")).not.toBeInTheDocument();
+  expect(within(screen.getByRole("link", { name: "Heartbeat" }).parentElement!).getByText("left out: paused")).toBeInTheDocument();
 });
 
 test("who waits for a job is named when it is deleted, and a job that waits for nobody says so", async () => {

@@ -13,6 +13,7 @@ import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { VirtualList } from "@/components/VirtualList";
 import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
+import { useStatus } from "@/data/queries";
 import { plural } from "@/format/amount";
 import type { JobView } from "@/platform";
 
@@ -52,6 +53,7 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
   const words = useDeferredValue(q);
   const shown = useMemo(() => filterJobs(jobs, { ...search, q: words }), [jobs, search, words]);
   const actions = useJobActions();
+  const cron = useStatus().data?.cron;
   const waiting = useOpenApprovals().data;
   const asking = useMemo(() => new Set(waiting?.map(({ jobId }) => jobId)), [waiting]);
   const setSearch = (next: JobsSearch) => void navigate({ to: "/jobs", search: next, replace: true });
@@ -85,7 +87,7 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
             { key: "p", label: "Pause or resume", run: ({ job }) => void actions.setEnabled(job, !job.enabled) },
           ]}
         >
-          {(view, place) => <JobRow view={view} isAsking={asking.has(view.job.id)} place={place} actions={actions} />}
+          {(view, place) => <JobRow view={view} isAsking={asking.has(view.job.id)} cron={cron} place={place} actions={actions} />}
         </VirtualList>
       )}
     </>
