@@ -42,7 +42,11 @@ function dayNumber(atMs: number, zone: string): number {
 export function dayName(atMs: number, now: number, zone = localZone()): string {
   const distance = dayNumber(atMs, zone) - dayNumber(now, zone);
   if (Math.abs(distance) <= 1) return capital(new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(distance, "day"));
-  if (distance > 1 && distance < 7) return formatter(zone, { weekday: "long" }).format(atMs);
+  return distance > 1 && distance < 7 ? formatter(zone, { weekday: "long" }).format(atMs) : date(atMs, now, zone);
+}
+
+/** The date, with the year only when it is another one: `3 Jan`. */
+export function date(atMs: number, now: number, zone = localZone()): string {
   const sameYear = formatter(zone, { year: "numeric" }).format(atMs) === formatter(zone, { year: "numeric" }).format(now);
   return formatter(zone, sameYear ? { day: "numeric", month: "short" } : { day: "numeric", month: "short", year: "numeric" }).format(atMs);
 }

@@ -15,6 +15,7 @@ import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
+import { useNow } from "@/components/useNow";
 import { Worded } from "@/components/Worded";
 import { useOpenApprovals } from "@/data/approvals";
 import { signedWords } from "@/domain/createdBy";
@@ -28,6 +29,7 @@ import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
 import { IncidentNotice } from "./IncidentNotice";
 import { StandingDot } from "./JobRow";
 import { LivePanel, sentenceOf } from "./LivePanel";
+import { onceOver } from "./onceOver";
 import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
 import { standingOf } from "./standing";
@@ -79,7 +81,8 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job, original);
   const draft = savedAs({ values, before: base.form, job: base.job, original });
-  const warnings = useWarnings(draft);
+  const over = useOver(view, preview.touched);
+  const warnings = useWarnings(draft, over !== undefined);
   // Only of a job as it is stored: whoever types in there has unfolded it, and must not lose their place.
   const [isUnfolded, setUnfolded] = useState(false);
   if (!isUnfolded && !isDirty && advanced.some((field) => warnings.placed.has(field))) setUnfolded(true);
@@ -121,7 +124,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
     <Page
       title={view ? view.job.name : "New job"}
       lead={view && <StandingDot view={view} standing={standingOf(view, waiting.length > 0)} />}
-      about={<span className={styles.brief} aria-hidden>{sentenceOf(values, preview.shown, preview.problem)}</span>}
+      about={<span className={styles.brief} aria-hidden>{over ?? sentenceOf(values, preview.shown, preview.problem)}</span>}
       className={styles.page}
       actions={
         <>
@@ -144,7 +147,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
                 <WithSection jobId={view?.job.id} />
                 <WrongSection open={isUnfolded || advanced.some((field) => form.formState.errors[field] !== undefined)} />
               </form>
-              <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
+              <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} over={over} job={view?.job} spent={view?.spentThisMonth} />
             </div>
           </SignedContext>
           {view && <RecentRuns jobId={view.job.id} />}
@@ -155,6 +158,12 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
       </Question>
     </Page>
   );
+}
+
+/** What became of a job whose only time is behind it, as long as nobody gives it another. */
+function useOver(view: JobView | undefined, touched: boolean): string | undefined {
+  const now = useNow();
+  return view && !touched ? onceOver(view, now) : undefined;
 }
 
 function useMarked({ setError }: UseFormReturn<JobForm>, marked: Props["marked"]) {

@@ -35,6 +35,24 @@ test("a time that the engine refuses is said at its field", async () => {
   expect(screen.getByRole("group", { name: "Day and time" })).toHaveAccessibleDescription(expect.stringContaining(gap) as string);
 });
 
+test("a one-shot that has fired is done and warns of nothing, until it is given another time", async () => {
+  const passed = "has passed: give it a time in the future";
+  const atMs = Date.UTC(2020, 0, 5, 10);
+  const host = hostWith(aJob({ schedule: { kind: "at", atMs, tz: "UTC" }, state: { lastState: "succeeded" } }).job);
+  host.answers["cron.preview"] = ({ schedule }) =>
+    "atMs" in schedule && schedule.atMs === atMs ? Promise.reject(new RpcError(errorCode.invalidParams, passed, { fields: [{ path: "schedule.atMs", message: passed }] })) : preview;
+  host.answers["cron.check"] = () => ({ warnings: [{ field: "schedule.atMs", message: "That time has passed, so it never fires." }, { field: "kept.key", message: "Something else." }] });
+  const { user } = renderApp("/jobs/job-1", host);
+  const panel = within(await screen.findByRole("complementary", { name: "What this job will do" }));
+  expect(await panel.findByText(/^It fired on .* 2020 at 10:00; it is done\.$/)).toBeInTheDocument();
+  expect(await screen.findByText("Something else.")).toBeInTheDocument();
+  expect(screen.queryByText(/has passed/i)).not.toBeInTheDocument();
+
+  await user.click(screen.getByRole("button", { name: "Tomorrow at 09:00" }));
+  expect(await panel.findByText(/^Weekdays at 09:00/)).toBeInTheDocument();
+  expect(panel.queryByText(/it is done/)).not.toBeInTheDocument();
+});
+
 test("what the job may do is asked of the engine, for the job as it stands in the form", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" } }).job);
   const look = aTool({ name: "read_file", approval: "never" });

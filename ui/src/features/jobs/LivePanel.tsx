@@ -30,17 +30,19 @@ interface Props {
   preview: CronPreviewResult | undefined;
   /** Why there is no preview, in words. */
   problem: string | undefined;
+  /** What became of it, when its only time is behind it. */
+  over?: string;
   /** The job as it is saved; none for a new one. */
   job?: Job;
   /** What that has spent since the first of the month. */
   spent?: SpentView;
 }
 
-export function LivePanel({ values, draft, preview, problem, job, spent }: Props) {
+export function LivePanel({ values, draft, preview, problem, over, job, spent }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
-      <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
-      {hasSlots(values.when) && (
+      <p className={styles.sentence} role="status">{over ?? sentenceOf(values, preview, problem)}</p>
+      {over === undefined && hasSlots(values.when) && (
         <div className={styles.part}>
           <h3 className={styles.head}>{values.when === "at" ? "When it fires" : "Next times"}</h3>
           <Next preview={preview} problem={problem} />

@@ -28,6 +28,7 @@ export function useSchedulePreview(values: JobForm, before: JobForm, job: Job | 
   const touched = !same(scheduleOf(values), scheduleOf(before));
   const isWhole = schedule !== undefined;
   return {
+    touched,
     shown: isWhole && !preview.error ? preview.data : undefined,
     said: touched && isWhole && preview.error && same(schedule, settled) ? place(fieldErrors(preview.error)).placed : nothing,
     problem: !isWhole ? unfinished(values) : preview.error ? problemOf(preview.error) : undefined,

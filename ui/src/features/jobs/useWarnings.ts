@@ -28,16 +28,18 @@ interface Asked {
 /** Long enough to write a name in peace: a warning is nothing that hurries. */
 const settleMs = 500;
 
-export function useWarnings(draft: JobDraft): Warnings {
+/** `isOver` when its only time is behind it, which is said beside the form and is nothing to mend. */
+export function useWarnings(draft: JobDraft, isOver: boolean): Warnings {
   const { data: status } = useStatus();
   const { data } = useJobCheck(useSettled(draft, settleMs));
   const hasNoModel = status?.model === null;
   return useMemo(() => {
     // That there is no model at all is said beside the form, with the way to get one.
-    const told = (data?.warnings ?? []).filter(({ field }) => !(hasNoModel && field === "payload.model"));
+    const isSaid = (field: string) => (hasNoModel && field === "payload.model") || (isOver && field === "schedule.atMs");
+    const told = (data?.warnings ?? []).filter(({ field }) => !isSaid(field));
     const { placed, others } = place(told.map(({ field, message }) => ({ path: field, message })));
     return { placed, others };
-  }, [data, hasNoModel]);
+  }, [data, hasNoModel, isOver]);
 }
 
 /** The job as saving would leave it. */
