@@ -18,9 +18,11 @@ interface ToastText {
 
 const queue = new ToastQueue<ToastText>({ maxVisibleToasts: 3 });
 
-/** Shows a line for a while. Returns the way to take it away. */
-export function toast(content: ToastText, forMs = 6_000): () => void {
-  const key = queue.add(content, { timeout: forMs });
+const shownForMs = 6_000;
+
+/** Shows a line for a while. Returns the way to take it away; `onClose` is called when it goes, of itself or not. */
+export function toast(content: ToastText, forMs = shownForMs, onClose?: () => void): () => void {
+  const key = queue.add(content, { timeout: forMs, onClose });
   return () => queue.close(key);
 }
 

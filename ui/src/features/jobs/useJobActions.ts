@@ -7,6 +7,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { toast, undoToast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
+import { useStartedToast } from "@/data/started";
 import { plural } from "@/format/amount";
 import type { BrokenJob, CronListResult, Follower, Job, JobView } from "@/platform";
 
@@ -16,6 +17,7 @@ export function useJobActions() {
   const platform = usePlatform();
   const client = useQueryClient();
   const navigate = useNavigate();
+  const started = useStartedToast();
 
   const refresh = (id: string) => {
     for (const queryKey of [keys.jobs, keys.job(id), keys.status, keys.runs]) void client.invalidateQueries({ queryKey });
@@ -36,8 +38,7 @@ export function useJobActions() {
     run: ({ id, name }: Job) =>
       void platform.rpc("cron.run", { id, mode: "force" }).then(({ runId }) => {
         refresh(id);
-        if (runId === null) return;
-        toast({ title: `Running “${name}”`, action: { label: "See the run", onAction: () => void navigate({ to: "/runs/$runId", params: { runId } }) } });
+        if (runId !== null) started(name, runId);
       }, failed(`“${name}” was not run`)),
 
     setEnabled: ({ id, name }: Job, enabled: boolean) => {

@@ -3,16 +3,17 @@
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { History, SearchX } from "lucide-react";
-import { useMemo } from "react";
+import { use, useMemo } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useNow } from "@/components/useNow";
 import { toast } from "@/components/Toasts";
-import { VirtualList } from "@/components/VirtualList";
+import { ScrollerContext, VirtualList } from "@/components/VirtualList";
 import { useRetryRun } from "@/data/actions";
 import { useRuns } from "@/data/runs";
+import { useStartedToast } from "@/data/started";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import type { RunView } from "@/platform";
@@ -46,7 +47,7 @@ export function RunsPage() {
 }
 
 function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
-  const keys = useRowKeys();
+  const keys = useRowKeys(filtered);
   if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
   if (!list.runs) return <SkeletonRows rows={14} />;
   if (list.runs.length === 0 && filtered) {
@@ -71,13 +72,17 @@ function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>
 }
 
 /** What the keys do with the row in focus. */
-function useRowKeys() {
+function useRowKeys(filtered: boolean) {
   const navigate = useNavigate();
   const retry = useRetryRun();
-  const show = (runId: string) => void navigate({ to: "/runs/$runId", params: { runId } });
+  const started = useStartedToast();
+  const scroller = use(ScrollerContext);
   const again = (run: RunView) =>
     retry.mutate({ id: run.id }, {
-      onSuccess: ({ runId }) => toast({ title: `Started ${run.jobName}`, ...(runId !== null && { action: { label: "Open run", onAction: () => show(runId) } }) }),
+      onSuccess: ({ runId }) => {
+        // It comes in at the top of the list: whoever looks there sees it.
+        if (filtered || (scroller?.scrollTop ?? 0) > 0) started(run.jobName, runId);
+      },
       onError: (error) => toast({ title: `${run.jobName} was not started`, about: error.message }),
     });
   const edit = ({ jobId }: RunView) => {

@@ -12,6 +12,7 @@ import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
 import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
+import { useStartedToast } from "@/data/started";
 import { outcomeWords, scheduleWords } from "@/domain/words";
 import { StateGlyph, stateWord } from "@/domain/runState";
 
@@ -136,12 +137,10 @@ function filled(groups: Group[]): Group[] {
 function useJobCommands(): { open: Command[]; run: Command[] } {
   const router = useRouter();
   const runNow = useRunNow();
+  const started = useStartedToast();
   const jobs = useJobs().data ?? [];
-  const show = (runId: string) => void router.navigate({ to: "/runs/$runId", params: { runId } });
   const start = (id: string, name: string) =>
-    void told(runNow.mutateAsync({ id, mode: "force" }), `${name} was not started`, ({ runId }) =>
-      toast({ title: `Started ${name}`, ...(runId !== null && { action: { label: "Open run", onAction: () => show(runId) } }) }),
-    );
+    void told(runNow.mutateAsync({ id, mode: "force" }), `${name} was not started`, ({ runId }) => started(name, runId));
   return {
     open: jobs.map((view) => ({
       id: `job:${view.job.id}`,

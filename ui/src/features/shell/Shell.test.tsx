@@ -81,7 +81,7 @@ test("the command bar runs a job now and offers the run", async () => {
   await user.type(await screen.findByRole("combobox", { name: "Search and commands" }), "run backup");
   await user.click(await screen.findByRole("option", { name: "Run Backup" }));
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
-  await user.click(await screen.findByRole("button", { name: "Open run" }));
+  await user.click(await screen.findByRole("button", { name: "See the run" }));
   await waitFor(() => expect(path()).toBe("/runs/r-9"));
 });
 

@@ -1,0 +1,39 @@
+import { act, screen, waitFor } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { fakeHost } from "@/test/fakeHost";
+import { aDetail, aJob, aRun } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+test("that a run was started is said until it has ended", async () => {
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ name: "Disk" })], broken: [], nextCursor: null }),
+    "cron.run": () => ({ runId: "r9" }),
+    "runs.get": () => aDetail({ id: "r9", state: "running", finishedAtMs: null }),
+  });
+  const { user } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Disk" });
+  await user.keyboard("jr");
+  expect(await screen.findByText("Started “Disk”")).toBeInTheDocument();
+  const began = Date.now();
+  host.answers["runs.get"] = () => aDetail({ id: "r9" });
+  act(() => host.emit("run", { runId: "r9", jobId: "job-1", state: "succeeded" }));
+  // Of itself it would stay for six seconds.
+  await waitFor(() => expect(screen.queryByText("Started “Disk”")).not.toBeInTheDocument(), { timeout: 5_000 });
+  expect(Date.now() - began, "it can be read").toBeGreaterThan(1_000);
+});
+
+test("in the list of runs a run that was started is seen, so nothing says so; a filter may hide it", async () => {
+  const runs = [aRun({ jobName: "Disk", state: "failed" })];
+  const host = fakeHost({ "runs.list": () => ({ runs, nextCursor: null, total: runs.length }), "runs.retry": () => ({ runId: "r9" }), "runs.get": () => aDetail({ id: "r9" }) });
+  const { user, history } = renderApp("/runs", host);
+  await screen.findByRole("link", { name: "Disk" });
+  await user.keyboard("jr");
+  await waitFor(() => expect(host.called("runs.retry")).toHaveLength(1));
+  act(() => history.push('/runs?state=["failed"]'));
+  await screen.findByRole("button", { name: "Clear filter: State" });
+  expect(screen.queryByText("Started “Disk”")).not.toBeInTheDocument();
+  await user.keyboard("r");
+  await waitFor(() => expect(host.called("runs.retry")).toHaveLength(2));
+  expect(await screen.findByText("Started “Disk”")).toBeInTheDocument();
+});
