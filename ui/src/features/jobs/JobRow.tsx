@@ -17,7 +17,7 @@ import type { CronStatus, JobView } from "@/platform";
 
 import styles from "./JobRow.module.css";
 import { Sparkline } from "./Sparkline";
-import { isOver, overWord, type Standing, standingOf, standingWords, strandedWords } from "./standing";
+import { isOver, leftOutReason, overWord, type Standing, standingOf, standingWords, strandedWords } from "./standing";
 import type { JobActions } from "./useJobActions";
 
 /** Where a job stands, as a shape with a name. */
@@ -78,7 +78,7 @@ function About({ view, standing }: { view: JobView; standing: Standing }) {
   const schedule = scheduleWords(view);
   if (view.predecessorIsGone) return <span className={cx(row.text, styles.schedule)} title={schedule}>{strandedWords}</span>;
   if (view.incident === null) {
-    const text = standing === "leftOut" ? `${schedule} · ${standingWords(standing, view)}` : schedule;
+    const text = standing === "leftOut" ? `${schedule} · last: ${leftOutReason(view.job.state)}` : schedule;
     return (
       <span className={cx(row.text, styles.schedule)} title={text}>
         <ByAgent job={view.job} />

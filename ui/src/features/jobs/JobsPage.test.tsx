@@ -41,7 +41,8 @@ test("a reminder that was skipped in a pause says so, and is not among the activ
   renderApp("/jobs", hostWith([backup, skipped]));
   const row = (await screen.findByRole("link", { name: "Tea" })).closest("li")!;
   expect(within(row).getByText("Left out")).toBeInTheDocument();
-  expect(within(row).getByText("Once on 27 Nov at 12:00 · Last time left out: Everything was paused")).toBeInTheDocument();
+  expect(within(row).getByText("Once on 27 Nov at 12:00 · last: Everything was paused")).toBeInTheDocument();
+  expect(within(row).getByTitle("Last time left out: Everything was paused")).toBeInTheDocument();
   expect(within(row).queryByTitle("Going well")).not.toBeInTheDocument();
   expect(screen.getByRole("radio", { name: "Active 1" })).toBeInTheDocument();
 });

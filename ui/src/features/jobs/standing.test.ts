@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aJob, anIncident } from "@/test/fixtures";
 
-import { overWord, standingOf, standingWords } from "./standing";
+import { leftOutReason, overWord, standingOf, standingWords } from "./standing";
 
 test("a dot tells the most urgent thing", () => {
   expect(standingOf(aJob({ state: { lastState: "succeeded" } }))).toBe("well");
@@ -25,6 +25,12 @@ test.each([
   expect(standingOf(view)).toBe("leftOut");
   expect(standingWords("leftOut", view)).toBe(`${words}: Everything was paused`);
   expect(standingWords("leftOut", aJob({ state: { lastState } }))).toBe(words);
+});
+
+test("beside its schedule the reason stands alone, and where there is none, what it was", () => {
+  expect(leftOutReason({ ...aJob().job.state, lastState: "skipped", lastError: "Everything was paused" })).toBe("Everything was paused");
+  expect(leftOutReason({ ...aJob().job.state, lastState: "missed" })).toBe("left out");
+  expect(leftOutReason({ ...aJob().job.state, lastState: "cancelled" })).toBe("cancelled");
 });
 
 test("a job that fired once is done; one whose time was left out is not", () => {

@@ -46,14 +46,23 @@ export function standingWords(standing: Standing, { job: { state } }: JobView): 
 }
 
 /** `Last time left out: Everything was paused`, with the reason where it is known. */
-function leftOutWords({ lastState, lastError }: JobView["job"]["state"]): string {
-  const what = lastState === undefined || neverBegan(lastState) ? "Last time left out" : `Last run ${stateWord(lastState).toLocaleLowerCase()}`;
-  const why = firstLine(lastError ?? "");
+function leftOutWords(state: JobView["job"]["state"]): string {
+  const what = neverBegan(state.lastState) ? "Last time left out" : `Last run ${leftOutWord(state)}`;
+  const why = firstLine(state.lastError ?? "");
   return why === "" ? what : `${what}: ${why}`;
 }
 
+/** The reason alone, where it stands beside other words; what it was where there is none. */
+export function leftOutReason(state: JobView["job"]["state"]): string {
+  return firstLine(state.lastError ?? "") || leftOutWord(state);
+}
+
+function leftOutWord({ lastState }: JobView["job"]["state"]): string {
+  return lastState === undefined || neverBegan(lastState) ? "left out" : stateWord(lastState).toLocaleLowerCase();
+}
+
 /** Whether there was no run at all, only a slot. */
-export function neverBegan(state: RunState): boolean {
+export function neverBegan(state: RunState | undefined): boolean {
   return state === "skipped" || state === "missed";
 }
 
