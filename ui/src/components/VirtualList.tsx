@@ -52,6 +52,7 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
     scrollPaddingEnd: 24,
     initialRect: { width: 800, height: 800 },
   });
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
   const rows = virtualizer.getVirtualItems();
   const firstSeen = () => rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0;
   const active = useActive(items, itemKey);

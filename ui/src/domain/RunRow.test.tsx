@@ -41,3 +41,12 @@ test("what came of a run that went well stands alone", async () => {
   const row = (await screen.findByText("All disks are fine.")).parentElement!;
   expect(within(row).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
 });
+
+test("a run that cost nothing keeps no room for a cost, and what one cost stands before how long it took", async () => {
+  const paid = aRun({ id: "r2", jobName: "Brief", usage: { inputTokens: 900, cachedInputTokens: 0, outputTokens: 100, costMicroUsd: 4_200 } });
+  renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun(), paid], nextCursor: null, total: 2 }) }));
+  const cells = async (name: string) => [...(await screen.findByRole("link", { name })).parentElement!.children].map((cell) => cell.textContent);
+  expect((await cells("Backup")).slice(-2)[0]).toBe("1 s");
+  expect(await cells("Backup")).toHaveLength((await cells("Brief")).length - 1);
+  expect((await cells("Brief")).slice(-3, -1)).toEqual(["$0.0042", "1 s"]);
+});

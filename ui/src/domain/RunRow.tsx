@@ -28,10 +28,11 @@ interface Props {
 /** Scrolling renders the list with every frame; rows that did not change are left alone. */
 export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   const outcome = outcomeWords(run);
+  const cost = costOf(run);
   const saysItself = run.state === "succeeded" && outcome !== "";
   const word = !saysItself && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>;
   return (
-    <div className={cx(row.row, styles.run)} title={outcome || undefined}>
+    <div className={cx(row.row, styles.run, without !== "job" && styles.named)} title={outcome || undefined}>
       <StateGlyph state={run.state} />
       {without === "job" && outcome !== "" && word}
       <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
@@ -39,10 +40,10 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
       </RowLink>
       {run.standsFor > 1 && <Slots count={run.standsFor} first={run.firstSlotAtMs} last={run.slotAtMs} />}
       {without !== "job" && word}
-      {without !== "job" && <span className={row.text}>{outcome}</span>}
+      {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
+      {cost !== undefined && <span className={cx(row.small, styles.cost)}>{cost}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
-      <span className={cx(row.small, row.end, styles.cost)}>{costOf(run)}</span>
       <span className={cx(row.small, row.end, styles.when)}>
         <Time at={run.startedAtMs ?? run.createdAtMs} as="log" />
       </span>
@@ -60,7 +61,7 @@ function Slots({ count, first, last }: { count: number; first: number | null; la
   );
 }
 
-/** What it cost, once it is over. */
+/** What it cost, once it is over. Most jobs cost nothing, so no room is kept for it. */
 function costOf(run: RunView): string | undefined {
   return isLive(run.state) ? undefined : costWords(run.usage);
 }

@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import type { RunsListParams, RunView } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
@@ -41,6 +41,15 @@ test("J, K and the arrows move through the rows, Enter opens, and one row is in 
   expect(links.filter((link) => link.tabIndex === 0).map((link) => link.textContent)).toEqual(["Job 3"]);
   await user.keyboard("{Enter}");
   await waitFor(() => expect(path()).toBe("/runs/r3"));
+});
+
+test("in a narrow window a run has two lines, and the rows stand as far apart", async () => {
+  const media = vi.spyOn(window, "matchMedia").mockImplementation((query) => ({ matches: query === "(max-width: 520px)", addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList);
+  onTestFinished(() => media.mockRestore());
+  renderApp("/runs", fakeHost({ "runs.list": pagesOf([aRun({ id: "r1" }), aRun({ id: "r2", jobName: "Mail" })]) }));
+  const second = (await screen.findByRole("link", { name: "Mail" })).closest("li");
+  expect(second).toHaveStyle({ height: "56px", transform: "translateY(56px)" });
+  expect(screen.getByRole("list", { name: "Runs" })).toHaveStyle({ height: "112px" });
 });
 
 test("a row that stands for many slots says for how many", async () => {

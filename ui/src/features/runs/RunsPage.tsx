@@ -8,6 +8,7 @@ import { use, useMemo } from "react";
 import { Button, ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { useNarrow } from "@/components/useNarrow";
 import { useNow } from "@/components/useNow";
 import { toast } from "@/components/Toasts";
 import { ScrollerContext, VirtualList } from "@/components/VirtualList";
@@ -48,6 +49,8 @@ export function RunsPage() {
 
 function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
   const keys = useRowKeys(filtered);
+  // As high as the style sheet of a run makes it: one line, or two.
+  const rowHeight = useNarrow() ? 56 : 40;
   if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
   if (!list.runs) return <SkeletonRows rows={14} />;
   if (list.runs.length === 0 && filtered) {
@@ -65,7 +68,7 @@ function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>
     );
   }
   return (
-    <VirtualList keys={keys} label="Runs" items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
+    <VirtualList keys={keys} label="Runs" rowHeight={rowHeight} items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
       {(run, place) => <RunRow run={run} tabIndex={place.tabIndex} />}
     </VirtualList>
   );
