@@ -3,7 +3,7 @@
 
 import { foreignZone } from "@/format/time";
 import { firstLine } from "@/format/text";
-import type { DeliveryState, DeliveryView, JobView, NotificationStatus, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
+import type { DeliveryState, DeliveryView, Job, JobView, NotificationStatus, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
 
 const triggers: Record<RunTrigger, string> = {
   schedule: "On schedule",
@@ -64,6 +64,13 @@ export function payloadWords(payload: Payload): string {
     case "toolCall":
       return `Calls ${payload.tool}`;
   }
+}
+
+/** The same beside the job's name; nothing when the name says it already, as that of a reminder made from its text alone does. */
+export function payloadBesideName({ name, payload }: Job): string {
+  const words = payloadWords(payload);
+  const bare = (text: string) => text.trim().replace(/[.!?…]+$/, "").toLocaleLowerCase();
+  return bare(words) === bare(name) ? "" : words;
 }
 
 /** `Weekdays at 07:30 · Berlin`; the zone is named when it is not this computer's. */

@@ -12,6 +12,10 @@ test.each([
   [90_000, "in 2 min"],
   [59 * 60_000, "in 59 min"],
   [2 * 3_600_000, "in 2 h"],
+  [105 * 60_000, "in 1 h 45 min"],
+  [135 * 60_000, "in 2 h 15 min"],
+  [-135 * 60_000, "2 h ago"],
+  [8.4 * 3_600_000, "in 8 h"],
   [-26 * 3_600_000, "1 d ago"],
 ])("%i ms from now is %s", (distance, words) => {
   expect(relative(now + distance, now, "UTC")).toBe(words);

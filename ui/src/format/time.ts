@@ -72,7 +72,8 @@ export function absolute(atMs: number, zone = localZone()): string {
   }).format(atMs);
 }
 
-/** How far away: `in 2 h`, `5 min ago`, `now`. Beyond a week the date says more. */
+/** How far away: `in 2 h`, `5 min ago`, `now`. What comes within the next hours is told to the minute, for of several that are
+    near each hour would be said twice. Beyond a week the date says more. */
 export function relative(atMs: number, now: number, zone = localZone()): string {
   const distance = atMs - now;
   const size = Math.abs(distance);
@@ -80,9 +81,15 @@ export function relative(atMs: number, now: number, zone = localZone()): string 
   if (size >= 7 * day) return dayName(atMs, now, zone);
   const words = size < minute ? `${Math.round(size / second)} s`
     : size < hour ? `${Math.round(size / minute)} min`
+    : distance > 0 && size < 6 * hour ? hoursAndMinutes(Math.round(size / minute))
     : size < day ? `${Math.round(size / hour)} h`
     : `${Math.round(size / day)} d`;
   return distance > 0 ? `in ${words}` : `${words} ago`;
+}
+
+function hoursAndMinutes(minutes: number): string {
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest === 0 ? "" : ` ${rest} min`}`;
 }
 
 /** How soon a relative text of this distance can change. */

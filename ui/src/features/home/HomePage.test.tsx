@@ -16,6 +16,15 @@ test("five jobs are next, eight runs were lately", async () => {
   expect(within(await screen.findByRole("list", { name: "Newest runs" })).getAllByRole("listitem")).toHaveLength(8);
 });
 
+test("a reminder that is named by its text says it once", async () => {
+  const named = (id: string, name: string, text: string) => aJob({ id, name, payload: { kind: "systemEvent", text }, state: { nextRunAtMs: soon() } });
+  const jobs = [named("a", "Stretch your legs", "Stretch your legs."), named("b", "Tea", "The tea is ready.")];
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, broken: [], nextCursor: null }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
+  const next = within(await screen.findByRole("list", { name: "Next jobs" }));
+  expect(next.getByText("The tea is ready.")).toBeInTheDocument();
+  expect(next.getAllByText(/Stretch your legs/)).toHaveLength(1);
+});
+
 test("jobs that never come next are not offered as next", async () => {
   renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })], broken: [], nextCursor: null }) }));
   expect(await screen.findByText(/Nothing is scheduled/)).toBeInTheDocument();

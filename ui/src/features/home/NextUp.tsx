@@ -11,7 +11,7 @@ import { toast } from "@/components/Toasts";
 import { useRunNow } from "@/data/actions";
 import { useStatus } from "@/data/queries";
 import { NextTime } from "@/domain/NextTime";
-import { payloadWords } from "@/domain/words";
+import { payloadBesideName } from "@/domain/words";
 import type { JobView } from "@/platform";
 
 import styles from "./HomePage.module.css";
@@ -40,7 +40,7 @@ function NextRow({ view: { job, zone } }: { view: JobView }) {
       <Link data-row-link to="/jobs/$jobId" params={{ jobId: job.id }} className={cx(row.link, styles.name)}>
         {job.name}
       </Link>
-      <span className={row.text}>{payloadWords(job.payload)}</span>
+      <span className={row.text}>{payloadBesideName(job)}</span>
       <NextTime at={nextRunAtMs} zone={zone ?? undefined} cron={cron} className={cx(row.small, row.end, styles.soon)} />
       <span className={cx(row.above, styles.act)}>
         <IconButton small icon={CirclePlay} label={`Run ${job.name} now`} isPending={runNow.isPending} onPress={() => runNow.mutate({ id: job.id, mode: "force" }, { onError: failed })} />
