@@ -25,6 +25,17 @@ export function useNewestRuns(filter: RunsListParams = everything) {
   });
 }
 
+/** The newest runs of one job; asked only when there is one, and never answered with those of another. */
+export function useRunsOfJob(jobId: string | undefined) {
+  const platform = usePlatform();
+  const filter: RunsListParams = { jobId };
+  return useQuery({
+    queryKey: keys.runsHead(filter),
+    queryFn: () => platform.rpc("runs.list", { ...filter, limit: headSize }),
+    enabled: jobId !== undefined,
+  });
+}
+
 /** All runs made since `fromMs`, as many as one answer holds. */
 export function useRunsSince(fromMs: number) {
   const platform = usePlatform();

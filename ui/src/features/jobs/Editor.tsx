@@ -18,6 +18,7 @@ import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { Worded } from "@/components/Worded";
 import { useOpenApprovals } from "@/data/approvals";
+import { useRunsOfJob } from "@/data/runs";
 import { signedWords } from "@/domain/createdBy";
 import type { ApprovalView, Job, JobDraft, JobView } from "@/platform";
 
@@ -163,7 +164,8 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
 /** What became of a job whose only time is behind it, as long as nobody gives it another. */
 function useOver(view: JobView | undefined, touched: boolean): string | undefined {
   const now = useNow();
-  return view && !touched ? onceOver(view, now) : undefined;
+  const { data: newest } = useRunsOfJob(view?.job.id);
+  return view && !touched ? onceOver(view, newest?.runs, now) : undefined;
 }
 
 function useMarked({ setError }: UseFormReturn<JobForm>, marked: Props["marked"]) {

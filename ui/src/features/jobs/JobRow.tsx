@@ -114,7 +114,7 @@ function nextOf(view: JobView, standing: Standing, cron: CronStatus | undefined)
   if (standing === "stranded") return "Never";
   if (job.state.nextRunAtMs !== undefined) return <NextTime at={job.state.nextRunAtMs} as="log" cron={cron} />;
   if (isOver(view)) return overWord(job.state.lastState);
-  return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
+  return { at: "", manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }
 
 export function jobEntries({ job }: JobView, actions: JobActions): MenuEntries {

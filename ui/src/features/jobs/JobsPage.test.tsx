@@ -47,6 +47,14 @@ test("a reminder that was skipped in a pause says so, and is not among the activ
   expect(screen.getByRole("radio", { name: "Active 1" })).toBeInTheDocument();
 });
 
+test("a reminder that is ahead and of which the engine has not said yet when it comes is neither done nor over", async () => {
+  const ahead = aJob({ id: "c", name: "Tea", schedule: { kind: "at", atMs: Date.now() + 3_600_000 }, state: { lastState: "succeeded" } });
+  renderApp("/jobs", hostWith([backup, ahead]));
+  const row = (await screen.findByRole("link", { name: "Tea" })).closest("li")!;
+  expect(within(row).queryByText(/^(Done|Never)$/)).not.toBeInTheDocument();
+  expect(screen.getByRole("radio", { name: "Active 2" })).toBeInTheDocument();
+});
+
 test("while everything is paused the rows count down to nothing, the heartbeat's neither", async () => {
   const host = hostWith([backup]);
   const { heartbeat } = aStatus();

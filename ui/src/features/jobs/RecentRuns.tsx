@@ -1,17 +1,15 @@
 /* The newest runs of one job. */
 
-import { useMemo } from "react";
-
 import { ButtonLink } from "@/components/Button";
 import { Section } from "@/components/Page";
 import { sessionOfJob } from "@/data/chat";
-import { useNewestRuns } from "@/data/runs";
+import { useRunsOfJob } from "@/data/runs";
 import { RunRow } from "@/domain/RunRow";
 
 import styles from "./Editor.module.css";
 
 export function RecentRuns({ jobId }: { jobId: string }) {
-  const { data } = useNewestRuns(useMemo(() => ({ jobId }), [jobId]));
+  const { data } = useRunsOfJob(jobId);
   if (!data || data.runs.length === 0) return null;
   const hasConversation = data.runs.some(({ session }) => session === sessionOfJob(jobId));
   const aside = (

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { aJob, noon } from "@/test/fixtures";
+import { aJob } from "@/test/fixtures";
 
 import { countJobs, filterJobs } from "./filters";
 import { readJobsSearch, readNewJobSearch } from "./search";
@@ -29,11 +29,13 @@ test("every word is looked for in name, note and schedule", () => {
 });
 
 test("a job that fires once is active until its time is behind it and its run has ended", () => {
-  const at = { kind: "at", atMs: noon } as const;
-  const done = aJob({ schedule: at, state: { lastState: "succeeded" } });
-  const ahead = aJob({ schedule: at, state: { nextRunAtMs: noon } });
-  const running = aJob({ schedule: at }, { liveRunIds: ["r"] });
-  expect(countJobs([done, ahead, running])).toEqual({ all: 3, active: 2, paused: 0, failing: 0 });
+  const behind = { kind: "at", atMs: Date.now() - 1 } as const;
+  const soon = { kind: "at", atMs: Date.now() + 3_600_000 } as const;
+  const done = aJob({ schedule: behind, state: { lastState: "succeeded" } });
+  const ahead = aJob({ schedule: soon, state: { nextRunAtMs: soon.atMs } });
+  const onAgain = aJob({ schedule: soon, state: { lastState: "succeeded" } });
+  const running = aJob({ schedule: behind }, { liveRunIds: ["r"] });
+  expect(countJobs([done, ahead, onAgain, running])).toEqual({ all: 4, active: 3, paused: 0, failing: 0 });
 });
 
 test("addresses with something unknown are read without it", () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { aJob, anIncident } from "@/test/fixtures";
+import { aJob, anIncident, noon } from "@/test/fixtures";
 
-import { leftOutReason, overWord, standingOf, standingWords } from "./standing";
+import { isOver, leftOutReason, overWord, standingOf, standingWords } from "./standing";
 
 test("a dot tells the most urgent thing", () => {
   expect(standingOf(aJob({ state: { lastState: "succeeded" } }))).toBe("well");
@@ -33,10 +33,18 @@ test("beside its schedule the reason stands alone, and where there is none, what
   expect(leftOutReason({ ...aJob().job.state, lastState: "cancelled" })).toBe("cancelled");
 });
 
-test("a job that fired once is done; one whose time was left out is not", () => {
+test("a job that fired once is done; one whose time was left out, or whose run failed, is not", () => {
   expect(overWord("succeeded")).toBe("Done");
   expect(overWord("skipped")).toBe("Left out");
   expect(overWord("missed")).toBe("Left out");
+  expect(overWord("failed")).toBe("Failed");
+  expect(overWord("timedOut")).toBe("Timed out");
   expect(overWord("interrupted")).toBe("Interrupted");
   expect(overWord(undefined)).toBe("Never");
+});
+
+test("a job that fires once is over when its time is behind it, not while the engine has yet to say when it comes", () => {
+  const once = aJob({ schedule: { kind: "at", atMs: noon } });
+  expect(isOver(once, noon)).toBe(true);
+  expect(isOver(once, noon - 1)).toBe(false);
 });

@@ -71,14 +71,15 @@ export function isFailing({ job: { enabled, state }, incident }: Pick<JobView, "
   return enabled && (state.consecutiveFailures > 0 || incident !== null);
 }
 
-/** Whether it was to fire once and its time is behind it, so that nothing more comes of it. */
-export function isOver({ job: { schedule, state }, liveRunIds }: JobView): boolean {
-  return schedule.kind === "at" && state.nextRunAtMs === undefined && liveRunIds.length === 0;
+/** Whether it was to fire once and its time is behind it, so that nothing more comes of it. One that was only just switched on has
+    no next time either until the engine has said it. */
+export function isOver({ job: { schedule, state }, liveRunIds }: JobView, now = Date.now()): boolean {
+  return schedule.kind === "at" && schedule.atMs <= now && state.nextRunAtMs === undefined && liveRunIds.length === 0;
 }
 
-/** What became of a job that is over, in a word: one whose time was left out has done nothing. */
+/** What became of a job that is over, in a word: only one that went well is done. */
 export function overWord(last: RunState | undefined): string {
   if (last === undefined) return "Never";
   if (neverBegan(last)) return "Left out";
-  return standingAfter(last) === "leftOut" ? stateWord(last) : "Done";
+  return standingAfter(last) === "well" ? "Done" : stateWord(last);
 }
