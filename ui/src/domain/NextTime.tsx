@@ -4,7 +4,7 @@ import { Time } from "@/components/Time";
 import { absolute } from "@/format/time";
 import type { CronStatus } from "@/platform";
 
-import { leftOutBecause } from "./firing";
+import { leftOutWords } from "./firing";
 
 interface Props {
   at: number;
@@ -16,11 +16,11 @@ interface Props {
 }
 
 export function NextTime({ at, zone, as, cron, className }: Props) {
-  const why = leftOutBecause(cron, at);
-  if (why === undefined) return <Time at={at} zone={zone} as={as} className={className} />;
+  const leftOut = leftOutWords(cron, at);
+  if (leftOut === undefined) return <Time at={at} zone={zone} as={as} className={className} />;
   return (
     <time className={className} dateTime={new Date(at).toISOString()} title={absolute(at, zone)}>
-      left out: {why}
+      {leftOut}
     </time>
   );
 }

@@ -11,6 +11,12 @@ export function leftOutBecause(cron: CronStatus | undefined, atMs: number): stri
   return cron.pause !== null && atMs < (cron.pause.untilMs ?? Infinity) ? "paused" : undefined;
 }
 
+/** The same where the time of that slot would stand. */
+export function leftOutWords(cron: CronStatus | undefined, atMs: number): string | undefined {
+  const why = leftOutBecause(cron, atMs);
+  return why === undefined ? undefined : `left out: ${why}`;
+}
+
 /** How long everything is paused, and what that means. */
 export function pauseWords({ untilMs }: Pause, now: number): string {
   return `Everything is paused until ${untilMs === null ? "you resume it" : when(untilMs, now)}. What comes before that is left out.`;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { errorCode, RpcError, type ApprovalView } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
-import { aDetail, aJob, anApproval, noon } from "@/test/fixtures";
+import { aDetail, aJob, anApproval, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 let asked: ApprovalView[];
@@ -62,6 +62,16 @@ test("a question is shown whole: what, why, who, until when", async () => {
   expect(shown.getByRole("region", { name: "What would happen" })).toHaveTextContent("+dentist");
   expect(shown.getByRole("link", { name: "Weekly notes" })).toHaveAttribute("href", "/jobs/job-1");
   expect(shown.getByRole("link", { name: /^begun|See it/ })).toHaveAttribute("href", "/runs/run-1");
+});
+
+test("while everything is paused nobody is told that the job fires again meanwhile", async () => {
+  const host = hostWith(anApproval());
+  host.answers["cron.get"] = () => aJob({ state: { nextRunAtMs: noon + 600_000 } });
+  host.answers["system.status"] = () => aStatus({ cron: { pause: { untilMs: null } } });
+  renderApp("/approvals/ask-1", host);
+  const shown = within(await card());
+  expect(await shown.findByText("left out: paused")).toBeInTheDocument();
+  expect(shown.queryByText("in 10 min")).not.toBeInTheDocument();
 });
 
 test("a tool with words for people is asked about in them, beside its name", async () => {

@@ -6,12 +6,15 @@ import { cx } from "@/components/cx";
 import type { Fact } from "@/components/Facts";
 import { Time } from "@/components/Time";
 import { useApprovalContext } from "@/data/approvals";
+import { useStatus } from "@/data/queries";
+import { NextTime } from "@/domain/NextTime";
 import type { ApprovalView } from "@/platform";
 
 import styles from "./useWhoAsks.module.css";
 
 export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
   const { run, job } = useApprovalContext(approval);
+  const cron = useStatus().data?.cron;
   if (!approval) return [];
   const { jobId, jobName, runId, state } = approval;
   const next = job?.job.state.nextRunAtMs;
@@ -25,6 +28,6 @@ export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
         </Link>
       ),
     },
-    ...(state === "pending" && next !== undefined ? [{ name: "Fires again", value: <Time at={next} /> }] : []),
+    ...(state === "pending" && next !== undefined ? [{ name: "Fires again", value: <NextTime at={next} cron={cron} /> }] : []),
   ];
 }

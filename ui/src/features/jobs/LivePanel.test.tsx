@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aTool, noon } from "@/test/fixtures";
+import { aJob, aRun, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const preview = { text: "Weekdays at 09:00", zone: "UTC", localZone: "UTC", notes: [], next: [] };
@@ -24,6 +24,20 @@ test("the panel shows each time as the engine has written it, whatever zone rule
   expect(within(panel).getByText(/20.*23:56.* in Accra/)).toBeInTheDocument();
 });
 
+test("while everything is paused the panel counts down to nothing that is left out", async () => {
+  const host = hostWith(aJob().job);
+  const atMs = Date.now() + 3_600_000;
+  const slot = (inMs: number) => ({ atMs: atMs + inMs, jobTime: "2026-11-21T12:34:00+00:00", localTime: "2026-11-21T12:34:00+00:00", note: null });
+  host.answers["cron.preview"] = () => ({ ...preview, next: [slot(0), slot(60_000)] });
+  host.answers["system.status"] = () => aStatus({ cron: { pause: { untilMs: atMs + 1 } } });
+  renderApp("/jobs/job-1", host);
+  const panel = await screen.findByRole("complementary", { name: "What this job will do" });
+  await within(panel).findByText("left out: paused");
+  const [first, second] = within(panel).getAllByRole("listitem");
+  expect(first).toHaveTextContent(/left out: paused$/);
+  expect(second).not.toHaveTextContent("left out");
+});
+
 test("a time that the engine refuses is said at its field", async () => {
   const host = hostWith(aJob({ id: "job-7", schedule: { kind: "at", atMs: noon, tz: "Europe/Berlin" } }).job);
   const gap = "2026-03-29 02:30 does not exist in Europe/Berlin: the clocks skip it";
@@ -41,6 +55,7 @@ test("a one-shot that has fired is done and warns of nothing, until it is given 
   const host = hostWith(aJob({ schedule: { kind: "at", atMs, tz: "UTC" }, state: { lastState: "succeeded" } }).job);
   host.answers["cron.preview"] = ({ schedule }) =>
     "atMs" in schedule && schedule.atMs === atMs ? Promise.reject(new RpcError(errorCode.invalidParams, passed, { fields: [{ path: "schedule.atMs", message: passed }] })) : preview;
+  host.answers["runs.list"] = () => ({ runs: [aRun({ slotAtMs: atMs })], nextCursor: null, total: 1 });
   host.answers["cron.check"] = () => ({ warnings: [{ field: "schedule.atMs", message: "That time has passed, so it never fires." }, { field: "kept.key", message: "Something else." }] });
   const { user } = renderApp("/jobs/job-1", host);
   const panel = within(await screen.findByRole("complementary", { name: "What this job will do" }));

@@ -8,6 +8,7 @@ import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import { useEstimate, useStatus, useTools, useToolsOfDraft } from "@/data/queries";
 import { agentBehind } from "@/domain/createdBy";
+import { leftOutWords } from "@/domain/firing";
 import { askedBy, asksOf, rightsOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
@@ -113,12 +114,13 @@ const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", mont
 /** The times that the engine has written: the zone rules of the browser, which may be others, have no say in them. */
 function Slot({ slot, localZone }: { slot: PreviewSlot; localZone: string }) {
   const now = useNow(30_000);
+  const cron = useStatus().data?.cron;
   const written = (time: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: "UTC", ...(needsSeconds(slot) && { second: "2-digit" }) }).format(shownIn(time));
   const shown = shownIn(slot.jobTime);
   return (
     <li className={styles.slot}>
       <time dateTime={slot.jobTime} title={`${absolute(shown, "UTC")}${offsetOf(slot.jobTime)}`}>{written(slot.jobTime)}</time>
-      <span className={styles.quiet}>{relative(shown, now + shown - slot.atMs, "UTC")}</span>
+      <span className={styles.quiet}>{leftOutWords(cron, slot.atMs) ?? relative(shown, now + shown - slot.atMs, "UTC")}</span>
       {slot.localTime !== slot.jobTime && <span className={styles.local}>{written(slot.localTime)} in {zoneName(localZone)}</span>}
       {slot.note !== null && <span className={styles.note}>{slot.note}</span>}
     </li>

@@ -8,9 +8,10 @@ import { Time } from "@/components/Time";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useSkills } from "@/data/queries";
+import { leftOutBecause } from "@/domain/firing";
 import { SkillChoice } from "@/domain/SkillChoice";
 import { same } from "@/format/json";
-import type { ChangedList, ConfigView, SystemStatus } from "@/platform";
+import type { ChangedList, ConfigView, CronStatus, SystemStatus } from "@/platform";
 
 import { NumberSetting, SwitchSetting, TextSetting } from "./controls";
 import { DayHoursSetting } from "./DayHoursSetting";
@@ -64,7 +65,7 @@ export function HeartbeatSection({ config, status }: Props) {
           title="Every"
           help={
             config.heartbeat.enabled && next !== null
-              ? <>The next one: <Time at={next} as="within" />.{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
+              ? <><NextBeat at={next} cron={status?.cron} />{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
               : config.heartbeat.enabled && status?.model === null ? "Waits for a model."
               : status?.heartbeat.lastSkipReason ?? undefined
           }
@@ -100,6 +101,11 @@ export function HeartbeatSection({ config, status }: Props) {
       </div>
     </Section>
   );
+}
+
+function NextBeat({ at, cron }: { at: number; cron: CronStatus | undefined }) {
+  const why = leftOutBecause(cron, at);
+  return why === undefined ? <>The next one: <Time at={at} as="within" />.</> : <>The next one is left out: {why}.</>;
 }
 
 const skills = "heartbeat.skills";
