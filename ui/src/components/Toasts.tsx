@@ -20,9 +20,9 @@ const queue = new ToastQueue<ToastText>({ maxVisibleToasts: 3 });
 
 const shownForMs = 6_000;
 
-/** Shows a line for a while. Returns the way to take it away; `onClose` is called when it goes, of itself or not. */
-export function toast(content: ToastText, forMs = shownForMs, onClose?: () => void): () => void {
-  const key = queue.add(content, { timeout: forMs, onClose });
+/** Shows a line for a while. Returns the way to take it away. */
+export function toast(content: ToastText, forMs = shownForMs): () => void {
+  const key = queue.add(content, { timeout: forMs });
   return () => queue.close(key);
 }
 
