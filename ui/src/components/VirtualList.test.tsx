@@ -80,8 +80,34 @@ test("the focus of a job that is gone goes to the one in its place", async () =>
   await waitFor(() => expect(screen.getByRole("link", { name: "Night" })).toHaveFocus());
   elsewhere(host, [named("Morning")]);
   await waitFor(() => expect(screen.getByRole("link", { name: "Morning" })).toHaveFocus());
-  await user.keyboard("p");
+  await user.keyboard("kp");
   await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "Morning", patch: { enabled: false } }]));
+});
+
+test("P pressed twice acts on one job where the first press takes it from the list; the next is chosen first", async () => {
+  const host = hostWith(["Disk", "Mail", "Tax", "Walk"]);
+  const { user, path } = renderApp("/jobs?filter=active", host);
+  await screen.findByRole("link", { name: "Disk" });
+  await user.keyboard("jp");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Mail" })).toHaveFocus());
+  await user.keyboard("pre");
+  expect(path()).toBe("/jobs?filter=active");
+  const paused = (id: string) => ({ id, patch: { enabled: false } });
+  expect(host.called("cron.update")).toEqual([paused("Disk")]);
+  expect(host.called("cron.run")).toEqual([]);
+  await user.keyboard("j");
+  expect(screen.getByRole("link", { name: "Mail" }), "the next after the one that is gone").toHaveFocus();
+  await user.keyboard("p");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Tax" })).toHaveFocus());
+  await user.keyboard("{ArrowDown}p");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Walk" })).toHaveFocus());
+  await user.keyboard("p");
+  act(() => screen.getByRole("link", { name: "Walk" }).blur());
+  await user.click(screen.getByRole("button", { name: "More for Walk" }));
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(screen.getByRole("button", { name: "More for Walk" })).toHaveFocus());
+  await user.keyboard("p");
+  await waitFor(() => expect(host.called("cron.update")).toEqual(["Disk", "Mail", "Tax", "Walk"].map(paused)));
 });
 
 test("a job that goes from a list without the focus takes none", async () => {

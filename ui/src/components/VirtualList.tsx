@@ -1,12 +1,14 @@
 /* A list of any length that is still a list: `ul` and `li` with their place and number, of which only the visible ones
    exist. J, K and the arrows move; one row at a time is in the Tab order. K on the first row, or on one above the
    list, is left to the page. New rows above do not move what is being read. The row in focus is known by its key, never
-   by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. */
+   by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. A row that has come to the place of one that is gone
+   has its focus, but no key acts on it until it was chosen: what was pressed may still have been meant for the other. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { createContext, type KeyboardEvent, type ReactNode, type RefObject, use, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { cx } from "./cx";
+import { rowHeight as oneLine } from "./sizes";
 import { useShortcut } from "./shortcuts";
 import styles from "./VirtualList.module.css";
 
@@ -37,7 +39,7 @@ interface Props<T> {
   className?: string;
 }
 
-export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children, onEnd, more, total, keys = [], className }: Props<T>) {
+export function VirtualList<T>({ label, items, itemKey, rowHeight = oneLine, children, onEnd, more, total, keys = [], className }: Props<T>) {
   const scroller = use(ScrollerContext);
   const list = useRef<HTMLUListElement>(null);
   const margin = useOffset(list, scroller);
@@ -57,14 +59,14 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
   const firstSeen = () => rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0;
   const active = useActive(items, itemKey);
   const { current } = active;
-  const { isInside, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
+  const { isInside, onRowFocus, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
   useStillness({ list, items, itemKey, current, rowHeight, scroller, margin, isInside });
   useEnd(rows.at(-1)?.index ?? 0, items.length, onEnd);
 
   return (
     <ul ref={list} aria-label={label} className={cx(styles.list, className)} style={{ height: virtualizer.getTotalSize() }} {...moves}>
       {keys.map((k) => (
-        <RowKey key={k.key} shortcut={k.key} label={k.label} run={() => (isInside() ? onItem(items[current], k.run) : false)} />
+        <RowKey key={k.key} shortcut={k.key} label={k.label} run={() => (isInside() && !active.tookOver ? onItem(items[current], k.run) : false)} />
       ))}
       {withActive(rows.map((row) => row.index), current).map((index) => {
         const item = items[index];
@@ -78,7 +80,7 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
             data-index={index}
             className={styles.row}
             style={{ height: rowHeight, transform: `translateY(${index * rowHeight}px)` }}
-            onFocus={() => active.choose(index)}
+            onFocus={() => onRowFocus(index)}
           >
             {children(item, { tabIndex: isActive ? 0 : -1, excludeFromTabOrder: !isActive })}
           </li>
@@ -118,9 +120,12 @@ function useActive<T>(items: readonly T[], itemKey: (item: T) => string): Active
 function useMoves(list: RefObject<HTMLElement | null>, length: number, { current, choose, tookOver }: Active, firstSeen: () => number, scrollTo: (index: number) => void) {
   const isWanted = useRef(false);
   const hadFocus = useRef(false);
+  const isHandedOn = useRef(false);
   useLayoutEffect(() => {
     const isLost = tookOver && hadFocus.current && document.activeElement === document.body;
+    isHandedOn.current = isLost;
     if ((isWanted.current || isLost) && focusRow(list.current, current)) isWanted.current = false;
+    isHandedOn.current = false;
   });
 
   const go = (index: number) => {
@@ -131,17 +136,22 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, { current
   };
   const isInside = () => list.current?.contains(document.activeElement) ?? false;
   const isAtTop = () => (isInside() ? current === 0 : document.activeElement?.hasAttribute("data-row-link"));
-  const step = (by: number) => go(isInside() ? current + by : firstSeen());
-  useShortcut("j", "Next row", () => step(1), { group: "Lists", when: length > 0, repeats: true });
-  useShortcut("k", "Previous row", () => (isAtTop() ? false : step(-1)), { group: "Lists", when: length > 0, repeats: true });
+  // Where a row has taken over, that one is the next after the one that is gone.
+  const next = tookOver ? current : current + 1;
+  useShortcut("j", "Next row", () => go(isInside() ? next : firstSeen()), { group: "Lists", when: length > 0, repeats: true });
+  useShortcut("k", "Previous row", () => (isAtTop() && !tookOver ? false : go(isInside() ? current - 1 : firstSeen())), { group: "Lists", when: length > 0, repeats: true });
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (!(event.target instanceof HTMLElement) || event.target.closest("[data-row-link]") === null) return;
-    const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: length - 1 };
+    const moves: Record<string, number> = { ArrowDown: next, ArrowUp: current - 1, Home: 0, End: length - 1 };
     const to = moves[event.key];
     if (to === undefined) return;
     event.preventDefault();
     go(to);
+  };
+  // Nobody has chosen the row to which a focus was only handed on.
+  const onRowFocus = (index: number) => {
+    if (!isHandedOn.current) choose(index);
   };
   const onFocus = () => {
     hadFocus.current = true;
@@ -150,7 +160,7 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, { current
   const onBlur = () => {
     hadFocus.current = isInside();
   };
-  return { isInside, onKeyDown, onFocus, onBlur };
+  return { isInside, onRowFocus, onKeyDown, onFocus, onBlur };
 }
 
 function RowKey({ shortcut, label, run }: { shortcut: string; label: string; run: () => unknown }) {

@@ -2,8 +2,9 @@
 
 import { useSyncExternalStore } from "react";
 
-/** The same width as in the style sheets of rows. */
-const narrow = "(max-width: 520px)";
+import { narrowWidth } from "./sizes";
+
+const narrow = `(max-width: ${narrowWidth}px)`;
 
 function watch(watcher: () => void): () => void {
   const media = window.matchMedia(narrow);

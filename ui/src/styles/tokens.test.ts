@@ -1,9 +1,12 @@
 // @vitest-environment node
-/* Contrast of the tokens, light and dark: text 4.5:1 on every surface it stands on, glyphs and edges of fields 3:1. */
+/* Contrast of the tokens, light and dark: text 4.5:1 on every surface it stands on, glyphs and edges of fields 3:1. And sizes that
+   code knows are those of the style sheets. */
 
 import { readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
+
+import { narrowWidth, rowHeight, rowHeightOfTwo } from "@/components/sizes";
 
 const css = readFileSync(new URL("./tokens.css", import.meta.url), "utf8");
 
@@ -75,4 +78,11 @@ const pairs: [ink: string, ground: string, least: number][] = [
 test.each(pairs.flatMap(([ink, ground, least]) => (["light", "dark"] as const).map((scheme) => [ink, ground, scheme, least] as const)))("--%s on --%s, %s", (ink, ground, scheme, least) => {
   const below = surface(ground, scheme);
   expect(contrast(over(token(ink, scheme), below), below)).toBeGreaterThanOrEqual(least);
+});
+
+test("the sizes that code knows are those of the style sheets", () => {
+  const size = (name: string) => new RegExp(`--${name}: (\\d+)px;`).exec(css)?.[1];
+  const ofRun = readFileSync(new URL("../domain/RunRow.module.css", import.meta.url), "utf8");
+  const narrowed = /@media \(max-width: (\d+)px\) \{(?:(?!@media)[^])*--row-two/.exec(ofRun)?.[1];
+  expect([size("row"), size("row-two"), narrowed].map(Number)).toEqual([rowHeight, rowHeightOfTwo, narrowWidth]);
 });

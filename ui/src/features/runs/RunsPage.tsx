@@ -7,6 +7,7 @@ import { use, useMemo } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
+import { rowHeight, rowHeightOfTwo } from "@/components/sizes";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useNarrow } from "@/components/useNarrow";
 import { useNow } from "@/components/useNow";
@@ -49,8 +50,7 @@ export function RunsPage() {
 
 function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
   const keys = useRowKeys(filtered);
-  // As high as the style sheet of a run makes it: one line, or two.
-  const rowHeight = useNarrow() ? 56 : 40;
+  const height = useNarrow() ? rowHeightOfTwo : rowHeight;
   if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
   if (!list.runs) return <SkeletonRows rows={14} />;
   if (list.runs.length === 0 && filtered) {
@@ -68,7 +68,7 @@ function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>
     );
   }
   return (
-    <VirtualList keys={keys} label="Runs" rowHeight={rowHeight} items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
+    <VirtualList keys={keys} label="Runs" rowHeight={height} items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
       {(run, place) => <RunRow run={run} tabIndex={place.tabIndex} />}
     </VirtualList>
   );
