@@ -23,15 +23,21 @@ interface Props {
   isSaid: boolean;
   /** The person has stopped the answer: the button that was pressed goes with it. */
   onStop: () => void;
+  /** Nothing of the message is left, for it was stopped before its turn came: its words are the person's again. */
+  onReturned: (text: string) => void;
 }
 
-export function Answering({ message, isSaid, onStop }: Props) {
+export function Answering({ message, isSaid, onStop, onReturned }: Props) {
   const { runId, text, atMs, state, liveText } = message;
   const { openExternal } = usePlatform();
   const stop = useStopAnswer();
   const failed = (error: Error) => toast({ title: "It was not stopped", about: error.message });
   const end = () => {
-    stop.mutate({ runId }, { onError: failed });
+    const isUntouched = state === "queued" && !isSaid;
+    // What comes of it is heard of also when this line is gone by then, as it is when the event comes first.
+    void stop.mutateAsync({ runId }).then(({ changed }) => {
+      if (changed && isUntouched) onReturned(text);
+    }, failed);
     onStop();
   };
   return (

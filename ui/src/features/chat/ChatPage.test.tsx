@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { changedWords } from "@/domain/changedJob";
 import { errorCode, type OpenMessage, RpcError, type SessionsGetResult } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
-import { aDetail, aJob, aMessage, anApproval, aStatus } from "@/test/fixtures";
+import { aDetail, aJob, aMessage, anApproval, aStatus, aStep } from "@/test/fixtures";
 import { hears } from "@/test/hears";
 import { renderApp } from "@/test/renderApp";
 
@@ -78,11 +78,45 @@ test("an answer can be stopped; what could not be sent stays to be sent again", 
   expect(key()[3]).not.toBe(key()[0]);
 });
 
+test("the words of a message that was stopped before its turn came are written again, unless something else is", async () => {
+  let waiting = [open({ state: "queued", text: "Tell me of Lisbon" }), open({ runId: "r2", state: "queued", text: "And of Porto" })];
+  const host = withModel({ "sessions.get": () => said({ open: waiting }) });
+  host.answers["chat.abort"] = ({ runId }) => {
+    waiting = waiting.filter((message) => message.runId !== runId);
+    // As it is when the event comes before the answer.
+    host.emit("run", { runId, state: "cancelled" });
+    return { changed: true };
+  };
+  const { user } = renderApp("/chat", host);
+  const box = await screen.findByRole("textbox", { name: "Message" });
+  await user.click((await screen.findAllByRole("button", { name: "Stop" }))[0]!);
+  await waitFor(() => expect(box).toHaveValue("Tell me of Lisbon"));
+  expect(box).toHaveFocus();
+  await waitFor(() => expect(screen.getAllByRole("button", { name: "Stop" })).toHaveLength(1));
+  await user.click(screen.getByRole("button", { name: "Stop" }));
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).not.toBeInTheDocument());
+  expect(box).toHaveValue("Tell me of Lisbon");
+});
+
+test("words that were being answered are not written again when they are stopped: they stand in the conversation", async () => {
+  const host = withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })], open: [open({ state: "queued" })] }), "chat.abort": () => ({ changed: true }) });
+  const { user } = renderApp("/chat", host);
+  await user.click(await screen.findByRole("button", { name: "Stop" }));
+  host.answers["sessions.get"] = () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })] });
+  host.emit("run", { runId: "r1", state: "cancelled" });
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).not.toBeInTheDocument());
+  expect(screen.getByRole("textbox", { name: "Message" })).toHaveValue("");
+});
+
+const silent = aStep({ kind: "modelTurn", output: { text: " " } });
+const spoke = aStep({ seq: 2, kind: "modelTurn", output: { text: "Lisbon is" } });
+
 test.each([
-  ["cancelled", "You stopped this. See what was said"],
-  ["failed", "No answer came of this. See why"],
-] as const)("under words that no model has answered stands what came of their run: %s", async (state, words) => {
-  renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })] }), "runs.get": () => aDetail({ id: "r1", state }) }));
+  ["cancelled", [silent, spoke], "You stopped this. See what was said"],
+  ["cancelled", [silent, aStep({ output: "Nothing of a model" })], "You stopped this. See the run"],
+  ["failed", [], "No answer came of this. See why"],
+] as const)("under words that no model has answered stands what came of their run: %s, %#", async (state, steps, words) => {
+  renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })] }), "runs.get": () => aDetail({ id: "r1", state }, { steps: [...steps] }) }));
   const link = await screen.findByRole("link", { name: /^See / });
   expect(link).toHaveAttribute("href", "/runs/r1");
   expect(link.parentElement).toHaveTextContent(words);

@@ -1,7 +1,7 @@
 /* The main session: what was said, what is being answered, and a place to write. */
 
 import { MessagesSquare } from "lucide-react";
-import { useRef } from "react";
+import { useRef, useState } from "react";
 
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
@@ -19,6 +19,7 @@ import { Said } from "./Said";
 export function ChatPage() {
   const { data, error, refetch, ...earlier } = useTranscript(mainSession);
   const field = useRef<HTMLTextAreaElement>(null);
+  const [returned, setReturned] = useState<{ text: string }>();
   const model = useStatus().data?.model;
   const entries = data ? entriesOf(data.messages, data.open.map(({ runId }) => runId)) : [];
   const isEmpty = data !== undefined && entries.length === 0 && data.open.length === 0;
@@ -37,11 +38,11 @@ export function ChatPage() {
       }>
         {data?.open.map((message) => (
           <li key={message.runId}>
-            <Answering message={message} isSaid={data.messages.some(({ from, runId }) => from === "person" && runId === message.runId)} onStop={() => field.current?.focus()} />
+            <Answering message={message} isSaid={data.messages.some(({ from, runId }) => from === "person" && runId === message.runId)} onStop={() => field.current?.focus()} onReturned={(text) => setReturned({ text })} />
           </li>
         ))}
       </Said>
-      <Composer field={field} isAnswering={data !== undefined && data.open.length > 0} isStreaming={data?.open.some(({ state }) => state === "running") ?? false} isDisabled={model === null} />
+      <Composer field={field} returned={returned} isAnswering={data !== undefined && data.open.length > 0} isStreaming={data?.open.some(({ state }) => state === "running") ?? false} isDisabled={model === null} />
     </Page>
   );
 }

@@ -1,5 +1,6 @@
 /* The place to write: Enter sends, Shift and Enter begins a line, Escape leaves it to the keys of the page, such as those of a
-   question. What is written stays when it could not be sent. */
+   question. What is written stays when it could not be sent, and comes back when it was stopped before
+   its turn came, unless something else is being written by then. */
 
 import { SendHorizontal } from "lucide-react";
 import { type KeyboardEvent, type RefObject, useRef, useState } from "react";
@@ -16,14 +17,21 @@ const mostCharacters = 50_000;
 interface Props {
   /** Where it is written, for whoever leads the person back there. */
   field: RefObject<HTMLTextAreaElement | null>;
+  /** The words of a message that was stopped before its turn came; each time another object. */
+  returned: { text: string } | undefined;
   isAnswering: boolean;
   /** Whether words of an answer are coming in right now. */
   isStreaming: boolean;
   isDisabled: boolean;
 }
 
-export function Composer({ field, isAnswering, isStreaming, isDisabled }: Props) {
+export function Composer({ field, returned, isAnswering, isStreaming, isDisabled }: Props) {
   const [text, setText] = useState("");
+  const [taken, setTaken] = useState(returned);
+  if (returned !== taken) {
+    setTaken(returned);
+    if (returned && text.trim() === "") setText(returned.text);
+  }
   const send = useSend();
   // Whoever sends again what seemed to fail sends the same message: it may have been taken, and only the answer was lost.
   const attempt = useRef({ text: "", key: "" });

@@ -12,6 +12,7 @@ import { useJob, useRun } from "@/data/queries";
 import type { ChangedJob } from "@/domain/changedJob";
 import { Marked } from "@/domain/Marked";
 import { ModelText } from "@/domain/ModelText";
+import { modelText } from "@/domain/steps";
 import { plural } from "@/format/amount";
 import { argumentsLine, firstLine } from "@/format/text";
 import { visible } from "@/format/visible";
@@ -53,15 +54,17 @@ export function EntryView({ entry }: { entry: Entry }) {
   }
 }
 
-/** Why no model has answered stands in the run; whoever has stopped it knows why, and finds there what was said until then. */
+/** Why no model has answered stands in the run; whoever has stopped it knows why, and finds there what was said until then, if
+    anything was. */
 function Unanswered({ runId }: { runId: string }) {
   const { data, isPending } = useRun(runId);
   if (isPending) return <p className={styles.nothing}>&nbsp;</p>;
   const isStopped = data?.run.state === "cancelled";
+  const hasWords = data?.steps.some(({ kind, output }) => kind === "modelTurn" && modelText(output).trim() !== "") ?? false;
   return (
     <p className={styles.nothing}>
       {isStopped ? "You stopped this." : "No answer came of this."}{" "}
-      <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{isStopped ? "See what was said" : "See why"}</Link>
+      <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{!isStopped ? "See why" : hasWords ? "See what was said" : "See the run"}</Link>
     </p>
   );
 }
