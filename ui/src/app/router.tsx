@@ -113,6 +113,8 @@ export function createAppRouter(history: RouterHistory = createBrowserHistory())
     routeTree: root.addChildren([home, jobs, newJob, job, conversation, runs, run, approvals, approval, grants, chat, tools, tool, settings]),
     history,
     scrollRestoration: true,
+    // Whoever names a part of a page in an address brings it into sight itself, and leads the focus there too.
+    defaultHashScrollIntoView: false,
     scrollToTopSelectors: ["#main"],
     defaultPreload: "intent",
     defaultPendingMs: 200,

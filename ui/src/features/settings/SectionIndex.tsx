@@ -3,7 +3,7 @@
    pushes it away. */
 
 import { Link, useLocation } from "@tanstack/react-router";
-import { type RefObject, useEffect } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 
 import { usePlatform } from "@/data/platform";
 
@@ -25,14 +25,23 @@ const sections = [
   ["about", "About"],
 ] as const;
 
-export function SectionIndex() {
+interface Props {
+  /** Leads again to the section that the address names already: pressing its link does not change the address. */
+  onAgain: () => void;
+}
+
+export function SectionIndex({ onAgain }: Props) {
   const { capabilities } = usePlatform();
+  const name = useLocation({ select: ({ hash }) => hash });
+  const index = useRef<HTMLElement>(null);
+  // Where the links stand in one row, the current one may be beyond its end.
+  useEffect(() => index.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [name]);
   return (
-    <nav aria-label="Sections" className={styles.index}>
+    <nav ref={index} aria-label="Sections" className={styles.index}>
       <ul>
         {sections.filter(([id]) => id !== "start-up" || capabilities.autostart).map(([id, title]) => (
           <li key={id}>
-            <Link to="/settings" hash={id} preload={false} activeOptions={{ includeHash: true }}>{title}</Link>
+            <Link to="/settings" hash={id} preload={false} activeOptions={{ includeHash: true }} onClick={() => id === name && onAgain()}>{title}</Link>
           </li>
         ))}
       </ul>
@@ -43,8 +52,9 @@ export function SectionIndex() {
 /** What a person does with the page from then on is their own. */
 const acts = ["wheel", "pointerdown", "keydown"] as const;
 
-/** Brings the section that the address names into sight and leads the focus there; it stays there while what is above it comes in. */
-export function useNamedSection(all: RefObject<HTMLElement | null>) {
+/** Brings the section that the address names into sight and leads the focus there; it stays there while what is above it comes in.
+    `again` leads there once more when it has changed. */
+export function useNamedSection(all: RefObject<HTMLElement | null>, again: number) {
   const name = useLocation({ select: ({ hash }) => hash });
   useEffect(() => {
     const section = [...(all.current?.children ?? [])].find(({ id }) => id !== "" && id === name);
@@ -59,5 +69,5 @@ export function useNamedSection(all: RefObject<HTMLElement | null>) {
     };
     for (const act of acts) addEventListener(act, stop, true);
     return stop;
-  }, [all, name]);
+  }, [all, name, again]);
 }

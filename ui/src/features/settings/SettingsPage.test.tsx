@@ -82,6 +82,23 @@ test("an address that names a section leads to it once it is there", async () =>
   expect(history.location.hash).toBe("#data");
 });
 
+test("the index tells which section the address names, and leads there again when its link is pressed again", async () => {
+  const shown = vi.spyOn(Element.prototype, "scrollIntoView");
+  const { user } = renderApp("/settings", hostWith());
+  const index = within(await screen.findByRole("navigation", { name: "Sections" }));
+  const link = index.getByRole("link", { name: "Secrets" });
+  expect(index.queryByRole("link", { current: "page" })).not.toBeInTheDocument();
+  await user.click(link);
+  const section = await screen.findByRole("region", { name: "Secrets" });
+  await waitFor(() => expect(section).toHaveFocus());
+  expect(index.getByRole("link", { current: "page" })).toBe(link);
+  expect(shown.mock.contexts, "along a row that is narrower than its links").toContain(link);
+  shown.mockClear();
+  await user.click(link);
+  await waitFor(() => expect(section).toHaveFocus());
+  expect(shown.mock.contexts, "by the page alone").toEqual([section]);
+});
+
 test("a switch is saved at once and says so beside itself", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
@@ -230,6 +247,18 @@ test("a heartbeat without a model says that it waits for one", async () => {
   renderApp("/settings", host);
   expect(await within(await screen.findByRole("region", { name: "Heartbeat" })).findByText("Waits for a model.")).toBeInTheDocument();
   expect(screen.queryByText("No model is set up")).not.toBeInTheDocument();
+});
+
+test.each([
+  ["left out", { pause: { untilMs: null } }, /The next one is left out: paused\./],
+  ["counted down to", { pause: null }, /The next one: .*\d/],
+])("the next beat is %s as it will be", async (_, cron, words) => {
+  const host = hostWith();
+  const { heartbeat } = aStatus();
+  host.answers["system.status"] = () => aStatus({ cron, heartbeat: { ...heartbeat, nextAtMs: Date.now() + 65_000 } });
+  renderApp("/settings", host);
+  const section = await screen.findByRole("region", { name: "Heartbeat" });
+  await waitFor(() => expect(section).toHaveTextContent(words));
 });
 
 test("a test notification tells its fate, also when that comes later", async () => {

@@ -1,7 +1,7 @@
 /* The settings. Each is saved at once and says so beside itself; an error stands where it belongs. */
 
 import { Cable } from "lucide-react";
-import { useRef } from "react";
+import { useReducer, useRef } from "react";
 
 import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
@@ -40,10 +40,11 @@ export function SettingsPage() {
 
 function Sections({ config, status }: { config: ConfigView; status: SystemStatus | undefined }) {
   const all = useRef<HTMLDivElement>(null);
-  useNamedSection(all);
+  const [again, leadAgain] = useReducer((times: number) => times + 1, 0);
+  useNamedSection(all, again);
   return (
     <div className={styles.columns}>
-      <SectionIndex />
+      <SectionIndex onAgain={leadAgain} />
       <div ref={all} className={styles.sections}>
         <FileNotice config={config} />
         <ModelSection config={config} />
