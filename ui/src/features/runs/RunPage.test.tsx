@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aDetail, anApproval, aStep, noon, noUsage } from "@/test/fixtures";
+import { aDetail, anApproval, aStatus, aStep, noon, noUsage } from "@/test/fixtures";
 import { hears } from "@/test/hears";
 import { renderApp } from "@/test/renderApp";
 
@@ -167,11 +167,19 @@ test.each(["failed", "timedOut", "cancelled", "interrupted"] as const)("a run th
   expect(await screen.findByText("It ended before its first step.")).toBeInTheDocument();
 });
 
+test("a run that had no model leads nowhere once one is set up", async () => {
+  const host = fakeHost({ "system.status": () => aStatus({ model: "llama3.2" }), "runs.get": () => aDetail({ state: "failed", error: "No model is set up. Add a provider under Settings." }) });
+  renderApp("/runs/run-1", host);
+  await screen.findByText(/^No model is set up\./);
+  await waitFor(() => expect(host.called("system.status")).not.toEqual([]));
+  await waitFor(() => expect(within(screen.getByRole("main")).queryByRole("link", { name: "Settings" })).not.toBeInTheDocument());
+});
+
 test("a run that had no model leads to where one is set up", async () => {
   const host = fakeHost({ "runs.get": () => aDetail({ state: "failed", error: "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings." }) });
   renderApp("/runs/run-1", host);
   const notice = (await screen.findByText(/^No model is set up\./)).parentElement!;
-  expect(within(notice).getByRole("link", { name: "Settings" })).toHaveAttribute("href", "/settings#model");
+  expect(await within(notice).findByRole("link", { name: "Settings" })).toHaveAttribute("href", "/settings#model");
   host.answers["runs.get"] = () => aDetail({ state: "failed", error: "No network." });
   host.emit("run", { runId: "run-1" });
   await screen.findByText("No network.");

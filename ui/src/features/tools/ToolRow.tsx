@@ -44,7 +44,7 @@ function Rights({ tool, job }: Props) {
     </span>
   ) : (
     <span className={cx(row.small, styles.badge, styles.careful)} title="Outside the sandbox, with your own rights">
-      <UserRound size={13} aria-hidden /> Your rights
+      <UserRound size={13} aria-hidden /> <span className={styles.word}>Your rights</span>
     </span>
   );
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 
@@ -27,6 +29,18 @@ test("the catalogue says what each tool does, whether it asks, and where it runs
   await user.type(screen.getByRole("searchbox", { name: "Search tools" }), "file read");
   expect(screen.getByText("1 tool")).toBeInTheDocument();
   expect(list.getAllByRole("listitem")).toHaveLength(1);
+});
+
+test("where there is little room the sign of a tool with your rights stays, and its words are still there", async () => {
+  const mine = host();
+  mine.answers["cron.get"] = () => aJob({ id: "j1", payload: { kind: "agentTurn", message: "Look" }, policies: { sandbox: "open" } });
+  mine.answers["tools.effective"] = () => ({ tools: [command], withheld: [], ceiling: null, problem: null });
+  renderApp("/tools?job=j1", mine);
+  const word = await screen.findByText("Your rights");
+  expect(word.parentElement!.querySelector("svg")).toBeVisible();
+  const narrow = readFileSync("src/features/tools/ToolsPage.module.css", "utf8").split("@media (max-width: 560px)")[1]!;
+  expect(/\.careful\s*\{[^}]*display: none/.test(narrow), "it is not hidden").toBe(false);
+  expect(narrow).toMatch(new RegExp(`\\.${word.className} \\{[^}]*clip-path: inset`));
 });
 
 test("what one job is offered is asked of the engine, and stands in the address", async () => {
