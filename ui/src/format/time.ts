@@ -79,8 +79,8 @@ export function relative(atMs: number, now: number, zone = localZone()): string 
   const size = Math.abs(distance);
   if (size < 5 * second) return "now";
   if (size >= 7 * day) return dayName(atMs, now, zone);
-  const words = size < minute ? `${Math.round(size / second)} s`
-    : size < hour ? `${Math.round(size / minute)} min`
+  const words = Math.round(size / second) < 60 ? `${Math.round(size / second)} s`
+    : Math.round(size / minute) < 60 ? `${Math.round(size / minute)} min`
     : distance > 0 && size < 6 * hour ? hoursAndMinutes(Math.round(size / minute))
     : size < day ? `${Math.round(size / hour)} h`
     : `${Math.round(size / day)} d`;

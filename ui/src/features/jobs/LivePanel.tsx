@@ -142,7 +142,7 @@ function Cost({ values, jobId, spent }: { values: JobForm; jobId: string | undef
     <>
       {model === null ? (
         <p>
-          Depends on the model. There is none yet; until there is, runs of this job fail. <Link to="/settings" className={styles.link}>Set one up</Link>
+          Depends on the model. There is none yet; until there is, runs of this job fail. <Link to="/settings" hash="model" className={styles.link}>Set one up</Link>
         </p>
       ) : (
         <p>Depends on the model{model ? ` (${model})` : ""}.</p>
