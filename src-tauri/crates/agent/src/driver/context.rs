@@ -36,8 +36,9 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
 /// What a job's model may call with these grants, and what becomes of calls that need a yes, before its skills.
 #[must_use]
 pub fn policy_of(job: &Job, turn: &AgentTurn, grants: &[Grant], now: UnixMs) -> ToolPolicy {
-    let policy = ToolPolicy::of_tools(turn.tools.clone()).asking(job.policies.approvals);
-    policy.granted(grants, now)
+    // A job without tools lists none: what is not offered can be called all the same.
+    let listed = if uses_tools(turn) { turn.tools.clone() } else { Some(Vec::new()) };
+    ToolPolicy::of_tools(listed).asking(job.policies.approvals).granted(grants, now)
 }
 
 /// How long a question waits for its answer.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use rouse_core::approval::{Answer, Cover, GateDecision, NewGrant, Refusal, Rule, Surroundings};
-use rouse_core::job::Approvals;
+use rouse_core::job::{Approvals, Payload};
 use rouse_core::message::Message;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::run::{Outcome, Run};
@@ -231,6 +231,24 @@ async fn a_grant_covers_later_runs_until_it_is_taken_back() {
     let (_, outcome) = runs.begin().await;
     assert_eq!(outcome.state, RunState::AwaitingApproval);
     assert_eq!(effects(&done_by).len(), 2);
+}
+
+#[tokio::test]
+async fn a_grant_gives_no_tool_to_a_job_that_has_none() {
+    let (house, done_by, _) = house(vec![sends(&["a"]), done(), sends(&["a"]), done()]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    let covers = Cover::exactly(&asked.asks[0]);
+    let grant = NewGrant { covers, expires_at: None, uses: None };
+    runs.answered(&run, &asked, &[Answer::Always(grant)]).await;
+    assert_eq!(effects(&done_by).len(), 1);
+    let mut job = runs.job.clone();
+    if let Payload::AgentTurn(turn) = &mut job.payload {
+        turn.use_tools = Some(false);
+    }
+    let run = house.run_of(Some(&job)).await;
+    house.go(&run, &job).await;
+    assert_eq!(effects(&done_by).len(), 1, "{:?}", house.steps(&run).await);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rouse_core::approval::{GateDecision, Refusal};
 use rouse_core::message::{Message, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
 use rouse_core::{RunState, SessionKey, UnixMs};
@@ -124,6 +125,22 @@ async fn a_tool_that_was_not_offered_is_denied_and_the_run_goes_on() {
     assert_eq!(outcome.state, RunState::Succeeded);
     let told = house.model.requests()[1].messages.last().map(text_of).unwrap_or_default();
     assert!(told.contains("not allowed"), "{told}");
+}
+
+/// It can only answer in words, whatever its model asks for.
+#[tokio::test]
+async fn a_job_without_tools_has_none_at_the_gate_either() {
+    let asked =
+        calls([("c1", "echo", json!({"text": "a"})), ("c2", "notify", json!({"body": "b"}))]);
+    let house = House::new([asked, says("Without them, then.")]).await;
+    let (run, outcome) = house.turn(json!({"message": "x", "useTools": false})).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    let refusal = Some(Refusal::NotListed);
+    let gate = Some(GateDecision::Refused { why: refusal, rewritten_by: None });
+    let steps = house.steps(&run).await;
+    let made: Vec<_> = steps.iter().filter(|step| step.kind == StepKind::ToolCall).collect();
+    assert_eq!(made.len(), 2, "{steps:?}");
+    assert!(made.iter().all(|step| step.gate == gate), "{made:?}");
 }
 
 #[tokio::test]
