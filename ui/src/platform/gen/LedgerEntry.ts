@@ -15,4 +15,12 @@ ts: number, jobId: string,
 /**
  * Always `finished`.
  */
-action: string, status?: RfcStatus, error?: string, summary?: string, runAtMs?: number, durationMs?: number, runId: string, name: string, state: RunState, reason?: string, trigger: RunTrigger, slotAtMs?: number, firstSlotAtMs?: number, standsFor: number, attempt: number, model?: string, };
+action: string, status?: RfcStatus, 
+/**
+ * What failed; of a run that was cut off, why it ended.
+ */
+error?: string, 
+/**
+ * What came of it: its outcome in words, else its error, else its reason.
+ */
+summary?: string, runAtMs?: number, durationMs?: number, runId: string, name: string, state: RunState, reason?: string, trigger: RunTrigger, slotAtMs?: number, firstSlotAtMs?: number, standsFor: number, attempt: number, model?: string, };

@@ -63,8 +63,10 @@ pub struct LedgerEntry {
     pub action: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RfcStatus>,
+    /// What failed; of a run that was cut off, why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What came of it: its outcome in words, else its error, else its reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -83,13 +83,17 @@ fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
         Some("skipped") => Some(RfcStatus::Skipped),
         _ => None,
     };
+    // A log that is read by the RFC alone finds in each line what came of the run, and in each error why.
+    let error = run.error.clone();
+    let error = error.or_else(|| run.reason.clone().filter(|_| status == Some(RfcStatus::Error)));
+    let summary = run.summary.clone().or_else(|| error.clone()).or_else(|| run.reason.clone());
     Some(LedgerEntry {
         ts: ended.0,
         job_id: job.to_string(),
         action: "finished".to_owned(),
         status,
-        error: run.error.clone(),
-        summary: run.summary.clone(),
+        error,
+        summary,
         run_at_ms: run.started_at.map(|at| at.0),
         duration_ms: run.took_ms(),
         run_id: run.id.to_string(),
