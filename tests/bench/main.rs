@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: the promises with numbers, measured on the real programs in one run.
 //!
-//! `cargo xtask bench -- next plan` measures only these parts of `alone` (`next`, `year_off`, `plan`, `turnover`, `crowd`,
-//! `lateness`), without any program.
+//! `cargo xtask bench -- next plan` measures only these parts: of `alone` (`next`, `year_off`, `plan`, `turnover`, `crowd`,
+//! `lateness`) and of the programs (`load`, `command`, `burst`, `memory`).
 //!
 //! Owns the measuring and nothing else: it starts release builds, talks to them as any client does, and prints each
 //! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:
@@ -31,19 +31,34 @@ async fn main() -> anyhow::Result<()> {
     let mut report = Report::start();
     let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
-    alone::measure(is_wanted, &mut report).await?;
-    if names.is_empty() {
-        of_the_programs(&mut report).await?;
+    alone::measure(&is_wanted, &mut report).await?;
+    if OF_PROGRAMS.iter().any(|part| is_wanted(part)) {
+        of_the_programs(&is_wanted, &mut report).await?;
     }
     report.print();
     Ok(())
 }
 
-async fn of_the_programs(report: &mut Report) -> anyhow::Result<()> {
+/// The parts that are measured of the programs.
+const OF_PROGRAMS: [&str; 4] = ["load", "command", "burst", "memory"];
+
+async fn of_the_programs(
+    is_wanted: impl Fn(&str) -> bool,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let programs = Programs::find()?;
-    load::with_many_jobs(&programs, report).await?;
-    round_trip::of_the_command(&programs, report).await?;
-    lateness::a_thousand_at_once(&programs, report).await?;
-    memory::idle(&programs, report).await?;
-    memory::of_the_app(&programs, report)
+    if is_wanted("load") {
+        load::with_many_jobs(&programs, report).await?;
+    }
+    if is_wanted("command") {
+        round_trip::of_the_command(&programs, report).await?;
+    }
+    if is_wanted("burst") {
+        lateness::a_thousand_at_once(&programs, report).await?;
+    }
+    if is_wanted("memory") {
+        memory::idle(&programs, report).await?;
+        memory::of_the_app(&programs, report)?;
+    }
+    Ok(())
 }
