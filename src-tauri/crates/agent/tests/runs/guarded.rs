@@ -336,9 +336,8 @@ async fn what_a_hook_makes_of_a_call_after_the_yes_that_it_wanted_is_asked_about
     let (guard, _heard) = Guard::saying(vec![asks, other(), other()]);
     let script = vec![calls([("c0", "free", json!({"text": "a"}))]), done()];
     let free = Reached::default();
-    let mut all = tools();
-    all.push(Arc::new(echoing("free", Annotations::OVERWRITES, &free)));
-    let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+    let tool = echoing("free", Annotations::OVERWRITES, &free);
+    let house = house_with(tool, script, guard).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
     let first = house.go(&run, &job).await;
@@ -387,9 +386,7 @@ async fn what_a_hook_makes_of_a_call_that_a_person_has_allowed_is_asked_about() 
     let script = vec![calls([("c0", "picky", json!({"text": "a"}))]), done()];
     let made = Reached::default();
     let picky = Picky { inner: echoing("picky", Annotations::OVERWRITES, &made) };
-    let mut all = tools();
-    all.push(Arc::new(picky));
-    let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+    let house = house_with(picky, script, guard).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
     let first = house.go(&run, &job).await;
@@ -401,6 +398,17 @@ async fn what_a_hook_makes_of_a_call_that_a_person_has_allowed_is_asked_about() 
     assert!(reached(&made).is_empty());
 }
 
+/// A house with `tool` beside the usual ones, whose calls `guard` hears of.
+async fn house_with(
+    tool: impl Tool + 'static,
+    script: Vec<Scripted>,
+    guard: Arc<dyn Hook>,
+) -> House {
+    let mut all = tools();
+    all.push(Arc::new(tool));
+    House::guarded(script, all, Vec::new(), vec![guard]).await
+}
+
 /// A house with this guard and a tool that may be called so often a minute.
 async fn house_with_rare(
     script: Vec<Scripted>,
@@ -409,9 +417,8 @@ async fn house_with_rare(
 ) -> (House, Reached) {
     let made = Reached::default();
     let rare = echoing("rare", Annotations::OVERWRITES, &made);
-    let mut all = tools();
-    all.push(Arc::new(rare.with(|spec| spec.rate.per_minute = per_minute)));
-    (House::guarded(script, all, Vec::new(), vec![guard]).await, made)
+    let rare = rare.with(|spec| spec.rate.per_minute = per_minute);
+    (house_with(rare, script, guard).await, made)
 }
 
 #[tokio::test]
@@ -478,9 +485,8 @@ async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind(
         let (guard, _heard) = Guard::saying(vec![asks.clone()]);
         let script = vec![calls([("c0", "free", json!({"text": "a"}))]), done()];
         let free = Reached::default();
-        let mut all = tools();
-        all.push(Arc::new(echoing("free", Annotations::OVERWRITES, &free)));
-        let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+        let tool = echoing("free", Annotations::OVERWRITES, &free);
+        let house = house_with(tool, script, guard).await;
         let job = agent_job(json!({ "message": "Do it." }), json!({}));
         let run = house.run_of(Some(&job)).await;
         let outcome = house.go(&run, &job).await;
