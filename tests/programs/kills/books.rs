@@ -71,9 +71,14 @@ impl Row {
         self.is(&["failed", "timedOut"])
     }
 
+    /// Whether it ended with attempts left that were not made.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.reason.ends_with("so no further attempt was made")
+    }
+
     /// Whether its end is its own, and not what was left of it.
     pub(super) fn has_ended_its_work(&self) -> bool {
-        self.has_worked() || self.has_failed()
+        (self.has_worked() || self.has_failed()) && !self.is_given_up()
     }
 
     /// How often its work was begun.

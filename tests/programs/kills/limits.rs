@@ -45,9 +45,9 @@ pub(super) fn check(saved: &Saved, rows: &[&Row]) -> Result<(), String> {
         }
     }
     match policies["pauseAfterFailures"].as_u64() {
-        Some(most) if (failures_in_a_row(rows) >= most) == saved.is_enabled => Err(format!(
+        Some(most) if (failures_that_pause(rows) >= most) == saved.is_enabled => Err(format!(
             "{} failures in a row of {most}, and enabled: {}",
-            failures_in_a_row(rows),
+            failures_that_pause(rows),
             saved.is_enabled
         )),
         None if !saved.is_enabled => Err("nothing pauses it, and it is not enabled".to_owned()),
@@ -62,8 +62,9 @@ pub(super) fn beside_each_other(rows: &[&Row]) -> usize {
     worked.iter().map(|(from, _)| going(*from)).max().unwrap_or(0)
 }
 
-/// The most failures in a row, in the order in which runs ended.
-fn failures_in_a_row(rows: &[&Row]) -> u64 {
+/// The most failures in a row, in the order in which runs ended, that a failure which can pause its job brought to an end:
+/// one that was kept from its further attempts counts, and pauses nothing.
+fn failures_that_pause(rows: &[&Row]) -> u64 {
     let (mut most, mut now) = (0, 0);
     for row in rows {
         if row.has_failed() {
@@ -71,7 +72,9 @@ fn failures_in_a_row(rows: &[&Row]) -> u64 {
         } else if row.has_worked() {
             now = 0;
         }
-        most = most.max(now);
+        if !row.is_given_up() {
+            most = most.max(now);
+        }
     }
     most
 }

@@ -194,6 +194,30 @@ fn a_job_beyond_its_limits_is_refused() {
     let mut books = gone();
     books.rows.iter_mut().for_each(|row| row.state = "interrupted".to_owned());
     assert!(books.check(&told(&books)).is_err(), "no run has ended, and the job is gone");
+    // A run that is kept from its further attempts counts, pauses nothing, and takes no job with it.
+    let give_up = |row: &mut Row| {
+        row.reason = "Everything was paused, so no further attempt was made".to_owned();
+    };
+    let refused = |books: &Books, words: &str| {
+        let why = books.check(&told(books)).expect_err(words);
+        assert!(why.contains(words), "`{words}` is not in: {why}");
+    };
+    let mut books = whole();
+    books.rows.swap(0, 1);
+    give_up(&mut books.rows[2]);
+    assert_eq!(books.check(&told(&books)), Ok(()), "the second failure of two was given up");
+    agent(&mut books).is_enabled = false;
+    refused(&books, "1 failures in a row of 2, and enabled: false");
+    agent(&mut books).is_enabled = true;
+    books.rows.push(Row { slot_at: None, ..row(3_500, "failed") });
+    books.notes.insert("agent".to_owned(), 4);
+    refused(&books, "3 failures in a row of 2, and enabled: true");
+    let mut books = whole();
+    books.rows.iter_mut().for_each(give_up);
+    agent(&mut books).job["deleteAfterRun"] = json!(true);
+    assert_eq!(books.check(&told(&books)), Ok(()), "it stays when its runs were given up");
+    books.jobs.clear();
+    refused(&books, "it was saved and is gone");
     // A paused job has no slot after its last.
     let mut books = whole();
     books.rows[1].state = "failed".to_owned();
