@@ -278,7 +278,7 @@ impl Conversation<'_> {
     /// Whoever is told what this run says knows what it has read, also when that is kept no longer.
     async fn bequeath(&self) -> Result<(), StoreError> {
         let driver = self.driver;
-        let from_outside = driver.gate.lets_know_outside(&self.terms, self.context).await?;
+        let from_outside = driver.gate.knows_outside(&self.terms, self.context).await?.is_some();
         let skill_texts = match &driver.skills {
             Some(shelf) => shelf.remembered(self.session).await?.texts,
             None => Vec::new(),

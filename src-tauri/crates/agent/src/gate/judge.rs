@@ -174,7 +174,7 @@ impl Gate {
     }
 
     /// How the run knows text that somebody else may have written; none when it does not.
-    pub(super) async fn knows_outside(
+    pub(crate) async fn knows_outside(
         &self,
         terms: &Terms,
         context: &ToolContext,

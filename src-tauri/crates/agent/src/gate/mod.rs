@@ -286,18 +286,6 @@ impl Gate {
         })
     }
 
-    /// Whether a run on these terms knows text that somebody else may have written.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(crate) async fn lets_know_outside(
-        &self,
-        terms: &Terms,
-        context: &ToolContext,
-    ) -> Result<bool, StoreError> {
-        Ok(self.knows_outside(terms, context).await?.is_some())
-    }
-
     /// What the person would be asked about a call that is not to be made now.
     ///
     /// # Errors

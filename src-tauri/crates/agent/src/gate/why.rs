@@ -19,7 +19,7 @@ pub(super) enum Why<'w> {
 
 /// How a run knows text that somebody else may have written.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// It has read it.
     Read,
     /// It began with it: with what its session has read, or a task in the words of an agent.

@@ -7,7 +7,7 @@
 //! what tells the main session works there, everything else in one of its own. It refuses to explain the defaults, which
 //! `--help` does, and to promise what means nothing to a job of this kind: a line that calls nothing asks nobody.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::bounds::COMMAND_TOOL;
 use crate::decide::{DEFAULT_LIMIT, QUEUE_BOUND};
@@ -144,11 +144,6 @@ fn end(limits: &Value) -> Option<String> {
 
 /// What bounds the runs of one claim bounds what is made up for as well.
 fn misfire(misfire: &Value, all: &Value) -> String {
-    let most = match &misfire["limit"] {
-        Value::Null => json!(DEFAULT_LIMIT),
-        limit => limit.clone(),
-    };
-    let waits = |most: &u64| *most > u64::from(QUEUE_BOUND);
     let is_cooling = all["cooldownSeconds"].as_u64().is_some_and(|seconds| seconds > 0);
     let made_up = match (misfire["mode"].as_str(), all["overlap"].as_str()) {
         (Some("skip"), _) => "not made up for".to_owned(),
@@ -156,17 +151,25 @@ fn misfire(misfire: &Value, all: &Value) -> String {
         (Some("runAll"), _) if is_cooling => {
             "the newest is made up for; its pace leaves out the others".to_owned()
         }
-        (Some("runAll"), Some("queue")) => {
-            let most = most.as_u64().filter(waits).map_or(most, |_| json!(QUEUE_BOUND));
-            format!("each is made up for, the newest {most}")
+        (Some("runAll"), overlap) => {
+            let most = if overlap == Some("queue") { QUEUE_BOUND } else { u32::MAX };
+            format!("each is made up for, the newest {}", at_most(&misfire["limit"], most))
         }
-        (Some("runAll"), _) => format!("each is made up for, the newest {most}"),
         _ => "one late run stands for all".to_owned(),
     };
     let is_made_up = misfire["mode"] != "skip";
     match span(misfire, "maxLatenessSeconds", 1_000).filter(|_| is_made_up) {
         Some(most) => format!("{made_up}, unless it is more than {most} late"),
         None => made_up,
+    }
+}
+
+/// A limit of slots as it is written, its default where there is none, and no more than `most`.
+fn at_most(limit: &Value, most: u32) -> String {
+    match limit.as_u64() {
+        Some(limit) => limit.min(most.into()).to_string(),
+        None if limit.is_null() => DEFAULT_LIMIT.min(most).to_string(),
+        None => limit.to_string(),
     }
 }
 

@@ -20,6 +20,13 @@ fn beating() -> SchedulerConfig {
     SchedulerConfig { heartbeat, ..config() }
 }
 
+/// From eight to ten in the evening only.
+fn by_day(every_ms: i64) -> SchedulerConfig {
+    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
+    let heartbeat = HeartbeatConfig { enabled: true, every_ms, active_hours: Some(hours) };
+    SchedulerConfig { heartbeat, ..config() }
+}
+
 async fn status(stage: &Stage) -> HeartbeatStatus {
     stage.handle.status().await.expect("a status").heartbeat
 }
@@ -414,10 +421,7 @@ async fn a_flood_of_wakes_is_a_few_turns_a_minute() {
 
 #[tokio::test]
 async fn outside_its_hours_it_does_not_beat_but_can_be_woken() {
-    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
-    let heartbeat =
-        HeartbeatConfig { enabled: true, every_ms: 45 * MINUTE, active_hours: Some(hours) };
-    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    let stage = Stage::with(by_day(45 * MINUTE), true).await;
     stage.main.has_work.store(true, Ordering::SeqCst);
     // The grid hangs on midnight: 08:15 is its first point inside.
     let first = START.plus_ms(8 * HOUR + 15 * MINUTE);
@@ -433,10 +437,7 @@ async fn outside_its_hours_it_does_not_beat_but_can_be_woken() {
 
 #[tokio::test]
 async fn a_beat_whose_hours_the_computer_has_slept_through_is_left_out() {
-    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
-    let heartbeat =
-        HeartbeatConfig { enabled: true, every_ms: 45 * MINUTE, active_hours: Some(hours) };
-    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    let stage = Stage::with(by_day(45 * MINUTE), true).await;
     stage.main.has_work.store(true, Ordering::SeqCst);
     stage.settle().await;
     stage.clock.advance(81_000_000);
@@ -450,10 +451,7 @@ async fn a_beat_whose_hours_the_computer_has_slept_through_is_left_out() {
 
 #[tokio::test]
 async fn a_grid_that_never_meets_the_hours_beats_at_their_beginning() {
-    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
-    let heartbeat =
-        HeartbeatConfig { enabled: true, every_ms: 24 * HOUR, active_hours: Some(hours) };
-    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    let stage = Stage::with(by_day(24 * HOUR), true).await;
     assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(32 * HOUR)));
 }
 
