@@ -1,7 +1,8 @@
 //! Starting with the computer: a wish that the system keeps, not Rouse.
 //!
-//! The system's own entry is the truth and is asked each time, because people change it there, too. An app that starts
-//! with the computer starts hidden.
+//! The system's own entry is the truth and is asked each time, because people change it there, too. What macOS allows at
+//! login stands elsewhere (System Settings, Login Items) and leaves the entry as it is, so there the setting is what Rouse
+//! asks for and no more. An app that starts with the computer starts hidden.
 
 use tauri::plugin::TauriPlugin;
 use tauri::{AppHandle, Wry};

@@ -71,7 +71,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let ending = runtime.block_on(async { Ending::hear() });
-    let app = Builder::default()
+    let app = unobtrusive(Builder::default())
         .plugin(single_instance(&home))
         .plugin(
             tauri_plugin_window_state::Builder::new()
@@ -94,7 +94,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
             Ok(())
         })
         .build(tauri::generate_context!())?;
-    let code = app.run_return(on_run_event);
+    let code = window::in_the_tray(app).run_return(on_run_event);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
@@ -120,6 +120,37 @@ fn set_up(app: &mut App, home: Home, options: StartOptions, ending: Ending) {
     tauri::async_runtime::spawn(quit_on_signal(app.clone(), ending));
     tauri::async_runtime::spawn(backend::keep(surroundings(app, home, notifier), tell));
     obey_start(app, options);
+    #[cfg(target_os = "macos")]
+    app.state::<EarlyLink>().follow(app);
+}
+
+/// Who starts with the computer takes nobody's focus. macOS hands a link over at a start before the parts of the app are
+/// there: `application:openURLs:` comes before `applicationDidFinishLaunching:`.
+#[cfg(target_os = "macos")]
+fn unobtrusive(builder: Builder<Wry>) -> Builder<Wry> {
+    builder.activate_ignoring_other_apps(false).manage(EarlyLink::default())
+}
+
+#[cfg(not(target_os = "macos"))]
+const fn unobtrusive(builder: Builder<Wry>) -> Builder<Wry> {
+    builder
+}
+
+/// A link that came before there was somebody to follow it.
+#[cfg(target_os = "macos")]
+#[derive(Default)]
+struct EarlyLink(std::sync::Mutex<Option<Link>>);
+
+#[cfg(target_os = "macos")]
+impl EarlyLink {
+    fn keep(&self, link: Link) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(link);
+    }
+
+    fn follow(&self, app: &AppHandle) {
+        let link = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        link.into_iter().for_each(|link| app.state::<Shell>().follow_link(link));
+    }
 }
 
 fn obey_start(app: &AppHandle, StartOptions { hidden, open, press }: StartOptions) {
@@ -196,7 +227,10 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
             if let Some(link) = urls.iter().find_map(|url| Link::parse(url.as_str())) {
-                app.state::<Shell>().follow_link(link);
+                match app.try_state::<Shell>() {
+                    Some(shell) => shell.follow_link(link),
+                    None => app.state::<EarlyLink>().keep(link),
+                }
             }
         }
         _ => {}

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{
-    AppHandle, Emitter as _, Manager as _, Url, UserAttentionType, WebviewUrl, WebviewWindow,
+    App, AppHandle, Emitter as _, Manager as _, Url, UserAttentionType, WebviewUrl, WebviewWindow,
     WebviewWindowBuilder,
 };
 use tauri_plugin_window_state::{AppHandleExt as _, StateFlags};
@@ -162,6 +162,18 @@ fn become_a_windowed_app(app: &AppHandle) {
 #[cfg(target_os = "macos")]
 fn become_a_tray_app(app: &AppHandle) {
     report(app.set_activation_policy(tauri::ActivationPolicy::Accessory), "the Dock was not told");
+}
+
+/// The app as it begins: in the tray, and not in the Dock, whatever it opens later.
+#[cfg(target_os = "macos")]
+pub(crate) fn in_the_tray(mut app: App) -> App {
+    app.set_activation_policy(tauri::ActivationPolicy::Accessory);
+    app
+}
+
+#[cfg(not(target_os = "macos"))]
+pub(crate) const fn in_the_tray(app: App) -> App {
+    app
 }
 
 #[cfg(not(target_os = "macos"))]

@@ -13,7 +13,11 @@ use tokio::net::unix::pipe;
 use crate::house::{HOUR, House, MINUTE, Plan, ask, echo};
 
 /// What hooks of a settings file in this folder were told.
-struct Told(Lines<BufReader<pipe::Receiver>>);
+struct Told {
+    lines: Lines<BufReader<pipe::Receiver>>,
+    /// So that it does not end with the first hook.
+    _open: pipe::Sender,
+}
 
 impl Told {
     fn of_hooks_in(folder: &Path) -> Self {
@@ -25,13 +29,13 @@ impl Told {
         };
         let config = ["run_started", "run_finished"].map(hook).concat();
         fs::write(folder.join("config.toml"), config).expect("a file");
-        // Read and written, so that it does not end with the first hook.
-        let told = pipe::OpenOptions::new().read_write(true).open_receiver(pipe).expect("a pipe");
-        Self(BufReader::new(told).lines())
+        let told = pipe::OpenOptions::new().open_receiver(&pipe).expect("a pipe");
+        let open = pipe::OpenOptions::new().open_sender(&pipe).expect("a pipe");
+        Self { lines: BufReader::new(told).lines(), _open: open }
     }
 
     async fn next(&mut self) -> Value {
-        let line = self.0.next_line().await.expect("read").expect("it never ends");
+        let line = self.lines.next_line().await.expect("read").expect("it never ends");
         serde_json::from_str(&line).expect("JSON")
     }
 

@@ -175,17 +175,39 @@ impl Ending {
     }
 }
 
-/// Ctrl+C, heard from the first wait on.
-#[cfg(not(unix))]
-struct Ending;
+/// Ctrl+C, Ctrl+Break, a console that is closed, or the end of the session or the system, which end the process soon after
+/// (SetConsoleCtrlHandler). What is heard is kept until it is waited for.
+#[cfg(windows)]
+struct Ending {
+    interrupt: tokio::signal::windows::CtrlC,
+    stop: tokio::signal::windows::CtrlBreak,
+    close: tokio::signal::windows::CtrlClose,
+    logoff: tokio::signal::windows::CtrlLogoff,
+    shutdown: tokio::signal::windows::CtrlShutdown,
+}
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Ending {
     fn hear() -> Result<Self, Failure> {
-        Ok(Self)
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+        Ok(Self {
+            interrupt: ctrl_c()?,
+            stop: ctrl_break()?,
+            close: ctrl_close()?,
+            logoff: ctrl_logoff()?,
+            shutdown: ctrl_shutdown()?,
+        })
     }
 
     async fn wait(self) -> Result<(), Failure> {
-        Ok(tokio::signal::ctrl_c().await?)
+        let Self { mut interrupt, mut stop, mut close, mut logoff, mut shutdown } = self;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = stop.recv() => {}
+            _ = close.recv() => {}
+            _ = logoff.recv() => {}
+            _ = shutdown.recv() => {}
+        }
+        Ok(())
     }
 }

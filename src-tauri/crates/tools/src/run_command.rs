@@ -151,6 +151,8 @@ impl RunCommand {
         to: Option<Surroundings>,
         context: &ToolContext,
     ) -> Result<ToolOutput, CommandError> {
+        #[cfg(windows)]
+        one_line(&arguments.command)?;
         let (arguments, sealed) = self.last_look(arguments, to, context).await?;
         let runs_copies = !sealed.is_empty();
         #[cfg(test)]
@@ -229,6 +231,11 @@ enum CommandError {
     Sandbox(#[from] SandboxError),
     #[error("The folder {} is not there.", .0.display())]
     NoFolder(PathBuf),
+    #[cfg(windows)]
+    #[error(
+        "The shell of Windows runs the first line only, so nothing was run. Join the commands with && in one line, or write them into a .cmd file and call that."
+    )]
+    ManyLines,
     #[error("The command could not be started: {0}.")]
     Start(#[source] io::Error),
     #[error("How it ended is not known: {0}.")]
@@ -253,6 +260,8 @@ impl Faulty for CommandError {
                 Fault::NotAuthorised
             }
             Self::Sandbox(SandboxError::Path { .. }) => Fault::InvalidParameters,
+            #[cfg(windows)]
+            Self::ManyLines => Fault::InvalidParameters,
             Self::Sandbox(SandboxError::Start(_))
             | Self::NoFolder(_)
             | Self::Start(_)
@@ -332,6 +341,8 @@ impl Tool for RunCommand {
             if is_confined(&context.sandbox) {
                 sandbox.holds()?;
             }
+            #[cfg(windows)]
+            one_line(&arguments.command)?;
             bound(&arguments, &context, &environment)
         };
         Box::pin(answer::aside(arguments, look))
@@ -478,10 +489,31 @@ fn shell(line: &str) -> Command {
     command
 }
 
+/// `cmd /c` stops reading at the end of the first line, and says nothing of the others.
+#[cfg(windows)]
+fn one_line(command: &str) -> Result<(), CommandError> {
+    let is_one = !command.trim_end().contains(['\r', '\n']);
+    is_one.then_some(()).ok_or(CommandError::ManyLines)
+}
+
 /// `/s` with outer quotes hands the line over as it is (cmd /?).
 #[cfg(windows)]
 fn shell(line: &str) -> Command {
     let mut command = Command::new("cmd");
     command.arg("/d").raw_arg(format!("/s /c \"{line}\""));
     command
+}
+
+#[cfg(all(test, windows))]
+mod windows_tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_several_lines_is_refused() {
+        assert!(one_line("echo 1 && echo 2\r\n").is_ok());
+        for several in ["echo 1\necho 2", "echo 1\r\necho 2", "echo 1\recho 2"] {
+            let refused = one_line(several).expect_err("a second line");
+            assert_eq!(refused.fault(), Fault::InvalidParameters);
+        }
+    }
 }

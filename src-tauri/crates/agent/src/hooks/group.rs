@@ -99,9 +99,13 @@ pub(super) struct Group(Box<dyn process_wrap::tokio::ChildWrapper>);
 #[cfg(windows)]
 impl Group {
     pub(super) fn spawn(mut command: Command, place: &HookPlace) -> io::Result<Self> {
-        use process_wrap::tokio::{CommandWrap, JobObject, KillOnDrop};
+        use process_wrap::tokio::{CommandWrap, CreationFlags, JobObject, KillOnDrop};
+        use windows::Win32::System::Threading::CREATE_NO_WINDOW;
         command.env(place.mark, format!("{}:hook", place.instance));
-        CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn().map(Self)
+        let mut command = CommandWrap::from(command);
+        // A console of its own that nobody sees: for an app that has none the system would open a window.
+        command.wrap(KillOnDrop).wrap(CreationFlags(CREATE_NO_WINDOW)).wrap(JobObject);
+        command.spawn().map(Self)
     }
 
     pub(super) fn take_pipes(&mut self) -> Pipes {
@@ -109,8 +113,13 @@ impl Group {
         pipes(stdin, stdout, self.0.stderr().take())
     }
 
+    /// Waits for the command, and ends what it leaves behind: its job would wait for that, and its pipes stay open.
     pub(super) async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
-        self.0.wait().await
+        let status = self.0.inner_mut().wait().await;
+        if let Err(error) = self.0.start_kill() {
+            tracing::warn!(%error, "what a hook left at work could not be ended");
+        }
+        status
     }
 }
 

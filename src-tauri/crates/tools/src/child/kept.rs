@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::system;
+
 /// Bytes kept of each.
 const HALF: usize = 32 << 10;
 
@@ -11,15 +13,10 @@ pub(crate) struct Kept {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: usize,
-    is_lost: bool,
+    is_held_open: bool,
 }
 
 impl Kept {
-    /// A stream that could not be read to its end.
-    pub(crate) fn lost() -> Self {
-        Self { is_lost: true, ..Self::default() }
-    }
-
     pub(crate) fn push(&mut self, mut piece: &[u8]) {
         self.total += piece.len();
         let room = HALF - self.head.len();
@@ -36,25 +33,47 @@ impl Kept {
         self.total
     }
 
-    /// Whether something was left out.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.is_lost || self.total > self.head.len() + self.tail.len()
+    /// Says that there may be more: somebody holds the stream open.
+    pub(crate) const fn leave_open(&mut self) {
+        self.is_held_open = true;
     }
 
-    /// As text; what is not UTF-8 is replaced, and what was left out is said.
-    pub(crate) fn text(&self) -> String {
-        if self.is_lost {
-            return "… (a process that outlived the command kept its output open)".to_owned();
-        }
-        let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let left_out = self.total - self.head.len() - tail.len();
-        if left_out == 0 {
-            let whole = [self.head.as_slice(), &tail].concat();
-            return String::from_utf8_lossy(&whole).into_owned();
-        }
-        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));
-        format!("{head}\n… ({left_out} bytes left out) …\n{tail}")
+    /// Whether something was left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_held_open || self.total > self.head.len() + self.tail.len()
     }
+
+    /// As text; what is none is replaced, and what was left out is said.
+    pub(crate) fn text(&self) -> String {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        let mut text = match self.total - self.head.len() - tail.len() {
+            0 => system::text(&[self.head.as_slice(), &tail].concat()),
+            _ => {
+                let (head, tail) = (without_half_at_end(&self.head), without_half_at_start(&tail));
+                let left_out = self.total - head.len() - tail.len();
+                let (head, tail) = (system::text(head), system::text(tail));
+                format!("{head}\n… ({left_out} bytes left out) …\n{tail}")
+            }
+        };
+        if self.is_held_open {
+            text.push_str("\n… (a process that outlived the command kept its output open)");
+        }
+        text
+    }
+}
+
+/// Without a letter of UTF-8 whose rest is not there.
+fn without_half_at_end(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        Ok(_) | Err(_) => bytes,
+    }
+}
+
+/// Without what is left of a letter of UTF-8 whose beginning is not there, three bytes at most (RFC 3629, section 3).
+fn without_half_at_start(bytes: &[u8]) -> &[u8] {
+    let is_rest = |byte: &&u8| (0x80..0xC0).contains(*byte);
+    &bytes[bytes.iter().take(3).take_while(is_rest).count()..]
 }
 
 #[cfg(test)]
@@ -88,6 +107,28 @@ mod tests {
             assert!(text.as_bytes().ends_with(&written[4 * HALF..]), "{size}");
             assert!(text.contains(&format!("({} bytes left out)", 3 * HALF)), "{size}");
         }
+    }
+
+    #[test]
+    fn no_letter_is_cut_in_two() {
+        for before in 0..4 {
+            let text = kept(&[&b"a".repeat(before), "🦀".repeat(HALF).as_bytes()]).text();
+            assert!(!text.contains('\u{FFFD}'), "{before}");
+            let parts: Vec<_> = text.split(" bytes left out").collect();
+            let left_out =
+                parts[0].rsplit('(').next().and_then(|count| count.parse::<usize>().ok());
+            let crabs = text.matches('🦀').count() * 4;
+            assert_eq!(left_out, Some(4 * HALF - crabs), "{before}");
+        }
+    }
+
+    #[test]
+    fn what_came_from_a_stream_that_is_held_open_is_kept() {
+        let mut kept = kept(&[b"all of it\n"]);
+        kept.leave_open();
+        assert!(kept.is_cut());
+        assert!(kept.text().starts_with("all of it\n"), "{}", kept.text());
+        assert!(kept.text().ends_with("kept its output open)"), "{}", kept.text());
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod tests;
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_core::tool::LooseEnds;
@@ -59,7 +59,7 @@ pub(crate) struct Child {
     left_to: LooseEnds,
     mark: String,
     overflow: Arc<Notify>,
-    readers: [JoinHandle<Kept>; 2],
+    readers: [Reader; 2],
     /// Crossed by what watches over it, which then ends it.
     bound: Bound,
     /// Let go when the command is over.
@@ -186,7 +186,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         for reader in &self.readers {
-            reader.abort();
+            reader.task.abort();
         }
         self.begin_to_end();
         if let Some(mut ending) = self.ending.take() {
@@ -217,30 +217,38 @@ async fn end_whole(mut process: system::Process, mark: String) {
     }
 }
 
-fn read(pipe: impl AsyncRead + Send + Unpin + 'static, overflow: Arc<Notify>) -> JoinHandle<Kept> {
-    tokio::spawn(async move {
-        let mut pipe = pipe;
-        let (mut kept, mut piece) = (Kept::default(), vec![0; 16 << 10]);
+/// What reads a stream, and what it has kept of it so far.
+struct Reader {
+    task: JoinHandle<()>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+fn read(pipe: impl AsyncRead + Send + Unpin + 'static, overflow: Arc<Notify>) -> Reader {
+    let kept = Arc::<Mutex<Kept>>::default();
+    let fills = Arc::clone(&kept);
+    let task = tokio::spawn(async move {
+        let (mut pipe, mut piece) = (pipe, vec![0; 16 << 10]);
         while let Ok(count @ 1..) = pipe.read(&mut piece).await {
+            let mut kept = fills.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push(&piece[..count]);
             // Read on until it is ended: a pipe closed on it would end it in another way.
             if kept.total() > MOST_BYTES {
                 overflow.notify_one();
             }
         }
-        kept
-    })
+    });
+    Reader { task, kept }
 }
 
 /// What a reader has read. A process that escaped may hold the pipe open for ever.
-async fn last_words(reader: &mut JoinHandle<Kept>) -> Kept {
-    match tokio::time::timeout(LAST_WORDS, &mut *reader).await {
-        Ok(read) => read.unwrap_or_default(),
-        Err(_) => {
-            reader.abort();
-            Kept::lost()
-        }
+async fn last_words(reader: &mut Reader) -> Kept {
+    let is_open = tokio::time::timeout(LAST_WORDS, &mut reader.task).await.is_err();
+    reader.task.abort();
+    let mut kept = reader.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    if is_open {
+        kept.leave_open();
     }
+    std::mem::take(&mut kept)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a time limit is the waiting itself")]

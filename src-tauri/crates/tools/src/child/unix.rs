@@ -15,6 +15,11 @@ use tokio::process::{ChildStderr, ChildStdout, Command};
 #[cfg(target_os = "linux")]
 pub use strays::end_strays;
 
+/// What a command wrote, as text.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// The leader of a group.
 pub(crate) struct Process {
     child: tokio::process::Child,

@@ -1,7 +1,8 @@
 //! The profile by which macOS confines a command, as text.
 //!
 //! Everything is refused but what is named, and of two rules that fit the later one counts: so the refusals of what is
-//! hidden and of the network stand at the end, and after them only the way to the proxy. It is text that is tested
+//! hidden and of the network stand at the end, and after them only the way to the proxy. `git`, `python3` and `make` of
+//! `/usr/bin` look up the developer folder and run what is there (xcode-select(1)), so that can be read. It is text that is tested
 //! wherever Rouse is built. One could get it wrong by writing a path into it, which a folder's name could then leave.
 
 /// The paths come as parameters, so that no name of a folder can be read as a rule.
@@ -18,7 +19,8 @@ const RULES: &str = r#"(version 1)
   (subpath "/private/etc/ssl") (literal "/private/etc/passwd") (literal "/private/etc/group")
   (literal "/private/etc/hosts") (literal "/private/etc/services") (literal "/private/etc/protocols")
   (literal "/private/etc/localtime") (literal "/private/etc/shells")
-  (subpath "/private/var/db/timezone") (literal "/private/var/select/sh") (literal "/"))
+  (subpath "/private/var/db/timezone") (subpath "/private/var/select")
+  (literal "/private/var/db/xcode_select_link") (subpath "/Applications/Xcode.app/Contents") (literal "/"))
 (allow file-read* file-write* (subpath (param "WORKSPACE")) (subpath (param "TEMPORARY")))
 (allow file-read* file-write-data (literal "/dev/null") (literal "/dev/zero"))
 (allow file-read* (literal "/dev/random") (literal "/dev/urandom"))

@@ -169,7 +169,8 @@ fn create_with(wanted: &Wanted<'_>, attributes: &mut Attributes<'_>) -> io::Resu
     ] = handles;
     let (program, mut line, folder) =
         (wide(wanted.program)?, wide(wanted.line)?, wide(wanted.folder)?);
-    // What another thread starts just now inherits these as well: it could hold a pipe open, and no more.
+    // What another thread starts just now inherits these as well: it can hold a pipe open, so what is read
+    // there is waited for so long only (`child`).
     for handle in handles {
         // SAFETY: an open handle.
         done(unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) })?;
