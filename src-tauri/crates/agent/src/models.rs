@@ -59,6 +59,12 @@ impl Lineup {
         self.models.get(place)
     }
 
+    /// The place of this model of this provider.
+    #[must_use]
+    pub fn place_of(&self, provider: &str, model: &str) -> Option<usize> {
+        self.models.iter().position(|it| it.model == model && it.provider.name() == provider)
+    }
+
     /// Why there is none, where that is not a matter of settings.
     #[must_use]
     pub fn why_absent(&self) -> Option<&str> {

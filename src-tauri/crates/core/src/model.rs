@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::{Message, ModelAnswer};
 use crate::said::own_words;
 use crate::tool::{BoxFuture, ToolSpec};
@@ -86,7 +88,8 @@ impl Delta {
 }
 
 /// Why a model did not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ProviderErrorKind {
     /// The key is missing, wrong or not allowed to do this.
     Auth,

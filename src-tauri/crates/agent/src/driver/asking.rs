@@ -1,8 +1,8 @@
 //! Asking a model: which of a run's models, how often, and whether a budget lets the call begin.
 //!
 //! Owns the order of the models. The first is asked until asking again is no use; then the next, before a person has
-//! read a part of the answer, and a run that has gone on to another model stays with it: the first would only fail it
-//! again, step by step.
+//! read a part of the answer, and a run that has gone on to another model stays with it, over a question too: the first
+//! would only fail it again, step by step.
 //! Before each call stands the run's account, before one that is made again too, so that no call begins on a budget that
 //! is used up or has too little left for it. A model whose price nobody knows is passed over where a budget is in dollars
 //! alone. One could get it wrong by giving the seat back before the journal has the cost: for a moment the call would be in
@@ -16,21 +16,18 @@ use rouse_core::money::BudgetStop;
 use rouse_core::run::Usage;
 use rouse_core::tool::ToolSpec;
 use rouse_core::turn::{COMPLETE_RUN, Turn};
-use rouse_store::{IF_CUT_OFF, NewStep, Note, StepEnd, StepKind, StepStatus};
+use rouse_store::{IF_CUT_OFF, NewStep, Note, RunStep, StepEnd, StepKind, StepStatus};
 use serde_json::{Value, json};
 
 use super::Heard;
 use super::answer_room::BoundBy;
 use super::bound::Sent;
 use super::conversation::{Conversation, End};
-use super::resume::HELD_SECRETS;
+use super::resume::{FELL_BACK, HELD_SECRETS, Journal};
 use super::used::{Question, Received, Used, bytes_of};
-use crate::models::ChosenModel;
+use crate::models::{ChosenModel, Lineup};
 use crate::retry::{pause, wait_before_next};
 use crate::safety::{Live, Written};
-
-/// The note that says that another model is asked.
-const FELL_BACK: &str = "Another model";
 
 /// Where a run is in the order of its models.
 #[derive(Default)]
@@ -49,6 +46,22 @@ struct Progress {
 }
 
 impl Asked {
+    /// Where a run is that goes on after a question: with the model that has answered last.
+    pub(super) fn of(journal: &Journal, models: &Lineup) -> Self {
+        let place =
+            |step: &RunStep| models.place_of(step.input["provider"].as_str()?, step.name.as_str());
+        let at = journal.answered().and_then(place).unwrap_or(0);
+        let notes = journal.fell_back();
+        let newest = &notes[notes.len().saturating_sub(at)..];
+        let failures = newest.iter().filter_map(noted_failure).collect();
+        Self(Mutex::new(Progress { at, failures, ..Progress::default() }))
+    }
+
+    /// The place of the model that is asked, from 0.
+    pub(super) fn place(&self) -> usize {
+        self.lock().at
+    }
+
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +93,7 @@ impl Asked {
     /// Why another model than the first is asked.
     pub(super) fn fell_back(&self) -> Option<String> {
         let progress = self.lock();
-        (progress.at > 0).then(|| in_one(&progress.failures))
+        (!progress.failures.is_empty()).then(|| in_one(&progress.failures))
     }
 }
 
@@ -99,7 +112,7 @@ impl Conversation<'_> {
         sent: &mut Sent,
     ) -> Result<(ModelAnswer, Written), End> {
         loop {
-            let at = self.asked.lock().at;
+            let at = self.asked.place();
             let Some(model) = self.models.at(at) else { return Err(self.nobody_answered()) };
             let (error, stop, shown) = match self.refused_for_its_price(model) {
                 Some(stop) => {
@@ -154,7 +167,12 @@ impl Conversation<'_> {
         let note = Note {
             run_id: &self.context.run_id,
             name: FELL_BACK,
-            input: json!({ "model": next.model, "insteadOf": instead_of.model }),
+            input: json!({
+                "model": next.model,
+                "insteadOf": instead_of.model,
+                "error": error.message,
+                "kind": error.kind,
+            }),
             output: Some(Value::String(words)),
             is_error: false,
         };
@@ -379,6 +397,12 @@ impl Conversation<'_> {
         let cost = self.account.ledger().prices().estimate(model, usage);
         json!({ "inputTokens": asked.tokens, "costMicroUsd": cost.map(|cost| cost.0) })
     }
+}
+
+/// Why a model was not asked any more, as it was noted.
+fn noted_failure(note: &RunStep) -> Option<ProviderError> {
+    let kind = serde_json::from_value(note.input["kind"].clone()).ok()?;
+    Some(ProviderError::new(kind, note.input["error"].as_str()?))
 }
 
 /// What several models have said, each apart from the next; none ends in a full stop but the last.

@@ -12,7 +12,7 @@ use rouse_core::tool::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{named_hosts, time_line};
-use super::conversation::{End, Opening, ended_early};
+use super::conversation::{End, Opening, ended_early, has_answer};
 use super::main_session::{
     Begun, MOST_LINES, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
 };
@@ -32,12 +32,9 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let models = models.into();
-        if models.first().is_none() {
-            return without_model(&models);
-        }
         let named_hosts = named_hosts(text);
         let context = ToolContext { named_hosts, ..self.tool_context(run, None, super::CONFINED) };
-        let begun = match self.begin_chat(run, text, context).await {
+        let begun = match self.begin_chat(run, text, context, &models).await {
             Ok(begun) => begun,
             Err(end) => return ended_early(&end),
         };
@@ -45,13 +42,22 @@ impl AgentDriver {
         self.talk_in_main(run, &models, begun, manner, cancel).await
     }
 
-    async fn begin_chat(&self, run: &Run, text: &str, context: ToolContext) -> Result<Begun, End> {
+    async fn begin_chat(
+        &self,
+        run: &Run,
+        text: &str,
+        context: ToolContext,
+        models: &Lineup,
+    ) -> Result<Begun, End> {
+        let said = self.store.messages_of(&SessionKey::main(), &run.id).await?;
+        if models.first().is_none() && !has_answer(&said) {
+            return Err(End::NoModel(Box::new(without_model(models))));
+        }
         let steps = self.store.steps(&run.id).await?;
         let told = match self.told_of(&self.main_skills, &SessionKey::main(), &steps).await {
             Ok(told) => told,
             Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),
         };
-        let said = self.store.messages_of(&SessionKey::main(), &run.id).await?;
         let (opening, shown, knows_outside) = if said.is_empty() {
             let events = bounded(self.store.pending_system_events(MOST_LINES).await?);
             let shown: Vec<i64> = events.iter().map(|event| event.id).collect();

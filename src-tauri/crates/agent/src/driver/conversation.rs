@@ -24,7 +24,7 @@ use super::answer_room::BoundBy;
 use super::asking::Asked;
 use super::compaction::Recalled;
 use super::resume::Journal;
-use super::{AgentDriver, Heard, NO_MODEL, cancelled, not_written};
+use super::{AgentDriver, Heard, cancelled, not_written, without_model};
 use crate::gate::guard::hook_context;
 use crate::gate::{GateError, Passage, Question, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
@@ -68,11 +68,16 @@ pub(super) enum Opening {
 }
 
 impl Opening {
-    /// Whether a model has said anything in it: an attempt that found none has left nothing but its task.
+    /// Whether a model has said anything in it.
     fn has_answer(&self) -> bool {
-        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
-        matches!(self, Self::Again(said) if said.iter().any(is_answer))
+        matches!(self, Self::Again(said) if has_answer(said))
     }
+}
+
+/// Whether a model has answered in what a run has said: an attempt that found none has left nothing but its task. One that
+/// has begins no more, so it goes on as far as it can without a model.
+pub(super) fn has_answer(said: &[Message]) -> bool {
+    said.iter().any(|message| matches!(message, Message::Assistant { .. }))
 }
 
 /// An end that the turn machine does not know.
@@ -89,8 +94,9 @@ pub(super) enum End {
     /// A skill that the run was to be told of.
     #[error("{0}")]
     Skill(String),
+    /// With what that means for a run.
     #[error("there is no model")]
-    NoModel,
+    NoModel(Box<Outcome>),
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
@@ -126,7 +132,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
         End::AskedTooOften(question) => asked_too_often(question),
         End::Budget(stop) => stopped(stop),
         End::Skill(why) => Outcome::failed(why.clone()),
-        End::NoModel => Outcome::failed(NO_MODEL),
+        End::NoModel(outcome) => (**outcome).clone(),
         // Nothing is wrong with the job, and nobody has to do anything but start what it wants.
         End::Provider(error) if error.kind == ProviderErrorKind::NotRunning => {
             Outcome { may_pass: true, ..Outcome::skipped(error.to_string()) }
@@ -157,7 +163,7 @@ pub(super) fn stopped(stop: &BudgetStop) -> Outcome {
 /// The outcome of a run that came to such an end in the middle of its work: it is not skipped any more, and what it had
 /// said by then is its report.
 fn in_the_middle(turn: &Turn, outcome: Outcome) -> Outcome {
-    if outcome.state != RunState::Skipped && outcome.budget.is_none() {
+    if !matches!(outcome.state, RunState::Skipped | RunState::Failed) {
         return outcome;
     }
     let error = outcome.reason.or(outcome.error);
@@ -186,9 +192,6 @@ impl Conversation<'_> {
     /// Talks until the run is over.
     pub(super) async fn conduct(&self, recalled: Recalled, opening: Opening) -> Outcome {
         let Recalled { messages: mut history, usage } = recalled;
-        let Some(first) = self.models.first() else {
-            return ended_early(&End::NoModel);
-        };
         let before = history.len();
         let has_spoken = opening.has_answer();
         let (mut kept, (mut turn, mut next)) = match opening {
@@ -209,18 +212,20 @@ impl Conversation<'_> {
             return ended_early(&end);
         }
         turn.spend(usage);
-        let mut sent = self.sent_to(first, before);
+        let asked = self.models.at(self.asked.place());
+        let mut sent = asked.map(|model| self.sent_to(model, before));
         let mut written = Written::default();
         let outcome = loop {
             let step = match (self.keep(&turn, &mut kept).await, next) {
                 (Err(end), _) => Err(end),
                 (Ok(()), Next::Finish(outcome)) => break self.as_cut(&turn, *outcome),
-                (Ok(()), Next::AskModel) => {
-                    self.ask(&turn, before, &mut sent).await.map(|(answer, as_said)| {
+                (Ok(()), Next::AskModel) => match &mut sent {
+                    Some(sent) => self.ask(&turn, before, sent).await.map(|(answer, as_said)| {
                         written = as_said;
                         turn.answered(answer)
-                    })
-                }
+                    }),
+                    None => Err(End::NoModel(Box::new(without_model(self.models)))),
+                },
                 (Ok(()), Next::CallTools(calls)) => {
                     self.call_and_leave_word(calls, &written).await.map(|it| turn.called(it))
                 }
@@ -234,8 +239,9 @@ impl Conversation<'_> {
                         (outcome, true) => in_the_middle(&turn, outcome),
                         (outcome, false) => outcome,
                     };
-                    let model = turn.model().map_or_else(|| first.model.clone(), str::to_owned);
-                    break Outcome { usage: turn.usage(), model: Some(model), ..outcome };
+                    let model = turn.model().or(asked.map(|model| model.model.as_str()));
+                    let model = model.map(str::to_owned);
+                    break Outcome { usage: turn.usage(), model, ..outcome };
                 }
             }
         };

@@ -72,9 +72,9 @@ impl AgentDriver {
         let mut conversation = Conversation {
             driver: self,
             session: &session,
+            asked: Asked::of(&journal, models),
             journal,
             models,
-            asked: Asked::default(),
             account: account.clone(),
             system: manner.system + &told.instructions(self.gate.safety()),
             offered: self.offered_in_main(&policy, manner.is_attended),

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::context::time_line;
-use super::conversation::Opening;
+use super::conversation::{Opening, has_answer};
 use super::main_session::{
     Begun, MOST_LINES, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
 };
@@ -51,7 +51,7 @@ impl AgentDriver {
         let steps = self.store.steps(&run.id).await.map_err(unread)?;
         let said = self.store.messages_of(&SessionKey::main(), &run.id).await.map_err(unread)?;
         let waits = if said.is_empty() { Some(self.what_waits().await?) } else { None };
-        if models.first().is_none() {
+        if models.first().is_none() && !has_answer(&said) {
             return Err(Box::new(without_model(models)));
         }
         let told =

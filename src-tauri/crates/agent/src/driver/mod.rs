@@ -49,7 +49,7 @@ use crate::skills::SkillShelf;
 use asking::Asked;
 use compaction::SUMMARY_FOR;
 pub use context::{offered, policy_of, withholding};
-use conversation::{Conversation, Opening};
+use conversation::{Conversation, Opening, has_answer};
 use resume::Journal;
 use skilled::Told;
 
@@ -167,10 +167,14 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let models = models.into();
-        if models.first().is_none() {
+        let session = SessionKey::of_job(&job.id);
+        let said = match self.store.messages_of(&session, &run.id).await {
+            Ok(said) => said,
+            Err(error) => return not_written(&error),
+        };
+        if models.first().is_none() && !has_answer(&said) {
             return without_model(&models);
         }
-        let session = SessionKey::of_job(&job.id);
         let before = match self.before(run, job, turn, &session).await {
             Ok(before) => before,
             Err(outcome) => return outcome,
@@ -182,12 +186,13 @@ impl AgentDriver {
             Ok(terms) => terms,
             Err(error) => return not_written(&error),
         };
+        let journal = Journal::of(steps, run.attempt);
         let mut conversation = Conversation {
             driver: self,
             session: &session,
-            journal: Journal::of(steps, run.attempt),
+            asked: Asked::of(&journal, &models),
+            journal,
             models: &models,
-            asked: Asked::default(),
             account,
             system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
             offered: context::offered(&self.gate, turn, &terms.policy),
@@ -200,7 +205,6 @@ impl AgentDriver {
             cancel,
         };
         let opened = async {
-            let said = self.store.messages_of(&session, &run.id).await?;
             if !said.is_empty() {
                 return Ok((conversation.recall(false).await?, Opening::Again(said)));
             }

@@ -27,6 +27,9 @@ pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 /// of the value, and with the mark it would be another call.
 pub(super) const LOST_CALLS: &str = "Calls that hold stored secrets are not made after a wait";
 
+/// The note that says that another model is asked.
+pub(super) const FELL_BACK: &str = "Another model";
+
 /// Where the end of an answer names the calls of it that held stored secrets, by their ids.
 pub(super) const HELD_SECRETS: &str = "heldSecrets";
 
@@ -46,6 +49,10 @@ pub(super) struct Journal {
     has_asked: AtomicBool,
     /// The call that had the session summed up, whatever came of it.
     summary: Option<RunStep>,
+    /// The newest answer of this attempt.
+    answered: Option<RunStep>,
+    /// The notes that another model was asked, in their order.
+    fell_back: Vec<RunStep>,
 }
 
 /// What a run that goes on does with one of its calls.
@@ -64,6 +71,11 @@ impl Journal {
         let is_of_attempt =
             |step: &RunStep| step.kind == StepKind::ModelTurn && step.input["attempt"] == attempt;
         let has_asked = AtomicBool::new(steps.iter().any(is_of_attempt));
+        let is_answer =
+            |step: &&RunStep| is_of_attempt(step) && step.status == StepStatus::Finished;
+        let newest = steps.iter().rfind(is_answer).cloned();
+        let is_other = |step: &&RunStep| step.kind == StepKind::Note && step.name == FELL_BACK;
+        let fell_back = steps.iter().filter(is_other).cloned().collect();
         let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
@@ -87,7 +99,8 @@ impl Journal {
                 _ => {}
             }
         }
-        Self { calls, held, kept, unkept, attempt, has_asked, summary }
+        let answered = newest;
+        Self { calls, held, kept, unkept, attempt, has_asked, summary, answered, fell_back }
     }
 
     /// What was kept of a call that has waited and holds stored secrets.
@@ -110,6 +123,16 @@ impl Journal {
     /// The call that had the session summed up.
     pub(super) const fn summary(&self) -> Option<&RunStep> {
         self.summary.as_ref()
+    }
+
+    /// The newest answer of the attempt that is made now.
+    pub(super) const fn answered(&self) -> Option<&RunStep> {
+        self.answered.as_ref()
+    }
+
+    /// The notes that another model was asked, in their order.
+    pub(super) fn fell_back(&self) -> &[RunStep] {
+        &self.fell_back
     }
 
     /// The attempt that is made now.

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use rouse_agent::{ChosenModel, Lineup};
 use rouse_core::approval::{Answer, Cover, GateDecision, NewGrant, Refusal, Rule, Surroundings};
 use rouse_core::job::{Approvals, Payload};
-use rouse_core::message::Message;
+use rouse_core::message::{Message, Part};
+use rouse_core::model::ProviderErrorKind;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{
@@ -12,7 +14,8 @@ use rouse_core::tool::{
 };
 use rouse_core::{Job, RunState, SessionKey};
 use rouse_store::StepStatus;
-use rouse_testkit::scripted_model::{Scripted, calls};
+use rouse_testkit::ScriptedModel;
+use rouse_testkit::scripted_model::{Scripted, calls, fails};
 use serde_json::{Value, json};
 
 use super::house::{House, TestTool, agent_job, tools, turn_of};
@@ -485,4 +488,56 @@ async fn one_wrong_byte_anywhere_is_another_call() {
     *file.lock().expect("not poisoned") = "one".to_owned();
     assert_eq!(runs.go_on(&run).await.state, RunState::Succeeded);
     assert_eq!(effects(&done_by), ["pay 10 to anna"]);
+}
+
+/// An answer in words that asks for one call.
+fn says_and_sends(words: &str, text: &str) -> Scripted {
+    let Scripted::Answer(mut answer) = sends(&[text]) else { panic!("an answer") };
+    answer.parts.insert(0, Part::Text { text: words.to_owned() });
+    Scripted::Answer(answer)
+}
+
+/// Parks the run, says yes to its question, and goes on with these models.
+async fn goes_on_with(runs: &Runs<'_>, run: &Run, asked: &Outcome, models: Lineup) -> Outcome {
+    let house = runs.house;
+    house.say_yes(run, asked).await;
+    house.driver().run_turn(run, &runs.job, turn_of(&runs.job), models, &house.cancel).await
+}
+
+#[tokio::test]
+async fn a_call_that_got_its_yes_is_made_though_the_model_has_gone() {
+    let (house, done_by, _) = house(vec![says_and_sends("Three mails so far.", "a")]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    let absent = Lineup::absent("Ollama is not running on this computer.");
+    let outcome = goes_on_with(&runs, &run, &asked, absent).await;
+    assert_eq!(effects(&done_by), ["a"]);
+    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, true), "{outcome:?}");
+    assert_eq!(outcome.error.as_deref(), Some("Ollama is not running on this computer."));
+    assert_eq!(outcome.summary.as_deref(), Some("Three mails so far."));
+}
+
+#[tokio::test]
+async fn a_run_stays_with_its_other_model_over_a_question() {
+    let (house, done_by, _) = house(vec![]).await;
+    let first =
+        ScriptedModel::new([fails(ProviderErrorKind::Auth, "no key"), done()]).named("first");
+    let second = ScriptedModel::new([sends(&["a"]), done()]).named("second");
+    let models = [Arc::new(first), Arc::new(second)];
+    let lineup = || {
+        let chosen = |model: &Arc<ScriptedModel>| ChosenModel {
+            provider: Arc::clone(model) as _,
+            model: "same".to_owned(),
+        };
+        Lineup::of(models.iter().map(chosen))
+    };
+    let runs = Runs::of(&house, json!({}));
+    let run = house.run_of(Some(&runs.job)).await;
+    let driver = house.driver();
+    let asked = driver.run_turn(&run, &runs.job, turn_of(&runs.job), lineup(), &house.cancel).await;
+    let outcome = goes_on_with(&runs, &run, &asked, lineup()).await;
+    assert_eq!((outcome.state, effects(&done_by)), (RunState::Succeeded, vec!["a".to_owned()]));
+    assert_eq!(outcome.fell_back.as_deref(), Some("no key."));
+    let asked: Vec<usize> = models.iter().map(|model| model.requests().len()).collect();
+    assert_eq!(asked, [1, 2], "the first is not asked again");
 }

@@ -43,6 +43,8 @@ pub enum Next {
 #[derive(Debug, Clone)]
 pub struct Turn {
     messages: Vec<Message>,
+    /// Where what this run has said begins.
+    own_from: usize,
     limits: TurnLimits,
     steps: u32,
     usage: Usage,
@@ -89,8 +91,9 @@ impl Turn {
             cost_micro_usd: None,
         };
         let progress = Progress::default();
-        let (model, closing) = (None, None);
-        Self { messages, limits, steps: 0, usage, model, reminded: false, closing, progress }
+        let (own_from, model, closing) = (messages.len(), None, None);
+        let steps = 0;
+        Self { messages, own_from, limits, steps, usage, model, reminded: false, closing, progress }
     }
 
     /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
@@ -111,8 +114,10 @@ impl Turn {
         let reminded = said.iter().any(is_reminder);
         let closing = closing_of(&said);
         let progress = Progress::of(&said);
+        let own_from = history.len();
         history.append(&mut said);
-        let mut turn = Self { steps, reminded, closing, progress, ..Self::new(history, limits) };
+        let begun = Self::new(history, limits);
+        let mut turn = Self { own_from, steps, reminded, closing, progress, ..begun };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -144,14 +149,14 @@ impl Turn {
         self.usage = self.usage.plus(usage);
     }
 
-    /// What the model said last in words.
+    /// What a model said last in words in this run.
     #[must_use]
     pub fn last_words(&self) -> Option<String> {
-        let said = self.messages.iter().rev().filter_map(|message| match message {
-            Message::Assistant { parts } => Some(text_of(parts)),
-            _ => None,
-        });
-        self.model.as_ref()?;
+        let said =
+            self.messages[self.own_from..].iter().rev().filter_map(|message| match message {
+                Message::Assistant { parts } => Some(text_of(parts)),
+                _ => None,
+            });
         said.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
     }
 

@@ -426,3 +426,23 @@ fn in_the_last_turn_the_call_that_ends_the_run_is_kept_however_many_stand_before
     assert_eq!(made.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c4000"]);
     assert_eq!(refused(&turn).len(), 21);
 }
+
+#[test]
+fn what_a_run_said_before_a_break_is_its_last_word_and_what_others_said_is_not() {
+    let limits = turn(3).limits;
+    let said_before = vec![Message::Assistant { parts: says("Of another run.").parts }];
+    let mut first = Turn::new(said_before.clone(), limits);
+    assert_eq!(first.last_words(), None);
+    let (call, _) = calls("time");
+    let Next::CallTools(_) = first.answered(ModelAnswer {
+        parts: [says("Three mails.").parts, call.parts.clone()].concat(),
+        ..call
+    }) else {
+        panic!("it asks for a call")
+    };
+    let said = first.messages()[1..].to_vec();
+    let (again, _) = Turn::resumed(said_before.clone(), said, limits);
+    assert_eq!(again.last_words().as_deref(), Some("Three mails."));
+    let (silent, _) = Turn::resumed(said_before, Vec::new(), limits);
+    assert_eq!(silent.last_words(), None);
+}
