@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
+use rouse_core::depth::{LEVELS, fits};
 use rouse_core::near::{instead, nearest};
 use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
@@ -171,6 +172,9 @@ impl Entry {
         if let Value::String(text) = arguments {
             return Some(not_json(text));
         }
+        if !fits(arguments, LEVELS) {
+            return Some(too_deep());
+        }
         let complaints: Vec<String> = self
             .schema
             .iter_errors(arguments)
@@ -221,8 +225,13 @@ fn shortened(complaint: &str) -> String {
     }
 }
 
+fn too_deep() -> String {
+    format!("They are nested more than {LEVELS} levels deep.")
+}
+
 fn not_json(text: &str) -> String {
     match serde_json::from_str::<Value>(text) {
+        Ok(value) if !fits(&value, LEVELS) => too_deep(),
         Ok(_) => "They are not a JSON object.".to_owned(),
         Err(error) => format!("They are not valid JSON: {error}."),
     }

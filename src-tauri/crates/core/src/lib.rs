@@ -13,6 +13,7 @@ pub mod hidden;
 pub mod time;
 pub mod id;
 pub mod json_fields;
+pub mod depth;
 pub mod schedule;
 pub mod when;
 pub mod money;

@@ -115,6 +115,18 @@ impl Store {
         Ok(rows.iter().filter_map(|row| readable(what, row, &read)).collect())
     }
 
+    /// Reads all rows of a statement, or none: where a row that is left out would be taken for one that never was.
+    pub(crate) async fn whole<T>(
+        &self,
+        what: &'static str,
+        query: Query,
+        read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = query.fetch_all(&self.readers).await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .map_err(|source| StoreError::Read { what, source })
+    }
+
     /// Reads the first row of a statement.
     pub(crate) async fn one<T>(
         &self,

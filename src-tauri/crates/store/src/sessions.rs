@@ -192,14 +192,14 @@ impl Store {
     /// What a run has said in a transcript so far, in order.
     ///
     /// # Errors
-    /// `Read`.
+    /// `Read`, also when one of them cannot be read: the run would go on as if it had not been.
     pub async fn messages_of(
         &self,
         session: &SessionKey,
         run: &RunId,
     ) -> Result<Vec<Message>, StoreError> {
         let query = sqlx::query(OF_RUN).bind(session.as_str()).bind(run.as_str());
-        let messages = self.list("read the messages", query, read).await?;
+        let messages = self.whole("read the messages", query, read).await?;
         Ok(messages.into_iter().map(|stored| stored.message).collect())
     }
 }

@@ -301,7 +301,15 @@ impl Store {
         write.commit().await
     }
 
-    /// A run's journal, in order.
+    /// A run's journal, in order, for the run that goes on by it.
+    ///
+    /// # Errors
+    /// `Read`, also when a step cannot be read: what it did would be done again.
+    pub async fn whole_journal(&self, run: &RunId) -> Result<Vec<RunStep>, StoreError> {
+        self.whole("read the journal", sqlx::query(LIST).bind(run.as_str()), read).await
+    }
+
+    /// A run's journal, in order, as far as it can be read.
     ///
     /// # Errors
     /// `Read`.

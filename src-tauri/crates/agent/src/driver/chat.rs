@@ -53,7 +53,7 @@ impl AgentDriver {
         if models.first().is_none() && !has_answer(&said) {
             return Err(End::NoModel(Box::new(without_model(models))));
         }
-        let steps = self.store.steps(&run.id).await?;
+        let steps = self.store.whole_journal(&run.id).await?;
         let told = match self.told_of(&self.main_skills, &SessionKey::main(), &steps).await {
             Ok(told) => told,
             Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),

@@ -48,7 +48,7 @@ impl AgentDriver {
     /// What the turn is about: what it had said before a break, or else what waits for it now.
     async fn begin_beat(&self, run: &Run, models: &Lineup) -> Result<Begun, Box<Outcome>> {
         let unread = |error: StoreError| Box::new(not_written(&error));
-        let steps = self.store.steps(&run.id).await.map_err(unread)?;
+        let steps = self.store.whole_journal(&run.id).await.map_err(unread)?;
         let said = self.store.messages_of(&SessionKey::main(), &run.id).await.map_err(unread)?;
         let waits = if said.is_empty() { Some(self.what_waits().await?) } else { None };
         if models.first().is_none() && !has_answer(&said) {

@@ -250,7 +250,7 @@ impl AgentDriver {
         session: &SessionKey,
     ) -> Result<Before, Outcome> {
         let unread = |error: StoreError| not_written(&error);
-        let steps = self.store.steps(&run.id).await.map_err(unread)?;
+        let steps = self.store.whole_journal(&run.id).await.map_err(unread)?;
         let cause = self.store.cause(&run.id).await.map_err(unread)?;
         let knows = cause.is_some() || !job.is_message_by_person();
         let told = self.told_of(&turn.skills, session, &steps).await?;

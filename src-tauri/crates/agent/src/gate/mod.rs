@@ -30,6 +30,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use rouse_core::Clock;
 use rouse_core::approval::{GateDecision, Permit, Refusal};
+use rouse_core::depth::flattened;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::tool::{Annotations, SandboxMode, Tool, ToolContext, ToolOutput};
@@ -385,6 +386,7 @@ impl Gate {
         let cancelled = matches!(ending, Ending::Cancelled);
         let spec = tool.spec();
         let (status, output) = ending.outcome(spec, is_repeatable);
+        let output = ToolOutput { value: flattened(output.value), ..output };
         let (name, from_outside) = (spec.name.clone(), spec.untrusted_output);
         let look = move |safety: &Safety| safety.incoming(&name, from_outside, output);
         let Incoming { output, told, signals, .. } = self.safety.apart(look).await;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::Clock;
+use rouse_core::depth::{LEVELS, fits};
 use rouse_core::said::SAID;
 use rouse_core::tool::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -218,10 +219,14 @@ fn about_call(bytes: &[u8]) -> Result<CallAnswer, HookError> {
         Decision::Allow => Ok(CallAnswer::Allow),
         Decision::Deny => Ok(CallAnswer::Deny(answer.reason)),
         Decision::Ask => Ok(CallAnswer::Ask(answer.reason)),
-        Decision::Rewrite => answer
-            .arguments
-            .map(CallAnswer::Rewrite)
-            .ok_or_else(|| HookError("it rewrites without arguments".to_owned())),
+        Decision::Rewrite => match answer.arguments {
+            Some(arguments) if fits(&arguments, LEVELS) => Ok(CallAnswer::Rewrite(arguments)),
+            Some(_) => {
+                let words = format!("its arguments are nested more than {LEVELS} levels deep");
+                Err(HookError(words))
+            }
+            None => Err(HookError("it rewrites without arguments".to_owned())),
+        },
     }
 }
 

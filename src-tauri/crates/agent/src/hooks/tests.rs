@@ -241,6 +241,10 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
         (r#"echo '{"decision":"perhaps"}'"#, "its answer cannot be read"),
         (r#"echo '{"decision":"allow","approved":true}'"#, "its answer cannot be read"),
         (r#"echo '{"decision":"rewrite"}'"#, "it rewrites without arguments"),
+        (
+            r#"printf '{"decision":"rewrite","arguments":'; printf '%41s' | tr ' ' '['; printf '%41s}' | tr ' ' ']'"#,
+            "nested more than 40 levels deep",
+        ),
     ] {
         let ruling = ruling(text).await;
         assert!(

@@ -13,11 +13,12 @@ use rig_core::message::{
     AssistantContent, AssistantMessage, CallId, Message as RigMessage, Opaque, Origin, Reasoning,
     Text, ToolCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
 };
+use rouse_core::depth::{LEVELS, fits};
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use rouse_core::said::SAID;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::classify::quoted;
 use crate::safety::Safety;
@@ -130,16 +131,22 @@ fn part_of(block: &AssistantContent) -> Option<Part> {
     }
 }
 
-/// The arguments; as the text that came when that was no JSON object, so that the gate can tell the model.
+/// The arguments; as text when they are no JSON object or one that is too deep to be kept, so that the gate can tell the
+/// model.
 fn arguments_of(function: &ToolFunction) -> Value {
-    match &function.invalid_arguments {
-        Some(text) => Value::String(text.clone()),
+    let arguments = match &function.invalid_arguments {
+        Some(text) => return Value::String(text.clone()),
         None => function.arguments_value(),
-    }
+    };
+    if fits(&arguments, LEVELS) { arguments } else { Value::String(arguments.to_string()) }
 }
 
-/// What of `block` our own parts cannot say.
+/// What of `block` our own parts cannot say, unless it is too deep to be kept.
 fn opaque_of(block: &AssistantContent) -> Option<Value> {
+    native_of(block).filter(|block| fits(block, LEVELS))
+}
+
+fn native_of(block: &AssistantContent) -> Option<Value> {
     let item = block.native_item();
     match block {
         AssistantContent::Reasoning(reasoning) => Some(json!({
@@ -220,8 +227,12 @@ fn call_of(call: &ToolCallRequest) -> Option<AssistantContent> {
     let name = ToolName::new(call.tool.clone()).ok()?;
     let function = match &call.arguments {
         Value::Object(arguments) => ToolFunction::new(name, Value::Object(arguments.clone())),
-        Value::String(text) => ToolFunction::parse(name, text),
-        _ => ToolFunction::new(name, Value::Object(Map::new())),
+        // Not by `parse`, which looks for an object in it once more.
+        Value::String(text) => ToolFunction {
+            invalid_arguments: Some(text.clone()),
+            ..ToolFunction::new(name, Value::Null)
+        },
+        _ => ToolFunction::new(name, Value::Null),
     };
     Some(AssistantContent::ToolCall(ToolCall::new(CallId::from_wire(call.id.clone()), function)))
 }

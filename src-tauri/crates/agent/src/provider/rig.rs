@@ -5,13 +5,15 @@
 //! request's switch at its default. What an answer says is bounded here and not by the bytes of its stream, of which most
 //! are envelopes: all of it is looked through for secrets, and that takes a time that grows with it.
 
+use std::collections::HashMap;
+
 use futures_util::StreamExt as _;
 use rig_core::DynModel;
 use rig_core::ProviderError as RigError;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{Message as RigMessage, ToolName};
 use rig_core::operation::Completion;
-use rig_core::streaming::{CompletionStream, Item, PartKind, StreamEvent};
+use rig_core::streaming::{CompletionStream, Item, Part, PartKind, StreamEvent};
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
     Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
@@ -26,6 +28,39 @@ use crate::safety::Safety;
 /// The most bytes that an answer says, arguments of calls included: several times what the longest answers that are sold
 /// today hold.
 const MOST_SAID: usize = 2_000_000;
+
+/// The deepest arguments that are read at all. Those that are deeper than what is kept are told the model; beyond this an
+/// answer is no honest one.
+const DEEPEST: usize = 64;
+
+/// How deep the arguments of a call are by now, as far as they have come.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    is_in_text: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    /// Whether they are too deep with this piece.
+    fn goes_beyond(&mut self, piece: &str) -> bool {
+        for byte in piece.bytes() {
+            match byte {
+                _ if std::mem::take(&mut self.is_escaped) => {}
+                b'\\' if self.is_in_text => self.is_escaped = true,
+                b'"' => self.is_in_text = !self.is_in_text,
+                _ if self.is_in_text => {}
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if self.depth > DEEPEST {
+                return true;
+            }
+        }
+        false
+    }
+}
 
 /// Makes rig's model of a name. rig binds a model's limits when it is made, so each request makes its own; it is a
 /// handful of strings.
@@ -91,6 +126,15 @@ impl RigProvider {
             .max_tokens(request.max_tokens.map(u64::from)))
     }
 
+    /// Nothing takes such arguments. rig looks for the object in what is no JSON, and that takes memory with its depth.
+    fn too_deep(&self) -> ProviderError {
+        let words = format!(
+            "{} answered with a call whose arguments are nested more than {DEEPEST} levels deep, which nothing takes.",
+            self.name
+        );
+        ProviderError::new(ProviderErrorKind::TooLarge, words)
+    }
+
     /// Reports the pieces as they come, and answers how many bytes they were.
     async fn read(
         &self,
@@ -98,10 +142,15 @@ impl RigProvider {
         stream: &mut CompletionStream,
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<usize, ProviderError> {
-        let mut said = 0;
+        let (mut said, mut nesting) = (0, HashMap::<Part, Nesting>::new());
         while let Some(item) = stream.next().await {
             let item = item.map_err(|error| self.classify(model, said, &error))?;
             let Item::Event(event) = item else { continue };
+            if let StreamEvent::Arguments { part, json } = &event
+                && nesting.entry(*part).or_default().goes_beyond(json)
+            {
+                return Err(self.too_deep());
+            }
             let Some(delta) = delta_of(event) else { continue };
             said += delta.bytes();
             if said > MOST_SAID {

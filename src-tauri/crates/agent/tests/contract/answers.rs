@@ -1,7 +1,7 @@
 //! What a complete stream becomes.
 
 use rouse_core::message::{Part, StopReason, ToolCallRequest};
-use rouse_core::model::Delta;
+use rouse_core::model::{Delta, ProviderErrorKind};
 use rouse_testkit::fake_model::{Reply, sse};
 use serde_json::json;
 
@@ -128,6 +128,57 @@ async fn malformed_arguments_stay_the_text_that_came() {
         let arguments: Vec<_> =
             exchange.answer().calls().map(|call| call.arguments.clone()).collect();
         assert_eq!(arguments, [json!(r#"{"path": "a.md"#)], "{format:?}");
+    }
+}
+
+/// A call of both formats with these arguments, as they are written.
+fn calls_with(arguments: &str) -> [(Format, String); 2] {
+    let mark = json!({ "put": "here" });
+    let written = |stream: String| {
+        let encoded = serde_json::to_string(&mark.to_string()).expect("text");
+        let inside = serde_json::to_string(arguments).expect("text");
+        let (encoded, inside) = (&encoded[1..encoded.len() - 1], &inside[1..inside.len() - 1]);
+        assert!(stream.contains(encoded), "{stream}");
+        stream.replace(encoded, inside)
+    };
+    [
+        (Format::Chat, written(sse::chat_calls("c", "read_file", &mark))),
+        (Format::Messages, written(sse::messages_calls("c", "read_file", &mark))),
+    ]
+}
+
+fn nested(levels: usize) -> String {
+    format!("{{\"path\": {}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
+}
+
+#[tokio::test]
+async fn arguments_that_are_too_deep_to_be_kept_stay_text() {
+    for (levels, is_kept) in [(40, true), (41, false), (64, false)] {
+        for (format, stream) in calls_with(&nested(levels)) {
+            let exchange = exchange(format, Reply::events(stream)).await;
+            let call = exchange.answer().calls().next().expect("a call");
+            assert_eq!(call.arguments.is_object(), is_kept, "{format:?}, {levels}");
+        }
+    }
+}
+
+/// What is no JSON would be looked through for an object, and that takes memory with the square of its depth.
+#[tokio::test]
+async fn an_answer_with_arguments_that_nothing_takes_is_left() {
+    let mut unclosed = nested(66);
+    unclosed.truncate(80);
+    for deep in [nested(65), unclosed, "[".repeat(1_000_000)] {
+        for (format, stream) in calls_with(&deep) {
+            let exchange = exchange(format, Reply::events(stream)).await;
+            let error = exchange.error();
+            assert_eq!(error.kind, ProviderErrorKind::TooLarge, "{format:?}: {error:?}");
+            assert!(error.message.contains("nested more than 64 levels"), "{error:?}");
+        }
+    }
+    let brackets = format!(r#"{{"path": "{}\\\"["}}"#, "[".repeat(100));
+    for (format, stream) in calls_with(&brackets) {
+        let exchange = exchange(format, Reply::events(stream)).await;
+        assert!(exchange.answer().calls().next().is_some_and(|call| call.arguments.is_object()));
     }
 }
 

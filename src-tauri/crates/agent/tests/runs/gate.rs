@@ -31,6 +31,31 @@ async fn a_call_is_journalled_before_and_after() {
 }
 
 #[tokio::test]
+async fn what_a_tool_answers_is_kept_and_told_however_deep_it_is() {
+    let nested = |levels: usize| (1..levels).fold(json!([]), |inner, _| json!([inner]));
+    let deep = TestTool::new("deep", move |_, _| {
+        let value = json!({ "found": nested(200), "more": 1 });
+        Box::pin(std::future::ready(ToolOutput { value, ..ToolOutput::ok("") }))
+    });
+    let house = House::with_tools([], vec![Arc::new(deep)]).await;
+    let (run, called) = house.pass(&all(), "deep", json!({})).await;
+    assert!(called.told.text().contains("[[[[") && called.told.text().contains("more"));
+    let steps = house.steps(&run).await;
+    assert_eq!(steps.len(), 1, "it can be read again");
+    assert_eq!(steps[0].output.as_ref().expect("kept")["more"], 1);
+}
+
+#[tokio::test]
+async fn arguments_that_are_too_deep_do_not_fit() {
+    let house = House::new([]).await;
+    let nested = (1..41).fold(json!([]), |inner, _| json!([inner]));
+    for arguments in [json!({ "text": nested }), json!(json!({ "text": nested }).to_string())] {
+        let words = refused(&house, &all(), "echo", arguments).await;
+        assert!(words.contains("nested more than 40 levels deep"), "{words}");
+    }
+}
+
+#[tokio::test]
 async fn the_journal_holds_the_call_while_the_tool_works() {
     let (tell, entered) = std::sync::mpsc::channel();
     let waiting = TestTool::new("waiting", move |_, _| {

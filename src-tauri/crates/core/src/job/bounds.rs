@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use super::{Job, Payload};
+use crate::depth::LEVELS;
 use crate::json_fields::FieldError;
 use crate::visible::{hides_something, shows_something, visible};
 
@@ -16,8 +17,6 @@ const NAME: usize = 200;
 const DESCRIPTION: usize = 4_000;
 const WORDS_BYTES: usize = 64 * 1024;
 const WHOLE_BYTES: usize = 256 * 1024;
-/// Objects and lists inside each other. What is stored comes back inside an answer, which is deeper and has a limit.
-const LEVELS: usize = 40;
 /// The tool whose `command` is run as it is written.
 pub(super) const COMMAND_TOOL: &str = "run_command";
 

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use rouse_core::depth::fits;
 use serde_json::{Value, json};
 
 use super::Shared;
@@ -66,15 +67,6 @@ pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
 fn success(id: Value, result: Value) -> Value {
     let fields = [("jsonrpc", "2.0".into()), ("id", id), ("result", result)];
     Value::Object(fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
-}
-
-/// Whether `value` has at most `levels` levels.
-fn fits(value: &Value, levels: usize) -> bool {
-    match value {
-        Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
-        Value::Object(fields) => levels > 0 && fields.values().all(|field| fits(field, levels - 1)),
-        _ => true,
-    }
 }
 
 fn failure(id: Value, code: i64, message: &str) -> Value {

@@ -1,7 +1,10 @@
 //! What one value that nobody can read does to the rest: nothing.
 
+use rouse_core::SessionKey;
+use rouse_core::message::Message;
+
 use super::*;
-use crate::{JobQuery, RunQuery, Setting};
+use crate::{JobQuery, RunQuery, Setting, StepKind, StoreError};
 
 #[tokio::test]
 async fn a_run_that_cannot_be_read_is_left_out_and_the_pages_go_on() {
@@ -44,6 +47,25 @@ async fn a_job_goes_on_and_goes_away_whatever_is_said_of_its_runs() {
     assert_eq!(fixture.due().await.len(), 2);
     assert_eq!(fixture.store.planned_jobs().await.unwrap().len(), 2);
     assert!(fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn what_a_run_goes_on_by_is_read_whole_or_not_at_all() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let run = fixture.queued("a").await;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let message = Message::User { text: "Look.".to_owned() };
+    store.append_messages(&session, Some(&run), &[message], NOW).await.unwrap();
+    let call = super::steps::step(&run, StepKind::ToolCall, false);
+    store.begin_step(&call, NOW).await.unwrap();
+    assert_eq!(store.messages_of(&session, &run).await.unwrap().len(), 1);
+    assert_eq!(store.whole_journal(&run).await.unwrap().len(), 1);
+    fixture.garble("UPDATE messages SET message = '{' WHERE run_id = ?1", run.as_str()).await;
+    fixture.garble("UPDATE run_steps SET input = '{' WHERE run_id = ?1", run.as_str()).await;
+    assert!(matches!(store.messages_of(&session, &run).await, Err(StoreError::Read { .. })));
+    assert!(matches!(store.whole_journal(&run).await, Err(StoreError::Read { .. })));
+    assert_eq!(store.steps(&run).await.unwrap().len(), 0, "whoever only looks sees the others");
 }
 
 #[tokio::test]
