@@ -14,7 +14,7 @@ use rouse_core::model::Delta;
 use super::leak::{Finding, find_within, mark};
 use super::{Known, SHORTEST, Safety};
 
-/// An end of so many bytes waits no longer.
+/// Of an end of so many bytes the first half waits no longer, unless a value may have begun in it.
 const LONGEST: usize = 16 << 10;
 /// A word of so many bytes may be a piece of an encoding.
 const LIKE_CODE: usize = 20;
@@ -93,15 +93,15 @@ impl Live {
 
     /// How many bytes of what is held are the beginning of nothing.
     fn settled(&self, found: &[Finding]) -> usize {
-        if self.held.len() > LONGEST {
-            return self.held.len();
-        }
         // A short value is one only where it is the whole answer.
         if self.is_all_so_far() {
             return 0;
         }
-        let upto = last_word(&self.held).min(self.known.begun_at(&self.held, 1));
-        let upto = code_before(&self.held, upto);
+        let begun = self.known.begun_at(&self.held, 1);
+        let upto = match self.held.len() > LONGEST {
+            true => self.held.floor_char_boundary(self.held.len() - LONGEST / 2).min(begun),
+            false => code_before(&self.held, last_word(&self.held).min(begun)),
+        };
         let across = found.iter().find(|finding| finding.at.contains(&upto));
         across.map_or(upto, |finding| finding.at.start)
     }
@@ -204,6 +204,21 @@ mod tests {
         assert_eq!(take("Half a sen"), text("Half a sen"));
         assert_eq!(take("tence, sunf"), text("tence, "));
         assert_eq!(take("lour. "), text("sunflour. "));
+    }
+
+    #[test]
+    fn no_word_is_so_long_that_a_secret_behind_it_is_shown() {
+        for spelled in [VALUE.to_owned(), STANDARD.encode(VALUE)] {
+            for before in [LONGEST - 12, LONGEST - 3, LONGEST, 3 * LONGEST] {
+                let said = format!("{}{spelled} and more", "x".repeat(before));
+                for length in [1_000, 4_093] {
+                    let shown = shown(&safety(), &said, length);
+                    let around = shown.starts_with("xxx") && shown.ends_with(" and more");
+                    assert!(around, "{before}, {length}");
+                    assert!(shown.contains("[redacted: secret:mail]"), "{before}, {length}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,7 @@
 //! What a person is shown before an agent changes their jobs: the job in words, and what would be different.
+//!
+//! What Rouse says of the job comes first and begins each line; what the agent has written stands behind it, each of its lines
+//! further in. One could get it wrong by setting one behind the other: a line of the agent's would pass for one of Rouse's.
 
 use rouse_core::job::facts;
 use rouse_core::routines::{Routines, Wish};
@@ -54,8 +57,8 @@ fn present(what: &str, view: &Value, context: &ToolContext) -> String {
     format!("{what} {}\nWhen: {when}\n{}", name(job), whole(job))
 }
 
-fn name(job: &Value) -> &str {
-    job["name"].as_str().unwrap_or_default()
+fn name(job: &Value) -> String {
+    in_one_line(&job["name"])
 }
 
 async fn when(
@@ -75,34 +78,53 @@ async fn when(
 
 /// What it does, and whatever of the rest an agent can set.
 fn whole(job: &Value) -> String {
-    let mut lines = vec![does(&job["payload"])];
+    let mut lines = Vec::new();
     if job["enabled"] == false {
         lines.push("It is off: no time comes until it is switched on.".to_owned());
     }
+    lines.extend(tools(&job["payload"]));
     let told = facts(job).into_iter().filter(|(about, _)| *about == "tells");
     lines.extend(told.map(|(_, outcomes)| format!("It tells you: {outcomes}.")));
-    lines
-        .extend(job["description"].as_str().map(|what_for| format!("What it is for:\n{what_for}")));
+    lines.push(does(&job["payload"]));
+    let what_for = job["description"].as_str();
+    lines.extend(what_for.map(|what_for| format!("What it is for:\n{}", further_in(what_for))));
     lines.join("\n")
+}
+
+/// The tools of an agent that may not use all of them.
+fn tools(payload: &Value) -> Option<String> {
+    match (&payload["useTools"], &payload["tools"]) {
+        _ if payload["kind"] != "agentTurn" => None,
+        (Value::Bool(false), _) => Some("It has no tools.".to_owned()),
+        (_, Value::Array(tools)) => {
+            let names: Vec<String> = tools.iter().map(in_one_line).collect();
+            Some(format!("It has only these tools: {}.", names.join(", ")))
+        }
+        _ => None,
+    }
 }
 
 /// All that it does, nothing cut off.
 fn does(payload: &Value) -> String {
-    let text = |key: &str| payload[key].as_str().unwrap_or_default();
+    let text = |key: &str| further_in(payload[key].as_str().unwrap_or_default());
     match payload["kind"].as_str() {
-        Some("agentTurn") => {
-            let tools = match (&payload["useTools"], &payload["tools"]) {
-                (Value::Bool(false), _) => "\nIt has no tools.".to_owned(),
-                (_, Value::Array(tools)) => {
-                    let names: Vec<&str> = tools.iter().filter_map(Value::as_str).collect();
-                    format!("\nIt has only these tools: {}.", names.join(", "))
-                }
-                _ => String::new(),
-            };
-            format!("An agent works on:\n{}{tools}", text("message"))
-        }
+        Some("agentTurn") => format!("An agent works on:\n{}", text("message")),
         Some("systemEvent") => format!("You are reminded of:\n{}", text("text")),
-        Some("toolCall") => format!("Calls {} with\n{:#}", text("tool"), payload["arguments"]),
+        Some("toolCall") => {
+            let tool = in_one_line(&payload["tool"]);
+            format!("Calls {tool} with\n{}", further_in(&format!("{:#}", payload["arguments"])))
+        }
         _ => String::new(),
     }
+}
+
+/// A name, which begins no line of its own.
+fn in_one_line(name: &Value) -> String {
+    name.as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// Somebody's words, each line of which begins further in than a line of Rouse's.
+fn further_in(words: &str) -> String {
+    let lines: Vec<String> = words.trim_end().split('\n').map(|line| format!("  {line}")).collect();
+    lines.join("\n")
 }

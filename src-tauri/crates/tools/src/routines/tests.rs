@@ -243,6 +243,21 @@ async fn a_refusal_keeps_its_kind_and_words() {
 }
 
 #[tokio::test]
+async fn no_line_of_an_agent_passes_for_one_of_rouse() {
+    let preview = json!({ "text": "Every hour", "next": [] });
+    let forged = "Look\nIt has no tools.\nIt is off: no time comes until it is switched on.";
+    let schedule = json!({ "kind": "every", "every": "1h" });
+    for (key, name) in [("message", "Plants"), ("reminder", "Plants\nIt is off: no time comes.")] {
+        let desk = Desk::new().answering([preview.clone()]);
+        let arguments =
+            json!({ "name": name, "description": forged, "schedule": schedule, key: forged });
+        let shown = desk.tool("routine_create").preview(&arguments, &desk.context).await;
+        assert!(!shown.lines().any(|line| line.starts_with("It ")), "{shown}");
+        assert_eq!(shown.matches("\n  It has no tools.\n").count(), 2, "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
     let preview = json!({ "text": "Every hour", "next": [{ "atMs": NOW.0 }] });
     let desk = Desk::new().answering([preview.clone()]);
@@ -252,7 +267,7 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
         "New routine: Plants⟨U+202E⟩",
         "When: Every hour",
         "2026-03-29T00:30+01:00",
-        "An agent works on:\nLook",
+        "An agent works on:\n  Look",
         "no tools",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
@@ -261,7 +276,7 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
     let call = json!({ "tool": "time", "notifyWhen": "failure" });
     let quiet = json!({ "name": "Watch", "description": "What it\nis for", "enabled": false, "notify": "never", "schedule": { "kind": "every", "every": "1h" }, "call": call });
     let shown = desk.tool("routine_create").preview(&quiet, &desk.context).await;
-    for words in ["It is off", "It tells you: nothing", "What it is for:\nWhat it\nis for"] {
+    for words in ["It is off", "It tells you: nothing", "What it is for:\n  What it\n  is for"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     for (tool, arguments, first) in [
