@@ -334,6 +334,7 @@ fn ended(one: &ApprovalView) -> String {
         (ApprovalState::Denied, _) => format!("was refused{from}"),
         (ApprovalState::Expired, _) => "had no answer in time".to_owned(),
         (ApprovalState::Withdrawn, _) => "ended with its run".to_owned(),
+        (ApprovalState::Covered, _) => "is answered by a grant that was given since".to_owned(),
     }
 }
 

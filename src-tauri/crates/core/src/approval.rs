@@ -76,8 +76,7 @@ impl Approval {
     /// Whether a person, or nobody in time, has answered it and nothing was done by the answer yet.
     #[must_use]
     pub const fn has_unused_answer(&self) -> bool {
-        self.used_at.is_none()
-            && !matches!(self.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. })
+        self.used_at.is_none() && self.state.is_answer()
     }
 }
 
@@ -152,9 +151,23 @@ pub enum ApprovalState {
         /// When.
         at: UnixMs,
     },
+    /// What the person has granted meanwhile covers it: nobody has to answer, and the grant decides.
+    Covered {
+        /// When.
+        at: UnixMs,
+    },
 }
 
 impl ApprovalState {
+    /// Whether a person has answered, or nobody in time.
+    #[must_use]
+    pub const fn is_answer(&self) -> bool {
+        match self {
+            Self::Approved { .. } | Self::Denied { .. } | Self::Expired { .. } => true,
+            Self::Pending | Self::Withdrawn { .. } | Self::Covered { .. } => false,
+        }
+    }
+
     /// The name in JSON and SQL.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -164,6 +177,7 @@ impl ApprovalState {
             Self::Denied { .. } => "denied",
             Self::Expired { .. } => "expired",
             Self::Withdrawn { .. } => "withdrawn",
+            Self::Covered { .. } => "covered",
         }
     }
 }

@@ -394,7 +394,8 @@ impl NeedsYes {
                 // Used up, or made into a grant that is looked at below.
                 ApprovalState::Approved { .. }
                 | ApprovalState::Pending
-                | ApprovalState::Withdrawn { .. } => {}
+                | ApprovalState::Withdrawn { .. }
+                | ApprovalState::Covered { .. } => {}
             }
         }
         let covers = |grant: &&Grant| {

@@ -176,6 +176,7 @@ pub(crate) fn approval_view(
         }
         ApprovalState::Expired { at } => (wire::ApprovalState::Expired, None, None, Some(at)),
         ApprovalState::Withdrawn { at } => (wire::ApprovalState::Withdrawn, None, None, Some(at)),
+        ApprovalState::Covered { at } => (wire::ApprovalState::Covered, None, None, Some(at)),
     };
     wire::ApprovalView {
         id: approval.id.to_string(),

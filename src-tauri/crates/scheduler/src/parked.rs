@@ -129,8 +129,8 @@ impl Engine {
         self.expire_questions().await?;
         let decided = self.store.decide(id, answer, from, self.clock.now()).await?;
         if let Decided::Counts { approval, goes_on } = &decided {
-            let run = match goes_on {
-                Some(run) => Ok(Some((**run).clone())),
+            let run = match goes_on.iter().find(|run| run.id == approval.run_id) {
+                Some(run) => Ok(Some(run.clone())),
                 None => self.store.run(&approval.run_id).await,
             };
             match run {
@@ -141,8 +141,8 @@ impl Engine {
                 }
             }
             self.parked.is_stale = true;
-            if let Some(run) = goes_on {
-                self.parked.take_up((**run).clone());
+            for run in goes_on {
+                self.parked.take_up(run.clone());
             }
         }
         Ok(decided)

@@ -2,11 +2,14 @@
 //!
 //! Owns the order of things around an answer: the first one wins, whoever gives it; a run is parked together with its
 //! questions and waits for its lane again together with the last of its answers; a yes for once is used up by one call
-//! in the same transaction that journals the call. It refuses to judge whether a call needs a yes. One could get it
+//! in the same transaction that journals the call; a grant takes the other open questions with it to which it is a yes. It
+//! refuses to judge whether a call needs a yes. One could get it
 //! wrong by reading that a question is open and writing the answer later: two people would both have decided.
 
+use std::collections::BTreeSet;
+
 use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Permit, Scope,
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Grant, Permit, Scope,
 };
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
@@ -67,6 +70,16 @@ const DECIDE: &str = concat!(
      WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
     approval_columns!()
 );
+/// Those of a job that are open, the oldest first.
+pub(crate) const OPEN_OF_JOB: &str = concat!(
+    "SELECT ",
+    approval_columns!(),
+    " FROM approvals INDEXED BY approvals_pending WHERE state = 'pending' AND job_id = ?1 ORDER BY asked_at, id"
+);
+const COVER: &str = concat!(
+    "UPDATE approvals SET state = 'covered', decided_at = ?2 WHERE id = ?1 RETURNING ",
+    approval_columns!()
+);
 pub(crate) const EXPIRE: &str = concat!(
     "UPDATE approvals SET state = 'expired', decided_at = ?1
      WHERE state = 'pending' AND expires_at <= ?1 RETURNING ",
@@ -122,8 +135,8 @@ pub enum Decided {
     Counts {
         /// The question as it stands now.
         approval: Box<Approval>,
-        /// The run, when it waits in its lane again.
-        goes_on: Option<Box<Run>>,
+        /// The runs that wait in their lanes again: its own, and others whose questions a grant has answered.
+        goes_on: Vec<Run>,
     },
     /// Somebody was faster, it has expired, or its run is over: the question as it stood.
     TooLate(Box<Approval>),
@@ -161,7 +174,8 @@ impl Store {
         Ok(Some(run))
     }
 
-    /// Takes an answer; the first one counts. With a grant it is made in the same transaction.
+    /// Takes an answer; the first one counts. With a grant it is made in the same transaction, and the other questions of
+    /// the job that it answers are over.
     ///
     /// # Errors
     /// `NotFound`, also for a grant whose job is gone; `Write`.
@@ -188,18 +202,23 @@ impl Store {
                 .map(|approval| Decided::TooLate(Box::new(approval)))
                 .ok_or_else(|| not_found("question", id.as_str()));
         };
+        write.event(EventKind::Approval, event(&approval));
+        let mut runs = BTreeSet::from([approval.run_id.clone()]);
         if let (Answer::Always(grant), Some(job_id)) = (answer, &approval.job_id) {
             if !jobs::is_there(&mut write, job_id).await? {
                 write.undo().await?;
                 return Err(not_found("job", job_id.as_str()));
             }
-            grants::insert(&mut write, grant, job_id, &approval.tool).await?;
+            let grant = grants::insert(&mut write, grant, job_id, &approval.tool).await?;
+            runs.extend(cover(&mut write, &grant).await?);
         }
-        write.event(EventKind::Approval, event(&approval));
-        forget_questions(&mut write, &approval.run_id).await?;
-        let goes_on = unpark(&mut write, &approval.run_id).await?;
+        let mut goes_on = Vec::new();
+        for run in &runs {
+            forget_questions(&mut write, run).await?;
+            goes_on.extend(unpark(&mut write, run).await?);
+        }
         write.commit().await?;
-        Ok(Decided::Counts { approval: Box::new(approval), goes_on: goes_on.map(Box::new) })
+        Ok(Decided::Counts { approval: Box::new(approval), goes_on })
     }
 
     /// Ends the questions that nobody answered in time; answers the runs that go on, to be told so.
@@ -330,6 +349,22 @@ pub(crate) async fn take_questions_nearer(write: &mut Write) -> Result<bool, Sto
     Ok(!nearer.is_empty())
 }
 
+/// Ends the open questions that a new grant answers, no more of them than it is good for; answers their runs.
+async fn cover(write: &mut Write, grant: &Grant) -> Result<Vec<RunId>, StoreError> {
+    let open = write.list(sqlx::query(OPEN_OF_JOB).bind(grant.job_id.as_str()), read).await?;
+    let most = grant.uses_left.map_or(usize::MAX, |uses| uses as usize);
+    let mut runs = Vec::new();
+    for asked in open.into_iter().filter(|asked| grant.answers(asked)).take(most) {
+        let query = sqlx::query(COVER).bind(asked.id.as_str()).bind(write.now().0);
+        let covered = write.list(query, read).await?;
+        for approval in &covered {
+            write.event(EventKind::Approval, event(approval));
+        }
+        runs.push(asked.run_id);
+    }
+    Ok(runs)
+}
+
 async fn unpark(write: &mut Write, run: &RunId) -> Result<Option<Run>, StoreError> {
     let run = write.one(sqlx::query(UNPARK).bind(run.as_str()), read_run).await?;
     if let Some(run) = &run {
@@ -427,6 +462,7 @@ fn read_state(columns: &mut Columns<'_>) -> sqlx::Result<ApprovalState> {
         ("denied", _, Some(at)) => Some(ApprovalState::Denied { reason, at }),
         ("expired", _, Some(at)) => Some(ApprovalState::Expired { at }),
         ("withdrawn", _, Some(at)) => Some(ApprovalState::Withdrawn { at }),
+        ("covered", _, Some(at)) => Some(ApprovalState::Covered { at }),
         _ => None,
     };
     known().ok_or_else(|| sqlx::Error::Decode("a question in an unknown state".into()))

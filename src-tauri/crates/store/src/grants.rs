@@ -94,18 +94,29 @@ pub(crate) async fn insert(
     grant: &NewGrant,
     job: &JobId,
     tool: &str,
-) -> Result<(), StoreError> {
+) -> Result<Grant, StoreError> {
     let now = write.now();
+    let grant = Grant {
+        id: GrantId::generate(now),
+        job_id: job.clone(),
+        tool: tool.to_owned(),
+        covers: grant.covers.clone(),
+        created_at: now,
+        expires_at: grant.expires_at,
+        uses_left: grant.uses,
+        used: 0,
+        revoked_at: None,
+    };
     let query = sqlx::query(INSERT)
-        .bind(GrantId::generate(now).as_str())
+        .bind(grant.id.as_str())
         .bind(job.as_str())
         .bind(tool)
         .bind(json!(grant.covers).to_string())
         .bind(now.0)
         .bind(grant.expires_at.map(|at| at.0))
-        .bind(grant.uses);
+        .bind(grant.uses_left);
     write.run(query).await?;
-    Ok(())
+    Ok(grant)
 }
 
 /// Uses a grant up, as part of the write that journals the call; false when it allows nothing any more.

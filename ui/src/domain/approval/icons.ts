@@ -4,4 +4,4 @@ import { Hand, type LucideIcon, ShieldCheck, ShieldMinus, ShieldX } from "lucide
 
 import type { ApprovalState } from "@/platform";
 
-export const answerIcon: Record<ApprovalState, LucideIcon> = { pending: Hand, approved: ShieldCheck, denied: ShieldX, expired: ShieldMinus, withdrawn: ShieldMinus };
+export const answerIcon: Record<ApprovalState, LucideIcon> = { pending: Hand, approved: ShieldCheck, denied: ShieldX, expired: ShieldMinus, withdrawn: ShieldMinus, covered: ShieldCheck };

@@ -35,6 +35,8 @@ export function answerWord({ state, scope, reason }: ApprovalView): string {
       return "Nobody answered in time";
     case "withdrawn":
       return "Not needed any more";
+    case "covered":
+      return "Covered by a grant";
   }
 }
 
@@ -58,6 +60,8 @@ export function afterwards({ state, reason }: ApprovalView): string | undefined 
       return "The model is told so, and the run goes on without it.";
     case "withdrawn":
       return "The run ended before anybody answered.";
+    case "covered":
+      return "You have granted this since it was asked, so the run goes on by the grant.";
   }
 }
 

@@ -96,6 +96,8 @@ function lockOf({ state }: ApprovalView): string | undefined {
       return "The question about this job had no answer in time. Nothing can be saved here.";
     case "withdrawn":
       return "The question about this job ended with its run. Nothing can be saved here.";
+    case "covered":
+      return "A grant has answered the question about this job: the model makes it as it was proposed. Nothing can be saved here.";
   }
 }
 

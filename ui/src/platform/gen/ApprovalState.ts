@@ -3,4 +3,4 @@
 /**
  * Where a question stands.
  */
-export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "withdrawn";
+export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "withdrawn" | "covered";

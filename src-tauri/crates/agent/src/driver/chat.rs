@@ -56,7 +56,7 @@ impl AgentDriver {
         let steps = self.store.whole_journal(&run.id).await?;
         let told = match self.told_of(&self.main_skills, &SessionKey::main(), &steps).await {
             Ok(told) => told,
-            Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),
+            Err(outcome) => return Err(End::Untold(outcome.error.unwrap_or_default())),
         };
         let (opening, shown, knows_outside) = if said.is_empty() {
             let events = bounded(self.store.pending_system_events(MOST_LINES).await?);

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use rouse_core::approval::Approval;
-use rouse_core::job::Approvals;
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::money::BudgetStop;
@@ -91,9 +90,9 @@ pub(super) enum End {
     AskedTooOften(Box<Question>),
     #[error("{}", .0.words)]
     Budget(BudgetStop),
-    /// A skill that the run was to be told of.
+    /// What the run was to be told of when it begins cannot be read, for this reason.
     #[error("{0}")]
-    Skill(String),
+    Untold(String),
     /// With what that means for a run.
     #[error("there is no model")]
     NoModel(Box<Outcome>),
@@ -131,7 +130,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
         }
         End::AskedTooOften(question) => asked_too_often(question),
         End::Budget(stop) => stopped(stop),
-        End::Skill(why) => Outcome::failed(why.clone()),
+        End::Untold(why) => Outcome::failed(why.clone()),
         End::NoModel(outcome) => (**outcome).clone(),
         // Nothing is wrong with the job, and nobody has to do anything but start what it wants.
         End::Provider(error) if error.kind == ProviderErrorKind::NotRunning => {
@@ -168,6 +167,12 @@ fn in_the_middle(turn: &Turn, outcome: Outcome) -> Outcome {
     }
     let error = outcome.reason.or(outcome.error);
     Outcome { state: RunState::Failed, error, reason: None, summary: turn.last_words(), ..outcome }
+}
+
+/// That something which a run begins with needs a yes.
+pub(super) fn untold(what: &str, question: &Question) -> String {
+    let why = question.approval.why.trim_end_matches('.');
+    format!("{what} could not be read. {why}. Nobody is asked about what a run begins with.")
 }
 
 /// A job that has to be asked about so often is not ready to run while nobody is there. A grant is advised where one would
@@ -318,10 +323,11 @@ impl Conversation<'_> {
         });
     }
 
-    /// The files that the job puts into its context, read through the gate like everything else.
+    /// The files that the job puts into its context, read through the gate like everything else. One that a hook wants
+    /// asked ends the run: nobody is asked before it has begun.
     pub(super) async fn read_context_files(&self, paths: &[String]) -> Result<Vec<String>, End> {
         let policy = ToolPolicy::of_tools(Some(vec!["read_file".to_owned()]));
-        let terms = Terms { policy: policy.asking(Approvals::Deny), ..self.terms.clone() };
+        let terms = Terms { policy, ..self.terms.clone() };
         let mut files = Vec::with_capacity(paths.len());
         for (number, path) in paths.iter().enumerate() {
             let request = ToolCallRequest {
@@ -329,9 +335,12 @@ impl Conversation<'_> {
                 tool: "read_file".to_owned(),
                 arguments: json!({ "path": path }),
             };
-            if let Passage::Called(called) = self.pass(&terms, &request).await? {
-                let path = self.driver.gate.safety().words(path);
-                files.push(format!("{path}:\n{}", called.told.text()));
+            let path = self.driver.gate.safety().words(path);
+            match self.pass(&terms, &request).await? {
+                Passage::Called(called) => files.push(format!("{path}:\n{}", called.told.text())),
+                Passage::Asks(question) => {
+                    return Err(End::Untold(untold(&format!("The file {path}"), &question)));
+                }
             }
         }
         Ok(files)

@@ -113,7 +113,8 @@ fn without_a_yes(run: &Run, asked: &Approval) -> Option<(Refusal, Outcome)> {
         }
         ApprovalState::Pending
         | ApprovalState::Approved { .. }
-        | ApprovalState::Withdrawn { .. } => None,
+        | ApprovalState::Withdrawn { .. }
+        | ApprovalState::Covered { .. } => None,
     }
 }
 

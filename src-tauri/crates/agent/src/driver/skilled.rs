@@ -14,7 +14,7 @@ use rouse_core::skills::{Skill, SkillInRun};
 use rouse_store::{RunStep, StepKind};
 use serde_json::json;
 
-use super::conversation::{Conversation, End};
+use super::conversation::{Conversation, End, untold};
 use super::{AgentDriver, not_written};
 use crate::gate::{Passage, Terms};
 use crate::safety::{Outside, Safety};
@@ -163,10 +163,10 @@ impl Conversation<'_> {
                     called.told.text()
                 )),
                 Passage::Called(called) => {
-                    return Err(End::Skill(format!("The skill {name} could not be read: {}", called.output.text())));
+                    return Err(End::Untold(format!("The skill {name} could not be read: {}", called.output.text())));
                 }
-                Passage::Asks(_) => {
-                    return Err(End::Skill(format!("The skill {name} may not be read without a yes.")));
+                Passage::Asks(question) => {
+                    return Err(End::Untold(untold(&format!("The skill {name}"), &question)));
                 }
             }
         }

@@ -17,7 +17,7 @@ use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
 use rouse_core::tool::{ApprovalRule, Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{ApprovalId, RunId, UnixMs};
+use rouse_core::{ApprovalId, RunId, RunTrigger, UnixMs};
 use rouse_store::{RunStep, StepStatus, StoreError};
 use serde_json::Value;
 
@@ -165,11 +165,8 @@ impl Gate {
             return Ok(None);
         }
         let kept = self.kept_by_stand_ins(request, context).await;
-        let is_about = |asked: &Approval| {
-            let is_open =
-                matches!(asked.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. });
-            is_about(asked, request, kept.as_ref()) && !is_open
-        };
+        let is_about =
+            |asked: &Approval| is_about(asked, request, kept.as_ref()) && asked.state.is_answer();
         Ok(answers.into_iter().rev().find(is_about).map(|asked| asked.why))
     }
 
@@ -375,13 +372,7 @@ impl Asker<'_> {
             // Whoever waits for this answers it.
             return Ok(None);
         }
-        let open = self.gate.store.pending_approvals().await?;
-        let of_others: Vec<&Approval> = open
-            .iter()
-            .filter(|asked| {
-                asked.job_id == self.context.job_id && asked.run_id != self.context.run_id
-            })
-            .collect();
+        let of_others = self.open_in_other_runs().await?;
         let tool = &self.request.tool;
         let is_same = of_others.iter().any(|asked| asked.fingerprint == *fingerprint);
         let runs: HashSet<&RunId> = of_others.iter().map(|asked| &asked.run_id).collect();
@@ -403,6 +394,27 @@ impl Asker<'_> {
         })
     }
 
+    /// The open questions of other runs of the job. Beside a job's there are those of beats, and of what a person has begun and
+    /// looks after themselves: a beat minds the former.
+    async fn open_in_other_runs(&self) -> Result<Vec<Approval>, StoreError> {
+        let store = &self.gate.store;
+        let mut open = store.pending_approvals().await?;
+        open.retain(|asked| {
+            asked.job_id == self.context.job_id && asked.run_id != self.context.run_id
+        });
+        if self.context.job_id.is_some() {
+            return Ok(open);
+        }
+        let mut of_beats = Vec::new();
+        for asked in open {
+            let run = store.run(&asked.run_id).await?;
+            if run.is_some_and(|run| run.trigger == RunTrigger::Heartbeat) {
+                of_beats.push(asked);
+            }
+        }
+        Ok(of_beats)
+    }
+
     /// Whether what is said of the call is read by a person: no model has made it.
     fn is_for_a_person(&self) -> bool {
         self.terms.policy.is_a_persons_call()
@@ -411,9 +423,10 @@ impl Asker<'_> {
     /// What is said of a call that needs a yes in a run that asks nobody.
     fn unasked(&self, setting: Approvals) -> String {
         let tool = &self.request.tool;
-        let words = match self.is_for_a_person() {
-            true => self.why.unasked(tool, setting),
-            false => unasked(tool),
+        let words = match (self.is_for_a_person(), self.why) {
+            (true, why) => why.unasked(tool, setting),
+            (false, Why::Hook(reason)) => format!("{} {}", sentence(reason), unasked(tool)),
+            (false, _) => unasked(tool),
         };
         self.with_what_it_holds(words)
     }

@@ -541,3 +541,32 @@ async fn a_run_stays_with_its_other_model_over_a_question() {
     let asked: Vec<usize> = models.iter().map(|model| model.requests().len()).collect();
     assert_eq!(asked, [1, 2], "the first is not asked again");
 }
+
+#[tokio::test]
+async fn a_question_that_a_grant_has_answered_since_is_none_any_more() {
+    let (house, done_by, _) = house(vec![sends(&["a", "b"]), done()]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    house.park(&run, &asked).await;
+    let rules = [("text".to_owned(), Rule::OneOf(vec![json!("a"), json!("b")]))].into();
+    let covers = Cover::like(&asked.asks[0], rules);
+    house
+        .decide(&asked.asks[0], &Answer::Always(NewGrant { covers, expires_at: None, uses: None }))
+        .await;
+    house.start_again(&run).await;
+    let outcome = runs.go_on(&run).await;
+    assert_eq!(
+        (outcome.state, effects(&done_by)),
+        (RunState::Succeeded, vec!["a".to_owned(), "b".to_owned()])
+    );
+    let steps = house.steps(&run).await;
+    let gates: Vec<_> =
+        steps.iter().filter(|step| step.name == "send").map(|step| &step.gate).collect();
+    assert!(
+        matches!(
+            gates[..],
+            [Some(GateDecision::Answered { .. }), Some(GateDecision::Granted { .. })]
+        ),
+        "{gates:?}"
+    );
+}

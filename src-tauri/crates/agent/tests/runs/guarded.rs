@@ -9,6 +9,7 @@ use rouse_agent::{
 };
 use rouse_core::approval::{Answer, GateDecision, Refusal};
 use rouse_core::job::Payload;
+use rouse_core::message::Message;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Outcome;
 use rouse_core::tool::{
@@ -326,6 +327,45 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     house.say_yes(&run, &outcome).await;
     assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
+}
+
+#[tokio::test]
+async fn a_job_that_asks_nobody_is_told_which_hook_wants_a_call_asked() {
+    for approvals in ["deny", "skip"] {
+        let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look at it first".to_owned())]);
+        let script = vec![calls([("c0", "writer", json!({"a": 1}))]), done()];
+        let (house, calls_made) = house(script, "", vec![guard]).await;
+        let job = agent_job(json!({ "message": "Do it." }), json!({ "approvals": approvals }));
+        let run = house.run_of(Some(&job)).await;
+        assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+        assert!(reached(&calls_made).is_empty());
+        let told = house.model.requests()[1].messages.last().cloned();
+        let words = "The hook guard wants it asked: look at it first. This call of writer needs";
+        assert!(
+            matches!(&told, Some(Message::ToolResult { text, .. }) if text.contains(words)),
+            "{approvals}: {told:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_would_begin_with_a_file_that_a_hook_wants_asked_says_so_and_does_not_begin() {
+    for approvals in ["ask", "deny"] {
+        let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look at it first".to_owned())]);
+        let (house, _) = house(vec![done()], "", vec![guard]).await;
+        let payload = json!({ "message": "Do it.", "contextPaths": ["plan.md"] });
+        let job = agent_job(payload, json!({ "approvals": approvals }));
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.go(&run, &job).await;
+        assert_eq!(outcome.state, RunState::Failed, "{approvals}: {outcome:?}");
+        assert_eq!(
+            outcome.error.as_deref(),
+            Some(
+                "The file plan.md could not be read. The hook guard wants it asked: look at it first. Nobody is asked about what a run begins with."
+            )
+        );
+        assert!(house.model.requests().is_empty());
+    }
 }
 
 /// The yes was for the one call and not for the other.

@@ -7,7 +7,7 @@ use rouse_core::message::Message;
 use rouse_core::model::ProviderErrorKind as Kind;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
-use rouse_core::{RunState, SessionKey};
+use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
 use rouse_testkit::scripted_model::{calls, fails, says};
 use serde_json::json;
 
@@ -207,6 +207,36 @@ async fn a_beat_asks_waits_and_goes_on_after_the_answer() {
     let told = &house.model.requests()[2].messages;
     assert!(matches!(told.last(), Some(Message::ToolResult { text, .. }) if text == "added"));
     assert_eq!(waiting(&house).await, 0);
+}
+
+#[tokio::test]
+async fn what_a_person_has_begun_and_leaves_unanswered_keeps_no_beat_from_asking() {
+    let add = |text: &str| calls([("c1", "adds", json!({ "text": text }))]);
+    let script = ["one", "two", "three", "four", "five", "six", "seven"].map(add);
+    let house = House::with_tools(
+        script.into_iter().chain([says("HEARTBEAT_OK")]),
+        asking(&Arc::default()),
+    )
+    .await;
+    for trigger in [RunTrigger::Chat, RunTrigger::Heartbeat] {
+        for number in 0..3 {
+            let run = house.run_of(None).await;
+            let id = RunId::new(format!("{}-{number}", trigger.name()));
+            let run = Run { id, trigger, ..run };
+            house.store.insert_run(&run, NOW).await.expect("inserted");
+            queue(&house, &["Cron Weather: Rain."]).await;
+            let outcome = beat(&house, &run).await;
+            assert_eq!(
+                outcome.state,
+                RunState::AwaitingApproval,
+                "{trigger:?} {number}: {outcome:?}"
+            );
+            house.park(&run, &outcome).await;
+        }
+    }
+    queue(&house, &["Cron Weather: Rain."]).await;
+    let run = house.run_of(None).await;
+    assert_eq!(beat(&house, &run).await.state, RunState::NothingToReport, "three beats wait");
 }
 
 #[tokio::test]

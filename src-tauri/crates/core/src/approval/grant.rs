@@ -213,6 +213,16 @@ impl Grant {
     }
 }
 
+impl Grant {
+    /// Whether it says yes to the call that is asked about.
+    #[must_use]
+    pub fn answers(&self, asked: &Approval) -> bool {
+        !asked.is_highest
+            && asked.surroundings.ungranted.is_none()
+            && self.covers(&asked.tool, &asked.arguments, &asked.surroundings)
+    }
+}
+
 impl NewGrant {
     /// Whether it may be made as the answer to `approval` about a call of `tool`.
     ///

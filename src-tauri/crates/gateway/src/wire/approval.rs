@@ -91,6 +91,7 @@ pub enum ApprovalState {
     Denied,
     Expired,
     Withdrawn,
+    Covered,
 }
 
 /// How far a yes reaches.

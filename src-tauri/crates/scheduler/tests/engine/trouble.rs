@@ -200,7 +200,9 @@ async fn an_answer_that_is_on_the_disk_counts_also_when_its_job_cannot_be_read_t
     let run = parked(&stage).await;
     let file = file(&stage).await;
     execute(&file, "ALTER TABLE jobs RENAME TO away").await;
-    assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
+    assert!(
+        matches!(yes(&stage, "a").await, Decided::Counts { goes_on, .. } if !goes_on.is_empty())
+    );
     stage.clock.advance(1_000);
     assert!(matches!(yes(&stage, "a").await, Decided::TooLate(_)));
     assert!(stage.begun.take_all().is_empty());
@@ -246,7 +248,9 @@ async fn what_is_answered_and_fired_by_hand_before_the_start_is_complete_begins_
         BEGIN SELECT RAISE(ABORT, 'no room'); END";
     let stage = stage.killed_and(SECOND, async |path| break_with(path, full).await).await;
     let file = file(&stage).await;
-    assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
+    assert!(
+        matches!(yes(&stage, "a").await, Decided::Counts { goes_on, .. } if !goes_on.is_empty())
+    );
     let by_hand = stage.handle.run_now(&job, RunMode::Force).await.unwrap().expect("a run");
     execute(&file, "DROP TRIGGER full").await;
     stage.clock.advance(60_000);

@@ -71,16 +71,72 @@ async fn a_run_is_parked_with_its_questions_and_goes_on_with_the_last_answer() {
         .decide(&ApprovalId::new("a"), &Answer::Once, AnsweredFrom::Page, NOW)
         .await
         .unwrap();
-    assert!(matches!(&first, Decided::Counts { goes_on: None, .. }), "{first:?}");
+    assert!(matches!(&first, Decided::Counts { goes_on, .. } if goes_on.is_empty()), "{first:?}");
     assert_eq!(state_of_run(&fixture).await, RunState::AwaitingApproval);
 
     let no = Answer::Deny { reason: Some("Not that one.".to_owned()) };
     let last =
         fixture.store.decide(&ApprovalId::new("b"), &no, AnsweredFrom::Page, NOW).await.unwrap();
-    let Decided::Counts { approval, goes_on: Some(run) } = last else { panic!("{last:?}") };
+    let Decided::Counts { approval, goes_on } = last else { panic!("{last:?}") };
+    let [run] = goes_on.as_slice() else { panic!("{goes_on:?}") };
     let denied = ApprovalState::Denied { reason: Some("Not that one.".to_owned()), at: NOW };
     assert_eq!((approval.state, run.state), (denied, RunState::Queued));
     assert_eq!(state_of_run(&fixture).await, RunState::Queued);
+}
+
+/// Another run of the job that asks this.
+async fn asks_too(fixture: &Fixture, run: &str, questions: Vec<Approval>) {
+    let run = Run {
+        id: RunId::new(run),
+        state: RunState::Running,
+        slot_at: None,
+        ..slot_run("job", NOW)
+    };
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    let questions = questions.into_iter().map(|asked| Approval { run_id: run.id.clone(), ..asked });
+    let park = Park {
+        run_id: run.id.clone(),
+        questions: questions.collect(),
+        usage: Usage::default(),
+        worked_ms: 0,
+        deliveries: Vec::new(),
+        now: NOW,
+    };
+    fixture.store.park_run(&park).await.unwrap().expect("it was at work");
+}
+
+#[tokio::test]
+async fn a_grant_answers_what_is_open_and_no_more_than_it_is_good_for() {
+    let highest = Approval { is_highest: true, ..question("h", "ls 4") };
+    let ungranted =
+        Surroundings { ungranted: Some("No.".to_owned()), ..question("u", "ls 5").surroundings };
+    let ungranted = Approval { surroundings: ungranted, ..question("u", "ls 5") };
+    for (uses, covered) in [(None, vec!["b", "c"]), (Some(1), vec!["b"])] {
+        let fixture = Fixture::new().await;
+        let store = &fixture.store;
+        parked(&fixture, vec![question("a", "ls 1"), question("b", "ls 2")]).await;
+        asks_too(&fixture, "second", vec![question("c", "ls 3")]).await;
+        let others = vec![question("d", "rm x"), highest.clone(), ungranted.clone()];
+        asks_too(&fixture, "third", others).await;
+        let rule = Rule::OneOf((1..9).map(|n| json!(format!("ls {n}"))).collect());
+        let covers = Cover::Pattern {
+            rules: BTreeMap::from([("command".to_owned(), rule)]),
+            values: Vec::new(),
+            works_in: WorksIn::Folder("/w".to_owned()),
+        };
+        let always = Answer::Always(NewGrant { covers, expires_at: None, uses });
+        let decided =
+            store.decide(&ApprovalId::new("a"), &always, AnsweredFrom::Page, NOW).await.unwrap();
+        let Decided::Counts { goes_on, .. } = decided else { panic!("{decided:?}") };
+        let goes_on: Vec<&str> = goes_on.iter().map(|run| run.id.as_str()).collect();
+        let all = store.newest_approvals(10).await.unwrap();
+        let is_covered = |asked: &&Approval| asked.state == ApprovalState::Covered { at: NOW };
+        let mut found: Vec<_> =
+            all.iter().filter(is_covered).map(|asked| asked.id.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, covered);
+        assert_eq!(goes_on, if uses.is_none() { vec!["run", "second"] } else { vec!["run"] });
+    }
 }
 
 #[tokio::test]

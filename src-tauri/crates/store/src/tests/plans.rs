@@ -56,6 +56,7 @@ async fn questions_use_their_indexes() {
     check(store, approvals::PENDING, pending).await;
     check(store, approvals::NEXT_EXPIRY, pending).await;
     check(store, approvals::EXPIRE, pending).await;
+    check(store, approvals::OPEN_OF_JOB, pending).await;
     check_ordered(store, approvals::NEWEST, &["approvals_by_time"]).await;
     check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;

@@ -379,7 +379,7 @@ impl Lives {
         for asked in store.pending_approvals().await.expect("read") {
             let decided = handle.decide(&asked.id, Answer::Once, AnsweredFrom::Page).await;
             let (goes_on, is_withdrawn) = match &decided {
-                Ok(Decided::Counts { goes_on, .. }) => (goes_on.is_some(), false),
+                Ok(Decided::Counts { goes_on, .. }) => (!goes_on.is_empty(), false),
                 // Its run was ended since it was looked for: by the end of its job, or for another run of it.
                 Ok(Decided::TooLate(asked)) => {
                     (false, matches!(asked.state, ApprovalState::Withdrawn { .. }))
