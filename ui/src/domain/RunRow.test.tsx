@@ -35,6 +35,14 @@ test("beside the form of its job a run has its state's word once, also when ther
   expect(within(screen.getByRole("link", { name: "Succeeded" }).parentElement!).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
 });
 
+test("a run between two attempts is not said to run: it waits for its next attempt", async () => {
+  const run = aRun({ state: "running", finishedAtMs: null, durationMs: null, error: "No network.", nextAttemptAtMs: Date.now() + 600_000 });
+  renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));
+  const row = (await screen.findByRole("link", { name: "Backup" })).parentElement!;
+  expect(within(row).getByTitle("Waits for its next attempt")).toBeInTheDocument();
+  expect(within(row).queryByText("Running")).not.toBeInTheDocument();
+});
+
 test("what came of a run that went well stands alone", async () => {
   const run = aRun({ summary: "All disks are fine." });
   renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));

@@ -13,7 +13,7 @@ import { duration } from "@/format/amount";
 import { absolute } from "@/format/time";
 import type { RunView } from "@/platform";
 
-import { isLive, shortStateWord, StateGlyph, stateWord } from "./runState";
+import { isLive, shortStateWord, shownState, StateGlyph, stateWord } from "./runState";
 import styles from "./RunRow.module.css";
 import { costWords } from "./steps";
 import { outcomeWords, triggerWord } from "./words";
@@ -29,14 +29,15 @@ interface Props {
 export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   const outcome = outcomeWords(run);
   const cost = costOf(run);
+  const state = shownState(run);
   const saysItself = run.state === "succeeded" && outcome !== "";
-  const word = !saysItself && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>;
+  const word = !saysItself && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(state)}</span>;
   return (
     <div className={cx(row.row, styles.run, without !== "job" && styles.named)} title={outcome || undefined}>
-      <StateGlyph state={run.state} />
+      <StateGlyph state={state} />
       {without === "job" && outcome !== "" && word}
       <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
-        {without === "job" ? outcome || stateWord(run.state) : run.jobName}
+        {without === "job" ? outcome || stateWord(state) : run.jobName}
       </RowLink>
       {run.standsFor > 1 && <Slots count={run.standsFor} first={run.firstSlotAtMs} last={run.slotAtMs} />}
       {without !== "job" && word}

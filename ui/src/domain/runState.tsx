@@ -6,7 +6,7 @@ import {
 import { type ComponentType, createElement } from "react";
 
 import { cx } from "@/components/cx";
-import type { RunState } from "@/platform";
+import type { RunState, RunView } from "@/platform";
 
 import { BrokenRing, HollowRing, MovingArc } from "./rings";
 import styles from "./runState.module.css";
@@ -18,6 +18,9 @@ interface Look {
   tone: Tone;
   glyph: LucideIcon | ComponentType<{ size: number }>;
 }
+
+/** What is shown of a run: its state, or that it is between two attempts. The engine calls that running, and nothing is at work. */
+export type ShownState = RunState | "betweenAttempts";
 
 const looks: Record<RunState, Look> = {
   queued: { word: "Queued", tone: "accent", glyph: HollowRing },
@@ -33,14 +36,25 @@ const looks: Record<RunState, Look> = {
   interrupted: { word: "Interrupted", tone: "calm", glyph: BrokenRing },
 };
 
+const betweenAttempts: Look = { word: "Waits for its next attempt", tone: "accent", glyph: HollowRing };
+
 export const runStates = Object.keys(looks) as RunState[];
 
-export function stateWord(state: RunState): string {
-  return looks[state].word;
+export function shownState({ state, nextAttemptAtMs }: Pick<RunView, "state" | "nextAttemptAtMs">): ShownState {
+  return state === "running" && nextAttemptAtMs !== null ? "betweenAttempts" : state;
+}
+
+function lookOf(state: ShownState): Look {
+  return state === "betweenAttempts" ? betweenAttempts : looks[state];
+}
+
+export function stateWord(state: ShownState): string {
+  return lookOf(state).word;
 }
 
 /** The word where there is little room for it. */
-export function shortStateWord(state: RunState): string {
+export function shortStateWord(state: ShownState): string {
+  if (state === "betweenAttempts") return "Waits";
   return state === "nothingToReport" ? "Nothing" : looks[state].word;
 }
 
@@ -53,14 +67,14 @@ export function isLive(state: RunState): boolean {
 }
 
 interface Props {
-  state: RunState;
+  state: ShownState;
   size?: number;
   /** Shows the word beside the glyph; otherwise it is the glyph's name. */
   word?: boolean;
 }
 
 export function StateGlyph({ state, size = 16, word }: Props) {
-  const look = looks[state];
+  const look = lookOf(state);
   return (
     <span className={cx(styles.state, styles[look.tone], state === "awaitingApproval" && styles.pulse)} title={word ? undefined : look.word}>
       <span aria-hidden className={styles.glyph}>

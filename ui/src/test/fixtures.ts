@@ -87,6 +87,6 @@ export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
     model: null, failingModels: [], notifications: { available: true, reason: null, failing: false },
     firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
     ...parts,
-    cron: { enabled: true, offReason: null, problem: null, pause: null, next: null, running: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
+    cron: { enabled: true, offReason: null, problem: null, pause: null, next: null, running: 0, betweenAttempts: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
   };
 }

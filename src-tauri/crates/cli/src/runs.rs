@@ -216,7 +216,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
 
 /// The state; of a row that stands for several slots with their number and the first of them.
 fn counted(run: &RunView, now: i64, zone: Zone) -> String {
-    let state = state(run.state);
+    let state = state_of(run);
     match (run.stands_for, run.first_slot_at_ms) {
         (0 | 1, _) => state.to_owned(),
         (slots, Some(first)) => {
@@ -237,6 +237,14 @@ fn why(came: RunTrigger, late_by_ms: Option<i64>) -> String {
 
 fn outcome(run: &RunView) -> &str {
     run.error.as_deref().or(run.reason.as_deref()).or(run.summary.as_deref()).unwrap_or_default()
+}
+
+/// The state of a run in words. The engine calls one running that is between two attempts, and nothing is at work then.
+const fn state_of(run: &RunView) -> &'static str {
+    match (run.state, run.next_attempt_at_ms) {
+        (RunState::Running, Some(_)) => "waits for its next attempt",
+        (other, _) => state(other),
+    }
 }
 
 /// The state in words.

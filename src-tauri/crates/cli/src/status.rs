@@ -186,8 +186,13 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
         None if !status.enabled || status.pause.is_some() => {}
         None => anstream::println!("Next: nothing is scheduled"),
     }
+    let between = match status.between_attempts {
+        0 => String::new(),
+        1 => "1 waits for its next attempt · ".to_owned(),
+        several => format!("{several} wait for their next attempt · "),
+    };
     anstream::println!(
-        "{} running · {} waiting · {} {}, {} on, {} failing",
+        "{} running · {between}{} waiting · {} {}, {} on, {} failing",
         status.running,
         status.queued,
         status.jobs,

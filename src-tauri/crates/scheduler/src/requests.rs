@@ -7,7 +7,7 @@ use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::StoreError;
 
-use crate::attempt::{GRACE, Why};
+use crate::attempt::{GRACE, Running, Why, Work};
 use crate::engine::{Engine, Stop};
 use crate::handle::{Reply, Request};
 use crate::jobs::Origin;
@@ -141,12 +141,15 @@ impl Engine {
     }
 
     async fn status(&mut self) -> Result<Status, SchedulerError> {
+        let waits = |running: &&Running| matches!(running.work, Work::Backoff(_));
+        let between_attempts = self.running.values().filter(waits).count();
         Ok(Status {
             firing: self.config.firing,
             off_reason: (!self.config.firing).then(|| self.config.off_reason.clone()),
             pause: self.pause,
             next: self.next_slot().await?,
-            running: count(self.running.len()),
+            running: count(self.running.len() - between_attempts),
+            between_attempts: count(between_attempts),
             queued: count(self.lanes.waiting_count()),
             max_concurrent_runs: count(self.config.max_concurrent_runs.max(1)),
             heartbeat: self.heartbeat_status(),

@@ -17,6 +17,8 @@ pub struct Status {
     pub next: Option<NextSlot>,
     /// Runs at work.
     pub running: u32,
+    /// Runs that wait for their next attempt. They hold no place.
+    pub between_attempts: u32,
     /// Runs that wait in their lanes.
     pub queued: u32,
     /// The cap.

@@ -11,7 +11,7 @@ import { sessionOfJob, useTranscript } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
 import { useJob, useRun } from "@/data/queries";
 import { ModelText } from "@/domain/ModelText";
-import { StateGlyph } from "@/domain/runState";
+import { shownState, StateGlyph } from "@/domain/runState";
 
 import styles from "./ChatPage.module.css";
 import { ClearButton } from "./ClearButton";
@@ -58,7 +58,7 @@ function Going({ runId }: { runId: string }) {
     <li className={styles.model}>
       {liveText !== null && liveText.trim() !== "" && <ModelText text={liveText} onOpen={openExternal} />}
       <p className={styles.doing} role="status">
-        <StateGlyph state={run.state} size={14} word />
+        <StateGlyph state={shownState(run)} size={14} word />
         <ButtonLink to="/runs/$runId" params={{ runId }} small look="ghost">Open the run</ButtonLink>
       </p>
     </li>

@@ -12,7 +12,7 @@ import { useStatus, useUpcoming } from "@/data/queries";
 import { useRunsSince } from "@/data/runs";
 import { leftOutBecause } from "@/domain/firing";
 import { outcomeWords } from "@/domain/words";
-import { stateTone, stateWord } from "@/domain/runState";
+import { shownState, stateTone, stateWord } from "@/domain/runState";
 import { plural } from "@/format/amount";
 import { clock } from "@/format/time";
 import type { RunView } from "@/platform";
@@ -73,7 +73,7 @@ function Coming({ tick, left }: { tick: FutureTick; left: string }) {
 
 function lineOf(run: RunView): string {
   const outcome = outcomeWords(run);
-  return `${clock(run.startedAtMs ?? run.createdAtMs)} ${run.jobName}: ${stateWord(run.state)}${outcome === "" ? "" : `. ${outcome}`}`;
+  return `${clock(run.startedAtMs ?? run.createdAtMs)} ${run.jobName}: ${stateWord(shownState(run))}${outcome === "" ? "" : `. ${outcome}`}`;
 }
 
 function heightOf(count: number): "one" | "few" | "many" {

@@ -87,7 +87,8 @@ function took(run: RunView, approvals: readonly ApprovalView[]): Fact | undefine
     const waited = Math.min(waitedMs(run, approvals), run.durationMs);
     return { name: "Took", value: waited === 0 ? duration(run.durationMs) : <>{duration(run.durationMs - waited)}<span className={styles.aside}>, and waited {duration(waited)} for you</span></> };
   }
-  if (run.startedAtMs !== null && isLive(run.state)) return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
+  // Between two attempts nothing is at work.
+  if (run.startedAtMs !== null && isLive(run.state) && run.nextAttemptAtMs === null) return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
   return undefined;
 }
 

@@ -108,6 +108,8 @@ test("a run between two attempts says what failed and when it tries again", asyn
   const run = { state: "running", finishedAtMs: null, durationMs: null, error: "No network.", nextAttemptAtMs: Date.now() + 600_000 } as const;
   renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail(run) }));
   expect(await screen.findByText("Tries again")).toBeInTheDocument();
+  expect(screen.getByRole("heading", { name: /Backup/ }).closest("header")).toHaveTextContent("Waits for its next attempt");
+  expect(screen.queryByText(/^Running/)).not.toBeInTheDocument();
   expect(screen.getByText("No network.")).toBeInTheDocument();
 });
 

@@ -13,7 +13,7 @@ import { useCancelRun, useRetryRun } from "@/data/actions";
 import { sessionOfJob } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
 import { useRun } from "@/data/queries";
-import { isLive, StateGlyph, stateWord } from "@/domain/runState";
+import { isLive, shownState, StateGlyph, stateWord } from "@/domain/runState";
 import { errorCode, RpcError, type RunDetail, type RunView } from "@/platform";
 
 import { OpenQuestion } from "./OpenQuestion";
@@ -43,8 +43,8 @@ function Shown({ detail }: { detail: RunDetail }) {
   return (
     <Page
       title={run.jobName}
-      lead={<StateGlyph state={run.state} size={20} />}
-      about={<span role="status">{stateWord(run.state)}</span>}
+      lead={<StateGlyph state={shownState(run)} size={20} />}
+      about={<span role="status">{stateWord(shownState(run))}</span>}
       actions={<Actions run={run} jobExists={detail.jobExists} />}
     >
       <Outcome run={run} />

@@ -14,7 +14,7 @@ import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
 import { useStartedToast } from "@/data/started";
 import { outcomeWords, scheduleWords } from "@/domain/words";
-import { StateGlyph, stateWord } from "@/domain/runState";
+import { shownState, StateGlyph, stateWord } from "@/domain/runState";
 
 import styles from "./CommandBar.module.css";
 import { pauseChoices } from "./engine";
@@ -178,9 +178,9 @@ function useRunCommands(): Command[] {
   return runs.slice(0, 20).map((run) => ({
     id: `history:${run.id}`,
     label: run.jobName,
-    about: outcomeWords(run) || stateWord(run.state),
+    about: outcomeWords(run) || stateWord(shownState(run)),
     at: run.startedAtMs ?? run.createdAtMs,
-    icon: <StateGlyph state={run.state} size={15} />,
+    icon: <StateGlyph state={shownState(run)} size={15} />,
     words: `run ${outcomeWords(run)}`,
     run: () => void router.navigate({ to: "/runs/$runId", params: { runId: run.id } }),
   }));

@@ -13,7 +13,7 @@ import { useStatus } from "@/data/queries";
 import { when } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
-import { type EngineState, engineState, pauseChoices } from "./engine";
+import { type EngineState, engineState, loadWords, pauseChoices } from "./engine";
 import styles from "./EngineLine.module.css";
 
 export function EngineLine() {
@@ -50,7 +50,7 @@ function About({ status: { cron }, now }: { status: SystemStatus; now: number })
     <div className={styles.about}>
       <p>{cron.next ? `Next: ${cron.next.name}, ${when(cron.next.atMs, now)}` : cron.pause ? "Nothing fires in the pause" : "Nothing scheduled"}</p>
       <p className={styles.quiet}>
-        {cron.offReason ?? `${cron.running} running, ${cron.queued} waiting, at most ${cron.maxConcurrentRuns} at a time`}
+        {cron.offReason ?? loadWords(cron)}
       </p>
     </div>
   );

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { when } from "@/format/time";
 import { aStatus, noon } from "@/test/fixtures";
 
-import { engineState, pauseChoices } from "./engine";
+import { engineState, loadWords, pauseChoices } from "./engine";
 
 const next = { jobId: "j", name: "Backup", atMs: noon + 4 * 3_600_000 };
 const at = when(next.atMs, noon);
@@ -25,6 +25,14 @@ test.each([
 
 test("what is not seen for lack of room is said", () => {
   expect(engineState(aStatus({ cron: { next } }), "open", noon).lead).toBe("Next:");
+});
+
+test("runs that wait for their next attempt are said apart from those at work, and make nothing look busy", () => {
+  const { cron } = aStatus({ cron: { running: 4, betweenAttempts: 5, queued: 1, maxConcurrentRuns: 4 } });
+  expect(loadWords(cron)).toBe("4 running, 5 waiting for their next attempt, 1 waiting, at most 4 at a time");
+  expect(loadWords({ ...cron, betweenAttempts: 1 })).toBe("4 running, 1 waiting for its next attempt, 1 waiting, at most 4 at a time");
+  expect(loadWords({ ...cron, betweenAttempts: 0 })).toBe("4 running, 1 waiting, at most 4 at a time");
+  expect(engineState(aStatus({ cron: { betweenAttempts: 5 } }), "open", noon).tone).toBe("ready");
 });
 
 test("pauses count from the press, and tomorrow means tomorrow morning", () => {

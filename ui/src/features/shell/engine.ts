@@ -1,7 +1,7 @@
 /* The engine's state in one line, from what it says about itself. */
 
 import { when } from "@/format/time";
-import type { Connection, SystemStatus } from "@/platform";
+import type { Connection, CronStatus, SystemStatus } from "@/platform";
 
 export interface EngineState {
   tone: "ready" | "busy" | "paused" | "trouble";
@@ -28,6 +28,12 @@ export function engineState(status: SystemStatus | undefined, connection: Connec
   if (running !== undefined) return { tone: "busy", text: running, tail: next && `· next ${next}` };
   if (cron.next) return { tone: "ready", lead: "Next:", text: cron.next.name, tail: next };
   return { tone: "ready", text: model === null ? "No model yet" : "Nothing scheduled" };
+}
+
+/** How much there is to do: `4 running, 1 waiting for its next attempt, 0 waiting, at most 4 at a time`. */
+export function loadWords({ running, betweenAttempts, queued, maxConcurrentRuns }: CronStatus): string {
+  const between = betweenAttempts > 0 && `${betweenAttempts} waiting for ${betweenAttempts === 1 ? "its" : "their"} next attempt`;
+  return [`${running} running`, between, `${queued} waiting`, `at most ${maxConcurrentRuns} at a time`].filter(Boolean).join(", ");
 }
 
 export interface PauseChoice {

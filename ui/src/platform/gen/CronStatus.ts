@@ -31,6 +31,10 @@ next: NextSlot | null,
  */
 running: number, 
 /**
+ * Runs that wait for their next attempt after a failure; they hold no place.
+ */
+betweenAttempts: number, 
+/**
  * Runs that wait.
  */
 queued: number, 

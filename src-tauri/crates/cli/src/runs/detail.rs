@@ -15,7 +15,7 @@ use rouse_gateway::wire::{
 use serde_json::Value;
 
 use super::decision::decision;
-use super::{state, trigger};
+use super::{state_of, trigger};
 use crate::approvals::question;
 use crate::output::{instant, plain, short};
 use crate::session::Session;
@@ -28,7 +28,7 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
     let run = &detail.run;
     let now = session.clock.now().0;
     let at = |ms: i64| instant(ms, now, session.clock.zone());
-    anstream::println!("{}  {}", plain(&run.job_name), state(run.state));
+    anstream::println!("{}  {}", plain(&run.job_name), state_of(run));
     let fact = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             anstream::println!("{}", fact_line(name, &value));

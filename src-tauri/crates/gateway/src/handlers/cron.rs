@@ -220,6 +220,7 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<CronStatus, Rp
             at_ms: next.at.0,
         }),
         running: status.running,
+        between_attempts: status.between_attempts,
         queued: status.queued,
         max_concurrent_runs: status.max_concurrent_runs,
         jobs: counts.all,

@@ -311,6 +311,8 @@ pub struct CronStatus {
     pub next: Option<NextSlot>,
     /// Runs at work.
     pub running: u32,
+    /// Runs that wait for their next attempt after a failure; they hold no place.
+    pub between_attempts: u32,
     /// Runs that wait.
     pub queued: u32,
     /// Most runs at work at the same time.

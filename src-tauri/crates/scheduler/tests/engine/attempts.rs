@@ -36,7 +36,7 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
         stage.settle().await;
         stage.pass(backoff - 1).await;
         assert!(stage.begun.take_all().is_empty(), "not before its time");
-        assert_eq!(stage.load().await, (1, 0), "it keeps its lane");
+        assert_eq!(stage.load().await, (0, 0), "it is not at work");
         stage.clock.advance(1);
         let again = stage.begun.next().await;
         assert_eq!((&again.run.id, again.run.attempt), (&id, attempt));
@@ -72,7 +72,7 @@ async fn between_two_attempts_others_have_the_place_and_the_next_one_gets_the_fi
     // The backoff is one to one and a quarter minutes.
     stage.pass(2 * MINUTE).await;
     assert!(stage.begun.take_all().is_empty(), "there is one place, and it is taken");
-    assert_eq!(stage.load().await, (2, 0));
+    assert_eq!(stage.load().await, (1, 0));
     other.succeed();
     let again = stage.begun.next().await;
     assert_eq!((&again.run.id, again.run.attempt), (&id, 2));
@@ -81,6 +81,30 @@ async fn between_two_attempts_others_have_the_place_and_the_next_one_gets_the_fi
     stage.begun.next().await.succeed();
     stage.handle.cancel(&id, "Cancelled by you").await.expect("asked");
     assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_is_told_apart_from_those_at_work() {
+    let stage = Stage::of_places(1).await;
+    let runtime = json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 60_000 } });
+    let fails = stage.add(every(60 * MINUTE, runtime)).await;
+    let works = json!({ "id": "works", "schedule": { "kind": "manual" } });
+    let works = stage.add(every(MINUTE, works)).await;
+    let first = stage.handle.run_now(&fails.id, RunMode::Force).await.expect("asked");
+    stage.begun.next().await.end(may_pass("no network"));
+    stage.between_attempts(&first.expect("a run")).await;
+    stage.handle.run_now(&works.id, RunMode::Force).await.expect("asked");
+    let other = stage.begun.next().await;
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!((status.running, status.between_attempts, status.queued), (1, 1, 0));
+    // Its wait is over, and it has no place: there is none.
+    stage.pass(2 * MINUTE).await;
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!((status.running, status.between_attempts), (1, 1));
+    other.succeed();
+    stage.begun.next().await;
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!((status.running, status.between_attempts), (1, 0));
 }
 
 #[tokio::test]
