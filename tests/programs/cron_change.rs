@@ -550,3 +550,30 @@ async fn what_a_model_may_do_is_said_and_taken_back() {
         .refused(2, "policies.hosts[0]");
     home.rouse(["cron", "edit", "Agent", "--approval-time", "5s"]).refused(2, "approvalSeconds");
 }
+
+#[tokio::test]
+async fn who_switches_a_job_off_is_told_of_its_run_that_goes_on() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut job = echo("Long");
+    job["payload"]["tool"] = json!("run_command");
+    job["payload"]["arguments"] = json!({ "command": "exec sleep 1000" });
+    let id = engine.add(job).await;
+    let run = engine.run_now(&id).await;
+    engine
+        .until(async |engine| {
+            let detail = engine.call("runs.get", json!({ "id": run })).await;
+            (detail["run"]["state"] == "running").then_some(())
+        })
+        .await;
+    let line = format!("A run of it is at work; `rouse runs cancel {run}` ends it.\n");
+    let off = home.rouse(["cron", "disable", "Long"]);
+    assert!(off.ok().ends_with(&line), "{off:#?}");
+    assert!(!home.rouse(["cron", "enable", "Long"]).ok().contains(&line));
+    let off = home.rouse(["cron", "disable", "Long", "--json"]);
+    assert_eq!(off.json()["liveRunIds"], json!([run]));
+    home.rouse(["runs", "cancel", &run]).ok();
+    engine.ended(&id, 1).await;
+    home.rouse(["cron", "enable", "Long"]).ok();
+    assert!(!home.rouse(["cron", "disable", "Long"]).ok().contains("A run of it"));
+}

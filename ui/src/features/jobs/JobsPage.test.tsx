@@ -78,6 +78,37 @@ test("who waits for a job is named when it is deleted, and a job that waits for 
   expect(await screen.findByText("“Copy away” waited for it and does not fire any more.")).toBeInTheDocument();
 });
 
+test("who switches a job off while a run of it is at work is told so, and can stop the run", async () => {
+  const busy = aJob({ id: "a" }, { liveRunIds: ["r1", "r2"] });
+  const host = hostWith([busy]);
+  const atWork = aRun({ id: "r1", jobId: "a", state: "running", finishedAtMs: null });
+  const waits = { ...atWork, id: "r2", nextAttemptAtMs: Date.now() + 600_000 };
+  host.answers["runs.list"] = ({ states }) => ({ runs: states?.includes("running") ? [atWork, waits] : [], nextCursor: null, total: 2 });
+  host.answers["runs.cancel"] = () => ({ changed: true });
+  const { user } = renderApp("/jobs", host);
+  await user.click(within((await screen.findByRole("link", { name: "Backup" })).closest("li")!).getByRole("button", { name: "More for Backup" }));
+  await user.click(await screen.findByRole("menuitem", { name: /Pause/ }));
+  expect(await screen.findByText("“Backup” is paused")).toBeInTheDocument();
+  expect(screen.getByText("A run of it is still at work.")).toBeInTheDocument();
+  expect(host.called("runs.list")).toContainEqual({ jobId: "a", states: ["running"] });
+  await user.click(screen.getByRole("button", { name: "Stop the run" }));
+  await waitFor(() => expect(host.called("runs.cancel")).toEqual([{ id: "r1" }]));
+});
+
+test("nothing is said of a job that is switched off while none of its runs is at work", async () => {
+  const host = hostWith([aJob({ id: "a" }), aJob({ id: "b", name: "Retried" }, { liveRunIds: ["r2"] })]);
+  const waits = aRun({ id: "r2", jobId: "b", state: "running", finishedAtMs: null, nextAttemptAtMs: Date.now() + 600_000 });
+  host.answers["runs.list"] = () => ({ runs: [waits], nextCursor: null, total: 1 });
+  const { user } = renderApp("/jobs", host);
+  for (const name of ["Backup", "Retried"]) {
+    await user.click(within((await screen.findByRole("link", { name })).closest("li")!).getByRole("button", { name: `More for ${name}` }));
+    await user.click(await screen.findByRole("menuitem", { name: /Pause/ }));
+  }
+  await waitFor(() => expect(host.called("runs.list")).toContainEqual({ jobId: "b", states: ["running"] }));
+  expect(host.called("runs.list")).not.toContainEqual({ jobId: "a", states: ["running"] });
+  expect(screen.queryByText(/is paused/)).not.toBeInTheDocument();
+});
+
 test("ten thousand jobs are one list of which only the visible rows exist, and are searched at once", async () => {
   const many = Array.from({ length: 10_000 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}` }));
   const { user } = renderApp("/jobs", hostWith(many));

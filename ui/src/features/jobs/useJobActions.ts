@@ -4,12 +4,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
-import { toast, undoToast } from "@/components/Toasts";
+import { toast, undoForMs, undoToast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { useStartedToast } from "@/data/started";
 import { plural } from "@/format/amount";
-import type { BrokenJob, CronListResult, Follower, Job, JobView } from "@/platform";
+import type { BrokenJob, CronListResult, Follower, Job, JobView, RunView } from "@/platform";
 
 import { withoutState } from "./form";
 
@@ -30,6 +30,18 @@ export function useJobActions() {
   const restore = (job: Job) =>
     void platform.rpc("cron.add", withoutState(job)).then(() => refresh(job.id), failed(`“${job.name}” was not brought back`));
 
+  const stop = (id: string, runs: readonly RunView[]) =>
+    void Promise.all(runs.map((run) => platform.rpc("runs.cancel", { id: run.id }))).then(() => refresh(id), failed("It was not stopped"));
+
+  /** Whoever switches a job off may think that this ends its run. One that waits for its next attempt has ended by it. */
+  const tellOfWork = ({ id, name }: Job) =>
+    platform.rpc("runs.list", { jobId: id, states: ["running"] }).then(({ runs }) => {
+      const atWork = runs.filter(({ nextAttemptAtMs }) => nextAttemptAtMs === null);
+      if (atWork.length === 0) return;
+      const [about, label] = atWork.length === 1 ? ["A run of it is still at work.", "Stop the run"] : [`${atWork.length} runs of it are still at work.`, "Stop the runs"];
+      toast({ title: `“${name}” is paused`, about, action: { label, onAction: () => stop(id, atWork) } }, undoForMs);
+    }, failed(`The runs of “${name}” could not be read`));
+
   return {
     open: (id: string) => void navigate({ to: "/jobs/$jobId", params: { jobId: id } }),
 
@@ -41,9 +53,13 @@ export function useJobActions() {
         if (runId !== null) started(name, runId);
       }, failed(`“${name}” was not run`)),
 
-    setEnabled: ({ id, name }: Job, enabled: boolean) => {
+    setEnabled: (job: Job, enabled: boolean) => {
+      const { id, name } = job;
       showJobs((jobs) => jobs.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view)));
-      return platform.rpc("cron.update", { id, patch: { enabled } }).then(() => refresh(id), (error: unknown) => {
+      return platform.rpc("cron.update", { id, patch: { enabled } }).then(({ liveRunIds }) => {
+        refresh(id);
+        return enabled || liveRunIds.length === 0 ? undefined : tellOfWork(job);
+      }, (error: unknown) => {
         refresh(id);
         failed(enabled ? `“${name}” was not resumed` : `“${name}” was not paused`)(error);
       });

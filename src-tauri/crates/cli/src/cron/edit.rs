@@ -1,6 +1,6 @@
 //! `rouse cron edit`, `enable`, `disable`: patches by flags.
 
-use rouse_gateway::wire::JobView;
+use rouse_gateway::wire::{JobView, RunState, RunTrigger, RunView, RunsListResult};
 use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
@@ -55,7 +55,33 @@ async fn patch(args: &Args, present: &Value, session: &Session) -> Result<Value,
 
 pub(crate) async fn set_enabled(id: &str, enabled: bool, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, id).await?;
-    update(json!({ "id": id, "patch": { "enabled": enabled } }), session).await
+    update(json!({ "id": id, "patch": { "enabled": enabled } }), session).await?;
+    if enabled || session.json { Ok(()) } else { tell_what_goes_on(session, &id).await }
+}
+
+/// Whoever switches a job off may think that this ends its runs.
+async fn tell_what_goes_on(session: &Session, id: &str) -> Result<(), Failure> {
+    let states = [RunState::Running, RunState::AwaitingApproval, RunState::Queued];
+    let found = session.call("runs.list", json!({ "jobId": id, "states": states })).await?;
+    let found: RunsListResult = serde_json::from_value(found)?;
+    for run in &found.runs {
+        if let Some(what) = goes_on(run) {
+            anstream::println!("A run of it {what}; `rouse runs cancel {}` ends it.", run.id);
+        }
+    }
+    Ok(())
+}
+
+/// What a run of a job that was just switched off does. None where the switch ends it, which may not be written yet: it ends
+/// the waits that are nobody's by hand, but for one that has begun and waits for a place to go on.
+fn goes_on(run: &RunView) -> Option<&'static str> {
+    let is_by_hand = run.trigger == RunTrigger::Manual;
+    match run.state {
+        RunState::Running if run.next_attempt_at_ms.is_none() => Some("is at work"),
+        RunState::Running => is_by_hand.then_some("waits for its next attempt"),
+        RunState::AwaitingApproval => Some("waits for your answer"),
+        _ => (is_by_hand || run.started_at_ms.is_some()).then_some("waits for its turn"),
+    }
 }
 
 async fn update(params: Value, session: &Session) -> Result<(), Failure> {
