@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::engine::{Home, Said};
-use crate::probes::echo;
+use crate::probes::{ask, echo};
 
 #[tokio::test]
 async fn the_first_look_teaches() {
@@ -317,5 +317,72 @@ async fn a_noun_alone_shows_what_there_is() {
         let said = home.rouse([noun]);
         assert_eq!((said.code, said.err.as_str()), (0, ""), "{noun}: {said:#?}");
         assert!(!said.out.is_empty(), "{noun} says nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_is_nowhere_said_to_run() {
+    let home = Home::new().config(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"http://127.0.0.1:9/v1\"\nmodel = \"fake-1\"\n",
+    );
+    let engine = home.serve().await;
+    let mut job = ask("Look");
+    job["runtime"] = json!({ "maxAttempts": 2, "retryBackoffMs": 3_600_000 });
+    let id = engine.add(job).await;
+    let run = engine.run_now(&id).await;
+    engine
+        .until(async |engine| {
+            let detail = engine.call("runs.get", json!({ "id": run })).await;
+            detail["run"]["nextAttemptAtMs"].is_number().then_some(())
+        })
+        .await;
+    let status = engine.call("cron.status", json!({})).await;
+    assert_eq!((&status["running"], &status["betweenAttempts"]), (&json!(0), &json!(1)));
+    let told = home.rouse(["status"]);
+    let words = "0 running \u{b7} 1 waits for its next attempt \u{b7} 0 waiting";
+    assert!(told.ok().contains(words), "{told:#?}");
+    for args in [&["runs", "list"][..], &["runs", "show", &run], &["cron", "runs", &id]] {
+        let told = home.rouse(args);
+        assert!(told.ok().contains("waits for its next attempt"), "{args:?}: {told:#?}");
+        assert!(!told.ok().contains("running"), "{args:?}: {told:#?}");
+    }
+    // One that was started by hand goes on trying.
+    let off = home.rouse(["cron", "disable", &id]);
+    let words = "A run of it waits for its next attempt; `rouse runs cancel ";
+    assert!(off.ok().contains(&format!("{words}{run}` ends it.")), "{off:#?}");
+    home.rouse(["runs", "cancel", &run]).ok();
+    assert_eq!(engine.call("cron.status", json!({})).await["betweenAttempts"], 0);
+}
+
+#[tokio::test]
+async fn a_one_shot_that_never_ran_is_not_called_done() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let at = |ms: i64| json!({ "kind": "at", "atMs": ms });
+    let now = || async { engine.call("system.status", json!({})).await["nowMs"].as_i64() };
+    let last = async |id: &str, state: &str| {
+        engine
+            .until(async |engine| {
+                let view = engine.call("cron.get", json!({ "id": id })).await;
+                (view["job"]["state"]["lastState"] == state).then_some(())
+            })
+            .await;
+    };
+    let mut tea = echo("Tea");
+    tea["schedule"] = at(now().await.expect("an instant") + 200);
+    let tea = engine.add(tea).await;
+    last(&tea, "succeeded").await;
+    engine.call("cron.pause", json!({})).await;
+    let mut soup = echo("Soup");
+    soup["schedule"] = at(now().await.expect("an instant") + 200);
+    let soup = engine.add(soup).await;
+    last(&soup, "skipped").await;
+
+    let list = home.rouse(["cron", "list"]);
+    for (name, word) in [("Tea", "done"), ("Soup", "left out")] {
+        let line = list.ok().lines().find(|line| line.contains(name)).expect("a line");
+        assert!(line.contains(&format!(" {word} ")), "{name}: {list:#?}");
+        let shown = home.rouse(["cron", "show", name]);
+        assert!(shown.ok().contains(&format!("  next   {word}\n")), "{name}: {shown:#?}");
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use rouse_core::Clock as _;
 use rouse_core::job::facts;
 use rouse_gateway::wire::{
-    BrokenJob, CronListResult, CronStatus, IncidentView, JobView, SpentView,
+    BrokenJob, CronListResult, CronStatus, IncidentView, JobView, RunState, SpentView,
 };
 use serde_json::{Value, json};
 
@@ -17,6 +17,7 @@ use super::{author, start, warn_of};
 use crate::exit::Failure;
 use crate::heartbeat;
 use crate::output::{instant, instant_in, plain, print, relative, short, table};
+use crate::runs;
 use crate::session::Session;
 
 #[derive(Debug, Default, clap::Args)]
@@ -285,7 +286,23 @@ fn next(session: &Session, view: &JobView, now: i64) -> String {
         None if job["schedule"]["kind"] == "manual" => "by hand".to_owned(),
         None if job["schedule"]["kind"] == "event" => "on an event".to_owned(),
         None if job["schedule"]["kind"] == "webhook" => "by its webhook".to_owned(),
+        None if job["schedule"]["kind"] == "at" => over(view).to_owned(),
         None => "done".to_owned(),
+    }
+}
+
+/// What became of a one-shot whose time is behind it, in the words of the window: only one that went well is done.
+fn over(view: &JobView) -> &'static str {
+    if !view.live_run_ids.is_empty() {
+        return "under way";
+    }
+    let last = view.job["state"]["lastState"].clone();
+    match serde_json::from_value(last) {
+        Ok(RunState::Succeeded | RunState::NothingToReport) => "done",
+        Ok(RunState::Skipped | RunState::Missed) => "left out",
+        Ok(other) => runs::state(other),
+        // A job that never fired has no last state.
+        Err(_) => "never",
     }
 }
 
