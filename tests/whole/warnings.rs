@@ -254,6 +254,29 @@ async fn hosts_that_do_not_bound_a_command_are_warned_of() {
 }
 
 #[tokio::test]
+async fn a_job_that_waits_for_one_that_is_deleted_after_its_run_is_said_to_come_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let once = json!({ "id": "da", "name": "DA", "deleteAfterRun": true });
+    house.call("cron.add", with(echo(&json!({ "kind": "manual" })), once)).await;
+    let after = json!({ "kind": "event", "source": "job", "filters": { "jobId": "da" } });
+    let job = with(echo(&after), json!({ "name": "After" }));
+    let told = house.call("cron.check", json!({ "job": job })).await;
+    let warning = json!({
+        "field": "schedule.filters.jobId",
+        "message": "DA is deleted after its run, so this one comes once.",
+    });
+    assert_eq!(told["warnings"], json!([warning]));
+    let saved = house.call("cron.add", job).await;
+    assert_eq!(saved["warnings"], json!([warning]));
+    let stays = json!({ "id": "da", "patch": { "deleteAfterRun": false } });
+    house.call("cron.update", stays).await;
+    let patch = json!({ "id": saved["job"]["id"], "patch": { "description": "x" } });
+    assert_eq!(house.call("cron.update", patch).await["warnings"], json!([]));
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_second_job_of_one_name_is_warned_of_and_its_own_name_is_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

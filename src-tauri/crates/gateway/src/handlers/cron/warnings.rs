@@ -1,7 +1,7 @@
 //! What will keep a job from doing what it says, said when it is written down.
 //!
 //! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its secrets, its
-//! channel, an event that can come, a time that is still ahead; `knobs` owns that at settings without effect. It refuses nothing: all of these may be there by the time
+//! channel, an event that can come and comes again, a time that is still ahead; `knobs` owns that at settings without effect. It refuses nothing: all of these may be there by the time
 //! of the run, and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has
 //! just decided: a job that is off may well have a time that has passed.
 
@@ -9,6 +9,7 @@ mod knobs;
 
 use std::path::Path;
 
+use rouse_core::JobId;
 use rouse_core::cause::{SOURCES, fields_of};
 use rouse_core::job::{
     AgentTurn, EventTrigger, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
@@ -100,13 +101,13 @@ fn warning(field: &str, message: String) -> JobWarning {
     JobWarning { field: field.to_owned(), message }
 }
 
-/// That it never fires although it is on.
+/// That it never fires although it is on, or no more than once.
 async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcError> {
     if !job.enabled {
         return Ok(Vec::new());
     }
     let now = context.clock.now();
-    let never = match &job.schedule.spec {
+    let told = match &job.schedule.spec {
         spec if spec.has_slots() => {
             let ends = slots(context, job).is_some_and(|slots| slots.next_after(now).is_none());
             let (field, what) = match spec.instant() {
@@ -125,11 +126,27 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
             let is_gone = schedule_text(context, spec).await?.1;
             let message = "The job that it waits for is not there, so it never fires.";
             let gone = is_gone.then(|| warning("schedule.filters.jobId", message.to_owned()));
-            gone.or_else(|| unknown_filter(trigger))
+            match gone.or_else(|| unknown_filter(trigger)) {
+                None => comes_once(context, trigger).await?,
+                never => never,
+            }
         }
         _ => None,
     };
-    Ok(never.into_iter().collect())
+    Ok(told.into_iter().collect())
+}
+
+/// That the job it waits for goes with its run.
+async fn comes_once(
+    context: &Context,
+    trigger: &EventTrigger,
+) -> Result<Option<JobWarning>, RpcError> {
+    let Some(id) = trigger.job_id() else { return Ok(None) };
+    let before = context.store.job(&JobId::new(id)).await?.filter(|job| job.delete_after_run);
+    Ok(before.map(|before| {
+        let message = format!("{} is deleted after its run, so this one comes once.", before.name);
+        warning("schedule.filters.jobId", message)
+    }))
 }
 
 /// A field that no event of its source has.
