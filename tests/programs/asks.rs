@@ -104,6 +104,48 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
 }
 
 #[tokio::test]
+async fn a_run_with_more_questions_is_not_said_to_go_on_until_all_have_an_answer() {
+    let server = FakeModel::start(|request: &Recorded| {
+        let messages = request.json()["messages"].as_array().expect("messages").clone();
+        match messages.iter().any(|message| message["role"] == "tool") {
+            true => Reply::events(sse::chat_says("All done.")),
+            false => Reply::events(three_calls()),
+        }
+    });
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(agent("writer", json!({}))).await;
+    engine.run_now(&id).await;
+    let asked = engine
+        .until(async |engine| {
+            let asked = engine.call("approvals.list", json!({})).await["approvals"].take();
+            asked.as_array().filter(|asked| asked.len() == 3).cloned()
+        })
+        .await;
+    let [first, second, third] = [0, 1, 2].map(|n| asked[n]["id"].as_str().expect("an id"));
+    let said = home.rouse(["approvals", "allow", first]);
+    assert_eq!(said.ok().trim(), "Allowed. 2 more questions of this run need an answer.");
+    let off = home.rouse(["cron", "disable", "writer"]);
+    assert!(
+        off.ok().contains("A run of it waits for your answer; `rouse runs cancel "),
+        "{off:#?}"
+    );
+    let said = home.rouse(["approvals", "deny", second]);
+    assert_eq!(said.ok().trim(), "Refused. One more question of this run needs an answer.");
+    let said = home.rouse(["approvals", "deny", third]);
+    assert_eq!(said.ok().trim(), "Refused. The run goes on without it.");
+    assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
+}
+
+/// One answer of a model with three calls that each need a yes.
+fn three_calls() -> String {
+    let paths = ["a.md", "b.md", "c.md"];
+    let arguments = paths.map(|path| json!({ "path": path, "content": "one\n" }));
+    let calls = [0, 1, 2].map(|n| (paths[n], "write_file", &arguments[n]));
+    sse::chat_calls_each(&calls)
+}
+
+#[tokio::test]
 async fn a_no_is_told_to_the_model_with_its_reason_and_to_whoever_looks_at_the_run_later() {
     let server = calling(vec![("echo", json!({ "text": 5 })), write("one\n")]);
     let home = home_with(&server);

@@ -174,14 +174,32 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
     if let Some(late) = too_late(answer.clone())? {
         return Err(Failure::Refused(late));
     }
+    let others = if session.json { 0 } else { open_beside(session, &answer).await? };
     session.tell(answer, |_, decided: ApprovalsDecideResult| {
-        let words = match decided.approval.state {
-            ApprovalState::Approved => "Allowed. The run goes on.",
-            _ => "Refused. The run goes on without it.",
-        };
-        anstream::println!("{words}");
+        anstream::println!("{}", answered(decided.approval.state, others));
         Ok(())
     })
+}
+
+/// How many other questions of the same run still wait for an answer.
+async fn open_beside(session: &Session, answer: &Value) -> Result<usize, Failure> {
+    let found = session.call("approvals.list", json!({})).await?;
+    let found: ApprovalsListResult = serde_json::from_value(found)?;
+    let of_run = |one: &&ApprovalView| answer["approval"]["runId"] == one.run_id.as_str();
+    Ok(found.approvals.iter().filter(of_run).count())
+}
+
+/// What an answer means for its run, which goes on when all its questions have one.
+fn answered(state: ApprovalState, others: usize) -> String {
+    let (word, goes_on) = match state {
+        ApprovalState::Approved => ("Allowed", "The run goes on."),
+        _ => ("Refused", "The run goes on without it."),
+    };
+    match others {
+        0 => format!("{word}. {goes_on}"),
+        1 => format!("{word}. One more question of this run needs an answer."),
+        several => format!("{word}. {several} more questions of this run need an answer."),
+    }
 }
 
 /// What was just given for good, as it is kept, and how it is taken back.

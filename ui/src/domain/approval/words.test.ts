@@ -52,6 +52,15 @@ test("a reason is what the model was told", () => {
 });
 
 test.each([
+  [{ state: "approved", scope: "once" }, 0, "The run goes on with exactly this call."],
+  [{ state: "approved", scope: "once" }, 1, "The run goes on with exactly this call, once its other question has an answer."],
+  [{ state: "denied" }, 2, "The model is told so, and the run goes on without it, once its 2 other questions have an answer."],
+  [{ state: "expired" }, 1, "The model is told so, and the run goes on without it, once its other question has an answer."],
+] as const)("what %j means with %d more open questions of its run", (parts, others, words) => {
+  expect(afterwards(anApproval(parts), others)).toBe(words);
+});
+
+test.each([
   [{ path: "a", content: "b" }, [], "Exactly as they will be passed on"],
   [{ content: "{{secret:mail}}" }, ["mail"], "As they will be passed on, with its value in the place of each handle"],
   [{ headers: { Authorization: "Bearer {{ secret:mail }}" } }, [], "As they will be passed on; a handle stands for a stored secret"],

@@ -47,17 +47,18 @@ export function answerWords(approval: ApprovalView, now: number): string {
   return `${answerWord(approval)}${where}${decidedAtMs === null ? "" : `, ${when(decidedAtMs, now)}`}`;
 }
 
-/** What the answer means for the run that asked. */
-export function afterwards({ state, reason }: ApprovalView): string | undefined {
+/** What the answer means for the run that asked, of which so many other questions are open: it goes on when all have an answer. */
+export function afterwards({ state, reason }: ApprovalView, others = 0): string | undefined {
+  const once = others === 0 ? "" : others === 1 ? ", once its other question has an answer" : `, once its ${others} other questions have an answer`;
   switch (state) {
     case "pending":
       return undefined;
     case "approved":
-      return "The run goes on with exactly this call.";
+      return `The run goes on with exactly this call${once}.`;
     case "denied":
-      return reason === null ? "The model is told so, and the run goes on without it." : `The model is told: “${reason}”`;
+      return reason === null ? `The model is told so, and the run goes on without it${once}.` : `The model is told: “${reason}”`;
     case "expired":
-      return "The model is told so, and the run goes on without it.";
+      return `The model is told so, and the run goes on without it${once}.`;
     case "withdrawn":
       return "The run ended before anybody answered.";
     case "covered":

@@ -80,6 +80,12 @@ test("a tool with words for people is asked about in them, beside its name", asy
   expect(shown.getByRole("heading", { name: "Write a file? write_file" })).toBeInTheDocument();
 });
 
+test("an answered question does not say that the run goes on while another of that run is open", async () => {
+  const answered = anApproval({ state: "approved", scope: "once", answeredFrom: "cli", decidedAtMs: noon });
+  renderApp("/approvals/ask-1", hostWith(answered, anApproval({ id: "ask-2" }), anApproval({ id: "ask-3", runId: "run-2" })));
+  expect(within(await card()).getByText("The run goes on with exactly this call, once its other question has an answer.")).toBeInTheDocument();
+});
+
 test("how long it has waited and what waits with it is said as the engine counts it, and goes on counting", async () => {
   const holdsUp = { text: "This run, and “Report”, which starts after it. 3 later runs of the job did not wait for it.", questions: 0, followers: [{ id: "job-2", name: "Report" }], passedBy: 3 };
   renderApp("/approvals/ask-1", hostWith(anApproval({ askedAtMs: noon - 6 * 60_000, holdsUp })));

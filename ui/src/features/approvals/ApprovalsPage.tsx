@@ -80,6 +80,7 @@ function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
         onCopy={copyText}
         onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
         who={who}
+        others={open.filter((one) => one.runId === approval.runId && one.id !== id).length}
         next={next && <ButtonLink to="/approvals/$approvalId" params={{ approvalId: next.id }} small>Next question</ButtonLink>}
       />
     </div>

@@ -1,4 +1,5 @@
-/* One question of a run in its timeline: what was asked and why, and who answered what, when and where. */
+/* One question of a run in its timeline: what was asked and why, and who answered what, when and where. The run goes on when its
+   other questions have an answer as well, so their number belongs to what the answer means. */
 
 import { useState } from "react";
 import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
@@ -14,7 +15,7 @@ import type { ApprovalView } from "@/platform";
 
 import styles from "./Timeline.module.css";
 
-export function QuestionStep({ approval, begin }: { approval: ApprovalView; begin: number }) {
+export function QuestionStep({ approval, others, begin }: { approval: ApprovalView; others: number; begin: number }) {
   const [open, setOpen] = useState(false);
   const now = useNow(30_000);
   const { tool, why, state, askedAtMs, preview } = approval;
@@ -39,7 +40,7 @@ export function QuestionStep({ approval, begin }: { approval: ApprovalView; begi
         </Button>
         <DisclosurePanel className={styles.panel}>
           <Preview text={preview} call={approval} />
-          {state !== "pending" && <p className={styles.word}>{afterwards(approval)}</p>}
+          {state !== "pending" && <p className={styles.word}>{afterwards(approval, others)}</p>}
         </DisclosurePanel>
       </Disclosure>
     </li>

@@ -261,6 +261,15 @@ test("the timeline tells what was asked, who answered, and where, between the st
   expect(await within(entries[1]!).findByText("The model is told: “Use the archive.”")).toBeInTheDocument();
 });
 
+test("an answer in the timeline does not say that the run goes on while another question of it is open", async () => {
+  const answered = anApproval({ askedAtMs: noon + 50, state: "approved", scope: "once", answeredFrom: "cli", decidedAtMs: noon + 60 });
+  const approvals = [answered, anApproval({ id: "ask-2", askedAtMs: noon + 51 })];
+  const { user } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ state: "awaitingApproval", finishedAtMs: null }, { approvals }) }));
+  const steps = within(await screen.findByRole("list", { name: "Steps" }));
+  await user.click(steps.getByRole("button", { name: /Allowed once from the command line/ }));
+  expect(await steps.findByText("The run goes on with exactly this call, once its other question has an answer.")).toBeInTheDocument();
+});
+
 test("a summary of the session that the run had made stands among its steps, with what it cost", async () => {
   const made = aStep({ kind: "summary", name: "llama3.2", output: { text: "Berlin: **rain**." }, usage: { ...aStep().usage, inputTokens: 900, outputTokens: 60 } });
   const failed = aStep({ seq: 2, kind: "summary", name: "llama3.2", status: "failed", output: { error: "The model said nothing." } });

@@ -78,13 +78,14 @@ function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonl
   const visible = entries.filter((entry) => shown === "all" || kindOf(entry) === shown);
   if (entries.length === 0) return <p className={styles.none}>{nothing(detail)}</p>;
   const last = steps.at(-1);
+  const open = detail.approvals.filter(({ state }) => state === "pending");
   return (
     <ol className={styles.timeline} aria-label="Steps">
       {visible.map((entry) =>
         "step" in entry ? (
           <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} liveText={entry.step === last ? liveText : null} summary={run.summary} />
         ) : (
-          <QuestionStep key={entry.approval.id} approval={entry.approval} begin={begin} />
+          <QuestionStep key={entry.approval.id} approval={entry.approval} others={open.filter(({ id }) => id !== entry.approval.id).length} begin={begin} />
         ),
       )}
     </ol>

@@ -11,9 +11,19 @@ pub fn chat_says(text: &str) -> String {
 /// A wish to call one tool, as Chat Completions streams it.
 #[must_use]
 pub fn chat_calls(id: &str, tool: &str, arguments: &Value) -> String {
-    let function = json!({"name": tool, "arguments": arguments.to_string()});
-    let call = json!({"index": 0, "id": id, "type": "function", "function": function});
-    chat(&json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+    chat_calls_each(&[(id, tool, arguments)])
+}
+
+/// A wish to call several tools in one answer, as Chat Completions streams it: of each call its id, its tool and its
+/// arguments.
+#[must_use]
+pub fn chat_calls_each(calls: &[(&str, &str, &Value)]) -> String {
+    let call = |(index, (id, tool, arguments)): (usize, &(&str, &str, &Value))| {
+        let function = json!({"name": tool, "arguments": arguments.to_string()});
+        json!({"index": index, "id": id, "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = calls.iter().enumerate().map(call).collect();
+    chat(&json!({"role": "assistant", "tool_calls": calls}), "tool_calls")
 }
 
 /// An answer in words, as the Messages format streams it.
