@@ -45,7 +45,6 @@ fn with_script(workspace: &Path) {
 }
 
 /// `here` is another name of this folder.
-#[cfg(unix)]
 fn leads_to(workspace: &Path, folder: &Path) {
     let here = workspace.join("here");
     if fs::read_link(&here).is_ok_and(|now| now == folder) {
@@ -197,7 +196,6 @@ async fn nothing_is_written_beside_the_folder_that_was_granted() {
 }
 
 /// The folder `notes` is a link to another one, perhaps to itself by another name.
-#[cfg(unix)]
 fn lead_away(workspace: &Path, dice: &mut Dice) {
     fs::rename(workspace.join("notes"), workspace.join("kept")).expect("renamed");
     let to = dice.pick(&["other", "kept", "."]);

@@ -30,6 +30,7 @@ mod kept_keys;
 mod provider_keys;
 mod door;
 mod bad_words;
+#[cfg(unix)]
 mod approved;
 mod corpus;
 mod skills;

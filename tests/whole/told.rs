@@ -55,7 +55,7 @@ impl Told {
     /// Stops the house; nothing else was told than what was read.
     async fn are_all(mut self, house: House) {
         house.host.stop().await;
-        let rest = self.0.get_mut();
+        let rest = self.lines.get_mut();
         assert_eq!(String::from_utf8_lossy(rest.buffer()), "");
         let mut more = [0; 4_096];
         let nothing = rest

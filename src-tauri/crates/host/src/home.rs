@@ -10,6 +10,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(unix)]
 use rouse_gateway::{Client, Endpoint};
 
 use crate::error::HostError;
