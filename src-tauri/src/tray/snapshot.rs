@@ -100,6 +100,7 @@ impl Reader {
             has_model: status.model.is_some(),
             engine_is_ours: backend.is_ours(),
             running: status.cron.running,
+            between_attempts: status.cron.between_attempts,
             queued: status.cron.queued,
             failing: status.cron.failing_jobs,
             next: status.cron.next.map(|next| NextSlot {
@@ -167,8 +168,14 @@ fn question_line(one: ApprovalView) -> QuestionLine {
 }
 
 fn run_line(run: RunView) -> RunLine {
-    let at = run.finished_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);
-    RunLine { id: RunId::new(run.id), name: run.job_name, state: run.state, at: UnixMs(at) }
+    let since = run.finished_at_ms.or(run.started_at_ms).unwrap_or(run.created_at_ms);
+    RunLine {
+        id: RunId::new(run.id),
+        name: run.job_name,
+        state: run.state,
+        is_between_attempts: run.next_attempt_at_ms.is_some(),
+        at: UnixMs(run.next_attempt_at_ms.unwrap_or(since)),
+    }
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) engine_is_ours: bool,
     /// Runs at work.
     pub(crate) running: u32,
+    /// Runs that wait for their next attempt; nothing is at work for them.
+    pub(crate) between_attempts: u32,
     /// Runs that wait.
     pub(crate) queued: u32,
     /// Enabled jobs whose newest run failed.
@@ -100,6 +102,8 @@ pub(crate) struct RunLine {
     pub(crate) id: RunId,
     pub(crate) name: String,
     pub(crate) state: RunState,
+    /// Whether it waits for its next attempt, which its state calls running.
+    pub(crate) is_between_attempts: bool,
     pub(crate) at: UnixMs,
 }
 
@@ -210,6 +214,11 @@ impl Facts {
         }];
         if self.running > 0 && self.firing != Firing::On {
             parts.push(format!("{} running", self.running));
+        }
+        match self.between_attempts {
+            0 => {}
+            1 => parts.push("1 waits for its next attempt".to_owned()),
+            several => parts.push(format!("{several} wait for their next attempt")),
         }
         if self.queued > 0 {
             parts.push(format!("{} waiting", self.queued));
@@ -329,7 +338,10 @@ impl Facts {
     }
 
     fn run_label(&self, run: &RunLine) -> String {
-        let (glyph, word) = glyph_and_word(run.state);
+        let (glyph, word) = match run.is_between_attempts {
+            true => ('○', "waits for its next attempt until"),
+            false => glyph_and_word(run.state),
+        };
         format!("{glyph} {} · {word} {}", short(&run.name), self.when(run.at))
     }
 

@@ -25,6 +25,7 @@ fn facts() -> Facts {
         has_model: true,
         engine_is_ours: true,
         running: 0,
+        between_attempts: 0,
         queued: 0,
         failing: 0,
         next: Some(NextSlot {
@@ -40,7 +41,8 @@ fn facts() -> Facts {
 }
 
 fn run(id: &str, state: RunState, time: &str) -> RunLine {
-    RunLine { id: RunId::new(id), name: "Backup".to_owned(), state, at: at(time) }
+    let (id, name) = (RunId::new(id), "Backup".to_owned());
+    RunLine { id, name, state, is_between_attempts: false, at: at(time) }
 }
 
 fn tray(facts: Facts) -> TrayState {
@@ -126,6 +128,41 @@ fn the_headline_says_what_matters_most() {
     assert_eq!(
         headline(&Facts { problem: Some("The disk is full.".to_owned()), running: 1, ..facts() }),
         "The disk is full."
+    );
+}
+
+#[test]
+fn a_run_between_two_attempts_is_not_said_to_run() {
+    let headline = |facts: &Facts| facts.headline();
+    let waits =
+        RunLine { is_between_attempts: true, ..run("r2", RunState::Running, "2026-11-20 12:05") };
+    let state = tray(Facts {
+        between_attempts: 1,
+        live: vec![waits.clone()],
+        recent: vec![waits],
+        ..facts()
+    });
+    assert_eq!(state.icon, IconKind::Idle);
+    assert_eq!(
+        state.tooltip,
+        "Next: Backup 14:00 · Nothing running · 1 waits for its next attempt"
+    );
+    let menu = drawn(&state.menu);
+    assert!(
+        menu.contains("  ○ Backup · waits for its next attempt until 12:05 -> stop:r2\n"),
+        "{menu}"
+    );
+    assert!(
+        menu.contains("  ○ Backup · waits for its next attempt until 12:05 -> open:"),
+        "{menu}"
+    );
+    assert_eq!(
+        headline(&Facts { running: 4, between_attempts: 5, queued: 1, ..facts() }),
+        "4 running · 5 wait for their next attempt · 1 waiting"
+    );
+    assert_eq!(
+        headline(&Facts { firing: Firing::Paused(None), between_attempts: 1, ..facts() }),
+        "Paused · 1 waits for its next attempt"
     );
 }
 
