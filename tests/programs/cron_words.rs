@@ -369,12 +369,12 @@ async fn a_one_shot_that_never_ran_is_not_called_done() {
             .await;
     };
     let mut tea = echo("Tea");
-    tea["schedule"] = at(now().await.expect("an instant") + 200);
+    tea["schedule"] = at(now().await.expect("an instant") + 1_000);
     let tea = engine.add(tea).await;
     last(&tea, "succeeded").await;
     engine.call("cron.pause", json!({})).await;
     let mut soup = echo("Soup");
-    soup["schedule"] = at(now().await.expect("an instant") + 200);
+    soup["schedule"] = at(now().await.expect("an instant") + 1_000);
     let soup = engine.add(soup).await;
     last(&soup, "skipped").await;
 
