@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
-use rouse_gateway::Client;
+use rouse_gateway::{Client, ClientError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -208,6 +208,12 @@ impl Engine<'_> {
     pub(crate) async fn add(&self, job: Value) -> String {
         let view = self.call("cron.add", job).await;
         view["job"]["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The same, where it may be refused.
+    pub(crate) async fn try_add(&self, job: Value) -> Result<String, ClientError> {
+        let view = self.client.call("cron.add", job).await?;
+        Ok(view["job"]["id"].as_str().expect("an id").to_owned())
     }
 
     /// Starts a run of job `id`; answers the run's id.
