@@ -72,8 +72,14 @@ impl Row {
     }
 
     /// Whether it ended with attempts left that were not made.
-    pub(super) fn is_given_up(&self) -> bool {
+    fn is_given_up(&self) -> bool {
         self.reason.ends_with("so no further attempt was made")
+    }
+
+    /// Whether it was kept from attempts that it had left, and not because a newer run of its job was there: then it
+    /// pauses nothing.
+    pub(super) fn is_kept_back(&self) -> bool {
+        self.is_given_up() && !self.reason.contains("A newer slot took its place, so")
     }
 
     /// Whether its end is its own, and not what was left of it.

@@ -63,7 +63,7 @@ pub(super) fn beside_each_other(rows: &[&Row]) -> usize {
 }
 
 /// The most failures in a row, in the order in which runs ended, that a failure which can pause its job brought to an end:
-/// one that was kept from its further attempts counts, and pauses nothing.
+/// one that was kept from its further attempts counts, and pauses nothing; one whose place a newer run took can pause.
 fn failures_that_pause(rows: &[&Row]) -> u64 {
     let (mut most, mut now) = (0, 0);
     for row in rows {
@@ -72,7 +72,7 @@ fn failures_that_pause(rows: &[&Row]) -> u64 {
         } else if row.has_worked() {
             now = 0;
         }
-        if !row.is_given_up() {
+        if !row.is_kept_back() {
             most = most.max(now);
         }
     }

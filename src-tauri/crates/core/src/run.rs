@@ -313,6 +313,18 @@ impl Usage {
     }
 }
 
+/// Why a run ends with the failure of its last attempt although it had attempts left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenUp {
+    /// It was kept from them: everything is paused, firing or its job is off, its job allows fewer by now, or a stop of Rouse
+    /// made the next one too late. Whoever did that has not asked for what a failure does to a job: it neither pauses nor
+    /// deletes it.
+    KeptBack,
+    /// A newer run of its job took its place. It failed like any other and can pause its job; but that newer run is there,
+    /// and whether the job goes is for the end of that one.
+    Replaced,
+}
+
 /// How a run ended, as its runner reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -330,8 +342,8 @@ pub struct Outcome {
     pub may_pass: bool,
     /// How long whoever has refused wants to be left alone, in milliseconds; none when nobody has said it.
     pub retry_after_ms: Option<u64>,
-    /// Whether attempts that it had left were not made.
-    pub is_given_up: bool,
+    /// Why attempts that it had left were not made; none where it had none left, or has made them.
+    pub given_up: Option<GivenUp>,
     /// What it cost.
     pub usage: Usage,
     /// The model that worked.
@@ -368,7 +380,7 @@ impl Outcome {
             reason: None,
             may_pass: false,
             retry_after_ms: None,
-            is_given_up: false,
+            given_up: None,
             usage: Usage {
                 input_tokens: 0,
                 cached_input_tokens: 0,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rouse_core::decide::{no_further_attempt, retry_after_ms};
 use rouse_core::job::Job;
-use rouse_core::run::Usage;
+use rouse_core::run::{GivenUp, Usage};
 use rouse_core::schedule::format_duration;
 use rouse_core::{Outcome, Run, RunId, RunState};
 use tokio::task::AbortHandle;
@@ -38,7 +38,7 @@ pub(crate) struct Running {
     pub(crate) lane: LaneKey,
     /// The rank of its place.
     pub(crate) rank: Rank,
-    /// Its job at the start.
+    /// Its job as it is now, with the work that the run was claimed with.
     pub(crate) job: Option<Arc<Job>>,
     /// Tells the runner to end.
     pub(crate) cancel: CancellationToken,
@@ -53,6 +53,8 @@ pub(crate) struct Running {
     pub(crate) waits_for_place: bool,
     /// Whether it has removed its job, and goes on without it.
     pub(crate) outlives_job: bool,
+    /// How long its attempt may work: what its job said when that began.
+    limit: Duration,
     deadline: Duration,
     ending: Option<Ending>,
     spent: Usage,
@@ -109,7 +111,8 @@ impl Running {
         now: Duration,
     ) -> Self {
         let worked = Duration::from_millis(run.worked_ms.max(0).unsigned_abs());
-        let deadline = now + time_limit(job.as_deref()).saturating_sub(worked);
+        let limit = time_limit(job.as_deref());
+        let deadline = now + limit.saturating_sub(worked);
         let has_place = matches!(work, Work::Attempt(_));
         Self {
             rank: Rank::from(run.trigger),
@@ -122,6 +125,7 @@ impl Running {
             awaits: Vec::new(),
             waits_for_place: false,
             outlives_job: false,
+            limit,
             deadline,
             ending: None,
             spent: Usage::default(),
@@ -133,9 +137,16 @@ impl Running {
         Self { rank, ..self }
     }
 
+    /// Follows a change of its job: whether and when there is another attempt, and how long that may work. The attempt at
+    /// work goes on as it began.
+    pub(crate) fn follows(&mut self, job: Job) {
+        self.job = Some(Arc::new(job));
+    }
+
     /// Takes up its next attempt, which has the whole time limit from `now` on.
     pub(crate) fn tries_again(&mut self, attempt: AbortHandle, now: Duration) {
-        self.deadline = now + time_limit(self.job.as_deref());
+        self.limit = time_limit(self.job.as_deref());
+        self.deadline = now + self.limit;
         self.run.worked_ms = 0;
         self.work = Work::Attempt(attempt);
         self.waits_for_place = false;
@@ -185,15 +196,26 @@ impl Running {
     }
 
     /// Ends the wait for another attempt with the failure of the last one.
-    pub(crate) fn gives_up(&mut self, why: &str) {
+    pub(crate) fn gives_up(&mut self, why: &str, given_up: GivenUp) {
         if let Work::Backoff(wait) = &self.work {
-            let given_up = no_further_attempt(why);
+            let no_more = no_further_attempt(why);
             // Of one that failed the cause is its error.
             let cause = wait.failure.reason.as_deref().filter(|_| wait.failure.lacks_model());
-            let reason = cause.map(|cause| format!("{}. {given_up}", cause.trim_end_matches('.')));
-            let reason = reason.or(Some(given_up));
-            let last = Outcome { reason, is_given_up: true, ..(*wait.failure).clone() };
+            let reason = cause.map(|cause| format!("{}. {no_more}", cause.trim_end_matches('.')));
+            let reason = reason.or(Some(no_more));
+            let given_up = Some(given_up);
+            let last = Outcome { reason, given_up, ..(*wait.failure).clone() };
             self.work = Work::Over(Box::new(self.settled(Some(last))));
+        }
+    }
+
+    /// Makes room for a newer run of its job. One between two attempts has failed, and its failure counts.
+    pub(crate) fn is_replaced(&mut self, why: &str, now: Duration) {
+        match self.work {
+            Work::Backoff(_) => self.gives_up(why, GivenUp::Replaced),
+            Work::Attempt(_) | Work::Over(_) => {
+                self.end(Why::Cancelled(why.to_owned()), now);
+            }
         }
     }
 
@@ -241,7 +263,7 @@ impl Running {
         self.spent = self.spent.plus(outcome.usage);
         if outcome.state == RunState::AwaitingApproval {
             let left = self.deadline.saturating_sub(now);
-            self.run.worked_ms = milliseconds(time_limit(self.job.as_deref()).saturating_sub(left));
+            self.run.worked_ms = milliseconds(self.limit.saturating_sub(left));
         }
         self.work = match self.backoff(&outcome) {
             Some(backoff) => Work::Backoff(Wait {
@@ -302,8 +324,7 @@ impl Running {
         let (state, error, reason) = match why {
             Why::Cancelled(reason) => (RunState::Cancelled, None, Some(reason.clone())),
             Why::TimedOut => {
-                let limit = time_limit(self.job.as_deref()).as_millis();
-                let limit = format_duration(i64::try_from(limit).unwrap_or(i64::MAX));
+                let limit = format_duration(milliseconds(self.limit));
                 (RunState::TimedOut, Some(format!("Ran out of time after {limit}")), None)
             }
             Why::Shutdown => return outcome,

@@ -19,7 +19,7 @@ use crate::SchedulerError;
 use crate::end_log::log_end;
 use crate::engine::Engine;
 use crate::listeners::Hears;
-use crate::tick::{REPLACED, new_run};
+use crate::tick::new_run;
 
 /// A run that an event fires, and what else that means.
 pub(crate) struct Follow {
@@ -155,7 +155,7 @@ impl Engine {
                 continue;
             }
             if cancel_others {
-                self.replace_runs_of(&job.id, REPLACED);
+                self.replace_runs_of(&job.id);
             }
             self.enqueue(run, Some(job));
         }

@@ -22,6 +22,7 @@ use crate::attempt::{Running, Why, Work};
 use crate::engine::Engine;
 use crate::finish::{WaitEnded, has_begun};
 use crate::lanes::{LaneKey, Rank, Startable};
+use crate::tick::REPLACED;
 
 /// A run in its lane.
 #[derive(Debug)]
@@ -205,21 +206,26 @@ impl Engine {
 
     /// Ends all runs of a job, those that wait and those at work; how many were at work.
     pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) -> u32 {
-        let ended = self.replace_runs_of(job_id, reason);
-        self.end_parked_of(job_id, reason);
-        ended
+        self.take_waiting_of(job_id, reason);
+        let now = self.clock.monotonic();
+        let ended = self.begun_runs_of(job_id);
+        ended.map(|running| u32::from(running.end(Why::Cancelled(reason.to_owned()), now))).sum()
     }
 
-    /// Ends the runs of a job whose place another takes: those at work and those that wait for it; how many were at work.
-    /// One that waits for an answer has no place, and one that outlives its job is not the job's any more.
-    pub(crate) fn replace_runs_of(&mut self, job_id: &JobId, reason: &str) -> u32 {
-        self.take_queued_of(job_id, reason);
+    /// Ends the runs of a job whose place a newer one takes: those at work, those that wait for their next attempt and those
+    /// that wait for their first. One that waits for an answer has no place, and one that has got its answer did not wait
+    /// for a place before: it stays in its lane, in front of the newer one.
+    pub(crate) fn replace_runs_of(&mut self, job_id: &JobId) {
+        self.take_queued_of(job_id, REPLACED, |run| !has_begun(run));
         let now = self.clock.monotonic();
-        let of_job = |running: &&mut Running| {
+        self.begun_runs_of(job_id).for_each(|running| running.is_replaced(REPLACED, now));
+    }
+
+    /// The runs of a job that are in memory as begun. One that outlives its job is not the job's any more.
+    pub(crate) fn begun_runs_of(&mut self, job_id: &JobId) -> impl Iterator<Item = &mut Running> {
+        self.running.values_mut().filter(move |running| {
             running.run.job_id.as_ref() == Some(job_id) && !running.outlives_job
-        };
-        let ended = self.running.values_mut().filter(of_job);
-        ended.map(|running| u32::from(running.end(Why::Cancelled(reason.to_owned()), now))).sum()
+        })
     }
 
     /// Lets the run `by` go on without its job, if it is at work for it.
@@ -235,12 +241,13 @@ impl Engine {
 
     /// Takes the runs of a job that wait, for their place or for an answer, out of memory; their ends are to be recorded.
     pub(crate) fn take_waiting_of(&mut self, job_id: &JobId, reason: &str) {
-        self.take_queued_of(job_id, reason);
+        self.take_queued_of(job_id, reason, |_| true);
         self.end_parked_of(job_id, reason);
     }
 
-    fn take_queued_of(&mut self, job_id: &JobId, reason: &str) {
-        for id in self.lanes.remove_lane(&LaneKey::Job(job_id.clone())) {
+    fn take_queued_of(&mut self, job_id: &JobId, reason: &str, goes: impl Fn(&Run) -> bool) {
+        let lane = LaneKey::Job(job_id.clone());
+        for id in self.lanes.remove_of(&lane, |waiting| goes(&waiting.run)) {
             let outcome =
                 Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
             self.wait_ended.push_back(WaitEnded { id, outcome });

@@ -416,13 +416,19 @@ impl Engine {
         }
     }
 
-    /// What came with the waiting runs of a job that was changed follows the change, but for their work.
-    pub(crate) fn refresh_waiting(&mut self, job: &Job) {
+    /// What came with the open runs of a job that was changed follows the change, but for their work.
+    pub(crate) fn refresh_runs_of(&mut self, job: &Job) {
         let lane = LaneKey::Job(job.id.clone());
         for (_, load) in self.lanes.loads_of(&lane) {
             load.job = as_claimed(job.clone(), &load.run).map(Arc::new);
         }
         self.lanes.set_width(&lane, crate::execute::lane_width(job));
+        for running in self.begun_runs_of(&job.id) {
+            if let Some(job) = as_claimed(job.clone(), &running.run) {
+                running.follows(job);
+            }
+        }
+        self.refuse_waits_of(job);
     }
 }
 

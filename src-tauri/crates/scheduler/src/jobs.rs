@@ -93,7 +93,7 @@ impl Engine {
         log_saved(&job);
         self.next_due_is_stale = true;
         self.listeners.changed();
-        self.refresh_waiting(&job);
+        self.refresh_runs_of(&job);
         if old.enabled && !job.enabled {
             self.skip_waiting(Some(id), "The job was switched off");
         }

@@ -223,9 +223,10 @@ impl<T> Lanes<T> {
         self.take_out(key, |run| run.id == *id).pop().map(|run| run.load)
     }
 
-    /// Takes the waiting runs out of a lane.
-    pub fn remove_lane(&mut self, key: &LaneKey) -> Vec<RunId> {
-        self.take_out(key.clone(), |_| true).into_iter().map(|run| run.id).collect()
+    /// Takes out the waiting runs of one lane that `goes` names.
+    pub fn remove_of(&mut self, key: &LaneKey, goes: impl Fn(&T) -> bool) -> Vec<RunId> {
+        let out = self.take_out(key.clone(), |run| goes(&run.load));
+        out.into_iter().map(|run| run.id).collect()
     }
 
     /// Takes out the waiting runs that `goes` names, in all lanes.
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(lanes.remove(&RunId::new("a1")), Some(()));
         assert_eq!(lanes.remove(&RunId::new("a1")), None);
         assert_eq!(take(&mut lanes), ["a2", "b1"]);
-        assert_eq!(lanes.remove_lane(&job("a")), [RunId::new("a3")]);
+        assert_eq!(lanes.remove_of(&job("a"), |()| true), [RunId::new("a3")]);
         lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), [""; 0]);
         assert_eq!((lanes.at_work(), lanes.waiting_count()), (1, 0));

@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::events::{replacing, rows};
 use crate::execute::too_late;
 use crate::finish::{WaitEnded, has_begun};
-use crate::tick::{REPLACED, new_run};
+use crate::tick::new_run;
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
 /// Why a run ends that nobody can begin any more.
@@ -53,7 +53,7 @@ impl Engine {
         for (run, job) in waiting {
             // It was fired by one of the ends just now, and is newer than all that its job has in a lane.
             if let Some(job_id) = run.job_id.as_ref().filter(|_| replacing.contains(&run.id)) {
-                self.replace_runs_of(job_id, REPLACED);
+                self.replace_runs_of(job_id);
             }
             self.recover_waiting(run, job).await?;
         }

@@ -1,7 +1,8 @@
 //! Between two attempts of a run.
 //!
 //! A wait is in the store before it counts: the next start finds what has failed and when the next attempt is due, and goes
-//! on from there. Whether there is a next attempt is asked when the last one has failed, and again after a stop; whatever
+//! on from there. Whether there is a next attempt is asked when the last one has failed, when its job is changed, and
+//! again after a stop; whatever
 //! switches firing off ends the waits that there are (`skip_waiting`). The attempt is counted before it begins, so that none
 //! is made twice. One could get it wrong by looking only when the wait is over: a pause of a minute would be forgotten by
 //! then, and what was told to stop would begin again.
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use rouse_core::decide::{refuse_attempt, refuse_attempt_after_stop};
 use rouse_core::job::Job;
+use rouse_core::run::GivenUp;
 use rouse_core::{JobId, Run, RunId, RunTrigger};
 use rouse_store::{Backoff, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -54,7 +56,7 @@ impl Engine {
         }
         if let Some(running) = self.running.get_mut(id) {
             match refused {
-                Some(why) => running.gives_up(&why),
+                Some(why) => running.gives_up(&why, GivenUp::KeptBack),
                 None => running.wait_is_kept(),
             }
         }
@@ -99,7 +101,17 @@ impl Engine {
         for running in self.running.values_mut() {
             let is_of_job = job.is_none_or(|job| running.run.job_id.as_ref() == Some(job));
             if is_of_job && running.run.trigger != RunTrigger::Manual {
-                running.gives_up(why);
+                running.gives_up(why, GivenUp::KeptBack);
+            }
+        }
+    }
+
+    /// Ends the runs that wait for an attempt which their job, as it was changed, does not let begin.
+    pub(crate) fn refuse_waits_of(&mut self, job: &Job) {
+        let firing = self.firing_at(self.clock.now());
+        for running in self.begun_runs_of(&job.id) {
+            if let Some(why) = refuse_attempt(Some(job), &running.run, &firing) {
+                running.gives_up(&why, GivenUp::KeptBack);
             }
         }
     }
@@ -124,7 +136,7 @@ impl Engine {
         let at = (Work::Backoff(wait), CancellationToken::new());
         let mut running = Running::new(run, lane, job, at, monotonic);
         if let Some(why) = refused {
-            running.gives_up(&why);
+            running.gives_up(&why, GivenUp::KeptBack);
         }
         self.running.insert(id, running);
     }

@@ -316,7 +316,7 @@ impl Engine {
     ) {
         let is_new = |run: &Run| inserted.contains(&run.id);
         if follows.cancel_others && claim.runs.iter().any(is_new) {
-            self.replace_runs_of(&claim.job_id, REPLACED);
+            self.replace_runs_of(&claim.job_id);
         }
         for run in claim.runs {
             match (is_new(&run), run.state) {

@@ -194,10 +194,13 @@ fn a_job_beyond_its_limits_is_refused() {
     let mut books = gone();
     books.rows.iter_mut().for_each(|row| row.state = "interrupted".to_owned());
     assert!(books.check(&told(&books)).is_err(), "no run has ended, and the job is gone");
-    // A run that is kept from its further attempts counts, pauses nothing, and takes no job with it.
-    let give_up = |row: &mut Row| {
-        row.reason = "Everything was paused, so no further attempt was made".to_owned();
+    // A run that is kept from its further attempts counts, pauses nothing, and takes no job with it; one whose place a newer
+    // run took can pause its job.
+    let end_as = |row: &mut Row, why: &str| {
+        row.reason = format!("{why}, so no further attempt was made");
     };
+    let give_up = |row: &mut Row| end_as(row, "Everything was paused");
+    let replace = |row: &mut Row| end_as(row, "A newer slot took its place");
     let refused = |books: &Books, words: &str| {
         let why = books.check(&told(books)).expect_err(words);
         assert!(why.contains(words), "`{words}` is not in: {why}");
@@ -213,11 +216,17 @@ fn a_job_beyond_its_limits_is_refused() {
     books.notes.insert("agent".to_owned(), 4);
     refused(&books, "3 failures in a row of 2, and enabled: true");
     let mut books = whole();
-    books.rows.iter_mut().for_each(give_up);
-    agent(&mut books).job["deleteAfterRun"] = json!(true);
-    assert_eq!(books.check(&told(&books)), Ok(()), "it stays when its runs were given up");
-    books.jobs.clear();
-    refused(&books, "it was saved and is gone");
+    books.rows.swap(0, 1);
+    replace(&mut books.rows[2]);
+    refused(&books, "2 failures in a row of 2, and enabled: true");
+    for end in [give_up, replace] {
+        let mut books = whole();
+        books.rows.iter_mut().for_each(end);
+        agent(&mut books).job["deleteAfterRun"] = json!(true);
+        assert_eq!(books.check(&told(&books)), Ok(()), "it stays when its runs were given up");
+        books.jobs.clear();
+        refused(&books, "it was saved and is gone");
+    }
     // A paused job has no slot after its last.
     let mut books = whole();
     books.rows[1].state = "failed".to_owned();

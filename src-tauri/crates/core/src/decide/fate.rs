@@ -1,11 +1,12 @@
 //! What the end of a run does to its job.
 //!
-//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, and to delete
-//! or pause on account of one that was kept from its further attempts: who switches a job off keeps it, and a pause of
-//! everything switches nothing off for good. And a run that is for no slot
+//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work or was given up
+//! with attempts left, and to pause on account of one that was kept from them: who switches a job off keeps it, and a pause
+//! of everything switches nothing off for good. And a run that is for no slot
 //! (by hand, or to make up for one by hand), or for an earlier one, never uses up the slot that a one-shot still waits for.
 
 use crate::job::{Job, ScheduleSpec};
+use crate::run::GivenUp;
 use crate::{Outcome, Run, RunState, UnixMs};
 
 /// The answer.
@@ -36,7 +37,8 @@ pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     let state = outcome.state;
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
-    if job.delete_after_run && has_worked && !outcome.is_given_up && !waits_for_a_slot(job, run) {
+    let has_done_its_run = has_worked && outcome.given_up.is_none();
+    if job.delete_after_run && has_done_its_run && !waits_for_a_slot(job, run) {
         return JobFate::IsDeleted;
     }
     if let Some(reason) = outcome.pauses.as_ref().filter(|_| job.enabled) {
@@ -44,7 +46,7 @@ pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
     }
     let failures = job.state.consecutive_failures.saturating_add(1);
     let passes = outcome.budget.as_ref().is_some_and(|stop| stop.passes_with_the_day);
-    let counts = !passes && !outcome.is_given_up;
+    let counts = !passes && outcome.given_up != Some(GivenUp::KeptBack);
     match job.policies.pause_after_failures.filter(|_| counts) {
         Some(most) if job.enabled && state.is_failure() && failures >= most => {
             JobFate::IsPaused(paused_because(failures))
@@ -78,10 +80,13 @@ mod tests {
     #[test]
     fn a_job_for_one_run_stays_when_its_attempts_were_not_made() {
         let job = Job { delete_after_run: true, ..job() };
-        let given_up = Outcome { is_given_up: true, ..Outcome::of(Failed) };
-        assert_eq!(fate_of_job(&job, &run(), &given_up), JobFate::Stays);
         let strict = job_with(|policies| policies.pause_after_failures = Some(1));
-        assert_eq!(fate_of_job(&strict, &run(), &given_up), JobFate::Stays, "nor is it paused");
+        let paused = JobFate::IsPaused("Paused after a failure".to_owned());
+        for (why, of_strict) in [(GivenUp::KeptBack, JobFate::Stays), (GivenUp::Replaced, paused)] {
+            let given_up = Outcome { given_up: Some(why), ..Outcome::of(Failed) };
+            assert_eq!(fate_of_job(&job, &run(), &given_up), JobFate::Stays, "{why:?}");
+            assert_eq!(fate_of_job(&strict, &run(), &given_up), of_strict, "{why:?}");
+        }
         let failed = Outcome::of(Failed);
         assert_eq!(fate_of_job(&job, &run(), &failed), JobFate::IsDeleted);
     }

@@ -2,7 +2,8 @@
 //!
 //! Nothing begins again by itself while nothing fires by itself: a run that waits for its next attempt ends with its failure
 //! when everything is paused, firing is off, or its job is. One that a person has started is theirs, as its first attempt
-//! was.
+//! was. How many attempts there are says the job as it is when that is asked: after a failure, when the job is changed
+//! while a run waits, and after a stop.
 //!
 //! The pause doubles, and each run adds a little of its own: what many jobs lost together (a network that was away) they
 //! must not all ask for again in the same millisecond. The addition follows from the run's id, so that the same run
@@ -40,15 +41,17 @@ pub fn retry_after_ms(runtime: Option<&Runtime>, attempt: u32, run: &RunId) -> O
 #[must_use]
 pub fn refuse_attempt(job: Option<&Job>, run: &Run, firing: &Firing) -> Option<String> {
     let Some(job) = job else { return Some("The job was removed".to_owned()) };
-    match firing {
+    let is_off = match firing {
         _ if run.trigger == RunTrigger::Manual => None,
         Firing::Off(reason) => Some(reason.clone()),
         Firing::On => (!job.enabled).then(|| "The job was switched off".to_owned()),
-    }
+    };
+    let was_last = retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none();
+    is_off.or_else(|| was_last.then(|| "Its job allows no more attempts by now".to_owned()))
 }
 
-/// The same for one that waited when the process ended, and whose next attempt was due at `due`: its job may have changed
-/// meanwhile, and where a slot asked for it, it may be too late.
+/// The same for one that waited when the process ended, and whose next attempt was due at `due`: where a slot asked for it,
+/// it may be too late.
 #[must_use]
 pub fn refuse_attempt_after_stop(
     job: Option<&Job>,
@@ -59,9 +62,6 @@ pub fn refuse_attempt_after_stop(
 ) -> Option<String> {
     let refused = refuse_attempt(job, run, firing);
     let Some(job) = job.filter(|_| refused.is_none()) else { return refused };
-    if retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none() {
-        return Some("Its job allows no more attempts by now".to_owned());
-    }
     run.slot_at?;
     too_late(job, due, "Rouse was not running when the next attempt was due", now)
 }
@@ -200,13 +200,18 @@ mod tests {
     }
 
     #[test]
-    fn after_a_stop_the_job_counts_as_it_is_now() {
+    fn the_attempts_are_those_of_the_job_as_it_is_now() {
         let (job, run) = retrying();
-        let after =
-            |job: &Job, run: &Run| refuse_attempt_after_stop(Some(job), run, &Firing::On, NOW, NOW);
+        let refused = |run: &Run| refuse_attempt(Some(&job), run, &Firing::On);
+        let after_stop =
+            |run: &Run| refuse_attempt_after_stop(Some(&job), run, &Firing::On, NOW, NOW);
         let last = Run { attempt: 4, ..run.clone() };
-        assert_eq!(after(&job, &last).as_deref(), Some("Its job allows no more attempts by now"));
-        assert_eq!(after(&job, &run), None);
+        let by_hand = Run { trigger: RunTrigger::Manual, slot_at: None, ..last.clone() };
+        for last in [last, by_hand] {
+            let why = Some("Its job allows no more attempts by now".to_owned());
+            assert_eq!((refused(&last), after_stop(&last)), (why.clone(), why));
+        }
+        assert_eq!((refused(&run), after_stop(&run)), (None, None));
     }
 
     #[test]

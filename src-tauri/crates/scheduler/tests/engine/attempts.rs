@@ -394,25 +394,6 @@ async fn a_job_that_another_run_has_switched_off_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_run_between_two_attempts_gives_way_to_a_newer_slot_at_once() {
-    let stage = Stage::new().await;
-    let more = json!({
-        "runtime": { "maxAttempts": 3, "retryBackoffMs": 600_000 },
-        "policies": { "overlap": "cancelOther" },
-    });
-    stage.add(every(MINUTE, more)).await;
-    stage.clock.advance(60_000);
-    let first = stage.begun.next().await;
-    let id = first.run.id.clone();
-    first.end(may_pass("no network"));
-    stage.between_attempts(&id).await;
-    stage.clock.advance(60_000);
-    let newer = stage.begun.next().await;
-    assert_ne!(newer.run.id, id);
-    assert_eq!(stage.run(&id).await.state, RunState::Cancelled);
-}
-
-#[tokio::test]
 async fn a_run_between_two_attempts_is_cancelled_at_once() {
     let (stage, _, first) =
         first_attempt(json!({ "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 } })).await;

@@ -2,11 +2,11 @@
 
 use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::job::{Job, Payload, payload_to_json};
-use rouse_core::{ApprovalId, Outcome, RunState};
+use rouse_core::{ApprovalId, Outcome, RunId, RunState};
 use serde_json::{Value, json};
 
 use super::asking::asks;
-use super::stage::{Begun, MINUTE, Stage};
+use super::stage::{Begun, MINUTE, SECOND, Stage};
 
 /// A job whose runs are told to tidy up, and its first run at work.
 async fn tidies(more: Value) -> (Stage, Job, Begun) {
@@ -38,6 +38,69 @@ async fn edit(stage: &Stage, job: &Job) {
 /// What a run that has begun has to do.
 fn task(begun: &Begun) -> Value {
     payload_to_json(&begun.job.as_ref().expect("a job").payload)
+}
+
+fn may_pass() -> Outcome {
+    Outcome { may_pass: true, ..Outcome::failed("no network") }
+}
+
+/// A run that waits half a minute for the second of three attempts.
+async fn between_attempts() -> (Stage, Job, RunId) {
+    let runtime = json!({ "maxAttempts": 3, "retryBackoffMs": 30_000 });
+    let (stage, job, begun) = tidies(json!({ "runtime": runtime })).await;
+    let id = begun.run.id.clone();
+    begun.end(may_pass());
+    stage.between_attempts(&id).await;
+    (stage, job, id)
+}
+
+async fn patch(stage: &Stage, job: &Job, patch: Value) {
+    stage.handle.update_job(&job.id, patch, None).await.expect("saved");
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_an_attempt_that_its_job_allows_no_more_ends_with_its_failure() {
+    let (stage, job, id) = between_attempts().await;
+    patch(&stage, &job, json!({ "runtime": { "maxAttempts": 2 } })).await;
+    assert_eq!(stage.run(&id).await.state, RunState::Running, "the second is allowed");
+    patch(&stage, &job, json!({ "runtime": { "maxAttempts": 1 } })).await;
+    stage.settle().await;
+    let run = stage.run(&id).await;
+    assert_eq!((run.state, run.error.as_deref()), (RunState::Failed, Some("no network")));
+    let why = "Its job allows no more attempts by now, so no further attempt was made";
+    assert_eq!((run.attempt, run.reason.as_deref()), (1, Some(why)));
+}
+
+#[tokio::test]
+async fn a_run_is_tried_again_as_often_and_as_long_as_its_job_says_by_then() {
+    let (stage, job, begun) = tidies(json!({})).await;
+    let id = begun.run.id.clone();
+    let runtime = json!({ "maxAttempts": 2, "retryBackoffMs": 20_000 });
+    let policies = json!({ "timeoutSeconds": 5 });
+    patch(&stage, &job, json!({ "runtime": runtime, "policies": policies })).await;
+    stage.pass(10 * SECOND).await;
+    assert!(!begun.cancel.is_cancelled(), "an attempt at work keeps the limit that it began with");
+    begun.end(may_pass());
+    stage.settle().await;
+    assert_eq!(stage.run(&id).await.state, RunState::Running, "it waits for its second attempt");
+    stage.clock.advance(25_000);
+    let second = stage.begun.next().await;
+    assert_eq!((&second.run.id, second.run.attempt), (&id, 2));
+    stage.pass(5 * SECOND).await;
+    assert!(second.cancel.is_cancelled(), "its limit is that of now");
+    second.end(Outcome::of(RunState::Cancelled));
+    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Ran out of time after 5 s"));
+}
+
+/// What it was at work is counted by the limit that it had, not by the one that its job has got meanwhile.
+#[tokio::test]
+async fn a_limit_that_is_changed_makes_nothing_of_what_was_worked_before_a_question() {
+    let (stage, job, begun) = tidies(json!({ "policies": { "timeoutSeconds": 60 } })).await;
+    stage.pass(2 * SECOND).await;
+    patch(&stage, &job, json!({ "policies": { "timeoutSeconds": 5 } })).await;
+    let run = asks(&stage, begun, &["a"]);
+    stage.parked(&run.id).await;
+    assert_eq!(stage.run(&run.id).await.worked_ms, 2 * SECOND);
 }
 
 #[tokio::test]

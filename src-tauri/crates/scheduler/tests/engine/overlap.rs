@@ -1,12 +1,13 @@
 //! A slot that comes while a run of the same job is still going.
 
-use rouse_core::{Outcome, RunState};
+use rouse_core::run::Usage;
+use rouse_core::{Job, Outcome, RunId, RunState};
 use serde_json::{Value, json};
 
 use crate::stage::{Begun, MINUTE, START, Stage, every};
 
 /// A minutely job whose first run is at work when its second slot comes.
-async fn overlapping(policies: Value) -> (Stage, rouse_core::Job, Begun) {
+async fn overlapping(policies: Value) -> (Stage, Job, Begun) {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": policies }))).await;
     stage.pass(MINUTE).await;
@@ -83,6 +84,78 @@ async fn cancel_other_takes_the_place_of_those_that_wait_as_well() {
     let states = stage.states_of(&job).await;
     // Two seconds after it was told to end, the first one is given up.
     assert_eq!(states, [RunState::Cancelled, RunState::Cancelled, RunState::Running]);
+}
+
+/// A minutely job that replaces its runs, and its first run, which waits ten minutes for its next attempt.
+async fn replaced_between_attempts(more: Value, policies: Value) -> (Stage, Job, RunId) {
+    let stage = Stage::new().await;
+    let mut document = every(MINUTE, more);
+    document["runtime"] = json!({ "maxAttempts": 3, "retryBackoffMs": 600_000 });
+    document["policies"] = policies;
+    document["policies"]["overlap"] = "cancelOther".into();
+    let job = stage.add(document).await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    let id = first.run.id.clone();
+    let usage = Usage { input_tokens: 10, ..Usage::default() };
+    first.end(Outcome { may_pass: true, usage, ..Outcome::failed("no network") });
+    stage.between_attempts(&id).await;
+    (stage, job, id)
+}
+
+#[tokio::test]
+async fn cancel_other_takes_the_place_of_one_between_two_attempts_whose_failure_counts() {
+    let (stage, job, id) = replaced_between_attempts(json!({}), json!({})).await;
+    let schedule = json!({ "kind": "event", "source": "job",
+        "filters": { "jobId": job.id.as_str(), "status": "error" } });
+    let after = stage.add(every(MINUTE, json!({ "id": "after", "schedule": schedule }))).await;
+    stage.clock.advance(60_000);
+    stage.ended(&id).await;
+    stage.settle().await;
+    let begun = stage.begun.take_all();
+    let of = |job: &Job| begun.iter().find(|begun| begun.run.job_id.as_ref() == Some(&job.id));
+    assert!(of(&job).is_some_and(|newer| newer.run.id != id), "the newer run begins at once");
+    assert!(of(&after).is_some(), "and what waits for a failure");
+    let run = stage.run(&id).await;
+    let why = "A newer slot took its place, so no further attempt was made";
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Failed, Some(why)));
+    assert_eq!((run.error.as_deref(), run.usage.input_tokens), (Some("no network"), 10));
+    assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);
+    assert_eq!(stage.store.open_incidents(Some(&job.id)).await.expect("read").len(), 1);
+    assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_was_replaced_between_two_attempts_can_pause_its_job() {
+    let policies = json!({ "pauseAfterFailures": 1 });
+    let (stage, job, id) = replaced_between_attempts(json!({}), policies).await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.ended(&id).await.state, RunState::Failed);
+    stage.settle().await;
+    assert!(!stage.stored(&job).await.enabled);
+    assert_eq!(stage.states_of(&job).await, [RunState::Failed, RunState::Skipped]);
+    assert!(stage.begun.take_all().is_empty(), "a paused job begins nothing");
+}
+
+#[tokio::test]
+async fn a_run_that_was_replaced_between_two_attempts_takes_no_job_with_it() {
+    let more = json!({ "deleteAfterRun": true });
+    let (stage, job, id) = replaced_between_attempts(more, json!({})).await;
+    stage.clock.advance(60_000);
+    let newer = stage.begun.next().await;
+    assert_eq!(stage.ended(&id).await.state, RunState::Failed);
+    assert!(stage.store.job(&job.id).await.expect("read").is_some(), "the newer run has its place");
+    let id = newer.run.id.clone();
+    newer.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "and its end decides");
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_is_cancelled_with_its_job() {
+    let (stage, job, id) = replaced_between_attempts(json!({}), json!({})).await;
+    stage.handle.remove_job(&job.id, None).await.expect("removed");
+    assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]

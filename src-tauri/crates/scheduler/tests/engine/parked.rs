@@ -48,6 +48,45 @@ async fn a_newer_slot_takes_the_place_of_the_run_at_work_and_not_of_the_one_that
     third.succeed();
 }
 
+/// It has its answer and waits for its lane, behind one that is at work; what has begun is replaced only at work.
+#[tokio::test]
+async fn a_newer_slot_leaves_a_run_that_was_answered_in_its_lane() {
+    let stage = Stage::new().await;
+    let (job, asked) = first_asks(&stage, &["a"]).await;
+    let policies = json!({ "policies": { "overlap": "cancelOther" } });
+    stage.handle.update_job(&job.id, policies, None).await.unwrap();
+    stage.pass(MINUTE).await;
+    let second = stage.begun.next().await;
+    yes(&stage, "a").await;
+    stage.settle().await;
+    assert_eq!(stage.run(&asked.id).await.state, RunState::Queued);
+    stage.pass(MINUTE).await;
+    second.cancel.cancelled().await;
+    second.end(Outcome::of(RunState::Cancelled));
+    let goes_on = stage.begun.next().await;
+    assert_eq!(goes_on.run.id, asked.id, "it goes on with its answer, before the newer slot");
+    goes_on.succeed();
+    let third = stage.begun.next().await;
+    assert_eq!(
+        stage.states_of(&job).await,
+        [RunState::Succeeded, RunState::Cancelled, RunState::Running]
+    );
+    third.succeed();
+}
+
+/// Removing the job ends all of its runs, also one that was answered and waits for its lane.
+#[tokio::test]
+async fn a_run_that_was_answered_and_waits_for_its_lane_goes_with_its_job() {
+    let stage = Stage::new().await;
+    let (job, asked) = first_asks(&stage, &["a"]).await;
+    stage.pass(MINUTE).await;
+    let _at_work = stage.begun.next().await;
+    yes(&stage, "a").await;
+    stage.settle().await;
+    stage.handle.remove_job(&job.id, None).await.unwrap();
+    assert_eq!(stage.ended(&asked.id).await.state, RunState::Cancelled);
+}
+
 #[tokio::test]
 async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     let stage = Stage::new().await;

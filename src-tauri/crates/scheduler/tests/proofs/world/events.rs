@@ -57,8 +57,9 @@ impl World {
         let plan = plan_event(&sim.job, load, &cause, UnixMs(self.now), &self.firing());
         self.check_fired(number, load, &cause, &plan)?;
         let width = self.jobs[&number].width();
+        let mut replaced = Vec::new();
         if plan.cancel_others {
-            self.end_runs_of(number)?;
+            replaced = self.replace_runs_of(number)?;
             // While the process starts, what waited in its earlier life is in no lane yet.
             let waits = |row: &Row| row.job == number && row.state == RunState::Queued;
             let left = self.open.iter().filter(|(_, row)| waits(row)).map(|(id, _)| *id);
@@ -74,6 +75,7 @@ impl World {
             }
             _ => self.ended += 1,
         }
+        self.end_replaced(replaced)?;
         self.check_overlap(number)
     }
 

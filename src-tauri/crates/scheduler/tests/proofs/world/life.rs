@@ -3,6 +3,7 @@
 use rouse_core::decide::{
     Calls, Due, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
+use rouse_core::run::GivenUp;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank, Startable};
 
@@ -133,9 +134,10 @@ impl World {
         }
         sim.settle_kept(slot, was_mixed, rules, now);
         sim.cover(now);
-        if plan.cancel_others && !claimed.is_empty() {
-            self.end_runs_of(number)?;
-        }
+        let replaced = match plan.cancel_others && !claimed.is_empty() {
+            true => self.replace_runs_of(number)?,
+            false => Vec::new(),
+        };
         for (slot, trigger, state) in claimed {
             self.made += 1;
             if state == RunState::Queued {
@@ -146,6 +148,7 @@ impl World {
                 self.ended += 1;
             }
         }
+        self.end_replaced(replaced)?;
         self.check_overlap(number)
     }
 
@@ -250,13 +253,32 @@ impl World {
         self.end_runs_of(number)
     }
 
-    pub(super) fn end_runs_of(&mut self, number: usize) -> Result<(), Broken> {
-        for run in self.lanes.remove_lane(&lane(number)) {
+    fn end_runs_of(&mut self, number: usize) -> Result<(), Broken> {
+        let rests = self.replace_runs_of(number)?;
+        rests.into_iter().try_for_each(|id| self.end(id, RunState::Cancelled))
+    }
+
+    /// Ends what waits and works of a job; answers what is between two attempts, which has failed.
+    pub(super) fn replace_runs_of(&mut self, number: usize) -> Result<Vec<u64>, Broken> {
+        for run in self.lanes.remove_of(&lane(number), |()| true) {
             self.close(run.as_str().parse().expect("a number"))?;
         }
-        let begun = self.working.keys().chain(self.resting.keys()).copied();
-        let at_work: Vec<u64> = begun.filter(|id| self.open[id].job == number).collect();
-        at_work.into_iter().try_for_each(|id| self.end(id, RunState::Cancelled))
+        let of_job = |id: &u64| self.open[id].job == number;
+        let at_work: Vec<u64> = self.working.keys().copied().filter(of_job).collect();
+        let rests = self.resting.keys().copied().filter(of_job).collect();
+        at_work.into_iter().try_for_each(|id| self.end(id, RunState::Cancelled))?;
+        Ok(rests)
+    }
+
+    /// The failures of those that were replaced between two attempts count when the newer run is there.
+    pub(super) fn end_replaced(&mut self, replaced: Vec<u64>) -> Result<(), Broken> {
+        for id in replaced {
+            // The end of another one may have ended it.
+            if self.resting.contains_key(&id) {
+                self.give_up(id, GivenUp::Replaced)?;
+            }
+        }
+        Ok(())
     }
 
     /// What slots asked for and has not begun is skipped.
@@ -302,7 +324,7 @@ impl World {
         // The end of one may switch its job off, which is for runs that are in their lanes.
         for id in refused {
             if self.resting.contains_key(&id) {
-                self.give_up(id)?;
+                self.give_up(id, GivenUp::KeptBack)?;
             }
         }
         if std::mem::take(&mut self.has_new_rules) {

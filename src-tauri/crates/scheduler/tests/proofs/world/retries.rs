@@ -4,6 +4,7 @@
 //! a run forget over a crash which attempt it was at.
 
 use rouse_core::decide::{Firing, refuse_attempt, refuse_attempt_after_stop, retry_after_ms};
+use rouse_core::run::GivenUp;
 use rouse_core::{Outcome, RunState, UnixMs};
 
 use super::life::{lane, run_id, run_of};
@@ -61,14 +62,14 @@ impl World {
     /// Ends what waits for another attempt and shall get none.
     pub(super) fn give_up_waits(&mut self, goes: impl Fn(&Row) -> bool) -> Result<(), Broken> {
         let ids = self.resting.keys().copied().filter(|id| goes(&self.open[id]));
-        ids.collect::<Vec<_>>().into_iter().try_for_each(|id| self.give_up(id))
+        ids.collect::<Vec<_>>().into_iter().try_for_each(|id| self.give_up(id, GivenUp::KeptBack))
     }
 
-    pub(super) fn give_up(&mut self, id: u64) -> Result<(), Broken> {
+    pub(super) fn give_up(&mut self, id: u64, given_up: GivenUp) -> Result<(), Broken> {
         self.resting.remove(&id);
         let row = self.close(id)?;
         self.lanes.finished_at_rest(&lane(row.job));
-        let outcome = Outcome { is_given_up: true, ..Outcome::of(RunState::Failed) };
+        let outcome = Outcome { given_up: Some(given_up), ..Outcome::of(RunState::Failed) };
         self.tell_job(id, &row, &outcome)?;
         self.fire(id, &row, RunState::Failed)
     }
