@@ -45,7 +45,14 @@ async fn after_a_year(policies: Value) -> anyhow::Result<(f64, f64, usize)> {
     let now = NEW_YEAR.plus_ms(i64::from(MINUTES - 1) * 60_000);
     let (plan, planned) = timed(|| {
         let slots = Slots::compile(&job.schedule, &job.id, &zones)?;
-        let due = Due { job: &job, slots: &slots, slot: NEW_YEAR, queued: 0, active: 0 };
+        let due = Due {
+            job: &job,
+            slots: &slots,
+            slot: NEW_YEAR,
+            queued: 0,
+            active: 0,
+            last_run_at: None,
+        };
         Ok::<_, String>(plan_claim(due, now, &Firing::On))
     });
     let ClaimPlan { runs, next_run_at, decided, .. } = plan.map_err(anyhow::Error::msg)?;

@@ -231,7 +231,7 @@ pub(crate) fn replacing(follows: &[Follow]) -> Vec<RunId> {
 }
 
 fn follow(due: DueJob, trigger: RunTrigger, cause: Cause, now: UnixMs, firing: &Firing) -> Follow {
-    let DueJob { job, queued, active } = due;
+    let DueJob { job, queued, active, .. } = due;
     let plan = plan_event(&job, (queued, active), &cause, now, firing);
     let EventPlan { state, reason, cancel_others } = plan;
     let run =

@@ -207,7 +207,7 @@ impl Engine {
         };
         let previous = self.previous_result(job.as_ref()).await?;
         let fate = match job.as_ref().filter(|_| !is_gone) {
-            Some(job) => fate_of_job(job, run, outcome),
+            Some(job) => fate_of_job(job, run, outcome, self.slot_is_open(job, run).await?),
             None => JobFate::Stays,
         };
         let now = self.clock.now();
@@ -241,6 +241,12 @@ impl Engine {
             ..Finish::of(id.clone(), (**outcome).clone(), now)
         };
         Ok(Some(End { job_id: run.job_id.clone(), job, fate, follows, finish }))
+    }
+
+    /// Whether a job that goes after its run is kept by another run of it. Only for one that is for no slot it is asked.
+    async fn slot_is_open(&self, job: &Job, run: &Run) -> Result<bool, StoreError> {
+        let may_go = job.delete_after_run && run.slot().is_none();
+        Ok(may_go && self.store.has_open_slot(&job.id, &run.id).await?)
     }
 
     /// Writes ends and follows them: all of them, because they are on the disk and nobody comes back for one.

@@ -1,11 +1,10 @@
 //! Between two attempts of a run.
 //!
 //! A wait is in the store before it counts: the next start finds what has failed and when the next attempt is due, and goes
-//! on from there. Whether there is a next attempt is asked when the last one has failed, when its job is changed, and
-//! again after a stop; whatever
-//! switches firing off ends the waits that there are (`skip_waiting`). The attempt is counted before it begins, so that none
-//! is made twice. One could get it wrong by looking only when the wait is over: a pause of a minute would be forgotten by
-//! then, and what was told to stop would begin again.
+//! on from there. Whether there is a next attempt is asked when the last one has failed, when its job is changed, and again
+//! after a stop; whatever switches firing off ends the waits that there are (`skip_waiting`). The attempt is counted before
+//! it begins, so that none is made twice. One could get it wrong by looking only when the wait is over: a pause of a minute
+//! would be forgotten by then, and what was told to stop would begin again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -61,11 +61,11 @@ impl Planning {
     }
 
     fn plan(&self, due: DueJob) -> Option<Planned> {
-        let DueJob { job, queued, active } = due;
+        let DueJob { job, queued, active, last_run_at } = due;
         let slot = job.state.next_run_at?;
         let plan = match Slots::of_job(&job.schedule, &job.id, job.created_at, &self.zones) {
             Ok(slots) => {
-                let due = Due { job: &job, slots: &slots, slot, queued, active };
+                let due = Due { job: &job, slots: &slots, slot, queued, active, last_run_at };
                 plan_claim(due, self.now, &self.firing)
             }
             Err(reason) => unreadable(slot, job.state.decided, &reason),

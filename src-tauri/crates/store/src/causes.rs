@@ -79,7 +79,7 @@ impl Store {
             Ok((JobRow::take(&mut columns)?, columns.count()?, columns.count()?))
         });
         let jobs = rows.await?.into_iter().filter_map(|(row, queued, active)| {
-            readable(row).map(|job| DueJob { job, queued, active })
+            readable(row).map(|job| DueJob::of(job, queued, active))
         });
         Ok(jobs.collect())
     }

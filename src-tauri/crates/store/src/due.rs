@@ -1,9 +1,11 @@
 //! Due jobs: those whose next slot has come, with what each is busy with.
 //!
-//! Owns their reading, a batch at a time, the earliest slot first. A job that cannot be read is switched off on the spot
+//! Owns their reading, a batch at a time, the earliest slot first. A one-shot has one slot, and what somebody starts by hand
+//! is no part of it: such runs are not counted there. A job that cannot be read is switched off on the spot
 //! with the reason: it would be due for ever, and the timer with it. It refuses to say what a slot becomes. One could get
 //! it wrong by counting only the jobs that can be read: a broken one would make its batch look like the last.
 
+use rouse_core::job::ScheduleSpec;
 use rouse_core::{Job, UnixMs};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
@@ -17,10 +19,26 @@ use crate::{Store, StoreError};
 pub struct DueJob {
     /// The job.
     pub job: Job,
-    /// Its runs that are queued.
+    /// Its runs that are queued; of a one-shot without those by hand.
     pub queued: u32,
-    /// Its runs that are at work.
+    /// Its runs that are at work; the same.
     pub active: u32,
+    /// When the newest of its runs began; the same.
+    pub last_run_at: Option<UnixMs>,
+}
+
+impl DueJob {
+    /// A job that is as busy as its row says.
+    pub(crate) const fn of(job: Job, queued: u32, active: u32) -> Self {
+        let last_run_at = job.state.last_run_at;
+        Self { job, queued, active, last_run_at }
+    }
+
+    /// Whether runs by hand may be among what it is busy with, or has been, and do not count.
+    fn may_count_by_hand(&self) -> bool {
+        let is_once = matches!(self.job.schedule.spec, ScheduleSpec::At { .. });
+        is_once && (self.queued + self.active > 0 || self.last_run_at.is_some())
+    }
 }
 
 /// Due jobs, batch by batch.
@@ -55,6 +73,14 @@ pub(crate) const DUE: &str = concat!(
      ORDER BY next_run_at, rowid LIMIT ?4"
 );
 
+/// What one job is busy with, and when it last began, without its runs by hand.
+pub(crate) const NOT_BY_HAND: &str = "SELECT
+    (SELECT count(*) FROM runs INDEXED BY runs_open
+        WHERE job_id = ?1 AND finished_at IS NULL AND state = 'queued' AND trigger <> 'manual'),
+    (SELECT count(*) FROM runs INDEXED BY runs_open
+        WHERE job_id = ?1 AND finished_at IS NULL AND state = 'running' AND trigger <> 'manual'),
+    (SELECT max(started_at) FROM runs WHERE job_id = ?1 AND trigger <> 'manual')";
+
 pub(crate) const COUNT_DUE: &str = "SELECT count(*) FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1";
 
@@ -77,10 +103,12 @@ impl DueJobs {
         let Some(after) = self.place else { return Ok(None) };
         let rows = self.store.due_rows(after, self.now, self.size).await?;
         self.place = place_after(&rows, self.size)?;
-        if self.leaves_broken {
-            return Ok(Some(rows.iter().filter_map(|row| read(row).ok()).collect()));
-        }
-        Ok(Some(self.store.readable(&rows, self.now).await?))
+        let mut due = match self.leaves_broken {
+            true => rows.iter().filter_map(|row| read(row).ok()).collect(),
+            false => self.store.readable(&rows, self.now).await?,
+        };
+        self.store.leave_out_by_hand(&mut due).await?;
+        Ok(Some(due))
     }
 
     /// Jobs that cannot be read are left as they are: for whoever holds the writing connection.
@@ -116,7 +144,26 @@ impl Store {
     ) -> Result<Option<Vec<DueJob>>, StoreError> {
         let rows = self.due_rows(FIRST, at, most.saturating_add(1)).await?;
         let jobs: Option<Vec<DueJob>> = rows.iter().map(|row| read(row).ok()).collect();
-        Ok(jobs.filter(|jobs| jobs.len() <= most as usize))
+        let mut jobs = jobs.filter(|jobs| jobs.len() <= most as usize);
+        if let Some(jobs) = &mut jobs {
+            self.leave_out_by_hand(jobs).await?;
+        }
+        Ok(jobs)
+    }
+
+    /// Counts anew what one-shots are busy with. Few of them have run before their slot.
+    async fn leave_out_by_hand(&self, due: &mut [DueJob]) -> Result<(), StoreError> {
+        for due in due.iter_mut().filter(|due| due.may_count_by_hand()) {
+            let query = sqlx::query(NOT_BY_HAND).bind(due.job.id.as_str());
+            let counted = self.one(WHAT, query, |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.count()?, columns.count()?, columns.some_instant()?))
+            });
+            if let Some(counted) = counted.await? {
+                (due.queued, due.active, due.last_run_at) = counted;
+            }
+        }
+        Ok(())
     }
 
     /// How many enabled jobs have their next slot not after `at`.
@@ -185,5 +232,5 @@ fn read(row: &SqliteRow) -> Result<DueJob, String> {
         .and_then(|job| Ok((job, columns.count()?, columns.count()?)))
         .map_err(|error| error.to_string());
     let (job, queued, active) = parts?;
-    Ok(DueJob { job: job.parse()?, queued, active })
+    Ok(DueJob::of(job.parse()?, queued, active))
 }

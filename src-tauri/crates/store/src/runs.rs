@@ -32,17 +32,24 @@ macro_rules! new_run_columns {
          cost_micro_usd, payload, fell_back, first_slot_at"
     };
 }
+/// The slot that was cut off with the run that this one makes up for.
+macro_rules! makes_up_for {
+    () => {
+        "CASE trigger WHEN 'catchUp' THEN
+            (SELECT cut_off.slot_at FROM runs AS cut_off WHERE cut_off.id = runs.retry_of) END"
+    };
+}
 /// What `read_run` reads, in its order.
 macro_rules! run_columns {
     () => {
         concat!(
             $crate::runs::new_run_columns!(),
-            ", next_attempt_at, worked_ms, CASE trigger WHEN 'catchUp' THEN
-                (SELECT cut_off.slot_at FROM runs AS cut_off WHERE cut_off.id = runs.retry_of) END"
+            ", next_attempt_at, worked_ms, ",
+            $crate::runs::makes_up_for!()
         )
     };
 }
-pub(crate) use {new_run_columns, run_columns};
+pub(crate) use {makes_up_for, new_run_columns, run_columns};
 
 /// What a run has cost, with what it has cost since: four values from `$first` on. A part of which nobody knows the price
 /// leaves nobody knowing that of the whole.
@@ -128,6 +135,13 @@ pub(crate) const LIVE: &str = "SELECT job_id, id FROM runs INDEXED BY runs_open
     WHERE finished_at IS NULL AND job_id IN (SELECT value FROM json_each(?1)) AND state IN ('running', 'queued')
     ORDER BY state DESC, created_at, seq";
 
+pub(crate) const OPEN_FOR_SLOT: &str = concat!(
+    "SELECT 1 FROM runs INDEXED BY runs_open
+     WHERE job_id = ?1 AND finished_at IS NULL AND id <> ?2 AND coalesce(slot_at, ",
+    makes_up_for!(),
+    ") IS NOT NULL LIMIT 1"
+);
+
 impl Store {
     /// Inserts a run that no slot asked for: manual or heartbeat. Event `run`.
     ///
@@ -167,6 +181,15 @@ impl Store {
             Ok((id, (trigger, columns.word(RunState::from_name)?)))
         };
         Ok(self.list("read the runs", query, read).await?.into_iter().collect())
+    }
+
+    /// Whether a run of the job that is for a slot, and is not `but`, waits, works or asks.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_open_slot(&self, job: &JobId, but: &RunId) -> Result<bool, StoreError> {
+        let query = sqlx::query(OPEN_FOR_SLOT).bind(job.as_str()).bind(but.as_str());
+        Ok(self.one("read the runs", query, |_| Ok(())).await?.is_some())
     }
 
     /// Queued runs, the oldest first.

@@ -40,10 +40,12 @@ pub struct Due<'a> {
     pub slots: &'a Slots,
     /// The stored next slot, not after now.
     pub slot: UnixMs,
-    /// Its runs that are queued.
+    /// Its runs that are queued; of a one-shot without those by hand, which leave it its only slot.
     pub queued: u32,
-    /// Its runs that are at work; one that waits for a person holds up nothing.
+    /// The same of those that are at work; one that waits for a person holds up nothing.
     pub active: u32,
+    /// When the newest of the runs began that its cooldown counts from; the same holds for these.
+    pub last_run_at: Option<UnixMs>,
 }
 
 /// What a job is busy with.
@@ -52,13 +54,16 @@ pub(super) struct Load<'a> {
     pub(super) job: &'a Job,
     pub(super) queued: u32,
     pub(super) active: u32,
+    /// When the run before began.
+    pub(super) last_run_at: Option<UnixMs>,
     /// Whether what comes now comes at set times, as the last one did.
     pub(super) has_slots: bool,
 }
 
 impl<'a> Due<'a> {
     const fn load(&self) -> Load<'a> {
-        Load { job: self.job, queued: self.queued, active: self.active, has_slots: true }
+        let Self { job, queued, active, last_run_at, .. } = *self;
+        Load { job, queued, active, last_run_at, has_slots: true }
     }
 }
 
@@ -272,7 +277,7 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
 
 /// A last run in the future means that the clock was set back since; it holds up nothing.
 fn is_cooling_down(load: Load<'_>, cooldown_ms: i64, now: UnixMs) -> bool {
-    let Some(since) = load.job.state.last_run_at.map(|at| now.since(at)) else { return false };
+    let Some(since) = load.last_run_at.map(|at| now.since(at)) else { return false };
     let slack = if load.has_slots { COOLDOWN_SLACK_MS.min(cooldown_ms / 10) } else { 0 };
     (0..cooldown_ms - slack).contains(&since)
 }
@@ -315,7 +320,14 @@ mod tests {
         let slots =
             Slots::compile(&job.schedule, &job.id, &chrono_tz::UTC.into()).expect("compiles");
         plan_claim(
-            Due { job, slots: &slots, slot: UnixMs(slot), queued, active },
+            Due {
+                job,
+                slots: &slots,
+                slot: UnixMs(slot),
+                queued,
+                active,
+                last_run_at: job.state.last_run_at,
+            },
             UnixMs(now),
             firing,
         )
@@ -579,7 +591,8 @@ mod tests {
             let state = |since| {
                 let now = 10 * MINUTE + since;
                 let mut run = [firing_run(UnixMs(now), 1, UnixMs(now))];
-                let load = Load { job: &job, queued: 0, active: 0, has_slots: true };
+                let last_run_at = job.state.last_run_at;
+                let load = Load { job: &job, queued: 0, active: 0, last_run_at, has_slots: true };
                 apply_overlap(load, UnixMs(now), &mut run);
                 run[0].state
             };

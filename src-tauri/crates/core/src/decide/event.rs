@@ -53,7 +53,8 @@ pub fn plan_event(
         reason: None,
         stands_for: 1,
     }];
-    let load = Load { job, queued, active, has_slots: false };
+    let last_run_at = job.state.last_run_at;
+    let load = Load { job, queued, active, last_run_at, has_slots: false };
     let cancel_others = apply_overlap(load, now, &mut run);
     let [PlannedRun { state, reason, .. }] = run;
     EventPlan { state, reason, cancel_others }

@@ -3,7 +3,8 @@
 //! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work or was given up
 //! with attempts left, and to pause on account of one that was kept from them: who switches a job off keeps it, and a pause
 //! of everything switches nothing off for good. And a run that is for no slot
-//! (by hand, or to make up for one by hand), or for an earlier one, never uses up the slot that a one-shot still waits for.
+//! (by hand, or to make up for one by hand), or for an earlier one, never uses up the slot that a one-shot still waits for,
+//! nor one whose run is not over yet.
 
 use crate::job::{Job, ScheduleSpec};
 use crate::run::GivenUp;
@@ -31,14 +32,16 @@ impl JobFate {
     }
 }
 
-/// Decides from the job as it stood before this run of it ended in this way.
+/// Decides from the job as it stood before this run of it ended in this way; `slot_is_open` says whether another run of it,
+/// which is for a slot, is not over yet.
 #[must_use]
-pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome) -> JobFate {
+pub fn fate_of_job(job: &Job, run: &Run, outcome: &Outcome, slot_is_open: bool) -> JobFate {
     let state = outcome.state;
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
     let has_done_its_run = has_worked && outcome.given_up.is_none();
-    if job.delete_after_run && has_done_its_run && !waits_for_a_slot(job, run) {
+    let is_kept = waits_for_a_slot(job, run) || run.slot().is_none() && slot_is_open;
+    if job.delete_after_run && has_done_its_run && !is_kept {
         return JobFate::IsDeleted;
     }
     if let Some(reason) = outcome.pauses.as_ref().filter(|_| job.enabled) {
@@ -84,27 +87,31 @@ mod tests {
         let paused = JobFate::IsPaused("Paused after a failure".to_owned());
         for (why, of_strict) in [(GivenUp::KeptBack, JobFate::Stays), (GivenUp::Replaced, paused)] {
             let given_up = Outcome { given_up: Some(why), ..Outcome::of(Failed) };
-            assert_eq!(fate_of_job(&job, &run(), &given_up), JobFate::Stays, "{why:?}");
-            assert_eq!(fate_of_job(&strict, &run(), &given_up), of_strict, "{why:?}");
+            assert_eq!(fate_of_job(&job, &run(), &given_up, false), JobFate::Stays, "{why:?}");
+            assert_eq!(fate_of_job(&strict, &run(), &given_up, false), of_strict, "{why:?}");
         }
         let failed = Outcome::of(Failed);
-        assert_eq!(fate_of_job(&job, &run(), &failed), JobFate::IsDeleted);
+        assert_eq!(fate_of_job(&job, &run(), &failed, false), JobFate::IsDeleted);
     }
 
     #[test]
     fn a_job_for_one_run_goes_when_it_has_worked() {
         let mut job = job();
-        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Succeeded)), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Succeeded), false), JobFate::Stays);
         job.delete_after_run = true;
         for state in [Succeeded, NothingToReport, Failed, TimedOut] {
             assert_eq!(
-                fate_of_job(&job, &run(), &Outcome::of(state)),
+                fate_of_job(&job, &run(), &Outcome::of(state), false),
                 JobFate::IsDeleted,
                 "{state:?}"
             );
         }
         for state in [Cancelled, Skipped, Interrupted] {
-            assert_eq!(fate_of_job(&job, &run(), &Outcome::of(state)), JobFate::Stays, "{state:?}");
+            assert_eq!(
+                fate_of_job(&job, &run(), &Outcome::of(state), false),
+                JobFate::Stays,
+                "{state:?}"
+            );
         }
     }
 
@@ -115,13 +122,15 @@ mod tests {
         let succeeded = Outcome::of(Succeeded);
         let by_hand = Run { slot_at: None, ..run() };
         let for_a_slot = Run { makes_up_for: Some(UnixMs(1)), ..by_hand.clone() };
-        for (next_run_at, run, fate) in [
-            (Some(UnixMs(1)), &by_hand, JobFate::Stays),
-            (None, &by_hand, JobFate::IsDeleted),
-            (Some(UnixMs(1)), &for_a_slot, JobFate::IsDeleted),
+        for (next_run_at, slot_is_open, run, fate) in [
+            (Some(UnixMs(1)), false, &by_hand, JobFate::Stays),
+            (None, true, &by_hand, JobFate::Stays),
+            (None, false, &by_hand, JobFate::IsDeleted),
+            (Some(UnixMs(1)), false, &for_a_slot, JobFate::IsDeleted),
         ] {
             job.state.next_run_at = next_run_at;
-            assert_eq!(fate_of_job(&job, run, &succeeded), fate, "{next_run_at:?}");
+            let found = fate_of_job(&job, run, &succeeded, slot_is_open);
+            assert_eq!(found, fate, "{next_run_at:?} {slot_is_open}");
         }
     }
 
@@ -133,7 +142,7 @@ mod tests {
         let run = Run { slot_at: Some(UnixMs(5)), ..run() };
         for (next, fate) in [(Some(9), JobFate::Stays), (None, JobFate::IsDeleted)] {
             job.state.next_run_at = next.map(UnixMs);
-            assert_eq!(fate_of_job(&job, &run, &Outcome::of(Succeeded)), fate, "{next:?}");
+            assert_eq!(fate_of_job(&job, &run, &Outcome::of(Succeeded), false), fate, "{next:?}");
         }
     }
 
@@ -150,7 +159,11 @@ mod tests {
             (2, Cancelled, JobFate::Stays),
         ] {
             job.state.consecutive_failures = before;
-            assert_eq!(fate_of_job(&job, &run(), &Outcome::of(state)), fate, "{before} {state:?}");
+            assert_eq!(
+                fate_of_job(&job, &run(), &Outcome::of(state), false),
+                fate,
+                "{before} {state:?}"
+            );
         }
         job.state.consecutive_failures = 2;
         let stop = BudgetStop {
@@ -165,14 +178,14 @@ mod tests {
         ] {
             let budget = Some(BudgetStop { passes_with_the_day, ..stop.clone() });
             let outcome = Outcome { budget, ..Outcome::of(Failed) };
-            assert_eq!(fate_of_job(&job, &run(), &outcome), fate);
+            assert_eq!(fate_of_job(&job, &run(), &outcome, false), fate);
         }
         let asked = Outcome { pauses: Some("Asked".to_owned()), ..Outcome::of(Failed) };
         job.state.consecutive_failures = 0;
-        let fate = fate_of_job(&job, &run(), &asked);
+        let fate = fate_of_job(&job, &run(), &asked, false);
         assert_eq!(fate, JobFate::IsPaused("Asked".to_owned()), "its outcome says so");
         job.state.consecutive_failures = 2;
         job.enabled = false;
-        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Failed)), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, &run(), &Outcome::of(Failed), false), JobFate::Stays);
     }
 }

@@ -3,8 +3,9 @@
 use rouse_core::{Job, JobId, Outcome, RunId, RunState, RunTrigger};
 use rouse_scheduler::{RunMode, SchedulerError};
 use rouse_store::StoreError;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::asking::{asks, yes};
 use crate::stage::{Begun, HOUR, MINUTE, START, Stage, every, once};
 
 #[tokio::test]
@@ -39,6 +40,98 @@ async fn a_run_by_hand_leaves_a_one_shot_its_slot() {
     begun.succeed();
     stage.ended(&id).await;
     assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "now it has done its run");
+}
+
+/// A one-shot in an hour that goes after its run, and a run of it by hand that began a minute before its slot.
+async fn once_by_hand(policies: Value) -> (Stage, Job, Begun) {
+    let stage = Stage::new().await;
+    let more = json!({ "deleteAfterRun": true, "policies": policies });
+    let job = stage.add(once(START.plus_ms(HOUR), more)).await;
+    stage.pass(HOUR - MINUTE).await;
+    let by_hand = begun_by_hand(&stage, &job).await;
+    (stage, job, by_hand)
+}
+
+/// Its run for the slot works and takes the job with it.
+async fn does_its_run(stage: &Stage, job: &Job, begun: Begun) {
+    assert_eq!(begun.run.slot_at, Some(START.plus_ms(HOUR)));
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "it has done its run");
+}
+
+#[tokio::test]
+async fn a_run_by_hand_that_is_going_leaves_a_one_shot_its_slot_whatever_may_overlap() {
+    for overlap in ["skip", "queue", "cancelOther"] {
+        let (stage, job, by_hand) = once_by_hand(json!({ "overlap": overlap })).await;
+        let id = by_hand.run.id.clone();
+        stage.pass(MINUTE).await;
+        assert_eq!(stage.states_of(&job).await, [RunState::Running, RunState::Queued], "{overlap}");
+        assert!(!by_hand.cancel.is_cancelled(), "{overlap}");
+        by_hand.succeed();
+        stage.ended(&id).await;
+        stage.settle().await;
+        assert!(
+            stage.store.job(&job.id).await.expect("read").is_some(),
+            "{overlap}: its slot is open"
+        );
+        does_its_run(&stage, &job, stage.begun.next().await).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_by_hand_leaves_a_one_shot_its_slot_whatever_it_must_rest() {
+    let (stage, job, by_hand) = once_by_hand(json!({ "cooldownSeconds": 300 })).await;
+    let id = by_hand.run.id.clone();
+    by_hand.succeed();
+    stage.ended(&id).await;
+    stage.pass(MINUTE).await;
+    stage.settle().await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded, RunState::Running]);
+    does_its_run(&stage, &job, stage.begun.next().await).await;
+}
+
+/// Beside each other, parked or between two attempts: as long as the run for its slot is open, that decides.
+#[tokio::test]
+async fn a_run_by_hand_takes_no_one_shot_away_from_the_run_for_its_slot() {
+    let (stage, job, by_hand) = once_by_hand(json!({ "overlap": "parallel" })).await;
+    stage.pass(MINUTE).await;
+    let run = asks(&stage, stage.begun.next().await, &["a"]);
+    stage.parked(&run.id).await;
+    let id = by_hand.run.id.clone();
+    by_hand.succeed();
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
+    yes(&stage, "a").await;
+    does_its_run(&stage, &job, stage.begun.next().await).await;
+}
+
+/// Two slots of a one-shot that was moved are as far apart as those of any job.
+#[tokio::test]
+async fn the_run_for_an_earlier_slot_of_a_one_shot_counts() {
+    let cooldown = json!({ "cooldownSeconds": 300 });
+    for (policies, why) in [
+        (json!({}), "The previous run was still going"),
+        (cooldown, "Less than 5 min after the run before"),
+    ] {
+        let stage = Stage::new().await;
+        let job = stage.add(once(START.plus_ms(MINUTE), json!({ "policies": policies }))).await;
+        stage.pass(MINUTE).await;
+        let first = stage.begun.next().await;
+        let moved = json!({ "schedule": { "atMs": START.plus_ms(2 * MINUTE).0 } });
+        stage.handle.update_job(&job.id, moved, None).await.expect("saved");
+        if why.starts_with("Less") {
+            let id = first.run.id.clone();
+            first.succeed();
+            stage.ended(&id).await;
+        }
+        stage.pass(MINUTE).await;
+        stage.settle().await;
+        let runs = stage.runs_of(&job.id).await;
+        assert_eq!((runs[1].state, runs[1].reason.as_deref()), (RunState::Skipped, Some(why)));
+    }
 }
 
 #[tokio::test]

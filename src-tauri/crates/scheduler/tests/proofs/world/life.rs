@@ -9,7 +9,7 @@ use rouse_scheduler::lanes::{LaneKey, Lanes, Rank, Startable};
 
 use super::job::SimJob;
 use super::rules::CAP;
-use super::shape::{HOUR, MINUTE};
+use super::shape::{HOUR, MINUTE, Shape};
 use super::{Broken, Row, World, hold};
 
 impl World {
@@ -96,11 +96,14 @@ impl World {
 
     fn claim(&mut self, number: usize, slot: i64) -> Result<(), Broken> {
         let firing = self.firing();
-        let (queued, active) = self.load_of(number);
         self.notice_idle(number);
         let now = self.now;
         let sim = &self.jobs[&number];
-        let due = Due { job: &sim.job, slots: &sim.slots, slot: UnixMs(slot), queued, active };
+        let (queued, active) = self.load_for_slot(number);
+        let last_run_at = sim.rests_since().map(UnixMs);
+        let slot_at = UnixMs(slot);
+        let (job, slots) = (&sim.job, &sim.slots);
+        let due = Due { job, slots, slot: slot_at, queued, active, last_run_at };
         let plan = plan_claim(due, UnixMs(now), &firing);
         self.check_claim(number, slot, (queued, active), &plan)?;
         let rules = self.data.rules;
@@ -199,6 +202,9 @@ impl World {
         if let Some(sim) = self.jobs.get_mut(&row.job) {
             sim.job.state.last_run_at = Some(UnixMs(self.now));
             sim.started_at = row.slot.map_or(sim.started_at, |_| Some(self.now));
+            if !row.is_by_hand() {
+                sim.by_itself_at = Some(self.now);
+            }
         }
         self.work_on(id);
         Ok(())
@@ -225,8 +231,18 @@ impl World {
 
     /// What the end of a run does to its job.
     pub(super) fn tell_job(&mut self, id: u64, row: &Row, outcome: &Outcome) -> Result<(), Broken> {
+        let is_for_slot = |other: &Row| other.slot.is_some() || other.is_again;
+        let slot_is_open =
+            self.open.values().any(|other| other.job == row.job && is_for_slot(other));
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
-        let (state, fate) = (outcome.state, fate_of_job(&sim.job, &run_of(id, row), outcome));
+        let fate = fate_of_job(&sim.job, &run_of(id, row), outcome, slot_is_open);
+        let is_once = matches!(sim.shape, Shape::Once(_));
+        hold!(
+            !(is_once && row.is_by_hand() && slot_is_open && fate == JobFate::IsDeleted),
+            "a run by hand takes job {} away, and the run for its slot is open",
+            row.job
+        );
+        let state = outcome.state;
         if state.is_failure() {
             sim.job.state.consecutive_failures += 1;
         } else if state == RunState::Succeeded {

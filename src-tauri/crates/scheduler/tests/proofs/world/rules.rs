@@ -148,7 +148,7 @@ impl World {
     fn check_cooldown(&self, sim: &SimJob, queued: u32, fires: bool) -> Result<bool, Broken> {
         let Some(seconds) = sim.job.policies.cooldown_seconds else { return Ok(false) };
         let cooldown = i64::from(seconds) * SECOND;
-        let since = sim.job.state.last_run_at.map(|at| self.now - at.0).filter(|since| *since >= 0);
+        let since = sim.rests_since().map(|at| self.now - at).filter(|since| *since >= 0);
         let surely = cooldown - SECOND.min(cooldown / 10);
         hold!(
             !fires || since.is_none_or(|since| since >= surely) && queued == 0,
@@ -203,9 +203,19 @@ impl World {
         Ok(())
     }
 
+    /// (waiting, at work), as far as a slot of the job has to do with it.
+    pub(super) fn load_for_slot(&self, number: usize) -> (u32, u32) {
+        let is_once = matches!(self.jobs[&number].shape, Shape::Once(_));
+        self.load_where(|row| row.job == number && !(is_once && row.is_by_hand()))
+    }
+
     /// (waiting, at work).
     pub(super) fn load_of(&self, number: usize) -> (u32, u32) {
-        let of_job = self.open.values().filter(|row| row.job == number);
+        self.load_where(|row| row.job == number)
+    }
+
+    fn load_where(&self, counts: impl Fn(&Row) -> bool) -> (u32, u32) {
+        let of_job = self.open.values().filter(|row| counts(row));
         let (waiting, at_work): (Vec<_>, Vec<_>) =
             of_job.partition(|row| row.state == RunState::Queued);
         let count = |rows: Vec<&Row>| u32::try_from(rows.len()).expect("few");
