@@ -18,7 +18,9 @@ use crate::incidents;
 use crate::jobs::{delete, pause};
 use crate::outbox::{enqueue, enqueue_once};
 use crate::row::{Columns, bind_usage};
-use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event, with_usage};
+use crate::runs::{
+    finished_event, insert_runs, makes_up_for, read_run, run_columns, run_event, with_usage,
+};
 use crate::settings::{PENDING_TURN, put};
 use crate::spending::tell_once;
 use crate::steps::lose_unfinished;
@@ -111,15 +113,40 @@ pub(crate) const END: &str = concat!(
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );
+/// What a job remembers of its newest run becomes `$new`. Of a one-shot that was moved while its run was going, the slot that
+/// it was moved to may be over by then: that one is the newest.
+macro_rules! unless_overtaken {
+    ($column:literal, $new:literal) => {
+        concat!(
+            $column,
+            " = CASE WHEN ended.is_overtaken AND json_valid(definition) AND definition ->> '$.schedule.kind' = 'at' THEN ",
+            $column,
+            " ELSE ",
+            $new,
+            " END"
+        )
+    };
+}
 /// After `END`, of the run that it has ended; if it has ended none, nothing. Answers when the job comes next.
-pub(crate) const REMEMBER: &str =
-    "UPDATE jobs SET last_state = ?2, last_error = ended.why, last_duration_ms = ended.took,
-        consecutive_failures = CASE ?3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
+pub(crate) const REMEMBER: &str = concat!(
+    "UPDATE jobs SET ",
+    unless_overtaken!("last_state", "?2"),
+    ", ",
+    unless_overtaken!("last_error", "ended.why"),
+    ", ",
+    unless_overtaken!("last_duration_ms", "ended.took"),
+    ", consecutive_failures = CASE ?3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
                                        ELSE consecutive_failures END
-    FROM (SELECT job_id, coalesce(error, reason) AS why, 
-              CASE WHEN state <> 'interrupted' THEN max(0, finished_at - started_at) END AS took
-          FROM runs WHERE id = ?1) AS ended
-    WHERE changes() > 0 AND jobs.id = ended.job_id RETURNING next_run_at";
+    FROM (SELECT job_id, why, took, EXISTS (SELECT 1 FROM runs AS newer
+                  WHERE newer.job_id = one.job_id AND newer.slot_at > one.slot AND newer.finished_at IS NOT NULL) AS is_overtaken
+          FROM (SELECT job_id, coalesce(error, reason) AS why,
+                    CASE WHEN state <> 'interrupted' THEN max(0, finished_at - started_at) END AS took,
+                    coalesce(slot_at, ",
+    makes_up_for!(),
+    ") AS slot
+                FROM runs WHERE id = ?1) AS one) AS ended
+    WHERE changes() > 0 AND jobs.id = ended.job_id RETURNING next_run_at"
+);
 
 impl Store {
     /// Ends runs: of each the run row, job state, system event, outbox and events, all in one transaction, so that many

@@ -1,5 +1,6 @@
 use rouse_core::Outcome;
 use rouse_core::delivery::DeliveryState;
+use rouse_core::job::ScheduleSpec;
 
 use super::*;
 use crate::{Finish, Interruption, NewStep, StepEnd, StepKind, StepStatus, StoreError};
@@ -286,4 +287,54 @@ async fn ends_at_once_are_one_commit_and_one_that_was_over_takes_no_other_along(
     assert_eq!(store.run(&runs[1].id).await.unwrap().unwrap().finished_at, Some(NOW.plus_ms(1)));
     assert_eq!(store.finish_runs(&ends).await.unwrap(), [None, None, None]);
     assert_eq!(store.finish_runs(&[]).await.unwrap(), []);
+}
+
+/// The slot that it was moved to is over when the run for the one before ends, and is the newest that there was.
+#[tokio::test]
+async fn a_one_shot_that_was_moved_remembers_how_its_newest_slot_went() {
+    let moved = NOW.plus_ms(9);
+    let at = ScheduleSpec::At { at: moved, tz: None };
+    let every = ScheduleSpec::Every { every_ms: 1_000, anchor: NOW };
+    for (spec, remembered) in [(at, RunState::Skipped), (every, RunState::Succeeded)] {
+        let fixture = Fixture::new().await;
+        let id = fixture.running("a").await;
+        let mut job = fixture.job("a").await;
+        (job.schedule.spec, job.state.next_run_at) = (spec, Some(moved));
+        fixture.store.update_job(&job, None, NOW).await.unwrap();
+        let skipped = Run {
+            state: RunState::Skipped,
+            reason: Some("The previous run was still going".to_owned()),
+            finished_at: Some(moved),
+            ..slot_run("a", moved)
+        };
+        fixture.store.claim(&[claim("a", moved, None, vec![skipped])], moved).await.unwrap();
+        fixture.store.finish_run(&finish(&id, Outcome::succeeded("Done."))).await.unwrap();
+        let state = fixture.job("a").await.state;
+        assert_eq!(state.last_state, Some(remembered));
+        let is_newest = remembered == RunState::Skipped;
+        assert_eq!(
+            (state.last_error.is_some(), state.last_duration_ms.is_none()),
+            (is_newest, is_newest)
+        );
+    }
+}
+
+/// As long as the newer slot is open, nothing is known of it.
+#[tokio::test]
+async fn a_one_shot_that_was_moved_remembers_the_run_before_until_the_newer_one_ends() {
+    let moved = NOW.plus_ms(9);
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let mut job = fixture.job("a").await;
+    job.schedule.spec = ScheduleSpec::At { at: moved, tz: None };
+    job.state.next_run_at = Some(moved);
+    fixture.store.update_job(&job, None, NOW).await.unwrap();
+    let newer = slot_run("a", moved);
+    let newer_id = newer.id.clone();
+    fixture.store.claim(&[claim("a", moved, None, vec![newer])], moved).await.unwrap();
+    for (id, outcome) in [(id, Outcome::failed("x")), (newer_id, Outcome::succeeded("Done."))] {
+        let state = outcome.state;
+        fixture.store.finish_run(&finish(&id, outcome)).await.unwrap();
+        assert_eq!(fixture.job("a").await.state.last_state, Some(state));
+    }
 }
