@@ -40,6 +40,7 @@ pub(crate) enum Request {
     CallWebhook(Call, Reply<Called>),
     SetConfig(Box<SchedulerConfig>, Reply<()>),
     ClockChanged(Reply<()>),
+    QuestionsMoved(Reply<()>),
     Tick(UnixMs, Reply<TickReport>),
     Shutdown(Reply<()>),
 }
@@ -262,6 +263,14 @@ impl SchedulerHandle {
     /// Only when the scheduler has stopped.
     pub async fn clock_changed(&self) -> Result<(), SchedulerError> {
         self.ask(Request::ClockChanged).await
+    }
+
+    /// Tells that questions end at other times than before, because they are told earlier or later.
+    ///
+    /// # Errors
+    /// Only when the scheduler has stopped.
+    pub async fn questions_moved(&self) -> Result<(), SchedulerError> {
+        self.ask(Request::QuestionsMoved).await
     }
 
     /// Claims every slot that is due at `now` and starts what may start. The timer does this by itself.

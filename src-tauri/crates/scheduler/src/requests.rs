@@ -60,6 +60,10 @@ impl Engine {
                 self.clock_changed();
                 answer(reply, Ok(()));
             }
+            Request::QuestionsMoved(reply) => {
+                self.parked.look_again();
+                answer(reply, Ok(()));
+            }
             Request::Tick(now, reply) => answer(reply, self.tick(now).await.map_err(Into::into)),
             Request::Shutdown(reply) => return Some(reply),
         }

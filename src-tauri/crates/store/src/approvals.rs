@@ -324,8 +324,9 @@ pub(crate) async fn follow_withdraw(
     Ok(())
 }
 
-/// Lets the time for the answers of a run begin when the quiet hours end for which its question is held, as part of a
-/// write. `before` is the end that they had when it was held for the first time.
+/// Lets the time for the answers of a run begin when its question can be told: when the quiet hours end for which it is
+/// held, or when it is let go before that, as part of a write. `before` is when that was to be by what was known then; none
+/// when it was held for the first time.
 pub(crate) async fn put_off(
     write: &mut Write,
     run: &RunId,

@@ -38,7 +38,7 @@ const ENQUEUE: &str = "INSERT INTO outbox
         (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at, quiet_hours)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7, ?8)";
 const IS_THERE: &str = "SELECT 1 FROM outbox WHERE id = ?1";
-const HELD_SINCE: &str = "SELECT run_id, held_until FROM outbox WHERE id = ?1";
+const HELD_UNTIL: &str = "SELECT held_until FROM outbox WHERE id = ?1";
 const HOLD: &str = "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL
     WHERE id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
         AND (state = 'pending' OR held_until IS NOT ?2) RETURNING run_id";
@@ -180,13 +180,7 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("hold a delivery", Durability::Full, now).await?;
-        let (_, before) = write
-            .one(sqlx::query(HELD_SINCE).bind(id.as_str()), |row| {
-                let mut columns = Columns::of(row);
-                Ok((columns.some_id(RunId::new)?, columns.some_instant()?))
-            })
-            .await?
-            .unwrap_or_default();
+        let before = held_until(&mut write, id).await?;
         let query = sqlx::query(HOLD).bind(id.as_str()).bind(until.0);
         let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
         let Some(run) = run else {
@@ -207,13 +201,24 @@ impl Store {
         self.list("read what is held", sqlx::query(HELD), read).await
     }
 
-    /// Held → pending, to be told by itself now. Event `delivery`.
+    /// Held → pending, to be told by itself now. Where that is before the quiet hours were to end, the time for the answers
+    /// of its run begins now. Events `delivery`, `approval`.
     ///
     /// # Errors
     /// `Write`.
     pub async fn release_delivery(&self, id: &DeliveryId, now: UnixMs) -> Result<(), StoreError> {
+        let mut write = self.write("let go of a delivery", Durability::Full, now).await?;
+        let until = held_until(&mut write, id).await?;
         let query = sqlx::query(RELEASE).bind(id.as_str()).bind(now.0);
-        self.attempted(id, DeliveryState::Pending, query, now).await
+        let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
+        let Some(run) = run else {
+            return write.undo().await;
+        };
+        write.event(EventKind::Delivery, event(id, run.as_ref(), DeliveryState::Pending));
+        if let (Some(run), Some(until)) = (&run, until.filter(|until| *until > now)) {
+            put_off(&mut write, run, Some(until), now).await?;
+        }
+        write.commit().await
     }
 
     /// Puts a digest into the outbox that tells of `untold` ones in their place, which are held until it is told. From
@@ -255,6 +260,13 @@ impl Store {
         write.event(EventKind::Delivery, event(id, run.as_ref(), state));
         write.commit().await
     }
+}
+
+/// Until when it is held, as part of a write.
+async fn held_until(write: &mut Write, id: &DeliveryId) -> Result<Option<UnixMs>, StoreError> {
+    let query = sqlx::query(HELD_UNTIL).bind(id.as_str());
+    let until = write.one(query, |row| Columns::of(row).some_instant()).await?;
+    Ok(until.flatten())
 }
 
 /// Gives what a digest told of the fate of the digest, as part of a write.

@@ -456,3 +456,28 @@ async fn what_a_clock_has_shown_before_a_grant_was_given_does_not_end_it() {
     assert!(fixture.store.take_nearer(MINUTE, again).await.unwrap());
     assert_eq!(good(again).await, [false, false, false, true]);
 }
+
+/// The time for an answer begins when the question is told, and is never longer for that.
+#[tokio::test]
+async fn a_question_that_is_let_go_before_the_morning_ends_as_long_after_that() {
+    const HOUR: i64 = 60 * MINUTE;
+    let morning = 8 * HOUR;
+    for (let_go, ends) in [(HOUR, HOUR), (morning, morning), (morning + HOUR, morning)] {
+        let fixture = Fixture::new().await;
+        let run = at_work(&fixture).await;
+        let park = Park {
+            run_id: run.id,
+            questions: vec![question("a", "ls")],
+            usage: Usage::default(),
+            worked_ms: 0,
+            deliveries: vec![delivery("d1")],
+            now: NOW,
+        };
+        fixture.store.park_run(&park).await.unwrap();
+        let id = DeliveryId::new("d1");
+        fixture.store.hold_delivery(&id, NOW.plus_ms(morning), NOW).await.unwrap();
+        fixture.store.release_delivery(&id, NOW.plus_ms(let_go)).await.unwrap();
+        let asked = fixture.store.pending_approvals().await.unwrap().remove(0);
+        assert_eq!(asked.expires_at, NOW.plus_ms(ends + 30 * MINUTE), "let go at {let_go}");
+    }
+}
