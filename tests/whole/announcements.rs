@@ -1,5 +1,6 @@
 //! Who is told what: conditions, incidents, quiet hours.
 
+use rouse_core::time::Clock as _;
 use rouse_testkit::scripted_model::{calls, says};
 use serde_json::{Value, json};
 
@@ -307,6 +308,58 @@ async fn what_comes_at_night_is_one_digest_in_the_morning_even_after_a_restart()
     );
     let runs = house.call("runs.list", json!({ "digest": told["digestId"] })).await;
     assert_eq!(runs["total"], 3);
+    house.host.stop().await;
+}
+
+/// Two jobs of one name: one was paused in the night and has worked by hand since, the other is well.
+#[tokio::test]
+async fn a_pause_of_the_night_is_told_in_the_morning_whatever_was_told_after_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    quiet(&house, "15:30").await;
+    let strict = json!({ "policies": { "pauseAfterFailures": 1 } });
+    let mut fails = hourly("Look", &json!({ "a": 1 }), &strict);
+    fails["payload"]["arguments"]["pointer"] = json!("/b");
+    let fails = house.add(fails).await;
+    let well = house.add(hourly("Look", &json!(1), &json!({}))).await;
+    house.clock.advance(HOUR);
+    until_fates(&house, &fails, &["held"]).await;
+    until_fates(&house, &well, &["held"]).await;
+    let mended = json!({ "payload": { "arguments": { "pointer": "/a" } } });
+    house.call("cron.update", json!({ "id": fails, "patch": mended })).await;
+    house.call("cron.run", json!({ "id": fails, "mode": "force" })).await;
+    until_fates(&house, &fails, &["held", "held"]).await;
+    house.clock.advance(HOUR);
+    until_fates(&house, &well, &["held", "held"]).await;
+    house.clock.advance(HOUR);
+    until_fates(&house, &well, &["held", "held", "held"]).await;
+    house.clock.advance(30 * MINUTE);
+    until_fates(&house, &fails, &["delivered", "delivered"]).await;
+    let run = house.runs(&fails).await[0]["id"].clone();
+    let told = house.call("runs.get", json!({ "id": run })).await["deliveries"][0].clone();
+    let digest = house.call("deliveries.get", json!({ "id": told["digestId"] })).await;
+    assert_eq!(digest["body"], "Look (2, paused), Look (3)");
+    house.host.stop().await;
+}
+
+/// Whoever takes the quiet hours away is told now, and has from now on as long as anybody has to answer.
+#[tokio::test]
+async fn a_question_that_is_told_early_waits_for_its_answer_from_then_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, _) = asking_at_night(folder.path()).await;
+    house.clock.advance(HOUR);
+    until_fates(&house, &id, &["held", "held"]).await;
+    house.call("config.patch", json!({ "patch": { "quietHours": null } })).await;
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    let open = house.call("approvals.list", json!({})).await["approvals"].clone();
+    for asked in open.as_array().expect("a list") {
+        assert_eq!(asked["expiresAtMs"], json!(house.clock.now().0 + 1_800_000), "{asked}");
+    }
+    // Nobody answers, and the runs go on to say so.
+    house.clock.advance(30 * MINUTE);
+    for run in house.ended(&id, 2).await {
+        assert_eq!(run["summary"], "Then not.");
+    }
     house.host.stop().await;
 }
 

@@ -393,6 +393,7 @@ impl Ground {
     ) -> Result<Vec<JoinHandle<()>>, HostError> {
         let outbox = Outbox {
             store: self.store.clone(),
+            scheduler: scheduler.clone(),
             clock: Arc::clone(&self.clock),
             timer: timer(options, &self.clock)?,
             settings: self.settings.watch(),

@@ -15,6 +15,7 @@ use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms
 use rouse_core::said::own_words;
 use rouse_core::time::Timer;
 use rouse_core::{Clock, DeliveryId, Run, RunId, RunState, UnixMs};
+use rouse_scheduler::SchedulerHandle;
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,7 @@ const STORE_PAUSE: Duration = Duration::from_secs(10);
 /// What the outbox works with.
 pub(crate) struct Outbox {
     pub(crate) store: Store,
+    pub(crate) scheduler: SchedulerHandle,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) settings: watch::Receiver<Config>,
@@ -134,24 +136,29 @@ impl Outbox {
     async fn look_at_held(&self) -> Result<Option<UnixMs>, StoreError> {
         let now = self.clock.now();
         let (mut free, mut ends) = (Vec::new(), None);
+        let asking = self.store.pending_approvals().await?;
+        let asks = |held: &Delivery| {
+            asking.iter().any(|asked| Some(&asked.run_id) == held.run_id.as_ref())
+        };
+        let mut have_moved = false;
         for delivery in self.store.held_deliveries().await? {
             match self.quiet_until(&delivery, now) {
                 None => free.push(delivery),
                 Some(until) => {
                     if delivery.held_until != Some(until) {
                         self.store.hold_delivery(&delivery.id, until, now).await?;
+                        have_moved = have_moved || asks(&delivery);
                     }
                     ends = ends.into_iter().chain([until]).min();
                 }
             }
         }
-        let asking = self.store.pending_approvals().await?;
-        let asks = |held: &Delivery| {
-            asking.iter().any(|asked| Some(&asked.run_id) == held.run_id.as_ref())
-        };
         let (questions, results): (Vec<Delivery>, Vec<Delivery>) = free.into_iter().partition(asks);
         for question in &questions {
             self.store.release_delivery(&question.id, now).await?;
+        }
+        if have_moved || !questions.is_empty() {
+            self.questions_moved().await;
         }
         match results.as_slice() {
             [] => {}
@@ -160,16 +167,19 @@ impl Outbox {
                 let ids: Vec<DeliveryId> = several.iter().map(|held| held.id.clone()).collect();
                 let runs: Vec<RunId> =
                     several.iter().filter_map(|held| held.run_id.clone()).collect();
-                let standing = self.store.standing_of(&runs).await?;
-                let went_wrong = |held: &Delivery| {
-                    let standing = held.run_id.as_ref().and_then(|id| standing.get(id));
-                    standing.is_some_and(|(_, state)| state.is_failure())
-                };
-                let digest = digest(several, went_wrong, DeliveryId::of_digest(now));
+                let told = self.store.told_runs(&runs).await?;
+                let digest = digest(several, &told, DeliveryId::of_digest(now));
                 self.store.digest_deliveries(&ids, &digest, now).await?;
             }
         }
         Ok(ends)
+    }
+
+    /// The time for an answer follows what the quiet hours are by now, and the scheduler ends it.
+    async fn questions_moved(&self) {
+        if let Err(error) = self.scheduler.questions_moved().await {
+            tracing::debug!(%error, "the next start reads when questions end");
+        }
     }
 
     /// Every line that is written about it names its run.

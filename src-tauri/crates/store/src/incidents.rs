@@ -4,8 +4,11 @@
 //! both or none. Whether a failure is a new cause is decided outside. One could get this wrong by
 //! ending an incident in a write of its own: the job would start afresh and its incident would not.
 
+use std::collections::HashMap;
+
+use rouse_core::decide::ToldRun;
 use rouse_core::incident::{Incident, IncidentEnd, IncidentStep};
-use rouse_core::{JobId, Run, RunId, UnixMs};
+use rouse_core::{JobId, Run, RunId, RunState, UnixMs};
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::{Columns, json_list};
@@ -39,6 +42,12 @@ pub(crate) const OPEN_OF_MANY: &str = concat!(
     " FROM incidents WHERE coalesce(job_id, '') IN (SELECT value FROM json_each(?1)) AND closed_at IS NULL
       ORDER BY last_at DESC, id DESC"
 );
+/// What `Incident::keeps_off` says, of many runs.
+pub(crate) const TOLD_RUNS: &str = "SELECT id, job_id, job_name, state,
+        EXISTS (SELECT 1 FROM incidents JOIN jobs ON jobs.id = runs.job_id
+            WHERE coalesce(incidents.job_id, '') = coalesce(runs.job_id, '') AND jobs.enabled = 0
+                AND incidents.closed_at IS NULL AND incidents.paused_because IS NOT NULL AND incidents.closed_how IS NOT 'resumed')
+    FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
 const OPEN: &str = "INSERT INTO incidents
         (job_id, class, cause, opened_at, count, first_run, last_run, last_at)
     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5, ?4)";
@@ -90,6 +99,22 @@ impl Store {
     pub async fn jobs_with_incidents(&self) -> Result<Vec<JobId>, StoreError> {
         let query = sqlx::query(WITH_OPEN);
         self.list("read the incidents", query, |row| Columns::of(row).id(JobId::new)).await
+    }
+
+    /// How these runs have ended and whether an incident keeps their jobs off; one that is gone is left out.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn told_runs(&self, runs: &[RunId]) -> Result<HashMap<RunId, ToldRun>, StoreError> {
+        let query = sqlx::query(TOLD_RUNS).bind(json_list(runs.iter().map(RunId::as_str)));
+        let read = |row: &SqliteRow| {
+            let mut columns = Columns::of(row);
+            let id = columns.id(RunId::new)?;
+            let (job_id, job_name) = (columns.some_id(JobId::new)?, columns.get()?);
+            let (state, is_paused) = (columns.word(RunState::from_name)?, columns.get()?);
+            Ok((id, ToldRun { job_id, job_name, state, is_paused }))
+        };
+        Ok(self.list("read the runs", query, read).await?.into_iter().collect())
     }
 
     /// The open incidents of many jobs, the newest failure first.

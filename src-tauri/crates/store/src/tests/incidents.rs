@@ -210,3 +210,29 @@ async fn a_job_whose_condition_cannot_be_checked_is_counted_among_those_that_fai
     end(&fixture, "a", 4, |finish| unchecked(finish, over)).await;
     assert_eq!(failing().await, 1);
 }
+
+#[tokio::test]
+async fn a_run_that_is_told_knows_whether_its_job_is_still_paused() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    fixture.insert_job("b", None).await;
+    let paused = end(&fixture, "a", 1, |finish| {
+        finish.incident = opens("network");
+        finish.pause_job = Some("Paused because one run asked too often".to_owned());
+    })
+    .await;
+    let well = end(&fixture, "b", 1, |finish| finish.outcome = Outcome::succeeded("ok")).await;
+    let off = Job { enabled: false, ..fixture.job("b").await };
+    fixture.store.update_job(&off, None, NOW).await.unwrap();
+    let told = async || {
+        let told = fixture.store.told_runs(&[paused.clone(), well.clone()]).await.unwrap();
+        [&paused, &well]
+            .map(|run| (told[run].job_name.clone(), told[run].state, told[run].is_paused))
+    };
+    let (a, b) = ("Job a".to_owned(), "Job b".to_owned());
+    let wanted = [(a.clone(), RunState::Failed, true), (b.clone(), RunState::Succeeded, false)];
+    assert_eq!(told().await, wanted, "a person has switched the other one off");
+    let on = Job { enabled: true, ..fixture.job("a").await };
+    fixture.store.update_job(&on, None, NOW).await.unwrap();
+    assert_eq!(told().await, [(a, RunState::Failed, false), (b, RunState::Succeeded, false)]);
+}

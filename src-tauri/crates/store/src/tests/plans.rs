@@ -152,6 +152,11 @@ async fn runs_use_their_indexes() {
     for sql in [runs::GET, attempts::GET, runs::START, finish::END] {
         check(store, sql, &[by_id]).await;
     }
+    let newer = "SEARCH newer USING INDEX runs_slot (job_id=? AND slot_at>?)";
+    check(store, finish::REMEMBER, &[by_id, newer, "INDEX sqlite_autoindex_jobs_1 (id=?)"]).await;
+    let (of_job, of_open) =
+        ("INDEX sqlite_autoindex_jobs_1 (id=?)", "INDEX incidents_open (<expr>=?)");
+    check(store, crate::incidents::TOLD_RUNS, &[by_id, of_job, of_open]).await;
     check(store, runs::CANCEL_QUEUED_OF, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
     check(store, runs::LIVE, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
     check(store, runs::OPEN_FOR_SLOT, &["USING INDEX runs_open (job_id=?)", by_id]).await;
