@@ -11,9 +11,10 @@ export function visible(text: string): string {
   return text.replace(unseen, numbered);
 }
 
-/** The same of a text that has no marks yet, so that no text looks like another: the sign that a mark begins with is shown by its number, too. */
-export function unmistakable(text: string): string {
-  return visible(text.replaceAll("⟨", numbered));
+/** The same of a text that has no marks yet, so that no text looks like another: the sign that a mark begins with is shown by its
+    number, too, and so is one that stands for something else where the text is shown. */
+export function unmistakable(text: string, sign = "⟨"): string {
+  return visible(text.replaceAll("⟨", numbered).replaceAll(sign, numbered));
 }
 
 function numbered(character: string): string {

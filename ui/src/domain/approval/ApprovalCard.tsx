@@ -10,12 +10,14 @@ import { Code, pretty } from "@/components/Code";
 import { type Fact, Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
 import { Kbd } from "@/components/Kbd";
+import { Marks } from "@/components/Marks";
 import { Notice } from "@/components/Notice";
 import { useKeysCount, useShortcut } from "@/components/shortcuts";
 import { Time } from "@/components/Time";
 import { useArmed } from "@/components/useArmed";
 import { useNow } from "@/components/useNow";
 import { Worded } from "@/components/Worded";
+import { unmistakable } from "@/format/visible";
 import type { Answer, ApprovalView } from "@/platform";
 
 import styles from "./ApprovalCard.module.css";
@@ -74,9 +76,9 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
           ...who,
           isOpen ? { name: "Waits", value: <>for <Waited sinceMs={askedAtMs} /></> } : { name: "Asked", value: <Time at={askedAtMs} /> },
           holdsUp !== null && !isOnlyCall && { name: "Holds up", value: holdsUp.text, wide: true },
-          approval.directory !== null && !saysWhere && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
+          approval.directory !== null && !saysWhere && { name: "Works in", value: <code><Marks text={unmistakable(approval.directory)} /></code>, wide: true },
           approval.ungranted !== null && { name: "Always", value: <>Not this one. <Worded text={approval.ungranted} /></>, wide: true },
-          held.length > 0 && { name: "The answer holds for these files as they are", value: held.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
+          held.length > 0 && { name: "The answer holds for these files as they are", value: held.map((file) => <div key={file}><code><Marks text={unmistakable(file)} /></code></div>), wide: true },
         ]}
       />
       <Folded title="Arguments" summary={argumentsWords(approval)}>

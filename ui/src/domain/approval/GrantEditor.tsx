@@ -6,13 +6,16 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Chips, Segmented } from "@/components/Choice";
 import { NumberField, Select, TextArea, TextField } from "@/components/Field";
+import { HiddenCount, Marks } from "@/components/Marks";
 import { Modal } from "@/components/Modal";
 import { useNow } from "@/components/useNow";
 import { Worded } from "@/components/Worded";
+import { hiddenIn, unmistakable, visible } from "@/format/visible";
 import type { Answer, ApprovalView } from "@/platform";
 
 import styles from "./GrantEditor.module.css";
 import { answerOf, draftFor, type DraftRule, draftWords, type GrantDraft, kindsFor, problemsOf, type RuleKind } from "./rules";
+import { SaidWords } from "./SaidWords";
 import { valuesWords } from "./words";
 
 interface Props {
@@ -43,7 +46,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
     else setBusy(false);
   };
   return (
-    <Modal isOpen onClose={onClose} title={`Always for “${approval.jobName}”`} wide>
+    <Modal isOpen onClose={onClose} title={`Always for “${visible(approval.jobName)}”`} wide>
       <div className={styles.form}>
         {approval.shellText.length > 0 ? (
           <p className={styles.sentence}>A shell reads what is run here, so only exactly this call can be granted.</p>
@@ -67,7 +70,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
           <NumberField label="How often" unit="times" placeholder="Any" minValue={1} value={draft.uses ?? NaN} onChange={(uses) => set({ uses: Number.isNaN(uses) ? null : uses })} className={styles.uses} />
         </div>
         <p className={styles.sentence} role="status">
-          {draftWords(draft, approval, now)}
+          <SaidWords said={draftWords(draft, approval, now)} />
           {values !== undefined && <> <Worded text={values} /></>}
         </p>
         {problem !== undefined && <p role="alert" className={styles.problem}>It was not granted: <Worded text={problem} /></p>}
@@ -87,7 +90,7 @@ function Rule({ rule, onChange, problem }: { rule: DraftRule; onChange: (rule: D
   const kinds = kindsFor(rule);
   return (
     <div className={styles.rule}>
-      <code className={styles.name}>{name}</code>
+      <code className={styles.name}><Marks text={unmistakable(name)} /></code>
       <Select
         label={`What ${name} may be`}
         labelHidden
@@ -96,10 +99,35 @@ function Rule({ rule, onChange, problem }: { rule: DraftRule; onChange: (rule: D
         onChange={(next) => onChange({ ...rule, kind: next as RuleKind })}
       />
       <div className={styles.value}>
-        {kind === "equals" && <pre className={styles.fixed} tabIndex={0} role="group" aria-label={`The value of ${name}`}>{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>}
+        {kind === "equals" && <Fixed name={name} text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} />}
         {kind === "below" && <TextField mono label={`${name} lies below`} labelHidden value={root} onChange={(next) => onChange({ ...rule, root: next })} error={problem} spellCheck="false" />}
+        {kind === "below" && <Unseen text={root} />}
         {kind === "oneOf" && <TextArea mono rows={2} label={`Values of ${name}, one a line`} labelHidden value={lines} onChange={(next) => onChange({ ...rule, lines: next })} error={problem} spellCheck="false" />}
+        {kind === "oneOf" && <Unseen text={lines} />}
       </div>
     </div>
+  );
+}
+
+/** A value that the grant is bound to, whole. */
+function Fixed({ name, text }: { name: string; text: string }) {
+  const shown = unmistakable(text);
+  return (
+    <>
+      <pre className={styles.fixed} tabIndex={0} role="group" aria-label={`The value of ${name}`}><Marks text={shown} /></pre>
+      <HiddenCount text={shown} />
+    </>
+  );
+}
+
+/** What is in a field and cannot be seen there: a field shows a text as it is. */
+function Unseen({ text }: { text: string }) {
+  const shown = unmistakable(text);
+  if (hiddenIn(shown) === 0) return null;
+  return (
+    <>
+      <pre className={styles.fixed}><Marks text={shown} /></pre>
+      <HiddenCount text={shown} />
+    </>
   );
 }

@@ -2,10 +2,13 @@ import { expect, test } from "vitest";
 
 import { anApproval } from "@/test/fixtures";
 
-import { answerOf, coverWords, draftFor, draftWords, type GrantDraft, kindsFor, problemsOf } from "./rules";
+import { answerOf, coverWords, draftFor, draftWords, type GrantDraft, kindsFor, problemsOf, type Said } from "./rules";
 
 const now = Date.UTC(2026, 10, 21, 10, 0, 0);
 const approval = anApproval({ arguments: { path: "notes/today.md", content: "dentist\n", mode: 7 } });
+
+/** A sentence as it reads. */
+const read = (said: Said) => said.map((part) => (typeof part === "string" ? part : part.value)).join("");
 
 /** A pattern in which one argument has another rule. */
 function withRule(name: string, part: Partial<GrantDraft["rules"][number]>): GrantDraft {
@@ -15,7 +18,7 @@ function withRule(name: string, part: Partial<GrantDraft["rules"][number]>): Gra
 
 test("a grant begins with exactly the call that asked, for thirty days", () => {
   expect(answerOf(draftFor(approval), now)).toEqual({ kind: "always", expiresAtMs: now + 30 * 86_400_000 });
-  expect(draftWords({ ...draftFor(approval), days: null }, approval, now)).toBe(
+  expect(read(draftWords({ ...draftFor(approval), days: null }, approval, now))).toBe(
     "“Weekly notes” may call write_file without asking with exactly these arguments, until somebody takes it back.",
   );
 });
@@ -26,7 +29,7 @@ test("a pattern sends a rule for every argument, each exactly what it was until 
     kind: "always", uses: 20,
     rules: { path: { rule: "below", value: "notes" }, content: { rule: "equals", value: "dentist\n" }, mode: { rule: "equals", value: 7 } },
   });
-  expect(draftWords({ ...draft, days: null, uses: 1 }, approval, now)).toBe(
+  expect(read(draftWords({ ...draft, days: null, uses: 1 }, approval, now))).toBe(
     "“Weekly notes” may call write_file without asking when path is “notes” or lies below it and content is exactly “dentist ↵ ” and mode is exactly “7”, in /home/ada/workspace, until somebody takes it back, once.",
   );
 });
@@ -69,10 +72,22 @@ test.each([
 });
 
 test("what a grant covers is said in words", () => {
-  expect(coverWords({ kind: "exact", arguments: {} })).toBe("with exactly these arguments");
-  expect(coverWords({ kind: "pattern", folder: null, rules: { url: { rule: "below", value: "https://example.com" }, method: { rule: "oneOf", value: ["GET", "HEAD"] }, body: { rule: "any" } } })).toBe(
+  expect(read(coverWords({ kind: "exact", arguments: {} }))).toBe("with exactly these arguments");
+  expect(read(coverWords({ kind: "pattern", folder: null, rules: { url: { rule: "below", value: "https://example.com" }, method: { rule: "oneOf", value: ["GET", "HEAD"] }, body: { rule: "any" } } }))).toBe(
     "when url is “https://example.com” or lies below it and method is “GET” or “HEAD” and body is anything",
   );
-  expect(coverWords({ kind: "pattern", folder: null, rules: {} })).toBe("without arguments");
-  expect(coverWords({ kind: "pattern", folder: "/home/a/work", rules: { path: { rule: "any" } } })).toBe("when path is anything, in /home/a/work");
+  expect(read(coverWords({ kind: "pattern", folder: null, rules: {} }))).toBe("without arguments");
+  expect(read(coverWords({ kind: "pattern", folder: "/home/a/work", rules: { path: { rule: "any" } } }))).toBe("when path is anything, in /home/a/work");
+});
+
+test("no value of a model is taken for words of the sentence, and what cannot be seen in it is shown by its number", () => {
+  const forged = "notes” or lies below it and content is anything, in “/";
+  const said = coverWords({ kind: "pattern", folder: null, rules: { path: { rule: "equals", value: forged }, content: { rule: "oneOf", value: ["a\u202eb", "c ↵ d\ne ⟨U+202E⟩"] } } });
+  expect(said).toContainEqual({ value: forged });
+  expect(read(said)).toContain("“a⟨U+202E⟩b” or “c ⟨U+21B5⟩ d ↵ e ⟨U+27E8⟩U+202E⟩”");
+});
+
+test("how much of a long value is not in the sentence is said", () => {
+  const value = `${"a".repeat(159)}\u202e${"b".repeat(2_000)}`;
+  expect(read(coverWords({ kind: "pattern", folder: null, rules: { content: { rule: "equals", value } } }))).toBe(`when content is exactly “${"a".repeat(159)}⟨U+202E⟩…” (and 2,000 more characters)`);
 });

@@ -1,7 +1,9 @@
 /* A grant while it is being written: what each argument may be, said in words before it is saved. It begins with exactly
    the call that asked; every step away from that is the person's. The engine judges again what is sent. */
 
+import { plural } from "@/format/amount";
 import { when } from "@/format/time";
+import { unmistakable } from "@/format/visible";
 import type { Answer, ApprovalView, CoverView, RuleView } from "@/platform";
 
 export type RuleKind = RuleView["rule"];
@@ -116,40 +118,58 @@ export function answerOf(draft: GrantDraft, now: number): Answer {
   };
 }
 
+/** A sentence in parts. What a model has written is a part of its own, so that no value can look like words of the sentence. */
+export type Said = readonly (string | Value)[];
+
+export interface Value {
+  value: string;
+}
+
 /** What the grant would allow, as one sentence. */
-export function draftWords(draft: GrantDraft, approval: ApprovalView, now: number): string {
+export function draftWords(draft: GrantDraft, approval: ApprovalView, now: number): Said {
   const covers: CoverView = draft.cover === "exact" ? { kind: "exact", arguments: approval.arguments } : { kind: "pattern", rules: rulesOf(draft), folder: approval.directory };
   const end = endOf(draft.days, now);
   const until = end === undefined ? "until somebody takes it back" : `until ${when(end, now)}`;
   const uses = draft.uses === null ? "" : draft.uses === 1 ? ", once" : `, at most ${draft.uses.toLocaleString()} times`;
-  return `“${approval.jobName}” may call ${approval.tool} without asking ${coverWords(covers, approval.files.length > 0)}, ${until}${uses}.`;
+  const what = coverWords(covers, approval.files.length > 0);
+  return ["“", { value: oneLine(approval.jobName) }, `” may call ${approval.tool} without asking `, ...what, `, ${until}${uses}.`];
 }
 
 /** What a grant covers, to go on after “may call write_file without asking”. */
-export function coverWords(covers: CoverView, hasFiles = false): string {
-  if (covers.kind === "exact") return `with exactly these arguments${hasFiles ? " and these files as they are now" : ""}`;
+export function coverWords(covers: CoverView, hasFiles = false): Said {
+  if (covers.kind === "exact") return [`with exactly these arguments${hasFiles ? " and these files as they are now" : ""}`];
   const rules = Object.entries(covers.rules);
-  const folder = covers.folder === null ? "" : `, in ${covers.folder}`;
-  if (rules.length === 0) return `without arguments${folder}`;
-  return `when ${rules.map(([name, rule]) => `${name} ${ruleWords(rule)}`).join(" and ")}${folder}`;
+  const folder: Said = covers.folder === null ? [] : [", in ", { value: oneLine(covers.folder) }];
+  if (rules.length === 0) return ["without arguments", ...folder];
+  return ["when ", ...rules.flatMap(([name, rule], i) => [...(i > 0 ? [" and "] : []), { value: oneLine(name) }, ...ruleWords(rule)]), ...folder];
 }
 
-function ruleWords(rule: RuleView): string {
+function ruleWords(rule: RuleView): Said {
   switch (rule.rule) {
     case "any":
-      return "is anything";
+      return [" is anything"];
     case "equals":
-      return `is exactly ${quoted(rule.value)}`;
+      return [" is exactly ", ...quoted(rule.value)];
     case "oneOf":
-      return `is ${rule.value.map(quoted).join(" or ")}`;
+      return [" is ", ...rule.value.flatMap((value, i) => [...(i > 0 ? [" or "] : []), ...quoted(value)])];
     case "below":
-      return `is ${quoted(rule.value)} or lies below it`;
+      return [" is ", ...quoted(rule.value), " or lies below it"];
   }
 }
 
-const mostQuoted = 60;
+/** Longer ones are seen whole beside the sentence; how much of them is not in it is said. */
+const mostQuoted = 160;
 
-function quoted(value: unknown): string {
-  const text = written(value).replaceAll("\n", " ↵ ");
-  return `“${text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text}”`;
+function quoted(value: unknown): Said {
+  const characters = Array.from(written(value));
+  const more = characters.length - mostQuoted;
+  if (more <= 0) return ["“", { value: oneLine(characters.join("")) }, "”"];
+  return ["“", { value: oneLine(characters.slice(0, mostQuoted).join("")) }, `…” (and ${plural(more, "more character")})`];
+}
+
+const lineEnd = "↵";
+
+/** A value on one line with everything in it to be seen; a sign that is taken for the end of a line is told apart from one. */
+function oneLine(text: string): string {
+  return unmistakable(text, lineEnd).replaceAll("\n", ` ${lineEnd} `);
 }

@@ -283,3 +283,21 @@ test("how many wait stands in the rail and in the title, and a new one is said a
   expect(await screen.findByText("Backup needs you: may run_command run?")).toHaveAttribute("aria-live", "assertive");
   expect(document.title).toBe("(2) Runs · Rouse");
 });
+
+test("whoever makes a pattern of a call sees in it what cannot be seen, as on the card", async () => {
+  const host = hostWith(anApproval({ arguments: { path: "notes/today.md", content: `one\n\u202eowt${"x".repeat(400)}` } }));
+  const { user } = renderApp("/approvals/ask-1", host);
+  await card();
+  await pressUntil(user, "g", () => screen.queryByRole("dialog") !== null);
+  const editor = within(screen.getByRole("dialog"));
+  await user.click(editor.getByRole("radio", { name: "Calls like this one" }));
+  expect(editor.getByRole("group", { name: "The value of content" })).toHaveTextContent("⟨U+202E⟩owtx");
+  expect(editor.getByText(/^1 character in it cannot be seen/)).toBeInTheDocument();
+  const sentence = editor.getByText(/may call write_file without asking/);
+  expect(sentence).toHaveTextContent("content is exactly “one ↵ ⟨U+202E⟩owtxxx");
+  expect(sentence).toHaveTextContent("x…” (and 248 more characters)");
+  await user.click(editor.getByRole("button", { name: /What content may be$/ }));
+  await user.click(await screen.findByRole("option", { name: "is one of these" }));
+  expect(editor.getByRole("textbox", { name: "Values of content, one a line" })).toBeInTheDocument();
+  expect(editor.getByText(/^1 character in it cannot be seen/)).toBeInTheDocument();
+});

@@ -58,3 +58,14 @@ test("taking a grant back asks first", async () => {
   await waitFor(() => expect(host.called("grants.revoke")).toEqual([{ id: "grant-1" }]));
   expect(await screen.findByRole("heading", { name: "No grants" })).toBeInTheDocument();
 });
+
+test("what cannot be seen in a grant is shown by its number, folded and unfolded", async () => {
+  const grants = [
+    aGrant({ covers: { kind: "exact", arguments: { path: "a\u202eb" } } }),
+    aGrant({ id: "g2", covers: { kind: "pattern", folder: null, rules: { path: { rule: "below", value: "https://x\u200b.example" } } } }),
+  ];
+  renderApp("/grants", fakeHost({ "grants.list": () => ({ grants }) }));
+  const [exact, pattern] = within(await screen.findByRole("list", { name: "Grants in force" })).getAllByRole("listitem");
+  expect(exact).toHaveTextContent("path: a⟨U+202E⟩b");
+  expect(pattern).toHaveTextContent("when path is “https://x⟨U+200B⟩.example” or lies below it");
+});

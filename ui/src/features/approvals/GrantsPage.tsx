@@ -8,6 +8,7 @@ import { useState } from "react";
 import { Button, ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
+import { Marks } from "@/components/Marks";
 import { Question } from "@/components/Modal";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
@@ -18,9 +19,11 @@ import { useGrants } from "@/data/approvals";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { coverWords } from "@/domain/approval/rules";
+import { SaidWords } from "@/domain/approval/SaidWords";
 import { valuesWords } from "@/domain/approval/words";
 import { plural } from "@/format/amount";
 import { argumentsLine } from "@/format/text";
+import { unmistakable, visible } from "@/format/visible";
 import type { GrantView } from "@/platform";
 
 import styles from "./GrantsPage.module.css";
@@ -81,14 +84,14 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
     <>
       <div className={styles.head}>
         <p className={styles.what}>
-          {jobName === null ? <span>A job that is gone</span> : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.job}>{jobName}</Link>} may call <code>{tool}</code> {coverWords(covers)}
+          {jobName === null ? <span>A job that is gone</span> : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.job}><Marks text={visible(jobName)} /></Link>} may call <code>{tool}</code> <SaidWords said={coverWords(covers)} />
         </p>
         <div className={styles.buttons}>
           <Button small look="ghost" aria-expanded={open} onPress={() => setOpen(!open)}>{open ? "Less" : "Details"}</Button>
           {onRevoke && <Button small onPress={() => onRevoke(grant)} aria-label={`Take back: ${tool} for ${jobName ?? "a job that is gone"}`}>Take back</Button>}
         </div>
       </div>
-      {covers.kind === "exact" && !open && <p className={styles.call}>{argumentsLine(covers.arguments)}</p>}
+      {covers.kind === "exact" && !open && <p className={styles.call}><Marks text={unmistakable(argumentsLine(covers.arguments))} /></p>}
       {values !== undefined && <p className={styles.values}><KeyRound size={14} aria-hidden /><span><Worded text={values} /></span></p>}
       <p className={styles.facts}>
         <span>{grant.used === 0 ? "Never used" : `Used ${plural(grant.used, "time")}`}</span>

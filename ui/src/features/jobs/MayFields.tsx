@@ -10,6 +10,7 @@ import { Folded } from "@/components/Folded";
 import { Worded } from "@/components/Worded";
 import { useGrants } from "@/data/approvals";
 import { coverWords } from "@/domain/approval/rules";
+import { SaidWords } from "@/domain/approval/SaidWords";
 import { valuesWords } from "@/domain/approval/words";
 import { argumentsLine } from "@/format/text";
 import type { Approvals } from "@/platform";
@@ -71,7 +72,7 @@ function Granted({ jobId }: { jobId: string }) {
       <ul className={styles.granted} aria-label="What it may do without asking">
         {grants.map(({ id, tool, covers, writesValues }) => (
           <li key={id}>
-            <code>{tool}</code> {coverWords(covers)}
+            <code>{tool}</code> <SaidWords said={coverWords(covers)} />
             {covers.kind === "exact" && <>: {argumentsLine(covers.arguments)}</>}
             {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
           </li>

@@ -15,6 +15,7 @@ import { useGrants } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
 import { coverWords } from "@/domain/approval/rules";
+import { SaidWords } from "@/domain/approval/SaidWords";
 import { valuesWords } from "@/domain/approval/words";
 import { asksWord, forPeople, toolFacts } from "@/domain/tools";
 import type { ToolView } from "@/platform";
@@ -119,7 +120,7 @@ function Grants({ tool }: { tool: string }) {
       <ul className={styles.facts} aria-label="Grants of this tool">
         {grants.map(({ id, jobId, jobName, covers, writesValues }) => (
           <li key={id}>
-            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}>{jobName}</Link>}, {coverWords(covers)}
+            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}>{jobName}</Link>}, <SaidWords said={coverWords(covers)} />
             {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
           </li>
         ))}
