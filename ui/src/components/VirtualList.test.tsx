@@ -47,14 +47,19 @@ test("keys mean the job in focus, whatever has come in above it", async () => {
   expect(screen.getByRole("link", { name: "Night" })).toHaveFocus();
 });
 
-test("P pressed twice pauses and resumes one job, though it moves to the end in between", async () => {
+test("P pressed twice pauses and resumes one job, which stays where it is in between", async () => {
   const host = hostWith(["Disk", "Mail", "Tax"]);
   const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Disk" });
   await user.keyboard("jp");
-  await waitFor(() => expect(order()).toEqual(["Mail", "Tax", "Disk"]));
+  await waitFor(() => expect(host.jobs[0]!.job.enabled).toBe(false));
+  // Until what the engine has ordered anew stands there.
+  elsewhere(host, host.jobs.map((view) => (view.job.id === "Tax" ? named("Taxes") : view)));
+  await screen.findByRole("link", { name: "Taxes" });
+  expect(order()).toEqual(["Disk", "Mail", "Taxes"]);
   await user.keyboard("p");
-  await waitFor(() => expect(order()).toEqual(["Disk", "Mail", "Tax"]));
+  await waitFor(() => expect(host.called("cron.update")).toHaveLength(2));
+  expect(order()).toEqual(["Disk", "Mail", "Taxes"]);
   expect(host.called("cron.update")).toEqual([{ id: "Disk", patch: { enabled: false } }, { id: "Disk", patch: { enabled: true } }]);
 });
 
@@ -121,9 +126,13 @@ test("a job that goes from a list without the focus takes none", async () => {
 
 test("a row that moves away with the focus in it is brought into view", async () => {
   const brought = vi.spyOn(Element.prototype, "scrollIntoView");
-  const { user } = renderApp("/jobs", hostWith(Array.from({ length: 40 }, (_, i) => `Job ${i}`)));
+  const names = Array.from({ length: 40 }, (_, i) => `Job ${i}`);
+  const host = hostWith(names);
+  const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Job 0" });
-  await user.keyboard("jp");
+  await user.keyboard("j");
+  // It fires, and has its next time after all others.
+  elsewhere(host, [...names.slice(1), names[0]!].map(named));
   await waitFor(() => expect(order().at(-1)).toBe("Job 0"));
   expect(screen.getByRole("link", { name: "Job 0" })).toHaveFocus();
   expect(brought.mock.contexts.at(-1)).toBe(screen.getByRole("link", { name: "Job 0" }).closest("li"));

@@ -22,6 +22,7 @@ import { countJobs, filterJobs, type JobFilter } from "./filters";
 import { HeartbeatRow } from "./HeartbeatRow";
 import { JobRow } from "./JobRow";
 import styles from "./JobsPage.module.css";
+import { usePlaces } from "./places";
 import type { JobsSearch } from "./search";
 import { Teach } from "./Teach";
 import { useJobActions } from "./useJobActions";
@@ -46,7 +47,8 @@ export function JobsPage() {
   );
 }
 
-function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
+function List({ jobs: ordered, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
+  const jobs = usePlaces(ordered);
   const search = useSearch({ from: "/jobs" });
   const navigate = useNavigate();
   const [q, setQ] = useState(search.q ?? "");
