@@ -59,6 +59,7 @@ export type * from "./gen/Empty";
 export type * from "./gen/EngineMode";
 export type * from "./gen/EventKind";
 export type * from "./gen/EventView";
+export type * from "./gen/FailingModel";
 export type * from "./gen/FirstStart";
 export type * from "./gen/Follower";
 export type * from "./gen/GateView";

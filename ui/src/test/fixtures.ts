@@ -1,6 +1,6 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { ApprovalView, GrantView, IncidentView, Job, MessageView, RunDetail, RunView, SavedJob, StepView, SystemStatus, ToolView } from "@/platform";
+import type { ApprovalView, ConfigView, GrantView, IncidentView, Job, MessageView, RunDetail, RunView, SavedJob, StepView, SystemStatus, ToolView } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -75,6 +75,13 @@ export function aTool(parts: Partial<ToolView> = {}): ToolView {
     approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
     readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true, whyNotHere: null,
     ...parts,
+  };
+}
+
+export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
+  return {
+    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, gateway: { port: 7717 }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    quietHours: null, model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", riskyWorkspace: { enabled: false, root: null }, retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
   };
 }
 

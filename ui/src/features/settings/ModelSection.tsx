@@ -1,19 +1,23 @@
 /* Which model works: what was found, what is in use, and how to point Rouse at one. A key that is entered here becomes a secret;
    the file holds its name, or that of an environment variable, and never the key. */
 
-import { Check, RefreshCw } from "lucide-react";
+import { Check, RefreshCw, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/Button";
+import { cx } from "@/components/cx";
 import { TextField } from "@/components/Field";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { Failure } from "@/components/States";
+import { useNow } from "@/components/useNow";
 import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
-import { useProviders } from "@/data/queries";
-import type { ConfigView, ProviderSource, ProviderView } from "@/platform";
+import { useProviders, useStatus } from "@/data/queries";
+import { firstLine } from "@/format/text";
+import { whenWithin } from "@/format/time";
+import type { ConfigView, FailingModel, ProviderSource, ProviderView } from "@/platform";
 
 import { ProviderForm } from "./ProviderForm";
 import { ProviderKey } from "./ProviderKey";
@@ -73,22 +77,21 @@ function Provider({ provider, isActive, isChosen, config }: { provider: Provider
   const patch = usePatch();
   const [removal, follow] = useFate();
   const { name, label, model, baseUrl, source, keyEnv, problem } = provider;
+  const asked = (isActive ? config.model.name : null) ?? model;
+  const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === asked);
   const help = (
     <>
       {model} · {baseUrl} · {sources[source]}
       {keyEnv !== null && <> · its key comes from the environment variable <code>{keyEnv}</code></>}
       {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
+      {failing && <Silence failing={failing} />}
       {source === "config" && keyEnv === null && <ProviderKey provider={provider} config={config} />}
     </>
   );
   const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);
   return (
     <Setting title={label} help={help} fate={removal.kind === "failed" ? removal : fate}>
-      {isActive && (
-        <span className={styles.using}>
-          <Check size={14} aria-hidden /> In use
-        </span>
-      )}
+      {isActive && (failing ? <span className={cx(styles.using, styles.problem)}><TriangleAlert size={14} aria-hidden /> Does not answer</span> : <span className={styles.using}><Check size={14} aria-hidden /> In use</span>)}
       {source === "config" && (
         <Button small look="ghost" isPending={removal.kind === "saving"} onPress={remove} aria-label={`Remove ${label}`}>
           Remove
@@ -100,6 +103,17 @@ function Provider({ provider, isActive, isChosen, config }: { provider: Provider
         </Button>
       )}
     </Setting>
+  );
+}
+
+/** Since when it has not answered, with what it said, and what can be done. */
+function Silence({ failing: { sinceMs, words, mend } }: { failing: FailingModel }) {
+  const now = useNow();
+  return (
+    <>
+      <p className={styles.problem}>It has not answered since {whenWithin(sinceMs, now)}: <Worded text={firstLine(words)} /></p>
+      <p><Worded text={mend} /></p>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 
 import { type ConfigView, errorCode, type ProviderView, type SkillView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aStatus } from "@/test/fixtures";
+import { aConfig, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 import { mostBytes, textOf } from "./importFile";
@@ -11,13 +11,6 @@ import { complaintAbout, patchFor, providerName } from "./patch";
 import { providerPatch } from "./ProviderForm";
 
 const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, keySecret: null, problem: null };
-
-function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
-  return {
-    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, gateway: { port: 7717 }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
-    quietHours: null, model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", riskyWorkspace: { enabled: false, root: null }, retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
-  };
-}
 
 function hostWith(config = aConfig(), providers: ProviderView[] = [ollama]) {
   return fakeHost({
