@@ -17,10 +17,12 @@ interface Props {
   /** A question that interrupts is announced as one. */
   role?: "dialog" | "alertdialog";
   children: ReactNode;
+  /** The answers, which stay in sight however much there is above them. */
+  footer?: ReactNode;
   className?: string;
 }
 
-export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialog", children, className }: Props) {
+export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialog", children, footer, className }: Props) {
   return (
     <ModalOverlay className={styles.scrim} isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable>
       <AriaModal className={cx(styles.modal, wide && styles.wide, className)}>
@@ -28,7 +30,8 @@ export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialo
           <Heading slot="title" className={titleHidden ? "visually-hidden" : styles.title}>
             {title}
           </Heading>
-          {children}
+          <div className={styles.body}>{children}</div>
+          {footer !== undefined && <div className={styles.answers}>{footer}</div>}
         </Dialog>
       </AriaModal>
     </ModalOverlay>
@@ -63,15 +66,22 @@ export function Question({ isOpen, onClose, title, children, confirm, danger, on
     }
   };
   return (
-    <Modal isOpen={isOpen} onClose={onClose} title={title} role="alertdialog">
+    <Modal
+      isOpen={isOpen}
+      onClose={onClose}
+      title={title}
+      role="alertdialog"
+      footer={
+        <>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button look={danger ? "danger" : "primary"} onPress={() => void answer()} isPending={busy} autoFocus>
+            {confirm}
+          </Button>
+        </>
+      }
+    >
       <div className={styles.text}>{children}</div>
       {failure !== undefined && <p role="alert" className={styles.failure}><Worded text={failure} /></p>}
-      <div className={styles.answers}>
-        <Button onPress={onClose}>Cancel</Button>
-        <Button look={danger ? "danger" : "primary"} onPress={() => void answer()} isPending={busy} autoFocus>
-          {confirm}
-        </Button>
-      </div>
     </Modal>
   );
 }

@@ -46,7 +46,18 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
     else setBusy(false);
   };
   return (
-    <Modal isOpen onClose={onClose} title={`Always for “${visible(approval.jobName)}”`} wide>
+    <Modal
+      isOpen
+      onClose={onClose}
+      title={`Always for “${visible(approval.jobName)}”`}
+      wide
+      footer={
+        <>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button look="primary" isPending={busy} onPress={() => void grant()}>Allow from now on</Button>
+        </>
+      }
+    >
       <div className={styles.form}>
         {approval.shellText.length > 0 ? (
           <p className={styles.sentence}>A shell reads what is run here, so only exactly this call can be granted.</p>
@@ -74,10 +85,6 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
           {values !== undefined && <> <Worded text={values} /></>}
         </p>
         {problem !== undefined && <p role="alert" className={styles.problem}>It was not granted: <Worded text={problem} /></p>}
-        <div className={styles.buttons}>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button look="primary" isPending={busy} onPress={() => void grant()}>Allow from now on</Button>
-        </div>
       </div>
     </Modal>
   );
