@@ -1,7 +1,11 @@
-/* An instant: relative, with the absolute time on hover, and the zone's name when it is not this computer's. */
+/* An instant: relative, with the absolute time on hover, and the zone's name when it is not this computer's. It stands still while
+   the engine is away: nothing comes nearer then. */
+
+import { use } from "react";
 
 import { absolute, clock, foreignZone, relative, tickFor, when, whenWithin } from "@/format/time";
 
+import { GoneSinceContext } from "./gone";
 import styles from "./Time.module.css";
 import { useNow } from "./useNow";
 
@@ -16,9 +20,11 @@ interface Props {
 }
 
 export function Time({ at, zone, as = "relative", className }: Props) {
-  const coarse = useNow(30_000);
+  const gone = use(GoneSinceContext);
+  const ticking = useNow(30_000);
+  const coarse = gone ?? ticking;
   const shown = as !== "log" ? as : Math.abs(coarse - at) < 20 * 3_600_000 ? "relative" : "when";
-  const near = shown === "relative" && tickFor(at - coarse) < 30_000;
+  const near = gone === undefined && shown === "relative" && tickFor(at - coarse) < 30_000;
   return near ? <Ticking at={at} className={className} /> : <Shown at={at} zone={zone} as={shown} now={coarse} className={className} />;
 }
 

@@ -3,12 +3,13 @@
    and not while the key is held down. The highest class has no "always". */
 
 import { Hand, ShieldAlert } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, use, useEffect, useRef, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { type Fact, Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
+import { GoneSinceContext } from "@/components/gone";
 import { Kbd } from "@/components/Kbd";
 import { Marks } from "@/components/Marks";
 import { Notice } from "@/components/Notice";
@@ -103,7 +104,9 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const [problem, setProblem] = useState<string>();
   const isOver = useNow(1_000) >= expiresAtMs;
   const isArmed = useArmed(id);
-  const armed = isArmed && !isOver && busy === undefined;
+  const isGone = use(GoneSinceContext) !== undefined;
+  const isClosed = isOver || isGone;
+  const armed = isArmed && !isClosed && busy === undefined;
   const keysCount = useKeysCount();
 
   const give = async (answer: Answer) => {
@@ -128,7 +131,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const deny = pressed(() => setOpen("deny"));
   const canAlways = !isHighest && jobId !== null && approval.ungranted === null;
   const canRun = !isHighest && !isOnlyCall;
-  const keys = { group: "This question", when: !isOver && open === undefined };
+  const keys = { group: "This question", when: !isClosed && open === undefined };
   useShortcut("a", "Allow once", once, keys);
   useShortcut("r", "Allow for this run", run, { ...keys, when: keys.when && canRun });
   useShortcut("g", "Always for this job…", always, { ...keys, when: keys.when && canAlways });
@@ -139,15 +142,15 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
       {problem !== undefined && open !== "grant" && <p role="alert" className={styles.problem}>It was not answered. <Worded text={problem} /></p>}
       {isOver && <p className={styles.over}>The time for an answer is over.</p>}
       {open === "deny" ? (
-        <DenyForm busy={busy === "deny"} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
+        <DenyForm busy={busy === "deny"} isDisabled={isClosed} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
       ) : (
         <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined} data-unheard={!keysCount || undefined}>
-          <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
-          {canRun && <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
-          {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}
-          {canAlways && <AnswerButton letter="G" isDisabled={isOver} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
+          <AnswerButton letter="A" look="primary" isDisabled={isClosed} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
+          {canRun && <AnswerButton letter="R" isDisabled={isClosed} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
+          {approval.tool === proposes && onEdit && <Button isDisabled={isClosed} onPress={onEdit}>Change it first…</Button>}
+          {canAlways && <AnswerButton letter="G" isDisabled={isClosed} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
           <span className={styles.gap} />
-          <AnswerButton letter="D" look="danger" isDisabled={isOver} isPending={busy === "deny"} onPress={deny}>Deny</AnswerButton>
+          <AnswerButton letter="D" look="danger" isDisabled={isClosed} isPending={busy === "deny"} onPress={deny}>Deny</AnswerButton>
         </div>
       )}
       {open === "grant" && <GrantEditor approval={approval} onClose={() => setOpen(undefined)} onGrant={give} problem={problem} />}

@@ -1,9 +1,11 @@
 /* How long a question still waits. It counts in seconds when that begins to matter, and warns by a glyph and a word, not by
-   colour alone. It is not a live region: a clock that is read aloud every second says nothing else any more. */
+   colour alone. While the engine is away it stands still: nobody is hurried to an answer that nobody takes. It is not a live region: a clock that is read aloud every second says nothing else any more. */
 
 import { Hourglass, TriangleAlert } from "lucide-react";
+import { use } from "react";
 
 import { cx } from "@/components/cx";
+import { GoneSinceContext } from "@/components/gone";
 import { useNow } from "@/components/useNow";
 import { absolute } from "@/format/time";
 
@@ -17,9 +19,11 @@ interface Props {
 }
 
 export function Countdown({ endsAtMs, short }: Props) {
-  const left = endsAtMs - useNow(1_000);
+  const gone = use(GoneSinceContext);
+  const ticking = useNow(1_000);
+  const left = endsAtMs - (gone ?? ticking);
   const isOver = left <= 0;
-  const isNear = left < warnBelowMs;
+  const isNear = gone === undefined && left < warnBelowMs;
   return (
     <span className={cx(styles.countdown, isNear && styles.near)} title={absolute(endsAtMs)}>
       {isNear ? <TriangleAlert size={13} aria-hidden /> : <Hourglass size={13} aria-hidden />}

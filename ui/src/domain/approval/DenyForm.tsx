@@ -12,14 +12,16 @@ const mostReason = 1_000;
 
 interface Props {
   busy: boolean;
+  /** Nobody takes an answer. */
+  isDisabled: boolean;
   onDeny: (reason: string) => void;
   onCancel: () => void;
 }
 
-export function DenyForm({ busy, onDeny, onCancel }: Props) {
+export function DenyForm({ busy, isDisabled, onDeny, onCancel }: Props) {
   const [reason, setReason] = useState("");
   const deny = () => {
-    if (!busy) onDeny(reason.trim());
+    if (!busy && !isDisabled) onDeny(reason.trim());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
@@ -39,7 +41,7 @@ export function DenyForm({ busy, onDeny, onCancel }: Props) {
       <TextField label="Why not?" value={reason} onChange={setReason} maxLength={mostReason} autoFocus placeholder="Put it into the archive folder instead." help="The model is told this, and goes on without the call. It may stay empty." />
       <div className={styles.buttons}>
         <Button onPress={onCancel}>Back</Button>
-        <Button look="danger" type="submit" isPending={busy}>Deny</Button>
+        <Button look="danger" type="submit" isDisabled={isDisabled} isPending={busy}>Deny</Button>
       </div>
     </form>
   );

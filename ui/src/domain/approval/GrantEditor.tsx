@@ -1,10 +1,11 @@
 /* A grant before it is made: exactly this call, or a pattern over its arguments, for how long and how often. The sentence at
    the foot is the whole of it in words. Text that a shell reads is granted as it is or not at all. */
 
-import { useState } from "react";
+import { use, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Chips, Segmented } from "@/components/Choice";
+import { GoneSinceContext } from "@/components/gone";
 import { NumberField, Select, TextArea, TextField } from "@/components/Field";
 import { HiddenCount, Marks } from "@/components/Marks";
 import { Modal } from "@/components/Modal";
@@ -35,6 +36,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
   const [draft, setDraft] = useState(() => draftFor(approval));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
+  const isGone = use(GoneSinceContext) !== undefined;
   const set = (part: Partial<GrantDraft>) => setDraft({ ...draft, ...part });
   const problems = problemsOf(draft);
   const values = valuesWords(approval);
@@ -54,7 +56,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
       footer={
         <>
           <Button onPress={onClose}>Cancel</Button>
-          <Button look="primary" isPending={busy} onPress={() => void grant()}>Allow from now on</Button>
+          <Button look="primary" isDisabled={isGone} isPending={busy} onPress={() => void grant()}>Allow from now on</Button>
         </>
       }
     >

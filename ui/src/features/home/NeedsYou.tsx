@@ -2,9 +2,10 @@
    away; a no can be given from here, a yes only where everything is seen. */
 
 import { Hand } from "lucide-react";
-import { useState } from "react";
+import { use, useState } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
+import { GoneSinceContext } from "@/components/gone";
 import { Section } from "@/components/Page";
 import { toast } from "@/components/Toasts";
 import { useArmed } from "@/components/useArmed";
@@ -43,6 +44,7 @@ function Waiting({ approval }: { approval: ApprovalView }) {
   const answer = useAnswer();
   const armed = useArmed(id);
   const [busy, setBusy] = useState(false);
+  const isGone = use(GoneSinceContext) !== undefined;
   const deny = () => {
     if (!armed || busy) return;
     setBusy(true);
@@ -70,7 +72,7 @@ function Waiting({ approval }: { approval: ApprovalView }) {
       </div>
       <Countdown endsAtMs={expiresAtMs} />
       <span className={styles.buttons}>
-        <Button small look="ghost" isPending={busy} onPress={deny} aria-label={`Deny ${tool} in ${jobName}`}>Deny</Button>
+        <Button small look="ghost" isDisabled={isGone} isPending={busy} onPress={deny} aria-label={`Deny ${tool} in ${jobName}`}>Deny</Button>
         <ButtonLink to="/approvals/$approvalId" params={{ approvalId: id }} small aria-label={`Review ${tool} in ${jobName}`}>Review</ButtonLink>
       </span>
     </div>

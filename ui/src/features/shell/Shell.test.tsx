@@ -1,9 +1,9 @@
-import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { act, screen, waitFor, within } from "@testing-library/react";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError, type ShellInfo } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aRun, aStatus } from "@/test/fixtures";
+import { aJob, anApproval, aRun, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
@@ -30,6 +30,31 @@ test("a stream that breaks leaves the page and is said in the rail", async () =>
   host.connection("lost");
   expect(await screen.findByRole("button", { name: "Engine: Not connected, trying again" })).toBeInTheDocument();
   expect(screen.getByRole("heading", { name: "Runs" })).toBeInTheDocument();
+});
+
+test("an engine that is away for seconds is told above the page, and nothing comes nearer or can be answered until it is back", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: noon + 7_200_000 } })], broken: [], nextCursor: null }),
+    "approvals.list": () => ({ approvals: [anApproval()] }),
+  });
+  renderApp("/", host);
+  const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
+  expect(await screen.findByText("in 2 h")).toBeInTheDocument();
+  act(() => host.connection("lost"));
+  act(() => void vi.advanceTimersByTime(2_000));
+  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  act(() => void vi.advanceTimersByTime(2_000));
+  expect(screen.getByText(/^Rouse is not running, so nothing fires\. Shown is what was known at \d\d:\d\d\.$/)).toBeInTheDocument();
+  expect(deny).toBeDisabled();
+  act(() => void vi.advanceTimersByTime(1_800_000));
+  expect(screen.getByText("in 2 h")).toBeInTheDocument();
+  expect(screen.getByText("29 min left")).toBeInTheDocument();
+  act(() => host.connection("open"));
+  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  expect(await screen.findByText(/^in 1 h( |$)/)).toBeInTheDocument();
+  expect(deny).toBeEnabled();
 });
 
 test("a page whose session has ended with the engine says how to sign in again", async () => {

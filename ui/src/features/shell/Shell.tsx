@@ -1,9 +1,10 @@
 /* The frame: rail, content, and what floats above both. When the engine cannot be used at all, it says why instead of the
-   page; when it is only lost for a while, the page stays as it is and the rail says so. */
+   page; when it is only lost for a while, the page stays as it is, and the rail and a line above the page say so. */
 
 import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 
+import { GoneSinceContext } from "@/components/gone";
 import { TitleCountContext } from "@/components/Page";
 import { useShortcut, useShortcutListener } from "@/components/shortcuts";
 import { Toasts } from "@/components/Toasts";
@@ -14,6 +15,7 @@ import { useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
 import { Broken, NotSignedIn, Unreachable } from "./Doors";
+import { Gone, useGoneSince } from "./Gone";
 import { Help } from "./Help";
 import { NewQuestions } from "./NewQuestions";
 import { Rail } from "./Rail";
@@ -28,6 +30,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useCommandKey(() => setOpen((now) => (now === "commands" ? null : "commands")));
   useFocusAfterNavigation(scroller);
   const waiting = useOpenApprovals().data;
+  const goneSince = useGoneSince();
 
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
   if (status.error && !status.data && !isUnreachable(status.error)) return <Broken error={status.error} onRetry={() => void status.refetch()} />;
@@ -46,11 +49,16 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <Rail onSearch={() => setOpen("commands")} waiting={waiting?.length ?? 0} />
       <NewQuestions waiting={waiting} />
-      <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
-        <ScrollerContext value={scroller}>
-          <TitleCountContext value={waiting?.length ?? 0}>{children}</TitleCountContext>
-        </ScrollerContext>
-      </main>
+      <div className={styles.column}>
+        <Gone since={goneSince} />
+        <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
+          <GoneSinceContext value={goneSince}>
+            <ScrollerContext value={scroller}>
+              <TitleCountContext value={waiting?.length ?? 0}>{children}</TitleCountContext>
+            </ScrollerContext>
+          </GoneSinceContext>
+        </main>
+      </div>
       <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
       <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
       <Toasts />
