@@ -5,6 +5,48 @@ import { fakeHost } from "@/test/fakeHost";
 import { aJob } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
+test("Escape leaves the field with what was typed, and the next one goes back", async () => {
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ id: "job-7" })], broken: [], nextCursor: null }),
+    "cron.get": () => aJob({ id: "job-7" }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+  });
+  const { user, path } = renderApp("/jobs?filter=active", host);
+  const open = async () => {
+    await user.click(await screen.findByRole("link", { name: "Backup" }));
+    await user.click(await screen.findByRole("textbox", { name: "Name" }));
+  };
+  await open();
+  await user.keyboard("{Escape}");
+  expect(screen.getByRole("textbox", { name: "Name" })).not.toHaveFocus();
+  expect(path()).toBe("/jobs/job-7");
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(path()).toBe("/jobs?filter=active"));
+  await open();
+  await user.keyboard("!{Escape}");
+  expect(screen.getByRole("textbox", { name: "Name" })).toHaveValue("Backup!");
+  expect(path()).toBe("/jobs/job-7");
+});
+
+test("Escape closes what a field has opened, and leaves the field only then", async () => {
+  const host = fakeHost({
+    "cron.get": () => aJob({ id: "job-7" }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+  });
+  const { user, path } = renderApp("/jobs/job-7", host);
+  const zone = await screen.findByRole("combobox", { name: /zone/i });
+  await user.click(zone);
+  await waitFor(() => expect(zone).toHaveAttribute("aria-expanded", "true"));
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(zone).toHaveAttribute("aria-expanded", "false"));
+  expect(zone).toHaveFocus();
+  await user.keyboard("{Escape}");
+  expect(zone).not.toHaveFocus();
+  expect(path()).toBe("/jobs/job-7");
+});
+
 test("Ctrl S saves from anywhere on the page, and not from a dialog above it", async () => {
   let saved = aJob({ id: "job-7" });
   const host = fakeHost({

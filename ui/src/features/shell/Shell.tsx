@@ -99,7 +99,7 @@ function useBackKey() {
   const canGoBack = useCanGoBack();
   const parent = useRouterState({ select: (state) => /^\/(?:jobs|runs|approvals|tools)(?=\/.)/.exec(state.location.pathname)?.[0] });
   const back = () => {
-    if (canGoBack) window.history.back();
+    if (canGoBack) router.history.back();
     else void router.navigate({ href: parent });
   };
   useShortcut("Escape", "Back", back, { ...anywhere, when: parent !== undefined });
