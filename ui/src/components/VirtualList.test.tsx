@@ -155,3 +155,24 @@ test("what is being read stays where it is: it moves with the rows in view, not 
   await waitFor(() => expect(scrolled).toHaveBeenLastCalledWith({ top: 40, behavior: "instant" }));
   expect(scrolled).toHaveBeenCalledTimes(2);
 });
+
+test("whoever comes back to a list goes on from the row that they left; whoever opens it anew begins at its first", async () => {
+  const host = hostWith(["Morning", "Noon", "Night"]);
+  host.answers["cron.get"] = ({ id }) => named(id);
+  host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
+  host.answers["tools.catalog"] = () => ({ tools: [] });
+  const { user, history, path } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Noon" });
+  await user.keyboard("jj{Enter}");
+  await screen.findByRole("textbox", { name: "Name" });
+  expect(path()).toBe("/jobs/Noon");
+  act(() => history.back());
+  await waitFor(() => expect(screen.getByRole("link", { name: "Noon" })).toHaveFocus());
+  await user.keyboard("j");
+  expect(screen.getByRole("link", { name: "Night" })).toHaveFocus();
+  await user.click(screen.getByRole("link", { name: "Settings" }));
+  await screen.findByRole("heading", { name: "Settings" });
+  await user.click(within(screen.getByRole("navigation", { name: "Main" })).getByRole("link", { name: "Jobs" }));
+  await screen.findByRole("link", { name: "Noon" });
+  expect(screen.getByRole("list", { name: "Jobs" })).not.toContainElement(document.activeElement as HTMLElement);
+});

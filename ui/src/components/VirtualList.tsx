@@ -2,8 +2,10 @@
    exist. J, K and the arrows move; one row at a time is in the Tab order. K on the first row, or on one above the
    list, is left to the page. New rows above do not move what is being read. The row in focus is known by its key, never
    by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. A row that has come to the place of one that is gone
-   has its focus, but no key acts on it until it was chosen: what was pressed may still have been meant for the other. */
+   has its focus, but no key acts on it until it was chosen: what was pressed may still have been meant for the other. Whoever
+   comes back to a list finds the focus on the row that they left. */
 
+import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { createContext, type KeyboardEvent, type ReactNode, type RefObject, use, useEffect, useLayoutEffect, useRef, useState } from "react";
 
@@ -57,8 +59,10 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = oneLine, chi
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
   const rows = virtualizer.getVirtualItems();
   const firstSeen = () => rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0;
-  const active = useActive(items, itemKey);
+  const left = useLeft();
+  const active = useActive(items, itemKey, left);
   const { current } = active;
+  useReturn(list, current, left.atFirst !== undefined);
   const { isInside, onRowFocus, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
   useStillness({ list, items, itemKey, current, rowHeight, scroller, margin, isInside });
   useEnd(rows.at(-1)?.index ?? 0, items.length, onEnd);
@@ -81,6 +85,7 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = oneLine, chi
             className={styles.row}
             style={{ height: rowHeight, transform: `translateY(${index * rowHeight}px)` }}
             onFocus={() => onRowFocus(index)}
+            onClickCapture={() => active.choose(index)}
           >
             {children(item, { tabIndex: isActive ? 0 : -1, excludeFromTabOrder: !isActive })}
           </li>
@@ -98,12 +103,48 @@ interface Active {
   tookOver: boolean;
 }
 
+interface Chosen {
+  key: string | number;
+  index: number;
+  tookOver: boolean;
+}
+
+/** The row that was chosen last, by the entry of the history that its list stood at: coming back is to that entry, and every other
+    way to the list makes one of its own. */
+const chosenAt = new Map<string, Chosen>();
+
+interface Left {
+  /** The row that was left, where one comes back to the list. */
+  atFirst: Chosen | undefined;
+  keep: (chosen: Chosen) => void;
+}
+
+function useLeft(): Left {
+  const { history } = useRouter();
+  const entry = () => history.location.state.__TSR_key ?? "";
+  const [atFirst] = useState(() => chosenAt.get(entry()));
+  return { atFirst, keep: (chosen) => void chosenAt.set(entry(), chosen) };
+}
+
+/** Whoever comes back goes on from the row that was left, unless the focus is wanted elsewhere by then. */
+function useReturn(list: RefObject<HTMLElement | null>, current: number, isReturn: boolean) {
+  const isDue = useRef(isReturn);
+  useLayoutEffect(() => {
+    if (!isDue.current || current < 0) return;
+    isDue.current = false;
+    const { activeElement } = document;
+    if (activeElement !== null && activeElement !== document.body && activeElement.id !== "main") return;
+    if (focusRow(list.current, current)) requestAnimationFrame(() => rowAt(list.current, current)?.scrollIntoView({ block: "nearest", behavior: "instant" }));
+  }, [list, current]);
+}
+
 /** The one row that is in the Tab order and that the keys mean. Until one was chosen it is the first; when it is gone, the row
     that has come to its place. */
-function useActive<T>(items: readonly T[], itemKey: (item: T) => string): Active {
-  const [active, setActive] = useState<{ key: string | number; index: number; tookOver: boolean }>();
+function useActive<T>(items: readonly T[], itemKey: (item: T) => string, left: Left): Active {
+  const [active, setActive] = useState(left.atFirst);
   const at = (index: number, tookOver: boolean) => ({ key: keyAt(items, itemKey, index), index, tookOver });
   const choose = (index: number) => {
+    left.keep(at(index, false));
     if (index !== active?.index || keyAt(items, itemKey, index) !== active.key || active.tookOver) setActive(at(index, false));
   };
   if (items.length === 0) return { current: -1, choose, tookOver: false };
