@@ -31,7 +31,7 @@ test("by keyboard alone: a question comes, is read, is allowed, and the run goes
   expect(await read(rouse, "notes/today.md"), "nothing has run yet").toBeUndefined();
   await armed(page);
   await page.keyboard.press("a");
-  await expect(page.getByText(/^Allowed once on the page/)).toBeVisible();
+  await expect(page.getByText(/^Allowed once here/)).toBeVisible();
   await expect(page).toHaveTitle("Needs you · Rouse");
   await page.goto(`${rouse.address}/runs/${runId}`);
   await expect(page.getByRole("status").filter({ hasText: "Succeeded" })).toBeVisible();
@@ -50,8 +50,8 @@ test("a no with a reason reaches the model, and nothing is written", async ({ pa
   await page.getByRole("textbox", { name: "Why not?" }).fill("Put it into the archive.");
   await page.keyboard.press("Enter");
   const steps = page.getByRole("list", { name: "Steps" });
-  await expect(steps).toContainText("Denied on the page");
-  await page.getByRole("button", { name: /Denied on the page/ }).click();
+  await expect(steps).toContainText("Denied here");
+  await page.getByRole("button", { name: /Denied here/ }).click();
   await expect(page.getByText("The model is told: “Put it into the archive.”")).toBeVisible();
   await expect(card).toHaveCount(0);
   expect(await read(rouse, "notes/today.md")).toBeUndefined();

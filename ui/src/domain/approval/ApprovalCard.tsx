@@ -29,7 +29,7 @@ import { answerIcon } from "./icons";
 import { apart } from "./preview";
 import { Preview } from "./Preview";
 import { Waited } from "./Waited";
-import { afterwards, answerWords, argumentsWords, questionTitle } from "./words";
+import { afterwards, answerWords, argumentsWords, type AskingRun, questionTitle } from "./words";
 
 interface Props {
   approval: ApprovalView;
@@ -42,8 +42,8 @@ interface Props {
   onEdit?: () => void;
   /** The run makes this one call and no other, so a yes for the run says nothing more. */
   isOnlyCall?: boolean;
-  /** How many other questions of the run are open. */
-  others?: number;
+  /** How the run that asked stands. */
+  run?: AskingRun;
   /** What comes after an answer, such as the way to the next question. */
   next?: ReactNode;
 }
@@ -51,7 +51,7 @@ interface Props {
 /** The tool whose calls propose a job. */
 const proposes = "routine_create";
 
-export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, who = [], others, next }: Props) {
+export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, run = { isOver: false, others: 0 }, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state, holdsUp } = approval;
   const isOpen = state === "pending";
   const held = [...approval.files, ...approval.replaces];
@@ -85,7 +85,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
       <Folded title="Arguments" summary={argumentsWords(approval)}>
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded decided />
       </Folded>
-      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} others={others} next={next} takesFocus={wasOpen} />}
+      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} run={run} next={next} takesFocus={wasOpen} />}
     </article>
   );
 }
@@ -176,7 +176,7 @@ function AnswerButton({ letter, look = "quiet", children, ...props }: ButtonProp
 }
 
 /** The buttons that were pressed are gone with the answer; what came of it takes the focus they had. */
-function Answered({ approval, others, next, takesFocus }: Pick<Props, "approval" | "others" | "next"> & { takesFocus: boolean }) {
+function Answered({ approval, run, next, takesFocus }: Pick<Props, "approval" | "next"> & { run: AskingRun; takesFocus: boolean }) {
   const now = useNow(30_000);
   const answer = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -186,7 +186,7 @@ function Answered({ approval, others, next, takesFocus }: Pick<Props, "approval"
     <div role="status" ref={answer} tabIndex={-1}>
       <Notice icon={answerIcon[approval.state]} action={next}>
         <p className={styles.answer}>{answerWords(approval, now)}</p>
-        <p className={styles.after}>{afterwards(approval, others)}</p>
+        <p className={styles.after}>{afterwards(approval, run)}</p>
       </Notice>
     </div>
   );

@@ -47,8 +47,21 @@ test("an answer says from where and when", () => {
   expect(answerWords(answered, noon)).toMatch(/^Allowed once from the command line, \d\d:\d\d/);
 });
 
-test("a reason is what the model was told", () => {
-  expect(afterwards(anApproval({ state: "denied", reason: "Use the archive." }))).toBe("The model is told: “Use the archive.”");
+test("an answer given here says so in a word", () => {
+  expect(answerWords(anApproval({ state: "approved", scope: "once", answeredFrom: "page", decidedAtMs: noon }), noon)).toMatch(/^Allowed once here, \d\d:\d\d/);
+});
+
+test.each([
+  [{ state: "approved", scope: "once" }, "The run goes on with exactly this call.", "The run went on with exactly this call."],
+  [{ state: "approved", scope: "always" }, "The run goes on with this call, and a grant covers the next ones: it stands under Grants.", "The run went on with this call, and a grant covers the next ones: it stands under Grants."],
+  [{ state: "denied", reason: "Use the archive." }, "The model is told: “Use the archive.”", "The model was told: “Use the archive.”"],
+  [{ state: "denied" }, "The model is told so, and the run goes on without it.", "The model was told so, and the run went on without it."],
+  [{ state: "expired" }, "The model is told so, and the run goes on without it.", "The model was told so, and the run went on without it."],
+  [{ state: "withdrawn" }, "The run ended before anybody answered.", "The run ended before anybody answered."],
+  [{ state: "covered" }, "You have granted this since it was asked, so the run goes on by the grant.", "You have granted this since it was asked, so the run went on by the grant."],
+  [{ state: "pending" }, undefined, undefined],
+] as const)("of %j one reads what becomes of the run, and what became of it once that is over", (parts, live, over) => {
+  expect([false, true].map((isOver) => afterwards(anApproval(parts), { isOver, others: 0 }))).toEqual([live, over]);
 });
 
 test.each([
@@ -57,7 +70,7 @@ test.each([
   [{ state: "denied" }, 2, "The model is told so, and the run goes on without it, once its 2 other questions have an answer."],
   [{ state: "expired" }, 1, "The model is told so, and the run goes on without it, once its other question has an answer."],
 ] as const)("what %j means with %d more open questions of its run", (parts, others, words) => {
-  expect(afterwards(anApproval(parts), others)).toBe(words);
+  expect(afterwards(anApproval(parts), { isOver: false, others })).toBe(words);
 });
 
 test.each([

@@ -11,7 +11,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const scopes: Record<ApprovalScope, string> = { once: "Allowed once", run: "Allowed for this run", always: "Allowed always" };
-const places: Record<AnsweredFrom, string> = { page: "on the page", cli: "from the command line", notification: "from the notification", tray: "from the tray" };
+const places: Record<AnsweredFrom, string> = { page: "here", cli: "from the command line", notification: "from the notification", tray: "from the tray" };
 
 const titles: Record<string, string> = {
   routine_create: "Make this job?", routine_update: "Change this job?", routine_delete: "Delete this job?", routine_fire: "Run this job now?",
@@ -47,22 +47,30 @@ export function answerWords(approval: ApprovalView, now: number): string {
   return `${answerWord(approval)}${where}${decidedAtMs === null ? "" : `, ${when(decidedAtMs, now)}`}`;
 }
 
-/** What the answer means for the run that asked, of which so many other questions are open: it goes on when all have an answer. */
-export function afterwards({ state, reason }: ApprovalView, others = 0): string | undefined {
+/** How the run that asked stands: whether it is over, and how many other questions of it are open. It goes on when all have an answer. */
+export interface AskingRun {
+  isOver: boolean;
+  others: number;
+}
+
+/** What the answer means for the run that asked; of one that is over, what it meant. */
+export function afterwards({ state, scope, reason }: ApprovalView, { isOver, others }: AskingRun): string | undefined {
+  const [goes, is] = isOver ? ["went", "was"] : ["goes", "is"];
   const once = others === 0 ? "" : others === 1 ? ", once its other question has an answer" : `, once its ${others} other questions have an answer`;
+  const without = `The model ${is} told so, and the run ${goes} on without it${once}.`;
   switch (state) {
     case "pending":
       return undefined;
     case "approved":
-      return `The run goes on with exactly this call${once}.`;
+      return scope === "always" ? `The run ${goes} on with this call${once}, and a grant covers the next ones: it stands under Grants.` : `The run ${goes} on with exactly this call${once}.`;
     case "denied":
-      return reason === null ? `The model is told so, and the run goes on without it${once}.` : `The model is told: “${reason}”`;
+      return reason === null ? without : `The model ${is} told: “${reason}”`;
     case "expired":
-      return `The model is told so, and the run goes on without it${once}.`;
+      return without;
     case "withdrawn":
       return "The run ended before anybody answered.";
     case "covered":
-      return "You have granted this since it was asked, so the run goes on by the grant.";
+      return `You have granted this since it was asked, so the run ${goes} on by the grant.`;
   }
 }
 

@@ -143,9 +143,9 @@ test("D asks for a reason, letters typed there answer nothing, Enter denies with
   await user.clear(reason);
   await user.keyboard("A grand idea, really{Enter}");
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "A grand idea, really" }, from: "page" }]));
-  expect(await screen.findByText(/^Denied on the page/)).toBeInTheDocument();
+  expect(await screen.findByText(/^Denied here/)).toBeInTheDocument();
   expect(screen.getByText("The model is told: “A grand idea, really”")).toBeInTheDocument();
-  expect(screen.getByText(/^Denied on the page/).closest("[role=status]"), "the field that had it is gone").toHaveFocus();
+  expect(screen.getByText(/^Denied here/).closest("[role=status]"), "the field that had it is gone").toHaveFocus();
 });
 
 test("the highest class is answered once, and never for more", async () => {
@@ -244,7 +244,7 @@ test("an answer that could not be given is said, and can be given again", async 
   expect(await screen.findByRole("alert")).toHaveTextContent("It was not answered. Rouse does not answer.");
   host.answers["approvals.decide"] = decide;
   await user.keyboard("a");
-  expect(await screen.findByText(/^Allowed once on the page/)).toBeInTheDocument();
+  expect(await screen.findByText(/^Allowed once here/)).toBeInTheDocument();
 });
 
 test("the time that runs out while one looks takes the answers away", async () => {

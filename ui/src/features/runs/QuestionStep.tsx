@@ -8,14 +8,20 @@ import { cx } from "@/components/cx";
 import { useNow } from "@/components/useNow";
 import { answerIcon } from "@/domain/approval/icons";
 import { Preview } from "@/domain/approval/Preview";
-import { afterwards, answerWords } from "@/domain/approval/words";
+import { afterwards, answerWords, type AskingRun } from "@/domain/approval/words";
 import { duration } from "@/format/amount";
 import { absolute } from "@/format/time";
 import type { ApprovalView } from "@/platform";
 
 import styles from "./Timeline.module.css";
 
-export function QuestionStep({ approval, others, begin }: { approval: ApprovalView; others: number; begin: number }) {
+interface Props {
+  approval: ApprovalView;
+  run: AskingRun;
+  begin: number;
+}
+
+export function QuestionStep({ approval, run, begin }: Props) {
   const [open, setOpen] = useState(false);
   const now = useNow(30_000);
   const { tool, why, state, askedAtMs, preview } = approval;
@@ -40,7 +46,7 @@ export function QuestionStep({ approval, others, begin }: { approval: ApprovalVi
         </Button>
         <DisclosurePanel className={styles.panel}>
           <Preview text={preview} call={approval} />
-          {state !== "pending" && <p className={styles.word}>{afterwards(approval, others)}</p>}
+          {state !== "pending" && <p className={styles.word}>{afterwards(approval, run)}</p>}
         </DisclosurePanel>
       </Disclosure>
     </li>

@@ -258,7 +258,7 @@ test("the timeline tells what was asked, who answered, and where, between the st
   const entries = within(await screen.findByRole("list", { name: "Steps" })).getAllByRole("listitem");
   expect(entries.map((entry) => /llama3\.2|Asked you about|write_file/.exec(entry.textContent)?.[0])).toEqual(["llama3.2", "Asked you about", "write_file"]);
   await user.click(within(entries[1]!).getByRole("button", { name: /Denied from the command line/ }));
-  expect(await within(entries[1]!).findByText("The model is told: “Use the archive.”")).toBeInTheDocument();
+  expect(await within(entries[1]!).findByText("The model was told: “Use the archive.”")).toBeInTheDocument();
 });
 
 test("an answer in the timeline does not say that the run goes on while another question of it is open", async () => {

@@ -85,7 +85,7 @@ function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonl
         "step" in entry ? (
           <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} liveText={entry.step === last ? liveText : null} summary={run.summary} />
         ) : (
-          <QuestionStep key={entry.approval.id} approval={entry.approval} others={open.filter(({ id }) => id !== entry.approval.id).length} begin={begin} />
+          <QuestionStep key={entry.approval.id} approval={entry.approval} run={{ isOver: !isLive(run.state), others: open.filter(({ id }) => id !== entry.approval.id).length }} begin={begin} />
         ),
       )}
     </ol>
