@@ -3,7 +3,7 @@
 
 import { count, money } from "@/format/amount";
 import { argumentsLine, opening } from "@/format/text";
-import type { StepView, UsageView } from "@/platform";
+import type { RunView, StepView, UsageView } from "@/platform";
 
 /** The words of a model's turn. */
 export function modelText(output: unknown): string {
@@ -63,6 +63,19 @@ export function tokensLine(usage: UsageView): string | undefined {
 export function costWords({ inputTokens, outputTokens, costMicroUsd }: UsageView): string | undefined {
   if (inputTokens + outputTokens === 0) return costMicroUsd ? money(costMicroUsd) : undefined;
   return costMicroUsd === null ? "cost unknown" : money(costMicroUsd);
+}
+
+/** What the engine says of a step that was cut off because its run was cancelled. */
+const cutOff = /^(?:the run was cancelled$|\S+ was stopped with its run\.)/;
+
+/** What the run says of itself when a person has ended it. */
+const byPerson = new Set(["Cancelled by you", "Stopped by you"]);
+
+/** That a step was ended with its run and has not failed, in a word; undefined of every other step. */
+export function stoppedWord(step: StepView, { state, reason }: Pick<RunView, "state" | "reason">): string | undefined {
+  const said = failureOf(step.output);
+  if (state !== "cancelled" || !wentWrong(step) || typeof said !== "string" || !cutOff.test(said)) return undefined;
+  return byPerson.has(reason ?? "") ? "Stopped by you" : "Cancelled";
 }
 
 /** Whether a step ended badly, for its tone and for being opened from the start. */

@@ -163,6 +163,14 @@ test("a proposal that was changed shows the job that was made of it, and is not 
   expect(screen.getByText("Stretch better")).toBeInTheDocument();
 });
 
+test("a call that the person has denied has not failed", async () => {
+  const calls = ["c1", "c2", "c3"].map((id) => ({ id, tool: "write_file", arguments: {} }));
+  const answers = ["The person said no to this call of write_file. Do not try it again.", "The person said no to this call of write_file: Not there.\nDo not try it again.", "The disk is full."];
+  const told = answers.map((text, i) => aMessage({ id: i + 2, from: "tool", callId: `c${i + 1}`, tool: "write_file", text, isError: true }));
+  renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ id: 1, runId: "r1", calls }), ...told] }) }));
+  expect(await screen.findByText("write_file · 2 denied · 1 failed")).toBeInTheDocument();
+});
+
 test("a proposal that was changed and never made shows no job", async () => {
   const id = "0b54f1a2-5c5e-4c0c-9d0e-3f1d2c4b5a69";
   const host = withModel({

@@ -18,7 +18,7 @@ import { argumentsLine, firstLine } from "@/format/text";
 import { visible } from "@/format/visible";
 
 import styles from "./ChatPage.module.css";
-import { type Entry, hasFailed, type Made, routineChanged, routineMade, toldLines } from "./entries";
+import { type Entry, hasFailed, type Made, routineChanged, routineMade, toldLines, wasDenied } from "./entries";
 
 export function EntryView({ entry }: { entry: Entry }) {
   const { openExternal } = usePlatform();
@@ -84,10 +84,11 @@ export function Words({ text, atMs }: { text: string; atMs: number }) {
 export function Work({ made }: { made: readonly Made[] }) {
   const { copyText } = usePlatform();
   const changed = made.map(routineChanged).filter((job) => job !== undefined);
+  const denied = made.filter(wasDenied).length;
   const wrong = made.filter(hasFailed).length;
   const names = [...new Set(made.map(({ call }) => call.tool))].join(", ");
   const jobs = made.map(routineMade).filter((job) => job !== undefined);
-  const summary = [names, changed.length > 0 && `${changed.length} changed by you`, wrong > 0 && `${wrong} failed`].filter(Boolean).join(" · ");
+  const summary = [names, changed.length > 0 && `${changed.length} changed by you`, denied > 0 && `${denied} denied`, wrong > 0 && `${wrong} failed`].filter(Boolean).join(" · ");
   return (
     <>
       <div className={styles.work}>

@@ -154,9 +154,17 @@ export function toldLines(told: readonly string[]): string[] {
   return told.flatMap((text) => text.split("\n")).filter((line) => line.startsWith("System: ")).map((line) => line.slice("System: ".length));
 }
 
-/** Whether a call came to nothing. A proposal that the person has changed was refused, and has come to a job. */
+/** Whether a call came to nothing. A proposal that the person has changed was refused, and has come to a job; what they have
+    denied did not fail. */
 export function hasFailed(made: Made): boolean {
-  return made.answer?.isError === true && routineChanged(made) === undefined;
+  return made.answer?.isError === true && routineChanged(made) === undefined && !wasDenied(made);
+}
+
+/** Whether the person has said no to a call, by what the model is told then. */
+export function wasDenied(made: Made): boolean {
+  const { call, answer } = made;
+  const told = `The person said no to this call of ${call.tool}`;
+  return answer?.isError === true && (answer.text.startsWith(`${told}. `) || answer.text.startsWith(`${told}: `)) && routineChanged(made) === undefined;
 }
 
 /** The routine that the person has made of what a call proposed. */

@@ -69,6 +69,25 @@ test("a call that was refused says of which kind that was, and is not called fai
   expect(screen.queryByText("failed")).not.toBeInTheDocument();
 });
 
+test.each([
+  ["Cancelled by you", "Stopped by you"],
+  ["Stopped by you", "Stopped by you"],
+  ["The job was deleted", "Cancelled"],
+])("in a run that is over because of %j what was cut off reads %s, and nothing went wrong", async (reason, word) => {
+  const steps = [
+    aStep({ kind: "modelTurn", name: "mock-1", status: "failed", isError: true, output: { text: "word", error: "the run was cancelled" } }),
+    aStep({ seq: 2, name: "run_command", status: "unknown", isError: true, output: { error: "run_command was stopped with its run. It may have done its work all the same." } }),
+    aStep({ seq: 3, name: "http", status: "failed", isError: true, output: { error: "No network." } }),
+  ];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ state: "cancelled", reason }, { steps }) }));
+  const [turn, command, call] = within(await screen.findByRole("list", { name: "Steps" })).getAllByRole("listitem");
+  expect(turn).toHaveTextContent(word);
+  expect(turn).not.toHaveTextContent(/went wrong/);
+  expect(command).toHaveTextContent(word);
+  expect(command).toHaveTextContent("It may have done its work all the same.");
+  expect(call).toHaveTextContent("failed");
+});
+
 test("a step whose price nobody knows says so", async () => {
   const steps = [aStep({ kind: "modelTurn", name: "house-9", usage: { ...noUsage, inputTokens: 900, outputTokens: 60 } })];
   renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps }) }));

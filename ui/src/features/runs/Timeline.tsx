@@ -9,6 +9,7 @@ import { Button } from "@/components/Button";
 import { useAnchored } from "@/components/useAnchored";
 import { usePlatform } from "@/data/platform";
 import { isLive } from "@/domain/runState";
+import { stoppedWord } from "@/domain/steps";
 import type { ApprovalView, RunDetail, StepKind, StepView } from "@/platform";
 
 import { QuestionStep } from "./QuestionStep";
@@ -83,7 +84,7 @@ function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonl
     <ol className={styles.timeline} aria-label="Steps">
       {visible.map((entry) =>
         "step" in entry ? (
-          <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} liveText={entry.step === last ? liveText : null} summary={run.summary} />
+          <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} stopped={stoppedWord(entry.step, run)} liveText={entry.step === last ? liveText : null} summary={run.summary} />
         ) : (
           <QuestionStep key={entry.approval.id} approval={entry.approval} run={{ isOver: !isLive(run.state), others: open.filter(({ id }) => id !== entry.approval.id).length }} begin={begin} />
         ),
