@@ -8,7 +8,6 @@ import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
 import { Countdown } from "@/domain/approval/Countdown";
 import { answerIcon } from "@/domain/approval/icons";
-import { Waited } from "@/domain/approval/Waited";
 import { answerWord } from "@/domain/approval/words";
 import type { ApprovalView } from "@/platform";
 
@@ -16,6 +15,9 @@ import styles from "./ApprovalsPage.module.css";
 
 /** As many as are looked at again. */
 const answeredShown = 12;
+
+/** How a run of the main session calls its job. */
+const chatName = "Chat";
 
 interface Props {
   open: readonly ApprovalView[];
@@ -46,8 +48,15 @@ export function ApprovalList({ open, answered, shown }: Props) {
   );
 }
 
+/** What tells a question from its neighbours, and what else there is to it: all questions of the chat have one name, so their tool
+    comes first. */
+function namesOf({ tool, jobId, jobName }: ApprovalView): [string, string] {
+  return jobId === null && jobName === chatName ? [tool, jobName] : [jobName, tool];
+}
+
 function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean }) {
-  const { id, tool, jobName, state, askedAtMs, expiresAtMs, decidedAtMs } = approval;
+  const { id, state, expiresAtMs, decidedAtMs } = approval;
+  const [title, other] = namesOf(approval);
   const isOpen = state === "pending";
   const Icon = answerIcon[state];
   const navigate = useNavigate();
@@ -57,10 +66,10 @@ function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean 
     <li className={cx(row.row, styles.item, isShown && styles.shown)} aria-current={isShown ? "true" : undefined}>
       <span className={cx(styles.glyph, !isOpen && styles.past)}><Icon size={15} aria-hidden /></span>
       <RowLink href={`/approvals/${encodeURIComponent(id)}`} className={cx(row.link, styles.link, !isOpen && styles.past)} onReach={show}>
-        {jobName}
+        {title}
       </RowLink>
       <span className={styles.about}>
-        <span>{isOpen ? <>waits <Waited sinceMs={askedAtMs} /> · {tool}</> : `${tool}: ${answerWord(approval).toLocaleLowerCase()}`}</span>
+        <span>{isOpen ? other : `${answerWord(approval)} · ${other}`}</span>
         {isOpen ? <Countdown endsAtMs={expiresAtMs} short /> : decidedAtMs !== null && <Time at={decidedAtMs} as="log" />}
       </span>
     </li>

@@ -92,7 +92,20 @@ test("how long it has waited and what waits with it is said as the engine counts
   const shown = within(await card());
   expect(shown.getByText("Waits").nextSibling).toHaveTextContent("for 6 min");
   expect(shown.getByText("Holds up").nextSibling).toHaveTextContent(holdsUp.text);
-  expect(within(screen.getByRole("list", { name: "Waiting questions" })).getByText(/^waits/)).toHaveTextContent("waits 6 min · write_file");
+});
+
+test("the list says what tells one question from the next: the tool where all are of the chat, and the answer first", async () => {
+  const chat = { jobId: null, jobName: "Chat" };
+  renderApp("/approvals/ask-1", hostWith(
+    anApproval(),
+    anApproval({ id: "ask-2", ...chat, tool: "run_command" }),
+    anApproval({ id: "ask-3", ...chat, state: "denied", decidedAtMs: noon, holdsUp: null }),
+    anApproval({ id: "ask-4", tool: "http", state: "approved", scope: "always", decidedAtMs: noon, holdsUp: null }),
+  ));
+  await card();
+  const rows = (list: string) => within(screen.getByRole("list", { name: list })).getAllByRole("listitem").map((item) => [...item.querySelectorAll("a, a + span > :first-child")].map(({ textContent }) => textContent));
+  expect(rows("Waiting questions")).toEqual([["Weekly notes", "write_file"], ["run_command", "Chat"]]);
+  expect(rows("Decided questions")).toEqual([["write_file", "Denied · Chat"], ["Weekly notes", "Allowed always · http"]]);
 });
 
 test("what is answered waits no more and holds nothing up", async () => {
@@ -258,13 +271,13 @@ test("the time that runs out while one looks takes the answers away", async () =
   expect(answered(host)).toEqual([]);
   asked = [anApproval({ state: "expired", decidedAtMs: noon })];
   host.emit("approval", { approvalId: "ask-1", runId: "run-1", state: "expired" });
-  expect(await screen.findByText(/^Nobody answered in time/)).toBeInTheDocument();
+  expect(await screen.findByText(/^Nobody answered in time,/)).toBeInTheDocument();
 });
 
 test("nothing that waits is said calmly; what was decided stays below", async () => {
   renderApp("/approvals", hostWith(anApproval({ state: "approved", scope: "once", decidedAtMs: noon, answeredFrom: "page" })));
   expect(await screen.findByRole("heading", { name: "Nothing needs you" })).toBeInTheDocument();
-  expect(await screen.findByText("write_file: allowed once")).toBeInTheDocument();
+  expect(await screen.findByText("Allowed once · write_file")).toBeInTheDocument();
 });
 
 test("a question that is gone says so", async () => {
