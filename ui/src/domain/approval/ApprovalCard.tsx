@@ -107,7 +107,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const isGone = use(GoneSinceContext) !== undefined;
   const isClosed = isOver || isGone;
   const armed = isArmed && !isClosed && busy === undefined;
-  const keysCount = useKeysCount();
+  const { areNamed, onPointerDownCapture } = useKeysNamed();
 
   const give = async (answer: Answer) => {
     setBusy(answer.kind);
@@ -144,7 +144,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
       {open === "deny" ? (
         <DenyForm busy={busy === "deny"} isDisabled={isClosed} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
       ) : (
-        <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined} data-unheard={!keysCount || undefined}>
+        <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined} data-unheard={!areNamed || undefined} onPointerDownCapture={onPointerDownCapture}>
           <AnswerButton letter="A" look="primary" isDisabled={isClosed} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
           {canRun && <AnswerButton letter="R" isDisabled={isClosed} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
           {approval.tool === proposes && onEdit && <Button isDisabled={isClosed} onPress={onEdit}>Change it first…</Button>}
@@ -156,6 +156,24 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
       {open === "grant" && <GrantEditor approval={approval} onClose={() => setOpen(undefined)} onGrant={give} problem={problem} />}
     </div>
   );
+}
+
+/** Whether the buttons name their keys, which takes room. A press takes the focus out of a field, so that the keys count from then
+    on; but the buttons must not move from under it, so they are named only after it. */
+function useKeysNamed() {
+  const keysCount = useKeysCount();
+  const [isPressed, setPressed] = useState(false);
+  useEffect(() => {
+    if (!isPressed) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const released = () => (timer = setTimeout(() => setPressed(false)));
+    for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, released);
+    return () => {
+      clearTimeout(timer);
+      for (const end of ["pointerup", "pointercancel"]) window.removeEventListener(end, released);
+    };
+  }, [isPressed]);
+  return { areNamed: keysCount && !isPressed, onPointerDownCapture: () => setPressed(!keysCount) };
 }
 
 interface ButtonProps {

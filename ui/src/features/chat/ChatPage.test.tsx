@@ -205,6 +205,12 @@ test("the keys of a question are named only while they count: Escape leaves the 
   expect(answers).not.toHaveAttribute("data-unheard");
   await user.click(box);
   expect(answers).toHaveAttribute("data-unheard");
+  // While a button is pressed nothing comes in beside its words that would move it.
+  await user.pointer({ keys: "[MouseLeft>]", target: within(answers).getByRole("button", { name: /^Allow once/ }) });
+  expect(box).not.toHaveFocus();
+  expect(answers).toHaveAttribute("data-unheard");
+  await user.pointer({ keys: "[/MouseLeft]", target: document.body });
+  await waitFor(() => expect(answers).not.toHaveAttribute("data-unheard"));
 });
 
 test("without a model there is nothing to write to, and the way to one", async () => {
