@@ -29,6 +29,7 @@ export function EngineLine() {
       <MenuButton label="Pause" entries={entries} placement="top start" header={status && <About status={status} now={now} />}>
         <Button className={styles.line} isDisabled={!status} aria-label={`Engine: ${full}`}>
           <Sign tone={state.tone} />
+          {state.lead !== undefined && <span className={styles.lead}>{state.lead}</span>}
           <span className={styles.text} title={full}>
             {state.text}
           </span>

@@ -151,6 +151,12 @@ test("a window whose engine is elsewhere says whose it is, until that changes", 
   await waitFor(() => expect(screen.queryByText(/Attached|Quitting here/)).not.toBeInTheDocument());
 });
 
+test("the foot of the rail says of what comes next that it does", async () => {
+  renderApp("/settings", fakeHost({ "system.status": () => aStatus({ cron: { next: { jobId: "j", name: "Stretch your legs", atMs: Date.now() + 60_000 } } }) }));
+  const line = await screen.findByRole("button", { name: /^Engine: Next: Stretch your legs \d\d:\d\d$/ });
+  expect(within(line).getByText("Next:")).toBeInTheDocument();
+});
+
 test("an address that leads nowhere says so inside the frame", async () => {
   renderApp("/nowhere", fakeHost());
   expect(await screen.findByText("There is nothing at this address")).toBeInTheDocument();

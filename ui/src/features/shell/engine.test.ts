@@ -23,7 +23,7 @@ test.each([
   expect(engineState(status, connection, noon)).toMatchObject({ tone, text, ...(tail !== undefined && { tail }) });
 });
 
-test("what is not seen for lack of room is said", () => {
+test("what comes next is said to be next", () => {
   expect(engineState(aStatus({ cron: { next } }), "open", noon).lead).toBe("Next:");
 });
 

@@ -5,9 +5,9 @@ import type { Connection, CronStatus, SystemStatus } from "@/platform";
 
 export interface EngineState {
   tone: "ready" | "busy" | "paused" | "trouble";
-  /** Gives way when there is no room. */
-  /** Said before the text where there is room, and to who listens. */
+  /** What the text is. */
   lead?: string;
+  /** Gives way when there is no room. */
   text: string;
   /** Always seen. */
   tail?: string;
