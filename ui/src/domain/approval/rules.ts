@@ -121,8 +121,10 @@ export function answerOf(draft: GrantDraft, now: number): Answer {
 /** A sentence in parts. What a model has written is a part of its own, so that no value can look like words of the sentence. */
 export type Said = readonly (string | Value)[];
 
-export interface Value {
+interface Value {
   value: string;
+  /** The name of a job. */
+  isName?: true;
 }
 
 /** What the grant would allow, as one sentence. */
@@ -132,7 +134,7 @@ export function draftWords(draft: GrantDraft, approval: ApprovalView, now: numbe
   const until = end === undefined ? "until somebody takes it back" : `until ${when(end, now)}`;
   const uses = draft.uses === null ? "" : draft.uses === 1 ? ", once" : `, at most ${draft.uses.toLocaleString()} times`;
   const what = coverWords(covers, approval.files.length > 0);
-  return ["“", { value: oneLine(approval.jobName) }, `” may call ${approval.tool} without asking `, ...what, `, ${until}${uses}.`];
+  return ["“", { value: oneLine(approval.jobName), isName: true }, `” may call ${approval.tool} without asking `, ...what, `, ${until}${uses}.`];
 }
 
 /** What a grant covers, to go on after “may call write_file without asking”. */

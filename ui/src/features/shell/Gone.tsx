@@ -36,7 +36,7 @@ export function useGoneSince(): number | undefined {
 }
 
 export function Gone({ since }: { since: number | undefined }) {
-  return <div role="status" className={styles.gone}>{since !== undefined && <Told since={since} />}</div>;
+  return <div role="status" className={styles.gone}>{since !== undefined && <div className={styles.inside}><Told since={since} /></div>}</div>;
 }
 
 function Told({ since }: { since: number }) {
