@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
@@ -70,4 +70,19 @@ test("Ctrl S saves from anywhere on the page, and not from a dialog above it", a
   await screen.findByRole("alertdialog", { name: "Leave without saving?" });
   await user.keyboard("{Control>}s{/Control}");
   expect(host.called("cron.update")).toHaveLength(1);
+});
+
+test("when the person is told stands in one place, and nothing of it is about what goes wrong", async () => {
+  const host = fakeHost({
+    "cron.get": () => aJob({ id: "job-7", payload: { kind: "toolCall", tool: "http", arguments: {}, notifyWhen: "changed" } }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+  });
+  renderApp("/jobs/job-7", host);
+  const tells = within(await screen.findByRole("region", { name: "When it tells you" }));
+  for (const label of [/Tell me when$/, /Notify me of$/, /In quiet hours$/]) expect(tells.getByRole("button", { name: label })).toBeInTheDocument();
+  const wrong = within(screen.getByRole("region", { name: "If something goes wrong" }));
+  expect(wrong.queryByRole("button", { name: /Notify me of|In quiet hours/ })).not.toBeInTheDocument();
+  expect(wrong.queryByRole("switch")).not.toBeInTheDocument();
+  expect(within(screen.getByRole("region", { name: "When" })).getByRole("switch", { name: /^Delete the job/ })).toBeInTheDocument();
 });

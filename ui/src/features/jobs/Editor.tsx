@@ -34,6 +34,7 @@ import { onceOver } from "./onceOver";
 import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
 import { standingOf } from "./standing";
+import { TellSection } from "./TellSection";
 import { type Trouble, useSave } from "./useSave";
 import { useSchedulePreview } from "./useSchedulePreview";
 import { savedAs, useWarnings } from "./useWarnings";
@@ -146,6 +147,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
                 <WhatSection isNew={!view} />
                 <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
                 <WithSection jobId={view?.job.id} />
+                <TellSection jobId={view?.job.id} />
                 <WrongSection open={isUnfolded || advanced.some((field) => form.formState.errors[field] !== undefined)} />
               </form>
               <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} over={over} job={view?.job} spent={view?.spentThisMonth} />

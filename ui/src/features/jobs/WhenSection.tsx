@@ -4,7 +4,7 @@
 import { memo, useMemo } from "react";
 
 import { Button } from "@/components/Button";
-import { Segmented } from "@/components/Choice";
+import { Segmented, Switch } from "@/components/Choice";
 import { DateTimeField } from "@/components/DateTime";
 import { ComboBox, GroupFoot } from "@/components/Field";
 import { Section } from "@/components/Page";
@@ -35,6 +35,7 @@ export type Said = ReadonlyMap<keyof JobForm, string>;
 
 export const WhenSection = memo(function WhenSection({ said, jobId }: { said: Said; jobId?: string }) {
   const when = useBound("when");
+  const remove = useBound("deleteAfterRun");
   return (
     <Section title="When" className={styles.section}>
       <div className={styles.fields}>
@@ -52,6 +53,9 @@ export const WhenSection = memo(function WhenSection({ said, jobId }: { said: Sa
         {when.value === "event" && <EventFields said={said} />}
         {when.value === "webhook" && <WebhookFields jobId={jobId} />}
         {when.value === "manual" && <p className={styles.hint}>It never fires by itself. Run it here, from the list of jobs, from the tray, or with the rouse command.</p>}
+        <Switch isSelected={remove.value} onChange={remove.onChange} help="Its runs stay.">
+          Delete the job after its first finished run
+        </Switch>
       </div>
     </Section>
   );

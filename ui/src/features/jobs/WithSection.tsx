@@ -1,10 +1,10 @@
 /* What a run does, in two parts: the words of a reminder, a model's task or a tool's call, which stand under the kind of job,
-   and how it goes about it: when it is taken up, with which model and tools, and when the person is told. */
+   and how it goes about it: when it is taken up, with which model and tools. */
 
 import { memo } from "react";
 import { useWatch } from "react-hook-form";
 
-import { Checkbox, Segmented, Switch } from "@/components/Choice";
+import { Checkbox, Segmented } from "@/components/Choice";
 import { GroupFoot, Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
@@ -14,10 +14,9 @@ import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence, forPeople } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
-import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound, useJobForm } from "./bound";
-import { Condition } from "./Condition";
+import { LongTextOf, NumberOf, TextOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
-import type { TellWhen, ToolChoice } from "./form";
+import type { ToolChoice } from "./form";
 import { MayFields } from "./MayFields";
 import { SkillsField } from "./SkillsField";
 import { SpendFields } from "./SpendFields";
@@ -32,13 +31,6 @@ const toolChoices: readonly { id: ToolChoice; label: string }[] = [
   { id: "all", label: "All tools" },
   { id: "some", label: "Only some" },
   { id: "none", label: "None" },
-];
-
-const tells: readonly { id: TellWhen; label: string }[] = [
-  { id: "always", label: "Always" },
-  { id: "changed", label: "When the result has changed, or it failed" },
-  { id: "failure", label: "Only when it failed" },
-  { id: "condition", label: "When a condition holds, or it failed" },
 ];
 
 export const WithSection = memo(function WithSection({ jobId }: { jobId?: string }) {
@@ -89,7 +81,6 @@ function TakenUp() {
 
 function TaskHow({ jobId }: { jobId: string | undefined }) {
   const { data: status } = useStatus();
-  const deliver = useBound("deliver");
   return (
     <>
       <div className={styles.pair}>
@@ -103,9 +94,6 @@ function TaskHow({ jobId }: { jobId: string | undefined }) {
       <LongTextOf name="contextPaths" label="Files it is given" rows={2} mono placeholder="notes/today.md" help="One a line, in the workspace. Each run has what they say at that time, beside the task." />
       <SkillsField />
       <ToolList />
-      <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
-        Tell me the outcome
-      </Switch>
       <MayFields jobId={jobId} isAgent />
       <SpendFields />
     </>
@@ -188,17 +176,10 @@ function Call() {
 }
 
 function CallHow({ jobId }: { jobId: string | undefined }) {
-  const tell = useBound("notifyWhen");
   const tool = useBound("tool");
   const { data: tools = [] } = useTools();
   const isCommand = tools.some(({ name, domain }) => name === tool.value && domain === "container");
-  return (
-    <>
-      <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
-      {tell.value === "condition" && <Condition jobId={jobId} />}
-      <MayFields jobId={jobId} isAgent={false} isCommand={isCommand} />
-    </>
-  );
+  return <MayFields jobId={jobId} isAgent={false} isCommand={isCommand} />;
 }
 
 function withPresent(tools: readonly ToolView[], present: string): Pick<ToolView, "name" | "description">[] {

@@ -4,17 +4,15 @@
 import { memo } from "react";
 import { useWatch } from "react-hook-form";
 
-import { Switch } from "@/components/Choice";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { durationWords, plural } from "@/format/amount";
-import type { MisfireMode, Notify, Overlap } from "@/platform";
+import type { MisfireMode, Overlap } from "@/platform";
 
-import { ChoiceOf, LengthOf, NumberOf, useBound, useJobForm } from "./bound";
+import { ChoiceOf, LengthOf, NumberOf, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
-import { type JobForm, type QuietChoice, secondsOf } from "./form";
+import { type JobForm, secondsOf } from "./form";
 import { hasSlots } from "./LivePanel";
-import { OwnHoursFields } from "./OwnHoursFields";
 
 const misfires: readonly { id: MisfireMode; label: string }[] = [
   { id: "runOnce", label: "Run once afterwards" },
@@ -29,21 +27,8 @@ const overlaps: readonly { id: Overlap; label: string }[] = [
   { id: "cancelOther", label: "End the old one" },
 ];
 
-const notifies: readonly { id: Notify; label: string }[] = [
-  { id: "findings", label: "Results and failures" },
-  { id: "always", label: "Every run, also with nothing to report" },
-  { id: "failure", label: "Failures only" },
-  { id: "never", label: "Nothing" },
-];
-
-const quiets: readonly { id: QuietChoice; label: string }[] = [
-  { id: "respect", label: "As in the settings" },
-  { id: "ignore", label: "Tell me at any time" },
-  { id: "own", label: "Hours of its own" },
-];
-
 const read = [
-  "quiet", "payloadTimeoutSeconds", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldown", "maxConcurrent", "misfireLimit", "jitterSeconds",
+  "payloadTimeoutSeconds", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldown", "maxConcurrent", "misfireLimit", "jitterSeconds",
 ] as const;
 
 type Read = Pick<JobForm, (typeof read)[number]>;
@@ -56,7 +41,6 @@ function useRead(): Read {
 
 export const WrongSection = memo(function WrongSection({ open }: { open: boolean }) {
   const values = useRead();
-  const remove = useBound("deleteAfterRun");
   return (
     <Section title="If something goes wrong" className={styles.section}>
       <div className={styles.fields}>
@@ -72,14 +56,6 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
           <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again: a service that is busy or not reached, a command that ended with a failure. Never what may have done its work." />
           <NumberOf name="pauseAfterFailures" label="Pause the job after" unit="failures in a row" least={1} placeholder="Never" />
         </div>
-        <div className={styles.pair}>
-          <ChoiceOf name="notify" label="Notify me of" choices={notifies} help="The same failure is told once, and again when it is over." />
-          <ChoiceOf name="quiet" label="In quiet hours" choices={quiets} help="What is held then comes as one notification afterwards." />
-        </div>
-        {values.quiet === "own" && <OwnHoursFields />}
-        <Switch isSelected={remove.value} onChange={remove.onChange} help="Its runs stay.">
-          Delete the job after its first finished run
-        </Switch>
         <Folded key={String(open)} title="Advanced" summary={advancedWords(values)} defaultExpanded={open}>
           <Advanced values={values} />
         </Folded>
