@@ -268,3 +268,10 @@ test("the heartbeat shows how its newest beats ended, as a job does", async () =
   renderApp("/jobs", host);
   expect(await screen.findByRole("img", { name: "Last 2 runs: 1 nothing to report, 1 failed" })).toBeInTheDocument();
 });
+
+test("the heartbeat is no job, and stands among those of no filter", async () => {
+  const { user } = renderApp("/jobs", hostWith([backup, paused]));
+  expect(await screen.findByRole("link", { name: "Heartbeat" })).toBeInTheDocument();
+  await user.click(screen.getByRole("radio", { name: /^Failing/ }));
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Heartbeat" })).not.toBeInTheDocument());
+});

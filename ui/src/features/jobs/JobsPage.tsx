@@ -53,6 +53,7 @@ function List({ jobs: ordered, isWhole }: { jobs: JobView[]; isWhole: boolean })
   const navigate = useNavigate();
   const [q, setQ] = useState(search.q ?? "");
   const words = useDeferredValue(q);
+  const filter = search.filter ?? "all";
   const shown = useMemo(() => filterJobs(jobs, { ...search, q: words }), [jobs, search, words]);
   const actions = useJobActions();
   const cron = useStatus().data?.cron;
@@ -68,10 +69,10 @@ function List({ jobs: ordered, isWhole }: { jobs: JobView[]; isWhole: boolean })
     <>
       <div className={styles.bar}>
         <SearchField label="Search jobs" placeholder="Search" value={q} onChange={setQ} onBlur={keep} onSubmit={keep} className={styles.search} />
-        <Filters jobs={isWhole ? jobs : undefined} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
+        <Filters jobs={isWhole ? jobs : undefined} filter={filter} onChange={(next) => setSearch({ ...search, filter: next === "all" ? undefined : next })} />
         <span className={styles.total} role="status">{isWhole ? shown.length !== jobs.length && plural(shown.length, "job") : "Reading the rest…"}</span>
       </div>
-      {"heartbeat".includes(words.trim().toLowerCase()) && <HeartbeatRow />}
+      {filter === "all" && "heartbeat".includes(words.trim().toLowerCase()) && <HeartbeatRow />}
       {shown.length === 0 && !isWhole ? (
         <SkeletonRows rows={12} />
       ) : shown.length === 0 ? (

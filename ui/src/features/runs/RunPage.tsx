@@ -17,6 +17,7 @@ import { isLive, shownState, StateGlyph, stateWord } from "@/domain/runState";
 import { errorCode, RpcError, type RunDetail, type RunView } from "@/platform";
 
 import { OpenQuestion } from "./OpenQuestion";
+import styles from "./RunPage.module.css";
 import { Outcome } from "./Outcome";
 import { RunFacts } from "./RunFacts";
 import { Timeline } from "./Timeline";
@@ -46,6 +47,7 @@ function Shown({ detail }: { detail: RunDetail }) {
       lead={<StateGlyph state={shownState(run)} size={20} />}
       about={<span role="status">{stateWord(shownState(run))}</span>}
       actions={<Actions run={run} jobExists={detail.jobExists} />}
+      className={styles.page}
     >
       <Outcome run={run} />
       <OpenQuestion approvals={detail.approvals} />
