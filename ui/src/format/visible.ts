@@ -13,8 +13,9 @@ export function visible(text: string): string {
 
 /** The same of a text that has no marks yet, so that no text looks like another: the sign that a mark begins with is shown by its
     number, too, and so is one that stands for something else where the text is shown. */
-export function unmistakable(text: string, sign = "⟨"): string {
-  return visible(text.replaceAll("⟨", numbered).replaceAll(sign, numbered));
+export function unmistakable(text: string, sign?: string): string {
+  const whole = text.replaceAll("⟨", numbered);
+  return visible(sign === undefined ? whole : whole.replaceAll(sign, numbered));
 }
 
 function numbered(character: string): string {
