@@ -196,18 +196,17 @@ fn a_job_beyond_its_limits_is_refused() {
     assert!(books.check(&told(&books)).is_err(), "no run has ended, and the job is gone");
     // A run that is kept from its further attempts counts, pauses nothing, and takes no job with it; one whose place a newer
     // run took can pause its job.
+    let (kept_back, replaced) = ("Everything was paused", "A newer slot took its place");
     let end_as = |row: &mut Row, why: &str| {
         row.reason = format!("{why}, so no further attempt was made");
     };
-    let give_up = |row: &mut Row| end_as(row, "Everything was paused");
-    let replace = |row: &mut Row| end_as(row, "A newer slot took its place");
     let refused = |books: &Books, words: &str| {
         let why = books.check(&told(books)).expect_err(words);
         assert!(why.contains(words), "`{words}` is not in: {why}");
     };
     let mut books = whole();
     books.rows.swap(0, 1);
-    give_up(&mut books.rows[2]);
+    end_as(&mut books.rows[2], kept_back);
     assert_eq!(books.check(&told(&books)), Ok(()), "the second failure of two was given up");
     agent(&mut books).is_enabled = false;
     refused(&books, "1 failures in a row of 2, and enabled: false");
@@ -217,11 +216,11 @@ fn a_job_beyond_its_limits_is_refused() {
     refused(&books, "3 failures in a row of 2, and enabled: true");
     let mut books = whole();
     books.rows.swap(0, 1);
-    replace(&mut books.rows[2]);
+    end_as(&mut books.rows[2], replaced);
     refused(&books, "2 failures in a row of 2, and enabled: true");
-    for end in [give_up, replace] {
+    for why in [kept_back, replaced] {
         let mut books = whole();
-        books.rows.iter_mut().for_each(end);
+        books.rows.iter_mut().for_each(|row| end_as(row, why));
         agent(&mut books).job["deleteAfterRun"] = json!(true);
         assert_eq!(books.check(&told(&books)), Ok(()), "it stays when its runs were given up");
         books.jobs.clear();
