@@ -73,6 +73,7 @@ impl<'a> Plan<'a> {
     }
 
     /// A hook in this process.
+    #[cfg_attr(windows, expect(dead_code, reason = "the tests of hooks run commands of Unix"))]
     pub(crate) fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.push(hook);
         self

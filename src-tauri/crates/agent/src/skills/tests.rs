@@ -152,6 +152,7 @@ async fn a_bad_skill_is_listed_with_what_is_wrong_and_named_with_what_to_do() {
     place.put("too-deep/a/b/c/d/e/f.txt", "x");
     place.skill("", "twice", "Mine.");
     place.skill("installed/", "twice", "Theirs.");
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "links are tried on Unix"))]
     let mut expected = vec![
         ("no-file", "has no SKILL.md"),
         ("no-head", "has no head"),
