@@ -182,7 +182,7 @@ async fn what_a_month_will_cost_is_told_from_past_runs() {
     let house = Plan::new(folder.path()).model((0..9).map(|_| says("Done."))).build().await;
     let daily = json!({ "kind": "cron", "expr": "0 9 * * *", "tz": "UTC" });
     let new = house.call("cron.estimate", json!({ "schedule": daily })).await;
-    assert_eq!(new["text"], "No runs yet, so nobody knows what it will cost.");
+    assert_eq!(new["text"], "No finished runs yet, so nobody knows what it will cost.");
     assert_eq!(new["runsPerMonth"], json!(30));
     let id = house.add(ask("Look")).await;
     for so_far in 0..3 {

@@ -33,7 +33,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "hooks.list": () => ({ hooks: [] }),
       "skills.list": () => ({ skills: [], ownFolder: "/home/ada/skills", installedFolder: "/home/ada/skills/installed" }),
       "secrets.list": () => ({ secrets: [], warning: null }),
-      "cron.estimate": () => ({ text: "No runs yet, so nobody knows what it will cost.", basedOnRuns: 0, runsPerMonth: 30, tokensPerRun: null, costPerRunMicroUsd: null, tokensPerMonth: null, costPerMonthMicroUsd: null }),
+      "cron.estimate": () => ({ text: "No finished runs yet, so nobody knows what it will cost.", basedOnRuns: 0, runsPerMonth: 30, tokensPerRun: null, costPerRunMicroUsd: null, tokensPerMonth: null, costPerMonthMicroUsd: null }),
       "cron.check": () => ({ warnings: [] }),
       "spending.get": () => ({ today: nothingSpent, month: nothingSpent, dayEndsAtMs: 0, tokensPerDay: null, usdPerDay: null }),
       ...answers,

@@ -123,7 +123,7 @@ test.each([
 });
 
 test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {
-  const proposal = anApproval({ runId: "r1", jobId: null, jobName: "Chat", tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "manual" }, reminder: "Up." }, preview: "New routine: Stretch", expiresAtMs: Date.now() + 600_000 });
+  const proposal = anApproval({ runId: "r1", jobId: null, jobName: "Chat", tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "manual" }, reminder: "Up." }, preview: "New job: Stretch", expiresAtMs: Date.now() + 600_000 });
   const host = withModel({
     "sessions.get": () => said({ open: [open({ state: "awaitingApproval" })] }),
     "approvals.list": () => ({ approvals: [proposal] }),

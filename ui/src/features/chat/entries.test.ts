@@ -56,7 +56,7 @@ test("the lines for the person are found in what the model was told", () => {
 });
 
 test.each([
-  ['New routine: Stretch\n{"routine":{"id":"j1","name":"Stretch"}}', { id: "j1", name: "Stretch" }],
+  ['New job: Stretch\n{"routine":{"id":"j1","name":"Stretch"}}', { id: "j1", name: "Stretch" }],
   ["not json", undefined],
   ['{"routine":{"id":7}}', undefined],
 ])("a routine that was made is known by %j", (text, made) => {

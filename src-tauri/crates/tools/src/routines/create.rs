@@ -34,7 +34,7 @@ impl Verb for Create {
 
     fn told(answer: &Value, context: &ToolContext) -> Told {
         let routine = shown::routine(answer, context);
-        let words = format!("New routine: {}", shown::line(&routine));
+        let words = format!("New job: {}", shown::line(&routine));
         Told { value: json!({ "routine": routine }), words }
     }
 }

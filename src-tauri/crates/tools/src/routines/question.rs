@@ -26,11 +26,11 @@ pub(super) async fn about(
     match wish {
         Wish::Create { draft } => {
             let when = when(routines, &draft["schedule"], context).await?;
-            Ok(format!("New routine: {}\n{when}\n{}", name(draft), whole(draft)))
+            Ok(format!("New job: {}\n{when}\n{}", name(draft), whole(draft)))
         }
         Wish::Update { id, patch, .. } => {
             let view = get(id).await?;
-            let mut lines = vec![present("Change the routine", &view, context)];
+            let mut lines = vec![present("Change the job", &view, context)];
             if !patch["schedule"].is_null() {
                 lines.push(format!(
                     "\nNew times:\n{}",
@@ -40,12 +40,12 @@ pub(super) async fn about(
             lines.push(format!("\nWhat changes:\n{patch:#}"));
             Ok(lines.join("\n"))
         }
-        Wish::Delete { id } => Ok(present("Delete the routine", &get(id).await?, context)),
+        Wish::Delete { id } => Ok(present("Delete the job", &get(id).await?, context)),
         Wish::Fire { id } => {
-            Ok(present("Run at once, beside its schedule: the routine", &get(id).await?, context))
+            Ok(present("Run at once, beside its schedule: the job", &get(id).await?, context))
         }
         Wish::List { .. } | Wish::Get { .. } | Wish::Preview { .. } | Wish::History { .. } => {
-            Ok("Looks at the routines and changes nothing.".to_owned())
+            Ok("Looks at the jobs and changes nothing.".to_owned())
         }
     }
 }
@@ -69,7 +69,9 @@ async fn when(
     let asked = Wish::Preview { schedule: schedule.clone() };
     let preview = routines.ask(asked, context).await.map_err(|refusal| refusal.message)?;
     let when = shown::when(&preview["text"], &preview["zone"], context);
-    let next = preview["next"].as_array().into_iter().flatten().take(TIMES);
+    // Of a single time the words have said all.
+    let most = if schedule["kind"] == "at" { 0 } else { TIMES };
+    let next = preview["next"].as_array().into_iter().flatten().take(most);
     let next: Vec<&Value> = next.map(|slot| &slot["atMs"]).collect();
     let mut lines = vec![format!("When: {when}")];
     lines.extend(shown::slots(&next, context).iter().map(|slot| format!("      {slot}")));

@@ -264,7 +264,7 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
     let arguments = json!({ "name": "Plants\u{202e}", "schedule": { "kind": "every", "every": "1h" }, "message": "Look", "use_tools": false });
     let shown = desk.tool("routine_create").preview(&arguments, &desk.context).await;
     for words in [
-        "New routine: Plants⟨U+202E⟩",
+        "New job: Plants⟨U+202E⟩",
         "When: Every hour",
         "2026-03-29T00:30+01:00",
         "An agent works on:\n  Look",
@@ -280,12 +280,12 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     for (tool, arguments, first) in [
-        ("routine_delete", json!({ "id": "j1" }), "Delete the routine Plants"),
+        ("routine_delete", json!({ "id": "j1" }), "Delete the job Plants"),
         ("routine_fire", json!({ "id": "j1" }), "Run at once"),
         (
             "routine_update",
             json!({ "id": "j1", "revision": 4, "enabled": false }),
-            "Change the routine Plants",
+            "Change the job Plants",
         ),
     ] {
         let desk = Desk::new().answering([view()]);
