@@ -2,20 +2,18 @@
 //!
 //! A run that asks is parked: its questions and its new state are on the disk together, and its place in the lane is
 //! free before anybody is told. While it waits, other slots of its job come and go. The last of its answers, or the end
-//! of the time for them, puts it back into its lane; whoever does its work then finds the answers in the store. (One that
-//! nobody has answered ends instead where nothing fires by itself just then.) Here is
+//! of the time for them, puts it back into its lane; whoever does its work then finds the answers in the store. Here is
 //! also the one place where an answer is taken, so that two people who click at once cannot both decide. One could get
 //! it wrong by keeping a parked run in memory as if it were at work: a restart would have to invent it anew.
 //!
 //! What an answer has done is on the disk before anything else is read or written for it. So whatever fails after that is
 //! tried again by the engine, and is no reason to tell whoever answered that it did not count.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rouse_core::approval::{Answer, AnsweredFrom, Approval};
-use rouse_core::decide::{Firing, question};
-use rouse_core::run::GivenUp;
+use rouse_core::decide::question;
 use rouse_core::{
     ApprovalId, DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs,
 };
@@ -36,8 +34,6 @@ pub(crate) struct Parked {
     is_stale: bool,
     /// Runs that the store has as queued again and that are not in their lanes yet.
     goes_on: VecDeque<Run>,
-    /// Those of them that nobody has answered.
-    unanswered: HashSet<RunId>,
 }
 
 impl Parked {
@@ -54,7 +50,6 @@ impl Parked {
         let going_on = self.goes_on.iter().filter(|run| is_of_job(&run.job_id));
         of_job.extend(going_on.map(|run| run.id.clone()));
         self.goes_on.retain(|run| !is_of_job(&run.job_id));
-        self.unanswered.retain(|id| !of_job.contains(id));
         of_job
     }
 
@@ -77,7 +72,6 @@ impl Parked {
     fn forget(&mut self, id: &RunId) {
         self.runs.retain(|(parked, _)| parked != id);
         self.goes_on.retain(|run| run.id != *id);
-        self.unanswered.remove(id);
     }
 }
 
@@ -160,28 +154,12 @@ impl Engine {
         while let Some(run) = self.parked.goes_on.front() {
             let job = self.job_of(run).await?.map(Arc::new);
             let Some(run) = self.parked.goes_on.pop_front() else { break };
-            let is_unanswered = self.parked.unanswered.remove(&run.id);
-            if let Some(why) = self.keeps_back(&run).filter(|_| is_unanswered) {
-                let words = format!("Nobody answered in time. {why}, so the run did not go on.");
-                let given_up = Some(GivenUp::KeptBack);
-                let outcome = Outcome { given_up, ..Outcome::failed(words) };
-                self.wait_ended.push_back(WaitEnded { id: run.id, outcome });
-                continue;
-            }
             if run.trigger == RunTrigger::Heartbeat {
                 self.heartbeat.takes_over();
             }
             self.enqueue(run, job);
         }
         self.look_at_expiry().await
-    }
-
-    /// Why a run does not go on by itself: nothing fires now. What a person has begun by hand does all the same.
-    fn keeps_back(&self, run: &Run) -> Option<String> {
-        match (run.trigger, self.firing_at(self.clock.now())) {
-            (RunTrigger::Manual | RunTrigger::Chat, _) | (_, Firing::On) => None,
-            (_, Firing::Off(why)) => Some(why),
-        }
     }
 
     async fn look_at_expiry(&mut self) -> Result<(), StoreError> {
@@ -201,7 +179,6 @@ impl Engine {
         for run in self.store.expire_approvals(now).await? {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
             tracing::info!(job_id, run_id = %run.id, name = run.name_for_log(), "nobody answered in time");
-            self.parked.unanswered.insert(run.id.clone());
             self.parked.take_up(run);
         }
         self.parked.is_stale = true;

@@ -88,25 +88,6 @@ async fn a_run_that_was_answered_and_waits_for_its_lane_goes_with_its_job() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_answers_does_not_go_on_by_itself_while_nothing_fires() {
-    for why in ["Everything was paused", "Off"] {
-        let stage = Stage::new().await;
-        let (_, run) = first_asks(&stage, &["a"]).await;
-        if why == "Off" {
-            let off = SchedulerConfig { firing: false, off_reason: why.into(), ..config() };
-            stage.handle.set_config(off).await.unwrap();
-        } else {
-            stage.handle.pause(None).await.unwrap();
-        }
-        stage.pass(30 * MINUTE).await;
-        let ended = stage.ended(&run.id).await;
-        assert_eq!(ended.state, RunState::Failed);
-        let words = format!("Nobody answered in time. {why}, so the run did not go on.");
-        assert_eq!(ended.error, Some(words));
-    }
-}
-
-#[tokio::test]
 async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     let stage = Stage::new().await;
     let (_, run) = first_asks(&stage, &["a", "b"]).await;
