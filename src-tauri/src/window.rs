@@ -164,7 +164,7 @@ fn become_a_tray_app(app: &AppHandle) {
     report(app.set_activation_policy(tauri::ActivationPolicy::Accessory), "the Dock was not told");
 }
 
-/// The app as it begins: in the tray, and not in the Dock, whatever it opens later.
+/// The app as it begins: in the tray, and not in the Dock until it opens a window.
 #[cfg(target_os = "macos")]
 pub(crate) fn in_the_tray(mut app: App) -> App {
     app.set_activation_policy(tauri::ActivationPolicy::Accessory);

@@ -174,8 +174,10 @@ async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failur
     if let Some(late) = too_late(answer.clone())? {
         return Err(Failure::Refused(late));
     }
-    let others = if session.json { 0 } else { open_beside(session, &answer).await? };
+    let others = if session.json { Ok(0) } else { open_beside(session, &answer).await };
     session.tell(answer, |_, decided: ApprovalsDecideResult| {
+        // The answer counts, whatever became of the engine since.
+        let others = others.ok();
         anstream::println!("{}", answered(decided.approval.state, others));
         Ok(())
     })
@@ -190,15 +192,18 @@ async fn open_beside(session: &Session, answer: &Value) -> Result<usize, Failure
 }
 
 /// What an answer means for its run, which goes on when all its questions have one.
-fn answered(state: ApprovalState, others: usize) -> String {
+fn answered(state: ApprovalState, others: Option<usize>) -> String {
     let (word, goes_on) = match state {
         ApprovalState::Approved => ("Allowed", "The run goes on."),
         _ => ("Refused", "The run goes on without it."),
     };
     match others {
-        0 => format!("{word}. {goes_on}"),
-        1 => format!("{word}. One more question of this run needs an answer."),
-        several => format!("{word}. {several} more questions of this run need an answer."),
+        None => format!("{word}."),
+        Some(0) => format!("{word}. {goes_on}"),
+        Some(1) => format!("{word}. One more question of this run needs an answer."),
+        Some(several) => {
+            format!("{word}. {several} more questions of this run need an answer.")
+        }
     }
 }
 

@@ -399,12 +399,10 @@ impl NeedsYes {
             }
         }
         let covers = |grant: &&Grant| {
-            !self.is_highest
-                && !self.is_wished
-                && surroundings.ungranted.is_none()
+            !self.is_wished
                 && (grant.is_exact() || !self.is_shell)
                 && grant.is_good(said.now)
-                && grant.covers(&self.tool, &self.arguments, surroundings)
+                && grant.says_yes(&self.tool, &self.arguments, surroundings, self.is_highest)
         };
         if let Some(grant) = said.grants.iter().find(covers) {
             let permit = Permit::Grant(grant.id.clone());

@@ -109,9 +109,8 @@ impl Engine {
         }
         let now = self.clock.now();
         let before = self.store.cause(&run.id).await?;
-        let said = [&outcome.summary, &outcome.error, &outcome.reason];
-        let text = said.into_iter().find_map(|text| text.as_deref());
-        let end = Cause::end_of_run(run, outcome.state, text, before.as_ref(), now);
+        let text = words_of(outcome);
+        let end = Cause::end_of_run(run, outcome.state, text.as_deref(), before.as_ref(), now);
         let line = line.and_then(|line| Cause::line_of_run(run, line, before.as_ref(), now));
         self.plan_events(end.into_iter().chain(line).collect()).await
     }
@@ -228,6 +227,15 @@ pub(crate) fn rows(follows: &[Follow]) -> Vec<Fired> {
 pub(crate) fn replacing(follows: &[Follow]) -> Vec<RunId> {
     let replacing = follows.iter().filter(|follow| follow.cancel_others);
     replacing.map(|follow| follow.fired.run.id.clone()).collect()
+}
+
+/// What an end says: of a failure why it failed, before what the run had said by then.
+fn words_of(outcome: &Outcome) -> Option<String> {
+    let Outcome { summary, error, reason, .. } = outcome;
+    match (error, summary) {
+        (Some(error), Some(said)) => Some(format!("{error}\n{said}")),
+        _ => summary.as_ref().or(error.as_ref()).or(reason.as_ref()).cloned(),
+    }
 }
 
 fn follow(due: DueJob, trigger: RunTrigger, cause: Cause, now: UnixMs, firing: &Firing) -> Follow {

@@ -12,6 +12,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::jobs::{JobRow, job_columns};
 use crate::row::Columns;
+use crate::runs::makes_up_for;
 use crate::{Store, StoreError};
 
 /// A job whose next slot has come.
@@ -19,7 +20,7 @@ use crate::{Store, StoreError};
 pub struct DueJob {
     /// The job.
     pub job: Job,
-    /// Its runs that are queued; of a one-shot without those by hand.
+    /// Its runs that are queued; of a one-shot those for its slot.
     pub queued: u32,
     /// Its runs that are at work; the same.
     pub active: u32,
@@ -73,13 +74,15 @@ pub(crate) const DUE: &str = concat!(
      ORDER BY next_run_at, rowid LIMIT ?4"
 );
 
-/// What one job is busy with, and when it last began, without its runs by hand.
-pub(crate) const NOT_BY_HAND: &str = "SELECT
-    (SELECT count(*) FROM runs INDEXED BY runs_open
-        WHERE job_id = ?1 AND finished_at IS NULL AND state = 'queued' AND trigger <> 'manual'),
-    (SELECT count(*) FROM runs INDEXED BY runs_open
-        WHERE job_id = ?1 AND finished_at IS NULL AND state = 'running' AND trigger <> 'manual'),
-    (SELECT max(started_at) FROM runs WHERE job_id = ?1 AND trigger <> 'manual')";
+/// What one job is busy with, and when it last began, by its runs for a slot alone.
+pub(crate) const FOR_SLOTS: &str = concat!(
+    "WITH of_job AS (SELECT state, started_at, finished_at FROM runs
+        WHERE job_id = ?1 AND coalesce(slot_at, ",
+    makes_up_for!(),
+    ") IS NOT NULL)
+     SELECT count(*) FILTER (WHERE finished_at IS NULL AND state = 'queued'),
+        count(*) FILTER (WHERE finished_at IS NULL AND state = 'running'), max(started_at) FROM of_job"
+);
 
 pub(crate) const COUNT_DUE: &str = "SELECT count(*) FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1";
@@ -154,7 +157,7 @@ impl Store {
     /// Counts anew what one-shots are busy with. Few of them have run before their slot.
     async fn leave_out_by_hand(&self, due: &mut [DueJob]) -> Result<(), StoreError> {
         for due in due.iter_mut().filter(|due| due.may_count_by_hand()) {
-            let query = sqlx::query(NOT_BY_HAND).bind(due.job.id.as_str());
+            let query = sqlx::query(FOR_SLOTS).bind(due.job.id.as_str());
             let counted = self.one(WHAT, query, |row| {
                 let mut columns = Columns::of(row);
                 Ok((columns.count()?, columns.count()?, columns.some_instant()?))

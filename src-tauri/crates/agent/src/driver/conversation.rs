@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rouse_core::approval::Approval;
+use rouse_core::approval::{Approval, Refusal as Refused};
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::money::BudgetStop;
@@ -25,7 +25,7 @@ use super::compaction::Recalled;
 use super::resume::Journal;
 use super::{AgentDriver, Heard, cancelled, not_written, without_model};
 use crate::gate::guard::hook_context;
-use crate::gate::{GateError, Passage, Question, Terms};
+use crate::gate::{Called, GateError, Passage, Question, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::{ChosenModel, Lineup};
 use crate::money::{Account, Refusal};
@@ -167,6 +167,11 @@ fn in_the_middle(turn: &Turn, outcome: Outcome) -> Outcome {
     }
     let error = outcome.reason.or(outcome.error);
     Outcome { state: RunState::Failed, error, reason: None, summary: turn.last_words(), ..outcome }
+}
+
+/// Whether a call was refused because the person would be asked about it and is not.
+const fn needs_yes(called: &Called) -> bool {
+    matches!(called.refusal, Some(Refused::EarlierAsks | Refused::JobGone))
 }
 
 /// That something which a run begins with needs a yes.
@@ -336,11 +341,14 @@ impl Conversation<'_> {
                 arguments: json!({ "path": path }),
             };
             let path = self.driver.gate.safety().words(path);
+            let what = format!("The file {path}");
             match self.pass(&terms, &request).await? {
-                Passage::Called(called) => files.push(format!("{path}:\n{}", called.told.text())),
-                Passage::Asks(question) => {
-                    return Err(End::Untold(untold(&format!("The file {path}"), &question)));
+                Passage::Called(called) if needs_yes(&called) => {
+                    let why = format!("{what} could not be read. {}", called.output.text());
+                    return Err(End::Untold(why));
                 }
+                Passage::Called(called) => files.push(format!("{path}:\n{}", called.told.text())),
+                Passage::Asks(question) => return Err(End::Untold(untold(&what, &question))),
             }
         }
         Ok(files)

@@ -283,8 +283,10 @@ impl Asker<'_> {
                     };
                     let bound = (surroundings, fingerprint, is_highest);
                     let approval = self.question(tool.as_ref(), bound, &answers, now).await;
-                    let is_yes =
-                        |asked: &Approval| matches!(asked.state, ApprovalState::Approved { .. });
+                    let is_yes = |asked: &Approval| {
+                        use ApprovalState::{Approved, Covered};
+                        matches!(asked.state, Approved { .. } | Covered { .. })
+                    };
                     let asked_before = asked_before(&answers, &approval, &self.ended().await?);
                     let had_yes = answers.iter().all(is_yes);
                     Judged::Asks(Box::new(Question { approval, asked_before, had_yes }))

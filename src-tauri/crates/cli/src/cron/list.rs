@@ -301,8 +301,8 @@ fn over(view: &JobView) -> &'static str {
         Ok(RunState::Succeeded | RunState::NothingToReport) => "done",
         Ok(RunState::Skipped | RunState::Missed) => "left out",
         Ok(other) => runs::state(other),
-        // A job that never fired has no last state.
-        Err(_) => "never",
+        // None has ended yet, and none is at work: it waits for an answer.
+        Err(_) => "under way",
     }
 }
 

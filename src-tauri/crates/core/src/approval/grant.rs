@@ -211,15 +211,25 @@ impl Grant {
                 }
             }
     }
-}
 
-impl Grant {
+    /// Whether it says yes to a call: none of the highest class, and none to which no standing yes could be held.
+    #[must_use]
+    pub fn says_yes(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        surroundings: &Surroundings,
+        is_highest: bool,
+    ) -> bool {
+        !is_highest
+            && surroundings.ungranted.is_none()
+            && self.covers(tool, arguments, surroundings)
+    }
+
     /// Whether it says yes to the call that is asked about.
     #[must_use]
     pub fn answers(&self, asked: &Approval) -> bool {
-        !asked.is_highest
-            && asked.surroundings.ungranted.is_none()
-            && self.covers(&asked.tool, &asked.arguments, &asked.surroundings)
+        self.says_yes(&asked.tool, &asked.arguments, &asked.surroundings, asked.is_highest)
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Due<'a> {
     pub slots: &'a Slots,
     /// The stored next slot, not after now.
     pub slot: UnixMs,
-    /// Its runs that are queued; of a one-shot without those by hand, which leave it its only slot.
+    /// Its runs that are queued; of a one-shot those for its slot, which no run by hand takes from it.
     pub queued: u32,
     /// The same of those that are at work; one that waits for a person holds up nothing.
     pub active: u32,

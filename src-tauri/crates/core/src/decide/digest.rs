@@ -1,7 +1,7 @@
 //! One notification for many: in the morning for all that was held while it was quiet, and at once for all that was missed
 //! while nothing could fire, or cut off when Rouse stopped.
 //!
-//! Owns what is said of each job, which is known by its id and not by its name. A job stands as the newest that it told, but
+//! Owns what is said of each job. In the morning it is known by its id and not by its name. A job stands as the newest that it told, but
 //! for a pause: as long as that holds, it is what the morning has to know. Whether it holds is a fact about the job, handed
 //! in; the words of a notification say too many things to be asked.
 

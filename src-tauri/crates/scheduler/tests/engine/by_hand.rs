@@ -92,7 +92,7 @@ async fn a_run_by_hand_leaves_a_one_shot_its_slot_whatever_it_must_rest() {
     does_its_run(&stage, &job, stage.begun.next().await).await;
 }
 
-/// Beside each other, parked or between two attempts: as long as the run for its slot is open, that decides.
+/// Parked, too: as long as the run for its slot is open, that decides.
 #[tokio::test]
 async fn a_run_by_hand_takes_no_one_shot_away_from_the_run_for_its_slot() {
     let (stage, job, by_hand) = once_by_hand(json!({ "overlap": "parallel" })).await;

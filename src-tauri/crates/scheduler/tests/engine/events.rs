@@ -56,6 +56,19 @@ fn fired(called: Called) -> RunId {
 }
 
 #[tokio::test]
+async fn who_waits_for_a_failure_is_told_why_it_failed_before_what_was_said() {
+    let stage = Stage::new().await;
+    let first = stage.add(by_hand("first")).await;
+    stage.add(after("second", json!({ "jobId": "first", "status": "error" }))).await;
+    let summary = Some("I look at the disks.".to_owned());
+    let failed = Outcome { summary, ..Outcome::failed("The network is down.") };
+    begun(&stage, &first).await.end(failed);
+    let follower = stage.begun.next().await;
+    let cause = stage.store.cause(&follower.run.id).await.expect("read").expect("a cause");
+    assert_eq!(cause.text, "The network is down.\nI look at the disks.");
+}
+
+#[tokio::test]
 async fn a_job_runs_after_another_one() {
     let stage = Stage::new().await;
     let first = stage.add(by_hand("first")).await;

@@ -1,3 +1,5 @@
+use rouse_core::job::ScheduleSpec;
+
 use super::*;
 use crate::due::DUE;
 
@@ -63,4 +65,37 @@ async fn a_batch_is_read_in_the_order_of_its_index() {
     let details: Vec<String> = details.collect();
     assert!(details.iter().any(|line| line.contains("jobs_due (next_run_at>? AND next_run_at<?)")));
     assert!(details.iter().all(|line| !line.contains("B-TREE")), "{details:?}");
+}
+
+/// A run by hand that was cut off is made up for without a slot, like the run itself.
+#[tokio::test]
+async fn of_a_one_shot_only_the_runs_for_its_slot_count() {
+    let fixture = Fixture::new().await;
+    let mut once = job("once");
+    once.schedule.spec = ScheduleSpec::At { at: NOW, tz: None };
+    once.state.next_run_at = Some(NOW);
+    fixture.store.insert_job(&once, NOW).await.unwrap();
+    let begun = |id: &str, run: Run| Run {
+        id: RunId::new(id),
+        job_id: Some(JobId::new("once")),
+        state: RunState::Running,
+        started_at: Some(NOW.plus_ms(-5)),
+        ..run
+    };
+    let made_up = |id: &str, of: &str| Run {
+        trigger: RunTrigger::CatchUp,
+        retry_of: Some(RunId::new(of)),
+        ..begun(id, manual_run())
+    };
+    fixture.store.insert_run(&begun("hand", manual_run()), NOW).await.unwrap();
+    fixture.store.insert_run(&made_up("for-hand", "hand"), NOW).await.unwrap();
+    let busy = async || {
+        let due = fixture.due().await;
+        (due[0].queued, due[0].active, due[0].last_run_at)
+    };
+    assert_eq!(busy().await, (0, 0, None));
+    let earlier = slot_run("once", NOW.plus_ms(-9));
+    fixture.store.insert_run(&begun("slot", earlier), NOW).await.unwrap();
+    fixture.store.insert_run(&made_up("for-slot", "slot"), NOW).await.unwrap();
+    assert_eq!(busy().await, (0, 2, Some(NOW.plus_ms(-5))));
 }

@@ -161,7 +161,7 @@ async fn runs_use_their_indexes() {
     check(store, runs::LIVE, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
     check(store, runs::OPEN_FOR_SLOT, &["USING INDEX runs_open (job_id=?)", by_id]).await;
     let of_job = "USING INDEX runs_by_job (job_id=?)";
-    check(store, due::NOT_BY_HAND, &["USING INDEX runs_open (job_id=? AND state=?)", of_job]).await;
+    check(store, due::FOR_SLOTS, &[of_job, by_id]).await;
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;

@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn tokens_where_no_price_is_known_and_nothing_where_no_run_is() {
         let words = |usages: &[Usage], runs| of_usages(usages, runs).text;
-        assert_eq!(words(&[], Some(30)), "No finished runs yet, so nobody knows what it will cost.");
+        assert_eq!(
+            words(&[], Some(30)),
+            "No finished runs yet, so nobody knows what it will cost."
+        );
         assert_eq!(
             words(&[usage(10, None)], Some(2)),
             "About 20 tokens a month: 2 runs at about 10 tokens, by its last run. The price of its model is not known."

@@ -41,8 +41,8 @@ pub(crate) struct SimJob {
     pub(crate) is_mixed: bool,
     /// When a slot of it started last, while nobody has set the clock since.
     pub(crate) started_at: Option<i64>,
-    /// When a run of it began last that nobody has started by hand.
-    pub(crate) by_itself_at: Option<i64>,
+    /// When a run of it began last that a slot has asked for.
+    pub(crate) for_slot_at: Option<i64>,
     /// The widest that its policies allowed since it was idle.
     pub(crate) bounds: Bounds,
 }
@@ -82,7 +82,7 @@ impl SimJob {
             dates: HashSet::new(),
             is_mixed: false,
             started_at: None,
-            by_itself_at: None,
+            for_slot_at: None,
             bounds: Bounds::default(),
         };
         sim.bounds = Bounds::of(&sim);
@@ -93,7 +93,7 @@ impl SimJob {
     /// When the run began that its cooldown counts from: a run by hand leaves a one-shot its slot.
     pub(crate) fn rests_since(&self) -> Option<i64> {
         match self.shape {
-            Shape::Once(_) => self.by_itself_at,
+            Shape::Once(_) => self.for_slot_at,
             _ => self.job.state.last_run_at.map(|at| at.0),
         }
     }

@@ -202,8 +202,8 @@ impl World {
         if let Some(sim) = self.jobs.get_mut(&row.job) {
             sim.job.state.last_run_at = Some(UnixMs(self.now));
             sim.started_at = row.slot.map_or(sim.started_at, |_| Some(self.now));
-            if !row.is_by_hand() {
-                sim.by_itself_at = Some(self.now);
+            if row.is_for_slot() {
+                sim.for_slot_at = Some(self.now);
             }
         }
         self.work_on(id);
@@ -231,9 +231,8 @@ impl World {
 
     /// What the end of a run does to its job.
     pub(super) fn tell_job(&mut self, id: u64, row: &Row, outcome: &Outcome) -> Result<(), Broken> {
-        let is_for_slot = |other: &Row| other.slot.is_some() || other.is_again;
         let slot_is_open =
-            self.open.values().any(|other| other.job == row.job && is_for_slot(other));
+            self.open.values().any(|other| other.job == row.job && other.is_for_slot());
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
         let fate = fate_of_job(&sim.job, &run_of(id, row), outcome, slot_is_open);
         let is_once = matches!(sim.shape, Shape::Once(_));
@@ -363,9 +362,13 @@ impl World {
         if let (true, Some(sim)) = (again, sim) {
             let width = sim.width();
             self.made += 1;
-            let cause = row.cause.clone();
-            let again =
-                Row { is_again: true, cause, ..Row::new(row.job, None, RunTrigger::CatchUp) };
+            let (cause, makes_up_for) = (row.cause.clone(), row.slot);
+            let again = Row {
+                is_again: true,
+                makes_up_for,
+                cause,
+                ..Row::new(row.job, None, RunTrigger::CatchUp)
+            };
             self.enqueue(again, width);
             return Ok(());
         }
@@ -420,6 +423,7 @@ pub(super) fn run_of(id: u64, row: &Row) -> Run {
     Run {
         job_id: Some(JobId::new(row.job.to_string())),
         slot_at: row.slot.map(UnixMs),
+        makes_up_for: row.makes_up_for.map(UnixMs),
         state: row.state,
         attempt: row.attempt,
         payload: serde_json::json!({ "kind": "toolCall", "tool": "echo" }),

@@ -53,6 +53,8 @@ struct Row {
     trigger: RunTrigger,
     state: RunState,
     is_again: bool,
+    /// For which slot it makes up; none also for what makes up for a run by hand.
+    makes_up_for: Option<i64>,
     /// Which attempt it is at, from 1.
     attempt: u32,
     /// Between two attempts: when the next one is due, and how long the wait is.
@@ -67,7 +69,13 @@ impl Row {
     fn new(job: usize, slot: Option<i64>, trigger: RunTrigger) -> Self {
         let (state, is_again, attempt) = (RunState::Queued, false, 1);
         let (waits, cause, cooldown) = (None, None, None);
-        Self { job, slot, trigger, state, is_again, attempt, waits, cause, cooldown }
+        let makes_up_for = None;
+        Self { job, slot, trigger, state, is_again, makes_up_for, attempt, waits, cause, cooldown }
+    }
+
+    /// Whether a slot has asked for it.
+    fn is_for_slot(&self) -> bool {
+        self.slot.or(self.makes_up_for).is_some()
     }
 
     fn is_by_hand(&self) -> bool {

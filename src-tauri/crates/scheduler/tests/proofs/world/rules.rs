@@ -206,7 +206,7 @@ impl World {
     /// (waiting, at work), as far as a slot of the job has to do with it.
     pub(super) fn load_for_slot(&self, number: usize) -> (u32, u32) {
         let is_once = matches!(self.jobs[&number].shape, Shape::Once(_));
-        self.load_where(|row| row.job == number && !(is_once && row.is_by_hand()))
+        self.load_where(|row| row.job == number && (!is_once || row.is_for_slot()))
     }
 
     /// (waiting, at work).
