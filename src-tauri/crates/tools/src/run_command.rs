@@ -17,6 +17,7 @@ mod interpreters;
 mod line;
 mod named;
 mod programs;
+mod shell;
 mod unheld;
 #[cfg(all(test, unix))]
 mod tests;
@@ -39,7 +40,6 @@ use rouse_core::tool::{
 use rouse_core::visible::{visible, visible_line};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use crate::answer::{self, Faulty};
 use crate::child::{Child, End, Finished};
@@ -151,8 +151,7 @@ impl RunCommand {
         to: Option<Surroundings>,
         context: &ToolContext,
     ) -> Result<ToolOutput, CommandError> {
-        #[cfg(windows)]
-        one_line(&arguments.command)?;
+        one_that_is_read(&arguments.command)?;
         let (arguments, sealed) = self.last_look(arguments, to, context).await?;
         let runs_copies = !sealed.is_empty();
         #[cfg(test)]
@@ -202,7 +201,7 @@ impl RunCommand {
     ) -> Result<Child, CommandError> {
         let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
         let variables = passed(&self.config.environment, context).chain(about(context));
-        let mut command = shell(&arguments.command);
+        let mut command = shell::on(&arguments.command);
         command.current_dir(folder).env_clear().envs(variables);
         Child::spawn(command, mark).map_err(CommandError::Start)
     }
@@ -231,7 +230,6 @@ enum CommandError {
     Sandbox(#[from] SandboxError),
     #[error("The folder {} is not there.", .0.display())]
     NoFolder(PathBuf),
-    #[cfg(windows)]
     #[error(
         "The shell of Windows runs the first line only, so nothing was run. Join the commands with && in one line, or write them into a .cmd file and call that."
     )]
@@ -259,9 +257,7 @@ impl Faulty for CommandError {
             Self::Sandbox(SandboxError::Folder { .. }) | Self::Changed(_) | Self::Replaced => {
                 Fault::NotAuthorised
             }
-            Self::Sandbox(SandboxError::Path { .. }) => Fault::InvalidParameters,
-            #[cfg(windows)]
-            Self::ManyLines => Fault::InvalidParameters,
+            Self::Sandbox(SandboxError::Path { .. }) | Self::ManyLines => Fault::InvalidParameters,
             Self::Sandbox(SandboxError::Start(_))
             | Self::NoFolder(_)
             | Self::Start(_)
@@ -341,8 +337,7 @@ impl Tool for RunCommand {
             if is_confined(&context.sandbox) {
                 sandbox.holds()?;
             }
-            #[cfg(windows)]
-            one_line(&arguments.command)?;
+            one_that_is_read(&arguments.command)?;
             bound(&arguments, &context, &environment)
         };
         Box::pin(answer::aside(arguments, look))
@@ -472,6 +467,11 @@ fn ended(status: ExitStatus) -> String {
         .map_or_else(|| "Ended without success".to_owned(), |code| format!("Exit code {code}"))
 }
 
+/// A line of which the shell would leave something out is not run.
+fn one_that_is_read(line: &str) -> Result<(), CommandError> {
+    shell::reads_whole(line).then_some(()).ok_or(CommandError::ManyLines)
+}
+
 fn folder(cwd: Option<&str>, workspace: &Path) -> Result<PathBuf, CommandError> {
     let folder = match cwd.map(|cwd| (cwd, from_home(cwd))) {
         None => workspace.to_owned(),
@@ -480,40 +480,4 @@ fn folder(cwd: Option<&str>, workspace: &Path) -> Result<PathBuf, CommandError> 
         Some((cwd, None)) => workspace.join(cwd),
     };
     if folder.is_dir() { Ok(folder) } else { Err(CommandError::NoFolder(folder)) }
-}
-
-#[cfg(unix)]
-fn shell(line: &str) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(line);
-    command
-}
-
-/// `cmd /c` stops reading at the end of the first line, and says nothing of the others.
-#[cfg(windows)]
-fn one_line(command: &str) -> Result<(), CommandError> {
-    let is_one = !command.trim_end().contains(['\r', '\n']);
-    is_one.then_some(()).ok_or(CommandError::ManyLines)
-}
-
-/// `/s` with outer quotes hands the line over as it is (cmd /?).
-#[cfg(windows)]
-fn shell(line: &str) -> Command {
-    let mut command = Command::new("cmd");
-    command.arg("/d").raw_arg(format!("/s /c \"{line}\""));
-    command
-}
-
-#[cfg(all(test, windows))]
-mod windows_tests {
-    use super::*;
-
-    #[test]
-    fn a_command_of_several_lines_is_refused() {
-        assert!(one_line("echo 1 && echo 2\r\n").is_ok());
-        for several in ["echo 1\necho 2", "echo 1\r\necho 2", "echo 1\recho 2"] {
-            let refused = one_line(several).expect_err("a second line");
-            assert_eq!(refused.fault(), Fault::InvalidParameters);
-        }
-    }
 }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::job::{AgentTurn, Sandbox, ScheduleSpec};
+use rouse_core::message::Message;
 use rouse_core::model::Delta;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::schedule::Zone;
@@ -168,13 +169,10 @@ impl AgentDriver {
     ) -> Outcome {
         let models = models.into();
         let session = SessionKey::of_job(&job.id);
-        let said = match self.store.messages_of(&session, &run.id).await {
+        let said = match self.said_by(run, &session, &models).await {
             Ok(said) => said,
-            Err(error) => return not_written(&error),
+            Err(outcome) => return outcome,
         };
-        if models.first().is_none() && !has_answer(&said) {
-            return without_model(&models);
-        }
         let before = match self.before(run, job, turn, &session).await {
             Ok(before) => before,
             Err(outcome) => return outcome,
@@ -219,6 +217,19 @@ impl AgentDriver {
             Ok((recalled, opening)) => conversation.conduct(recalled, opening).await,
             Err(end) => conversation::ended_early(&end),
         }
+    }
+
+    /// What the run has said, or how it ends because there is no model that it could begin with.
+    async fn said_by(
+        &self,
+        run: &Run,
+        session: &SessionKey,
+        models: &Lineup,
+    ) -> Result<Vec<Message>, Outcome> {
+        let said = self.store.messages_of(session, &run.id).await;
+        let said = said.map_err(|error| not_written(&error))?;
+        let can_begin = models.first().is_some() || has_answer(&said);
+        if can_begin { Ok(said) } else { Err(without_model(models)) }
     }
 
     /// On what terms a run of `job` calls tools; `knows` is whether it began with text from outside.

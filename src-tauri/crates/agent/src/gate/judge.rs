@@ -17,7 +17,7 @@ use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
 use rouse_core::tool::{ApprovalRule, Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{ApprovalId, RunId, RunTrigger, UnixMs};
+use rouse_core::{ApprovalId, RunId, UnixMs};
 use rouse_store::{RunStep, StepStatus, StoreError};
 use serde_json::Value;
 
@@ -374,7 +374,7 @@ impl Asker<'_> {
             // Whoever waits for this answers it.
             return Ok(None);
         }
-        let of_others = self.open_in_other_runs().await?;
+        let of_others = self.gate.open_in_other_runs(self.context).await?;
         let tool = &self.request.tool;
         let is_same = of_others.iter().any(|asked| asked.fingerprint == *fingerprint);
         let runs: HashSet<&RunId> = of_others.iter().map(|asked| &asked.run_id).collect();
@@ -394,27 +394,6 @@ impl Asker<'_> {
             )),
             (false, false) => None,
         })
-    }
-
-    /// The open questions of other runs of the job. Beside a job's there are those of beats, and of what a person has begun and
-    /// looks after themselves: a beat minds the former.
-    async fn open_in_other_runs(&self) -> Result<Vec<Approval>, StoreError> {
-        let store = &self.gate.store;
-        let mut open = store.pending_approvals().await?;
-        open.retain(|asked| {
-            asked.job_id == self.context.job_id && asked.run_id != self.context.run_id
-        });
-        if self.context.job_id.is_some() {
-            return Ok(open);
-        }
-        let mut of_beats = Vec::new();
-        for asked in open {
-            let run = store.run(&asked.run_id).await?;
-            if run.is_some_and(|run| run.trigger == RunTrigger::Heartbeat) {
-                of_beats.push(asked);
-            }
-        }
-        Ok(of_beats)
     }
 
     /// Whether what is said of the call is read by a person: no model has made it.

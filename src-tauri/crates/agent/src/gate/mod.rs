@@ -16,6 +16,7 @@ pub(crate) mod guard;
 mod held;
 mod hooked;
 mod judge;
+mod others;
 mod refused;
 mod ending;
 mod limits;
