@@ -67,13 +67,12 @@ pub(super) fn beside_each_other(rows: &[&Row]) -> usize {
 fn failures_that_pause(rows: &[&Row]) -> u64 {
     let (mut most, mut now) = (0, 0);
     for row in rows {
-        if row.has_failed() {
-            now += 1;
-        } else if row.has_worked() {
+        if row.has_worked() {
             now = 0;
         }
-        if !row.is_kept_back() {
-            most = most.max(now);
+        if row.has_failed() {
+            now += 1;
+            most = if row.is_kept_back() { most } else { most.max(now) };
         }
     }
     most

@@ -208,6 +208,9 @@ fn a_job_beyond_its_limits_is_refused() {
     books.rows.swap(0, 1);
     end_as(&mut books.rows[2], kept_back);
     assert_eq!(books.check(&told(&books)), Ok(()), "the second failure of two was given up");
+    books.rows.push(Row { slot_at: None, attempt: 0, ..row(3_400, "skipped") });
+    assert_eq!(books.check(&told(&books)), Ok(()), "what is left out after it is no failure");
+    books.rows.pop();
     agent(&mut books).is_enabled = false;
     refused(&books, "1 failures in a row of 2, and enabled: false");
     agent(&mut books).is_enabled = true;
