@@ -65,9 +65,9 @@ test("two windows: the first answer counts, the other one sees it at once", asyn
   for (const window of [page, other]) await expect(window.getByRole("button", { name: /^Allow once/ })).toBeVisible();
   await armed(other);
   await other.getByRole("button", { name: /^This run/ }).click();
-  await expect(other.getByText(/^Allowed for this run on the page/)).toBeVisible();
+  await expect(other.getByText(/^Allowed for this run here/)).toBeVisible();
   await expect(page.getByRole("heading", { name: "Nothing needs you" })).toBeVisible();
-  await expect(page.getByText("write_file: allowed for this run")).toBeVisible();
+  await expect(page.getByText("Allowed for this run · write_file")).toBeVisible();
 });
 
 test("the time that runs out while one looks takes the answers away", async ({ page, rouse }) => {

@@ -26,3 +26,10 @@ test("a job that is paused and resumed stands where it stood all the time, and t
   expect(shown(placed(resumed, list("cdba")))).toBe("cbda");
   expect(shown(placed(opened("abcd"), list("dcba")))).toBe("dcba");
 });
+
+test("a job that is paused, deleted and brought back is in the list again, where the engine has it", () => {
+  const paused = placed(opened("abcd"), list("acdb", "b"));
+  const deleted = placed(paused, list("acd"));
+  expect(shown(deleted)).toBe("acd");
+  expect(shown(placed(deleted, list("acdb", "b")))).toBe("acdb");
+});
