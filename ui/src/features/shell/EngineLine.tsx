@@ -1,27 +1,29 @@
 /* The foot of the rail: the engine's state, and the pause menu behind it. */
 
 import { Pause, Play, Power, TriangleAlert } from "lucide-react";
+import { use } from "react";
 import { Button } from "react-aria-components";
 
 import { cx } from "@/components/cx";
+import { GoneSinceContext } from "@/components/gone";
 import { type MenuEntries, MenuButton } from "@/components/Menu";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { usePause, useResume } from "@/data/actions";
 import { useConnection } from "@/data/connection";
-import { useStatus } from "@/data/queries";
+import { useShellInfo, useStatus } from "@/data/queries";
 import { when } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
-import { type EngineState, engineState, loadWords, pauseChoices } from "./engine";
+import { type EngineState, engineState, heardOf, loadWords, pauseChoices } from "./engine";
 import styles from "./EngineLine.module.css";
 
 export function EngineLine() {
   const { data: status } = useStatus();
-  const connection = useConnection();
+  const heard = heardOf(useConnection(), use(GoneSinceContext) !== undefined, useShellInfo().data?.engine);
   const now = useNow();
   const entries = usePauseEntries(status);
-  const state = engineState(status, connection, now);
+  const state = engineState(status, heard, now);
   const full = [state.lead, state.text, state.tail].filter(Boolean).join(" ");
   return (
     <>

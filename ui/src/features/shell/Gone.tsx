@@ -7,7 +7,6 @@ import { useEffect, useState } from "react";
 import { Notice } from "@/components/Notice";
 import { useNow } from "@/components/useNow";
 import { isUnreachable } from "@/data/client";
-import { useConnection } from "@/data/connection";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { whenWithin } from "@/format/time";
 import type { ShellInfo } from "@/platform";
@@ -16,12 +15,12 @@ import styles from "./Gone.module.css";
 
 const blinkMs = 3_000;
 
-/** Since when nobody answers, once that is no blink any more. */
+/** Since when nobody answers, once that is no blink any more. A stream that is broken is not enough: whoever answers is there. */
 export function useGoneSince(): number | undefined {
-  const connection = useConnection();
-  // The app's own window has no stream that could break; its calls fail.
   const isUnanswered = isUnreachable(useStatus().error);
-  const isLost = connection === "lost" || isUnanswered;
+  // The app's own window has nothing that could break: its calls wait while the engine is starting, and its shell knows.
+  const place = useShellInfo().data?.engine;
+  const isLost = isUnanswered || place === "starting" || place === "failed";
   const [since, setSince] = useState<number>();
   useEffect(() => {
     if (!isLost) return;
@@ -41,16 +40,17 @@ export function Gone({ since }: { since: number | undefined }) {
 
 function Told({ since }: { since: number }) {
   const now = useNow(60_000);
-  const { data: shell } = useShellInfo();
+  const place = useShellInfo().data?.engine;
+  const isKnown = useStatus().data !== undefined;
   return (
     <Notice tone="accent" icon={Unplug}>
-      {wordsOf(shell ?? null)} Shown is what was known at {whenWithin(since, now)}.
+      {wordsOf(place)}{isKnown && ` Shown is what was known at ${whenWithin(since, now)}.`}
     </Notice>
   );
 }
 
-function wordsOf(shell: ShellInfo | null): string {
-  if (shell === null) return "Rouse is not running, so nothing fires.";
-  if (shell.engine === "elsewhere") return "The Rouse that this window is attached to does not answer, so nothing fires.";
-  return "The engine of this app does not answer, so nothing fires. Quit Rouse and start it again if that stays so.";
+function wordsOf(place: ShellInfo["engine"] | undefined): string {
+  if (place === "starting") return "The engine of this app is starting, so nothing fires yet.";
+  if (place === "failed") return "The engine of this app could not start, so nothing fires. Quit Rouse and start it again.";
+  return "Rouse is not running, so nothing fires.";
 }

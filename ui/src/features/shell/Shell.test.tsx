@@ -8,6 +8,14 @@ import { renderApp } from "@/test/renderApp";
 
 const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
 
+/** A host with a question, and a job that is due in two hours. */
+function hostThatWaits() {
+  return fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: noon + 7_200_000 } })], broken: [], nextCursor: null }),
+    "approvals.list": () => ({ approvals: [anApproval()] }),
+  });
+}
+
 test("a page that is not signed in says how to sign in, and nothing else", async () => {
   renderApp("/", fakeHost({ "system.status": refuse(errorCode.unauthenticated) }));
   expect(await screen.findByText("rouse open")).toBeInTheDocument();
@@ -35,25 +43,67 @@ test("a stream that breaks leaves the page and is said in the rail", async () =>
 test("an engine that is away for seconds is told above the page, and nothing comes nearer or can be answered until it is back", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
   onTestFinished(() => void vi.useRealTimers());
-  const host = fakeHost({
-    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: noon + 7_200_000 } })], broken: [], nextCursor: null }),
-    "approvals.list": () => ({ approvals: [anApproval()] }),
-  });
+  const host = hostThatWaits();
   renderApp("/", host);
   const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
   expect(await screen.findByText("in 2 h")).toBeInTheDocument();
+  host.answers["system.status"] = refuse(errorCode.unreachable);
   act(() => host.connection("lost"));
-  act(() => void vi.advanceTimersByTime(2_000));
+  await act(() => vi.advanceTimersByTimeAsync(2_000));
   expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
-  act(() => void vi.advanceTimersByTime(2_000));
+  await act(() => vi.advanceTimersByTimeAsync(3_000));
   expect(screen.getByText(/^Rouse is not running, so nothing fires\. Shown is what was known at \d\d:\d\d\.$/)).toBeInTheDocument();
   expect(deny).toBeDisabled();
   act(() => void vi.advanceTimersByTime(1_800_000));
   expect(screen.getByText("in 2 h")).toBeInTheDocument();
   expect(screen.getByText("29 min left")).toBeInTheDocument();
+  host.answers["system.status"] = () => aStatus();
   act(() => host.connection("open"));
-  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  await waitFor(() => expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument());
   expect(await screen.findByText(/^in 1 h( |$)/)).toBeInTheDocument();
+  expect(deny).toBeEnabled();
+});
+
+test("an engine that answers while the stream is broken is there: the rail says what is lost, and answers are taken", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = hostThatWaits();
+  renderApp("/", host);
+  const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
+  act(() => host.connection("lost"));
+  await act(() => vi.advanceTimersByTimeAsync(10_000));
+  expect(screen.getByRole("button", { name: "Engine: Not connected, trying again" })).toBeInTheDocument();
+  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  expect(deny).toBeEnabled();
+});
+
+test.each([
+  ["starting", /^The engine of this app is starting, so nothing fires yet\. Shown is what was known at \d\d:\d\d\.$/, "Engine: Starting"],
+  ["failed", /^The engine of this app could not start, so nothing fires\. Quit Rouse and start it again\. Shown is what was known at \d\d:\d\d\.$/, "Engine: Not running"],
+] as const)("the app's own window tells by its shell of an engine that is %s, above the page and in the rail, until there is one", async (place, words, line) => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = hostThatWaits();
+  let engine: ShellInfo["engine"] = "here";
+  let changed: () => void = () => undefined;
+  host.shellInfo = () => Promise.resolve({ tray: true, engine });
+  host.onShellChanged = (tell) => {
+    changed = tell;
+    return () => undefined;
+  };
+  renderApp("/", host);
+  const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
+  engine = place;
+  changed();
+  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  expect(screen.getByText(words)).toBeInTheDocument();
+  expect(screen.getByRole("button", { name: line })).toBeInTheDocument();
+  expect(deny).toBeDisabled();
+  engine = "here";
+  changed();
+  await waitFor(() => expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument());
   expect(deny).toBeEnabled();
 });
 

@@ -36,33 +36,33 @@ export function Shell({ children }: { children: ReactNode }) {
   if (status.error && !status.data && !isUnreachable(status.error)) return <Broken error={status.error} onRetry={() => void status.refetch()} />;
   if (status.error && !status.data) return <Unreachable onRetry={() => void status.refetch()} />;
   return (
-    <div className={styles.frame}>
-      <a
-        href="#main"
-        className={styles.skip}
-        onClick={(event) => {
-          event.preventDefault();
-          scroller?.focus();
-        }}
-      >
-        Skip to content
-      </a>
-      <Rail onSearch={() => setOpen("commands")} waiting={waiting?.length ?? 0} />
-      <NewQuestions waiting={waiting} />
-      <div className={styles.column}>
-        <Gone since={goneSince} />
-        <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
-          <GoneSinceContext value={goneSince}>
+    <GoneSinceContext value={goneSince}>
+      <div className={styles.frame}>
+        <a
+          href="#main"
+          className={styles.skip}
+          onClick={(event) => {
+            event.preventDefault();
+            scroller?.focus();
+          }}
+        >
+          Skip to content
+        </a>
+        <Rail onSearch={() => setOpen("commands")} waiting={waiting?.length ?? 0} />
+        <NewQuestions waiting={waiting} />
+        <div className={styles.column}>
+          <Gone since={goneSince} />
+          <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
             <ScrollerContext value={scroller}>
               <TitleCountContext value={waiting?.length ?? 0}>{children}</TitleCountContext>
             </ScrollerContext>
-          </GoneSinceContext>
-        </main>
+          </main>
+        </div>
+        <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
+        <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
+        <Toasts />
       </div>
-      <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
-      <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
-      <Toasts />
-    </div>
+    </GoneSinceContext>
   );
 }
 

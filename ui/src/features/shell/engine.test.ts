@@ -18,6 +18,8 @@ test.each([
   ["an empty schedule", aStatus({ model: "llama3.2" }), "open", "ready", "Nothing scheduled", undefined],
   ["trouble that concerns everything", aStatus({ problem: "The disk is full.", cron: { next } }), "open", "trouble", "The disk is full.", undefined],
   ["a lost connection before what was last known", aStatus({ cron: { next } }), "lost", "trouble", "Not connected, trying again", undefined],
+  ["that the engine is not there yet, before what was last known", aStatus({ cron: { next } }), "starting", "trouble", "Starting", undefined],
+  ["that the engine is not there any more, before what was last known", aStatus({ cron: { next } }), "failed", "trouble", "Not running", undefined],
   ["nothing while nothing is known", undefined, "open", "ready", "", undefined],
 ] as const)("the line says %s", (_what, status, connection, tone, text, tail) => {
   expect(engineState(status, connection, noon)).toMatchObject({ tone, text, ...(tail !== undefined && { tail }) });

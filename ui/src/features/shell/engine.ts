@@ -1,7 +1,7 @@
 /* The engine's state in one line, from what it says about itself. */
 
 import { when } from "@/format/time";
-import type { Connection, CronStatus, SystemStatus } from "@/platform";
+import type { Connection, CronStatus, ShellInfo, SystemStatus } from "@/platform";
 
 export interface EngineState {
   tone: "ready" | "busy" | "paused" | "trouble";
@@ -13,8 +13,19 @@ export interface EngineState {
   tail?: string;
 }
 
-export function engineState(status: SystemStatus | undefined, connection: Connection, now: number): EngineState {
-  if (connection === "lost") return { tone: "trouble", text: "Not connected, trying again" };
+/** Whether the engine is heard, and what the app around this page knows of one that is not. */
+export type Heard = Connection | "starting" | "failed";
+
+/** `isGone`: it has not been heard of for longer than a blink. */
+export function heardOf(connection: Connection, isGone: boolean, place: ShellInfo["engine"] | undefined): Heard {
+  if (!isGone) return connection;
+  return place === "starting" || place === "failed" ? place : "lost";
+}
+
+export function engineState(status: SystemStatus | undefined, heard: Heard, now: number): EngineState {
+  if (heard === "lost") return { tone: "trouble", text: "Not connected, trying again" };
+  if (heard === "starting") return { tone: "trouble", text: "Starting" };
+  if (heard === "failed") return { tone: "trouble", text: "Not running" };
   if (!status) return { tone: "ready", text: "" };
   const { cron, problem, model } = status;
   if (problem !== null) return { tone: "trouble", text: problem };
