@@ -1,13 +1,10 @@
 /* An instant: relative, with the absolute time on hover, and the zone's name when it is not this computer's. It stands still while
    the engine is away: nothing comes nearer then. */
 
-import { use } from "react";
-
 import { absolute, clock, foreignZone, relative, tickFor, when, whenWithin } from "@/format/time";
 
-import { GoneSinceContext } from "./gone";
+import { useShownNow } from "./gone";
 import styles from "./Time.module.css";
-import { useNow } from "./useNow";
 
 interface Props {
   at: number;
@@ -20,16 +17,14 @@ interface Props {
 }
 
 export function Time({ at, zone, as = "relative", className }: Props) {
-  const gone = use(GoneSinceContext);
-  const ticking = useNow(30_000);
-  const coarse = gone ?? ticking;
+  const coarse = useShownNow(30_000);
   const shown = as !== "log" ? as : Math.abs(coarse - at) < 20 * 3_600_000 ? "relative" : "when";
-  const near = gone === undefined && shown === "relative" && tickFor(at - coarse) < 30_000;
+  const near = shown === "relative" && tickFor(at - coarse) < 30_000;
   return near ? <Ticking at={at} className={className} /> : <Shown at={at} zone={zone} as={shown} now={coarse} className={className} />;
 }
 
 function Ticking({ at, className }: { at: number; className?: string }) {
-  return <Shown at={at} as="relative" now={useNow(1000)} className={className} />;
+  return <Shown at={at} as="relative" now={useShownNow(1_000)} className={className} />;
 }
 
 const words = { when, within: whenWithin, clock: (at: number, _: number, zone?: string) => clock(at, zone) };

@@ -9,7 +9,7 @@ import { Button } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { type Fact, Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
-import { GoneSinceContext } from "@/components/gone";
+import { GoneSinceContext, useShownNow } from "@/components/gone";
 import { Kbd } from "@/components/Kbd";
 import { Marks } from "@/components/Marks";
 import { Notice } from "@/components/Notice";
@@ -102,7 +102,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const [open, setOpen] = useState<"deny" | "grant">();
   const [busy, setBusy] = useState<Answer["kind"]>();
   const [problem, setProblem] = useState<string>();
-  const isOver = useNow(1_000) >= expiresAtMs;
+  const isOver = useShownNow(1_000) >= expiresAtMs;
   const isArmed = useArmed(id);
   const isGone = use(GoneSinceContext) !== undefined;
   const isClosed = isOver || isGone;

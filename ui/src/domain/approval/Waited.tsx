@@ -1,7 +1,7 @@
 /* How long a question waits already. It is drawn again when its words can change, each second of the first minute and then
    every half, by the page's one timer. Like the countdown it is not a live region. */
 
-import { useNow } from "@/components/useNow";
+import { useShownNow } from "@/components/gone";
 import { absolute } from "@/format/time";
 
 import { waitedWords } from "./words";
@@ -14,12 +14,12 @@ interface Props {
 }
 
 export function Waited({ sinceMs, className }: Props) {
-  const coarse = useNow(minute / 2);
+  const coarse = useShownNow(minute / 2);
   return coarse - sinceMs < minute ? <Ticking sinceMs={sinceMs} className={className} /> : <Shown sinceMs={sinceMs} now={coarse} className={className} />;
 }
 
 function Ticking(props: Props) {
-  return <Shown {...props} now={useNow(1_000)} />;
+  return <Shown {...props} now={useShownNow(1_000)} />;
 }
 
 function Shown({ sinceMs, now, className }: Props & { now: number }) {

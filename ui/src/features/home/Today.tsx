@@ -5,8 +5,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { cx } from "@/components/cx";
+import { useShownNow } from "@/components/gone";
 import { Section } from "@/components/Page";
-import { useNow } from "@/components/useNow";
 import { useFirstJobs } from "@/data/jobs";
 import { useStatus, useUpcoming } from "@/data/queries";
 import { useRunsSince } from "@/data/runs";
@@ -21,7 +21,7 @@ import { dayAround, type FutureTick, futureTicks, hoursOf, type PastTick, pastTi
 import styles from "./Today.module.css";
 
 export function Today() {
-  const now = useNow();
+  const now = useShownNow();
   const { begin, end } = dayAround(now);
   const day = useMemo(() => ({ begin, end }), [begin, end]);
   const runs = useRunsSince(begin).data?.runs;

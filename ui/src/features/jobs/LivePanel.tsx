@@ -3,9 +3,9 @@
 
 import { Link } from "@tanstack/react-router";
 
+import { useShownNow } from "@/components/gone";
 import { Bone } from "@/components/States";
 import { Time } from "@/components/Time";
-import { useNow } from "@/components/useNow";
 import { useEstimate, useStatus, useTools, useToolsOfDraft } from "@/data/queries";
 import { agentBehind } from "@/domain/createdBy";
 import { leftOutWords } from "@/domain/firing";
@@ -113,7 +113,7 @@ const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", mont
 
 /** The times that the engine has written: the zone rules of the browser, which may be others, have no say in them. */
 function Slot({ slot, localZone }: { slot: PreviewSlot; localZone: string }) {
-  const now = useNow(30_000);
+  const now = useShownNow(30_000);
   const cron = useStatus().data?.cron;
   const written = (time: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: "UTC", ...(needsSeconds(slot) && { second: "2-digit" }) }).format(shownIn(time));
   const shown = shownIn(slot.jobTime);

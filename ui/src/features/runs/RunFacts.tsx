@@ -4,8 +4,8 @@
 import { Link } from "@tanstack/react-router";
 
 import { type Fact, Facts } from "@/components/Facts";
+import { useShownNow } from "@/components/gone";
 import { Time } from "@/components/Time";
-import { useNow } from "@/components/useNow";
 import { isLive } from "@/domain/runState";
 import { usageOf } from "@/domain/steps";
 import { deliveryWord, triggerWord } from "@/domain/words";
@@ -107,7 +107,7 @@ function waitedMs({ startedAtMs, finishedAtMs }: RunView, approvals: readonly Ap
 }
 
 function Elapsed({ since }: { since: number }) {
-  const now = useNow(1_000);
+  const now = useShownNow(1_000);
   return <span className="tabular">{duration(Math.max(0, Math.round((now - since) / 1_000) * 1_000))}</span>;
 }
 

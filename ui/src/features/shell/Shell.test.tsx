@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError, type ShellInfo } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, aRun, aStatus, noon } from "@/test/fixtures";
+import { aDetail, aJob, anApproval, aRun, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
@@ -62,6 +62,33 @@ test("an engine that is away for seconds is told above the page, and nothing com
   await waitFor(() => expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument());
   expect(await screen.findByText(/^in 1 h( |$)/)).toBeInTheDocument();
   expect(deny).toBeEnabled();
+});
+
+test("no clock goes on while the engine is away: not that of a question, of a run at work, or of the day", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = fakeHost({
+    "approvals.list": () => ({ approvals: [anApproval({ askedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 })] }),
+    "approvals.get": () => anApproval({ askedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 }),
+    "runs.get": () => aDetail({ id: "r1", state: "running", startedAtMs: noon - 30_000, finishedAtMs: null, durationMs: null }),
+  });
+  const { history } = renderApp("/approvals", host);
+  expect(await screen.findByText("2 min")).toBeInTheDocument();
+  host.answers["system.status"] = refuse(errorCode.unreachable);
+  act(() => host.connection("lost"));
+  await act(() => vi.advanceTimersByTimeAsync(5_000));
+  await act(() => vi.advanceTimersByTimeAsync(600_000));
+  expect(screen.getByText(/nothing fires/)).toBeInTheDocument();
+  expect(screen.getByText("2 min")).toBeInTheDocument();
+  expect(screen.queryByText("The time for an answer is over.")).not.toBeInTheDocument();
+  act(() => history.push("/runs/r1"));
+  expect(await screen.findByText(/^3[0-9] s$/)).toBeInTheDocument();
+  const leftOf = () => document.querySelector<HTMLElement>("[role=img] > :first-child > :last-child")!.style.left;
+  act(() => history.push("/"));
+  await screen.findByRole("heading", { name: "Today" });
+  const before = leftOf();
+  await act(() => vi.advanceTimersByTimeAsync(3_600_000));
+  expect(leftOf()).toBe(before);
 });
 
 test("an engine that answers while the stream is broken is there: the rail says what is lost, and answers are taken", async () => {
