@@ -176,3 +176,25 @@ test("whoever comes back to a list goes on from the row that they left; whoever 
   await screen.findByRole("link", { name: "Noon" });
   expect(screen.getByRole("list", { name: "Jobs" })).not.toContainElement(document.activeElement as HTMLElement);
 });
+
+test("whoever comes back to a list whose row is gone finds the one in its place, and no key acts on it until it was chosen", async () => {
+  const host = hostWith(["Disk", "Mail", "Tax"]);
+  host.answers["cron.get"] = ({ id }) => host.jobs.find(({ job }) => job.id === id)!;
+  host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
+  host.answers["tools.catalog"] = () => ({ tools: [] });
+  const { user, path } = renderApp("/jobs?filter=active", host);
+  await screen.findByRole("link", { name: "Mail" });
+  await user.keyboard("jj{Enter}");
+  await screen.findByRole("textbox", { name: "Name" });
+  await user.keyboard("p");
+  await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
+  expect(path()).toBe("/jobs/Mail");
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Tax" })).toHaveFocus());
+  expect(path()).toBe("/jobs?filter=active");
+  await user.keyboard("prp");
+  expect(host.called("cron.update")).toEqual([{ id: "Mail", patch: { enabled: false } }]);
+  expect(host.called("cron.run")).toEqual([]);
+  await user.keyboard("jr");
+  await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "Tax", mode: "force" }]));
+});

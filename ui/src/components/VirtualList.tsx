@@ -1,9 +1,10 @@
 /* A list of any length that is still a list: `ul` and `li` with their place and number, of which only the visible ones
    exist. J, K and the arrows move; one row at a time is in the Tab order. K on the first row, or on one above the
    list, is left to the page. New rows above do not move what is being read. The row in focus is known by its key, never
-   by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. A row that has come to the place of one that is gone
-   has its focus, but no key acts on it until it was chosen: what was pressed may still have been meant for the other. Whoever
-   comes back to a list finds the focus on the row that they left. */
+   by its place: the order changes while somebody presses keys, and what they press is meant for the row that they see. A row
+   that has come to the place of one that is gone has its focus, but no key acts on it until it was chosen: what was pressed may
+   still have been meant for the other. Whoever comes back to a list finds the focus on the row that they left, or on the one in
+   its place. */
 
 import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -62,8 +63,8 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = oneLine, chi
   const left = useLeft();
   const active = useActive(items, itemKey, left);
   const { current } = active;
-  useReturn(list, current, left.atFirst !== undefined);
-  const { isInside, onRowFocus, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
+  const { isInside, onRowFocus, reach, ...moves } = useMoves(list, items.length, active, firstSeen, (index) => virtualizer.scrollToIndex(index));
+  useReturn(list, current, left.atFirst !== undefined, reach);
   useStillness({ list, items, itemKey, current, rowHeight, scroller, margin, isInside });
   useEnd(rows.at(-1)?.index ?? 0, items.length, onEnd);
 
@@ -127,15 +128,15 @@ function useLeft(): Left {
 }
 
 /** Whoever comes back goes on from the row that was left, unless the focus is wanted elsewhere by then. */
-function useReturn(list: RefObject<HTMLElement | null>, current: number, isReturn: boolean) {
+function useReturn(list: RefObject<HTMLElement | null>, current: number, isReturn: boolean, reach: () => boolean) {
   const isDue = useRef(isReturn);
   useLayoutEffect(() => {
     if (!isDue.current || current < 0) return;
     isDue.current = false;
     const { activeElement } = document;
     if (activeElement !== null && activeElement !== document.body && activeElement.id !== "main") return;
-    if (focusRow(list.current, current)) requestAnimationFrame(() => rowAt(list.current, current)?.scrollIntoView({ block: "nearest", behavior: "instant" }));
-  }, [list, current]);
+    if (reach()) requestAnimationFrame(() => rowAt(list.current, current)?.scrollIntoView({ block: "nearest", behavior: "instant" }));
+  });
 }
 
 /** The one row that is in the Tab order and that the keys mean. Until one was chosen it is the first; when it is gone, the row
@@ -162,11 +163,16 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, { current
   const isWanted = useRef(false);
   const hadFocus = useRef(false);
   const isHandedOn = useRef(false);
+  /** Gives the active row the focus. One that has taken over only has it handed on. */
+  const reach = () => {
+    isHandedOn.current = tookOver;
+    const isReached = focusRow(list.current, current);
+    isHandedOn.current = false;
+    return isReached;
+  };
   useLayoutEffect(() => {
     const isLost = tookOver && hadFocus.current && document.activeElement === document.body;
-    isHandedOn.current = isLost;
-    if ((isWanted.current || isLost) && focusRow(list.current, current)) isWanted.current = false;
-    isHandedOn.current = false;
+    if ((isWanted.current || isLost) && reach()) isWanted.current = false;
   });
 
   const go = (index: number) => {
@@ -201,7 +207,7 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, { current
   const onBlur = () => {
     hadFocus.current = isInside();
   };
-  return { isInside, onRowFocus, onKeyDown, onFocus, onBlur };
+  return { isInside, onRowFocus, reach, onKeyDown, onFocus, onBlur };
 }
 
 function RowKey({ shortcut, label, run }: { shortcut: string; label: string; run: () => unknown }) {
