@@ -4,7 +4,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { useNow } from "@/components/useNow";
-import type { Answer, ApprovalsDecideResult, ApprovalsListResult, ApprovalView, JobView, RunView } from "@/platform";
+import type { Answer, ApprovalsDecideResult, ApprovalsListResult, ApprovalView, JobView, RunDetail } from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -55,10 +55,10 @@ export function useAnswer(): (id: string, answer: Answer) => Promise<ApprovalsDe
 }
 
 /** The run and the job behind a question, as far as they are there. */
-export function useApprovalContext(approval: ApprovalView | undefined): { run: RunView | undefined; job: JobView | undefined } {
+export function useApprovalContext(approval: ApprovalView | undefined): { detail: RunDetail | undefined; job: JobView | undefined } {
   const platform = usePlatform();
   const { runId = "", jobId = null } = approval ?? {};
   const run = useQuery({ queryKey: keys.run(runId), queryFn: () => platform.rpc("runs.get", { id: runId }), enabled: approval !== undefined });
   const job = useQuery({ queryKey: keys.job(jobId ?? ""), queryFn: () => platform.rpc("cron.get", { id: jobId ?? "" }), enabled: jobId !== null });
-  return { run: run.data?.run, job: job.data };
+  return { detail: run.data, job: job.data };
 }

@@ -51,7 +51,7 @@ interface Props {
 /** The tool whose calls propose a job. */
 const proposes = "routine_create";
 
-export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, run = { isOver: false, others: 0 }, who = [], next }: Props) {
+export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, run = { state: undefined, others: 0, makesOneCall: isOnlyCall }, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state, holdsUp } = approval;
   const isOpen = state === "pending";
   const held = [...approval.files, ...approval.replaces];

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { changedWords } from "@/domain/changedJob";
-import { anApproval, noon } from "@/test/fixtures";
+import { aDetail, anApproval, noon } from "@/test/fixtures";
 
-import { afterwards, answerWord, answerWords, argumentsWords, leftWords, waitedWords } from "./words";
+import { afterwards, answerWord, answerWords, argumentsWords, askingRun, leftWords, waitedWords } from "./words";
 
 test.each([
   [-5, "0 s"],
@@ -61,7 +61,7 @@ test.each([
   [{ state: "covered" }, "You have granted this since it was asked, so the run goes on by the grant.", "You have granted this since it was asked, so the run went on by the grant."],
   [{ state: "pending" }, undefined, undefined],
 ] as const)("of %j one reads what becomes of the run, and what became of it once that is over", (parts, live, over) => {
-  expect([false, true].map((isOver) => afterwards(anApproval(parts), { isOver, others: 0 }))).toEqual([live, over]);
+  expect((["running", "succeeded"] as const).map((state) => afterwards(anApproval(parts), { state, others: 0, makesOneCall: false }))).toEqual([live, over]);
 });
 
 test.each([
@@ -69,8 +69,31 @@ test.each([
   [{ state: "approved", scope: "once" }, 1, "The run goes on with exactly this call, once its other question has an answer."],
   [{ state: "denied" }, 2, "The model is told so, and the run goes on without it, once its 2 other questions have an answer."],
   [{ state: "expired" }, 1, "The model is told so, and the run goes on without it, once its other question has an answer."],
+  [{ state: "covered" }, 2, "You have granted this since it was asked, so the run goes on by the grant, once its 2 other questions have an answer."],
 ] as const)("what %j means with %d more open questions of its run", (parts, others, words) => {
-  expect(afterwards(anApproval(parts), { isOver: false, others })).toBe(words);
+  expect(afterwards(anApproval(parts), { state: "awaitingApproval", others, makesOneCall: false })).toBe(words);
+});
+
+test.each([
+  [{ state: "approved", scope: "once" }, undefined],
+  [{ state: "approved", scope: "always" }, "A grant covers such calls from now on: it stands under Grants."],
+  [{ state: "denied", reason: "Use the archive." }, "The call was not made. The reason given: “Use the archive.”"],
+  [{ state: "denied" }, "The call was not made."],
+  [{ state: "expired" }, "The call was not made."],
+  [{ state: "withdrawn" }, "The run ended before anybody answered."],
+  [{ state: "covered" }, "You have granted this since it was asked."],
+] as const)("of %j in a run that was stopped or broken off nobody knows how far it went on, and nothing is claimed of that", (parts, words) => {
+  for (const state of ["cancelled", "interrupted"] as const) expect(afterwards(anApproval(parts), { state, others: 0, makesOneCall: false })).toBe(words);
+});
+
+test.each([
+  [{ state: "denied", reason: "Use the archive." }, "The call was not made. The reason given: “Use the archive.”"],
+  [{ state: "denied" }, "The call was not made."],
+  [{ state: "expired" }, "The call was not made."],
+  [{ state: "approved", scope: "once" }, "The run went on with exactly this call."],
+] as const)("of %j in a run without a model nobody is told, and nothing goes on without its one call", (parts, words) => {
+  const { state, others, makesOneCall } = askingRun(aDetail({ state: "failed" }, { payload: { kind: "toolCall", tool: "write_file", arguments: {} } }), 0);
+  expect(afterwards(anApproval(parts), { state, others, makesOneCall })).toBe(words);
 });
 
 test.each([

@@ -1,9 +1,10 @@
 /* What became of a question, and how long it still waits, in words. */
 
 import { changedJob } from "@/domain/changedJob";
+import { isLive } from "@/domain/runState";
 import { duration } from "@/format/amount";
 import { when } from "@/format/time";
-import type { AnsweredFrom, ApprovalScope, ApprovalView } from "@/platform";
+import type { AnsweredFrom, ApprovalScope, ApprovalView, RunDetail, RunState } from "@/platform";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -47,30 +48,41 @@ export function answerWords(approval: ApprovalView, now: number): string {
   return `${answerWord(approval)}${where}${decidedAtMs === null ? "" : `, ${when(decidedAtMs, now)}`}`;
 }
 
-/** How the run that asked stands: whether it is over, and how many other questions of it are open. It goes on when all have an answer. */
+/** How the run that asked stands. It goes on when all of its questions have an answer. */
 export interface AskingRun {
-  isOver: boolean;
+  /** Its state; nothing while that is not known. */
+  state: RunState | undefined;
+  /** How many other questions of it are open. */
   others: number;
+  /** It makes this one call, without a model: a no is told to nobody, and ends it. */
+  makesOneCall: boolean;
 }
 
-/** What the answer means for the run that asked; of one that is over, what it meant. */
-export function afterwards({ state, scope, reason }: ApprovalView, { isOver, others }: AskingRun): string | undefined {
-  const [goes, is] = isOver ? ["went", "was"] : ["goes", "is"];
+export function askingRun(detail: Pick<RunDetail, "run" | "payload"> | undefined, others: number): AskingRun {
+  const kind = (detail?.payload as { kind?: unknown } | null | undefined)?.kind;
+  return { state: detail?.run.state, others, makesOneCall: kind === "toolCall" || kind === "trial" };
+}
+
+/** What the answer means for the run that asked; of one that is over, what it meant. Of one that was stopped or broken off nobody
+    knows whether it went on before that. */
+export function afterwards({ state, scope, reason }: ApprovalView, { state: runState, others, makesOneCall }: AskingRun): string | undefined {
+  const isStopped = runState === "cancelled" || runState === "interrupted";
+  const [goes, is] = runState !== undefined && !isLive(runState) ? ["went", "was"] : ["goes", "is"];
   const once = others === 0 ? "" : others === 1 ? ", once its other question has an answer" : `, once its ${others} other questions have an answer`;
-  const without = `The model ${is} told so, and the run ${goes} on without it${once}.`;
   switch (state) {
     case "pending":
       return undefined;
     case "approved":
+      if (isStopped) return scope === "always" ? "A grant covers such calls from now on: it stands under Grants." : undefined;
       return scope === "always" ? `The run ${goes} on with this call${once}, and a grant covers the next ones: it stands under Grants.` : `The run ${goes} on with exactly this call${once}.`;
     case "denied":
-      return reason === null ? without : `The model ${is} told: “${reason}”`;
     case "expired":
-      return without;
+      if (isStopped || makesOneCall) return `The call was not made.${reason === null ? "" : ` The reason given: “${reason}”`}`;
+      return reason === null ? `The model ${is} told so, and the run ${goes} on without it${once}.` : `The model ${is} told: “${reason}”`;
     case "withdrawn":
       return "The run ended before anybody answered.";
     case "covered":
-      return `You have granted this since it was asked, so the run ${goes} on by the grant.`;
+      return `You have granted this since it was asked${isStopped ? "" : `, so the run ${goes} on by the grant${once}`}.`;
   }
 }
 

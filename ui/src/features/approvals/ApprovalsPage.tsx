@@ -12,8 +12,7 @@ import { toast } from "@/components/Toasts";
 import { useAnswer, useAnsweredApprovals, useApproval, useApprovalContext, useOpenApprovals } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
-import { answerWord } from "@/domain/approval/words";
-import { isLive } from "@/domain/runState";
+import { answerWord, askingRun } from "@/domain/approval/words";
 import { type Answer, type ApprovalView, errorCode, RpcError } from "@/platform";
 
 import styles from "./ApprovalsPage.module.css";
@@ -64,7 +63,7 @@ function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
   const give = useGive(id, open);
   const next = open.find((one) => one.id !== id);
   const who = useWhoAsks(approval);
-  const { run } = useApprovalContext(approval);
+  const { detail } = useApprovalContext(approval);
   const card = useFocusOnArrival();
   if (error instanceof RpcError && error.code === errorCode.notFound) {
     return (
@@ -82,7 +81,7 @@ function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
         onCopy={copyText}
         onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
         who={who}
-        run={{ isOver: run !== undefined && !isLive(run.state), others: open.filter((one) => one.runId === approval.runId && one.id !== id).length }}
+        run={askingRun(detail, open.filter((one) => one.runId === approval.runId && one.id !== id).length)}
         next={next && <ButtonLink to="/approvals/$approvalId" params={{ approvalId: next.id }} small>Next question</ButtonLink>}
       />
     </div>

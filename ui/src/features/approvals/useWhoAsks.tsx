@@ -13,7 +13,8 @@ import type { ApprovalView } from "@/platform";
 import styles from "./useWhoAsks.module.css";
 
 export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
-  const { run, job } = useApprovalContext(approval);
+  const { detail, job } = useApprovalContext(approval);
+  const run = detail?.run;
   const cron = useStatus().data?.cron;
   if (!approval) return [];
   const { jobId, jobName, runId, state } = approval;

@@ -8,6 +8,7 @@ import { Section } from "@/components/Page";
 import { Button } from "@/components/Button";
 import { useAnchored } from "@/components/useAnchored";
 import { usePlatform } from "@/data/platform";
+import { askingRun } from "@/domain/approval/words";
 import { isLive } from "@/domain/runState";
 import { stoppedWord } from "@/domain/steps";
 import type { ApprovalView, RunDetail, StepKind, StepView } from "@/platform";
@@ -86,7 +87,7 @@ function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonl
         "step" in entry ? (
           <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} stopped={stoppedWord(entry.step, run)} liveText={entry.step === last ? liveText : null} summary={run.summary} />
         ) : (
-          <QuestionStep key={entry.approval.id} approval={entry.approval} run={{ isOver: !isLive(run.state), others: open.filter(({ id }) => id !== entry.approval.id).length }} begin={begin} />
+          <QuestionStep key={entry.approval.id} approval={entry.approval} run={askingRun(detail, open.filter(({ id }) => id !== entry.approval.id).length)} begin={begin} />
         ),
       )}
     </ol>
