@@ -1,6 +1,6 @@
 /* What stands before the page: a dialog with a title, and a question with two answers. Escape and the scrim close both. */
 
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Dialog, Heading, Modal as AriaModal, ModalOverlay } from "react-aria-components";
 
 import { Button } from "./Button";
@@ -30,13 +30,35 @@ export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialo
           <Heading slot="title" className={titleHidden ? "visually-hidden" : styles.title}>
             {title}
           </Heading>
-          <div className={styles.body}>{children}</div>
+          <Body label={title}>{children}</Body>
           {footer !== undefined && <div className={styles.answers}>{footer}</div>}
         </Dialog>
       </AriaModal>
     </ModalOverlay>
   );
 }
+
+/** What is longer than the window scrolls. Where nothing in it can be come to, it has the keys for that itself, from the start. */
+function Body({ label, children }: { label: string; children: ReactNode }) {
+  const body = useRef<HTMLDivElement>(null);
+  const [isStop, setStop] = useState(false);
+  const measure = () => {
+    const element = body.current;
+    if (element) setStop(element.scrollHeight > element.clientHeight && element.querySelector(controls) === null);
+  };
+  useLayoutEffect(measure);
+  useEffect(() => {
+    addEventListener("resize", measure);
+    return () => removeEventListener("resize", measure);
+  }, []);
+  useLayoutEffect(() => {
+    // The dialog itself has the focus where nothing in it has taken it.
+    if (isStop && body.current?.parentElement === document.activeElement) body.current.focus();
+  }, [isStop]);
+  return <div ref={body} className={styles.body} {...(isStop && { tabIndex: 0, role: "group", "aria-label": label })}>{children}</div>;
+}
+
+const controls = ":is(a[href], button, input, textarea, select, [tabindex])";
 
 interface QuestionProps {
   isOpen: boolean;

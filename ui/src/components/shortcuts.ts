@@ -1,8 +1,9 @@
 /* Single keys that do something on this page. Views register theirs while they are shown, the newest wins, and the help
    dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. Escape leaves a field, and what
-   was typed there stays; the next key is the page's again. A key that is held down counts once unless it only moves: nobody
-   means to start a job thirty times a second. The frame registers its keys as fallbacks: it is mounted once, but its effects
-   run after its first page's, so age alone would put it first. */
+   was typed there stays, but for a search: that is cleared first, and left by the next Escape. The key after that is the page's
+   again. A key that is held down counts once unless it only moves: nobody means to start a job thirty times a second. The frame
+   registers its keys as fallbacks: it is mounted once, but its effects run after its first page's, so age alone would put it
+   first. */
 
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 

@@ -88,8 +88,7 @@ test("who switches a job off while a run of it is at work is told so, and can st
   const { user } = renderApp("/jobs", host);
   await user.click(within((await screen.findByRole("link", { name: "Backup" })).closest("li")!).getByRole("button", { name: "More for Backup" }));
   await user.click(await screen.findByRole("menuitem", { name: /Pause/ }));
-  expect(await screen.findByText("“Backup” is paused")).toBeInTheDocument();
-  expect(screen.getByText("A run of it is still at work.")).toBeInTheDocument();
+  expect(await screen.findByText("A run of “Backup” is still at work")).toBeInTheDocument();
   expect(host.called("runs.list")).toContainEqual({ jobId: "a", states: ["running"] });
   await user.click(screen.getByRole("button", { name: "Stop the run" }));
   await waitFor(() => expect(host.called("runs.cancel")).toEqual([{ id: "r1" }]));
@@ -106,7 +105,7 @@ test("nothing is said of a job that is switched off while none of its runs is at
   }
   await waitFor(() => expect(host.called("runs.list")).toContainEqual({ jobId: "b", states: ["running"] }));
   expect(host.called("runs.list")).not.toContainEqual({ jobId: "a", states: ["running"] });
-  expect(screen.queryByText(/is paused/)).not.toBeInTheDocument();
+  expect(screen.queryByText(/still at work/)).not.toBeInTheDocument();
 });
 
 test("ten thousand jobs are one list of which only the visible rows exist, and are searched at once", async () => {

@@ -165,6 +165,23 @@ test("the help lists the keys of this page, Escape closes it", async () => {
   await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
 });
 
+test("a help that is longer than the window is scrolled by keys, and a dialog with controls has no stop of its own for that", async () => {
+  vi.spyOn(Element.prototype, "scrollHeight", "get").mockReturnValue(900);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const host = fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) });
+  const { user } = renderApp("/runs", host);
+  await screen.findByRole("link", { name: "Backup" });
+  await user.keyboard("?");
+  const help = await screen.findByRole("dialog", { name: "Keyboard" });
+  expect(within(help).getByRole("group", { name: "Keyboard" })).toHaveFocus();
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
+  await user.keyboard("{Control>}k{/Control}");
+  const commands = await screen.findByRole("dialog", { name: "Search and commands" });
+  expect(within(commands).getByRole("combobox")).toHaveFocus();
+  expect(within(commands).queryByRole("group", { name: "Search and commands" })).not.toBeInTheDocument();
+});
+
 test("the command bar finds a job by a few letters and opens it", async () => {
   const host = fakeHost({ "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })], broken: [], nextCursor: null }) });
   const { user, path } = renderApp("/settings", host);
