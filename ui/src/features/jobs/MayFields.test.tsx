@@ -37,6 +37,7 @@ test("what a job may do without asking is shown where it is changed, and can be 
     "grants.list": () => ({
       grants: [
         aGrant({ covers: { kind: "pattern", folder: "/home/a/work", rules: { path: { rule: "below", value: "notes" } } }, writesValues: ["mail"] }),
+        aGrant({ id: "g4", covers: { kind: "exact", arguments: { path: "a\u202eb" } } }),
         aGrant({ id: "g2", isGood: false, tool: "http" }),
         aGrant({ id: "g3", jobId: "job-2", tool: "http" }),
       ],
@@ -46,7 +47,9 @@ test("what a job may do without asking is shown where it is changed, and can be 
   await name();
   await user.click(await screen.findByRole("button", { name: /^What it may do/ }));
   const list = within(await screen.findByRole("list", { name: "What it may do without asking" }));
-  expect(list.getAllByRole("listitem")).toHaveLength(1);
-  expect(list.getByRole("listitem")).toHaveTextContent("write_file when path is “notes” or lies below it, in /home/a/work. It writes the value of the stored secret mail into the file.");
+  const [pattern, exact, ...others] = list.getAllByRole("listitem");
+  expect(others).toEqual([]);
+  expect(exact).toHaveTextContent("write_file with exactly these arguments: path: a⟨U+202E⟩b");
+  expect(pattern).toHaveTextContent("write_file when path is “notes” or lies below it, in /home/a/work. It writes the value of the stored secret mail into the file.");
   expect(screen.getByRole("link", { name: "Take it back" })).toHaveAttribute("href", "/grants");
 });

@@ -7,12 +7,14 @@ import { useState } from "react";
 import { Switch } from "@/components/Choice";
 import { TextArea } from "@/components/Field";
 import { Folded } from "@/components/Folded";
+import { Marks } from "@/components/Marks";
 import { Worded } from "@/components/Worded";
 import { useGrants } from "@/data/approvals";
 import { coverWords } from "@/domain/approval/rules";
 import { SaidWords } from "@/domain/approval/SaidWords";
 import { valuesWords } from "@/domain/approval/words";
 import { argumentsLine } from "@/format/text";
+import { unmistakable } from "@/format/visible";
 import type { Approvals } from "@/platform";
 
 import { ChoiceOf, LengthOf, useBound } from "./bound";
@@ -73,7 +75,7 @@ function Granted({ jobId }: { jobId: string }) {
         {grants.map(({ id, tool, covers, writesValues }) => (
           <li key={id}>
             <code>{tool}</code> <SaidWords said={coverWords(covers)} />
-            {covers.kind === "exact" && <>: {argumentsLine(covers.arguments)}</>}
+            {covers.kind === "exact" && <>: <Marks text={unmistakable(argumentsLine(covers.arguments))} /></>}
             {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
           </li>
         ))}

@@ -38,8 +38,9 @@ export function useJobActions() {
     platform.rpc("runs.list", { jobId: id, states: ["running"] }).then(({ runs }) => {
       const atWork = runs.filter(({ nextAttemptAtMs }) => nextAttemptAtMs === null);
       if (atWork.length === 0) return;
-      const [about, label] = atWork.length === 1 ? ["A run of it is still at work.", "Stop the run"] : [`${atWork.length} runs of it are still at work.`, "Stop the runs"];
-      toast({ title: `“${name}” is paused`, about, action: { label, onAction: () => stop(id, atWork) } }, undoForMs);
+      // Not that it is paused: it may have been resumed since.
+      const [title, label] = atWork.length === 1 ? [`A run of “${name}” is still at work`, "Stop the run"] : [`${atWork.length} runs of “${name}” are still at work`, "Stop the runs"];
+      toast({ title, action: { label, onAction: () => stop(id, atWork) } }, undoForMs);
     }, failed(`The runs of “${name}” could not be read`));
 
   return {

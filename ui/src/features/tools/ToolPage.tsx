@@ -8,6 +8,7 @@ import { ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
+import { Marks } from "@/components/Marks";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { Worded } from "@/components/Worded";
@@ -18,6 +19,7 @@ import { coverWords } from "@/domain/approval/rules";
 import { SaidWords } from "@/domain/approval/SaidWords";
 import { valuesWords } from "@/domain/approval/words";
 import { asksWord, forPeople, toolFacts } from "@/domain/tools";
+import { visible } from "@/format/visible";
 import type { ToolView } from "@/platform";
 
 import { argumentsOf } from "./schema";
@@ -120,7 +122,7 @@ function Grants({ tool }: { tool: string }) {
       <ul className={styles.facts} aria-label="Grants of this tool">
         {grants.map(({ id, jobId, jobName, covers, writesValues }) => (
           <li key={id}>
-            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}>{jobName}</Link>}, <SaidWords said={coverWords(covers)} />
+            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}><Marks text={visible(jobName)} /></Link>}, <SaidWords said={coverWords(covers)} />
             {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
           </li>
         ))}

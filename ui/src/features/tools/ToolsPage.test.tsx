@@ -18,7 +18,7 @@ const host = () =>
     "tools.effective": () => ({ tools: [readFile], withheld: [], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "j1", payload: { kind: "agentTurn", message: "Look" } }),
-    "grants.list": () => ({ grants: [aGrant({ tool: "http", writesValues: ["mail"] }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
+    "grants.list": () => ({ grants: [aGrant({ tool: "http", jobName: "Weekly\u202e notes", writesValues: ["mail"] }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
 
 test("the catalogue says what each tool does, whether it asks, and where it runs", async () => {
@@ -133,6 +133,7 @@ test("one tool says what it may do, its limits, its arguments and its grants", a
   expect(screen.getByRole("row", { name: /url a text/ })).toBeInTheDocument();
   const grants = within(await screen.findByRole("list", { name: "Grants of this tool" }));
   expect(grants.getAllByRole("listitem")).toHaveLength(1);
+  expect(grants.getByRole("link")).toHaveTextContent("Weekly⟨U+202E⟩ notes");
   expect(grants.getByRole("listitem")).toHaveTextContent(/\. It writes the value of the stored secret mail into the file\.$/);
 });
 
