@@ -49,9 +49,9 @@ test("an engine that is away for seconds is told above the page, and nothing com
   expect(await screen.findByText("in 2 h")).toBeInTheDocument();
   host.answers["system.status"] = refuse(errorCode.unreachable);
   act(() => host.connection("lost"));
-  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  await act(() => vi.advanceTimersByTimeAsync(500));
   expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
-  await act(() => vi.advanceTimersByTimeAsync(3_000));
+  await act(() => vi.advanceTimersByTimeAsync(4_500));
   expect(screen.getByText(/^Rouse is not running, so nothing fires\. Shown is what was known at \d\d:\d\d\.$/)).toBeInTheDocument();
   expect(deny).toBeDisabled();
   act(() => void vi.advanceTimersByTime(1_800_000));
@@ -122,9 +122,9 @@ test.each([
   const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
   engine = place;
   changed();
-  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  await act(() => vi.advanceTimersByTimeAsync(500));
   expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
-  await act(() => vi.advanceTimersByTimeAsync(2_000));
+  await act(() => vi.advanceTimersByTimeAsync(4_500));
   expect(screen.getByText(words)).toBeInTheDocument();
   expect(screen.getByRole("button", { name: line })).toBeInTheDocument();
   expect(deny).toBeDisabled();
