@@ -470,7 +470,7 @@ async fn a_job_says_what_it_costs_and_status_what_was_spent() {
     draft["payload"] = json!({ "kind": "agentTurn", "message": "Look" });
     let id = engine.add(draft).await;
     let shown = home.rouse(["cron", "show", &id]);
-    assert!(shown.ok().contains("  costs  No runs yet"), "{shown:#?}");
+    assert!(shown.ok().contains("  costs  No finished runs yet"), "{shown:#?}");
     assert_eq!(home.rouse(["cron", "show", &id, "--json"]).json()["spentThisMonth"]["tokens"], 0);
     home.rouse(["config", "set", "budget.usdPerDay", "0.5"]).ok();
     let status = home.rouse(["status"]);

@@ -193,7 +193,7 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
     assert_eq!((&open[0]["runId"], &open[0]["state"]), (&json!(id), &json!("awaitingApproval")));
     let asked = house.question().await;
     let preview = asked["preview"].as_str().expect("words");
-    for words in ["New job: Tea", "2026-11-21T12:20", "The tea is ready."] {
+    for words in ["New job: Tea", "21 Nov 2026 at 12:20", "The tea is ready."] {
         assert!(preview.contains(words), "{words}: {preview}");
     }
     assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
