@@ -110,8 +110,7 @@ impl Store {
         query: Query,
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = query.fetch_all(&self.readers).await;
-        let rows = rows.map_err(|source| StoreError::Read { what, source })?;
+        let rows = self.rows(what, query).await?;
         Ok(rows.iter().filter_map(|row| readable(what, row, &read)).collect())
     }
 
@@ -122,9 +121,14 @@ impl Store {
         query: Query,
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
+        let rows = self.rows(what, query).await?;
+        let rows: sqlx::Result<Vec<T>> = rows.iter().map(read).collect();
+        rows.map_err(|source| StoreError::Read { what, source })
+    }
+
+    async fn rows(&self, what: &'static str, query: Query) -> Result<Vec<SqliteRow>, StoreError> {
         let rows = query.fetch_all(&self.readers).await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
-            .map_err(|source| StoreError::Read { what, source })
+        rows.map_err(|source| StoreError::Read { what, source })
     }
 
     /// Reads the first row of a statement.

@@ -73,7 +73,7 @@ impl Journal {
         let has_asked = AtomicBool::new(steps.iter().any(is_of_attempt));
         let is_answer =
             |step: &&RunStep| is_of_attempt(step) && step.status == StepStatus::Finished;
-        let newest = steps.iter().rfind(is_answer).cloned();
+        let newest_answer = steps.iter().rfind(is_answer).cloned();
         let is_other = |step: &&RunStep| step.kind == StepKind::Note && step.name == FELL_BACK;
         let fell_back = steps.iter().filter(is_other).cloned().collect();
         let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
@@ -99,8 +99,17 @@ impl Journal {
                 _ => {}
             }
         }
-        let answered = newest;
-        Self { calls, held, kept, unkept, attempt, has_asked, summary, answered, fell_back }
+        Self {
+            calls,
+            held,
+            kept,
+            unkept,
+            attempt,
+            has_asked,
+            summary,
+            answered: newest_answer,
+            fell_back,
+        }
     }
 
     /// What was kept of a call that has waited and holds stored secrets.

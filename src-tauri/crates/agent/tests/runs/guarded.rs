@@ -368,6 +368,28 @@ async fn a_run_that_would_begin_with_a_file_that_a_hook_wants_asked_says_so_and_
     }
 }
 
+/// Then nobody would be asked about it later either.
+#[tokio::test]
+async fn a_file_that_a_hook_wants_asked_is_no_refusal_in_a_context_where_too_many_questions_are_open()
+ {
+    let asks = || CallAnswer::Ask("look at it first".to_owned());
+    let (guard, _heard) = Guard::saying((0..4).map(|_| asks()).collect());
+    let script = (0..3).map(|number| calls([("c0", "writer", json!({ "a": number }))]));
+    let (house, _) = house(script.chain([done()]).collect(), "", vec![guard]).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    for _ in 0..3 {
+        let run = house.run_of(Some(&job)).await;
+        let asked = house.go(&run, &job).await;
+        house.park(&run, &asked).await;
+    }
+    let begins = agent_job(json!({ "message": "Do it.", "contextPaths": ["plan.md"] }), json!({}));
+    let run = house.run_of(Some(&begins)).await;
+    let outcome = house.go(&run, &begins).await;
+    assert_eq!((outcome.state, house.model.requests().len()), (RunState::Failed, 3), "{outcome:?}");
+    let error = outcome.error.unwrap_or_default();
+    assert!(error.starts_with("The file plan.md could not be read. This call"), "{error}");
+}
+
 /// The yes was for the one call and not for the other.
 #[tokio::test]
 async fn what_a_hook_makes_of_a_call_after_the_yes_that_it_wanted_is_asked_about_too() {
