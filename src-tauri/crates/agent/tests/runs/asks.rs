@@ -570,3 +570,20 @@ async fn a_question_that_a_grant_has_answered_since_is_none_any_more() {
         "{gates:?}"
     );
 }
+
+#[tokio::test]
+async fn a_question_that_a_grant_has_answered_counts_as_one_with_a_yes() {
+    let (house, _, _) = house(vec![sends(&["a", "b", "c"]), sends(&["z"])]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    house.park(&run, &asked).await;
+    let rules =
+        [("text".to_owned(), Rule::OneOf(["a", "b", "c"].map(Value::from).to_vec()))].into();
+    let covers = Cover::like(&asked.asks[0], rules);
+    let always = Answer::Always(NewGrant { covers, expires_at: None, uses: None });
+    house.decide(&asked.asks[0], &always).await;
+    house.start_again(&run).await;
+    let outcome = runs.go_on(&run).await;
+    let error = outcome.error.unwrap_or_default();
+    assert!(error.contains("Grant what it needs always"), "{error}");
+}
