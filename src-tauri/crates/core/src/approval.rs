@@ -78,6 +78,12 @@ impl Approval {
     pub const fn has_unused_answer(&self) -> bool {
         self.used_at.is_none() && self.state.is_answer()
     }
+
+    /// Whether its run goes on by it: by an answer that was not used yet, or by a grant that was given since.
+    #[must_use]
+    pub const fn lets_its_run_go_on(&self) -> bool {
+        self.has_unused_answer() || matches!(self.state, ApprovalState::Covered { .. })
+    }
 }
 
 /// What allows one call; used up together with the call's first line in the journal.

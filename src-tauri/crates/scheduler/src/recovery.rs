@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rouse_core::approval::{Approval, ApprovalState};
+use rouse_core::approval::Approval;
 use rouse_core::decide::{Calls, Ended, Firing, JobFate, Recovery, announce, recover};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, payload_to_json};
@@ -126,10 +126,8 @@ impl Engine {
             return Ok(Calls::Unrepeatable);
         }
         let asked = self.store.approvals_of(&run.id).await?;
-        // A grant that was given since is a yes as well.
-        let is_granted = |asked: &Approval| matches!(asked.state, ApprovalState::Covered { .. });
-        let goes_on = |asked: &Approval| asked.has_unused_answer() || is_granted(asked);
-        Ok(if asked.last().is_some_and(goes_on) { Calls::Answered } else { Calls::Repeatable })
+        let goes_on = asked.last().is_some_and(Approval::lets_its_run_go_on);
+        Ok(if goes_on { Calls::Answered } else { Calls::Repeatable })
     }
 
     async fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {

@@ -473,3 +473,18 @@ fn a_no_needs_no_more_than_the_same_words_and_a_yes_all_that_the_call_works_with
     let other = Approval { arguments: json!({ "to": "bob" }), ..asked(no()) };
     assert!(permit(&self::ruled(&[other], &[grant()])).is_some());
 }
+
+#[test]
+fn a_run_goes_on_by_an_answer_that_is_left_and_by_a_grant_that_was_given_since() {
+    let at = NOW;
+    for (asked, goes_on) in [
+        (asked(ApprovalState::Pending), false),
+        (asked(ApprovalState::Withdrawn { at }), false),
+        (asked(ApprovalState::Covered { at }), true),
+        (asked(ApprovalState::Expired { at }), true),
+        (yes(Scope::Once), true),
+        (Approval { used_at: Some(at), ..yes(Scope::Once) }, false),
+    ] {
+        assert_eq!(asked.lets_its_run_go_on(), goes_on, "{:?}", asked.state);
+    }
+}
