@@ -161,6 +161,7 @@ impl Stage {
                 max_concurrent_runs: places,
                 firing: true,
                 off_reason: String::new(),
+                model_patience: std::time::Duration::ZERO,
                 heartbeat: HeartbeatConfig { enabled: false, every_ms: 60_000, active_hours: None },
             },
         };

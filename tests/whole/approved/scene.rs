@@ -215,7 +215,13 @@ impl Approved {
         let request = ToolCallRequest { id, tool, arguments: arguments.clone() };
         let policy = ToolPolicy::of_tools(None);
         let question_for = Duration::from_secs(1_800);
-        let terms = Terms { account: None, policy, question_for, knows_outside: false };
+        let terms = Terms {
+            account: None,
+            policy,
+            question_for,
+            knows_outside: false,
+            rate_limit_wait: std::time::Duration::ZERO,
+        };
         let cancel = CancellationToken::new();
         gate.call(&terms, &request, context, &cancel).await.expect("a journal")
     }

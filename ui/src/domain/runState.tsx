@@ -19,8 +19,9 @@ interface Look {
   glyph: LucideIcon | ComponentType<{ size: number }>;
 }
 
-/** What is shown of a run: its state, or that it is between two attempts. The engine calls that running, and nothing is at work. */
-export type ShownState = RunState | "betweenAttempts";
+/** The state as shown. A run that waits for its next attempt, a model or a rate limit is `running` on the wire, and nothing is at work. */
+export type ShownState = RunState | WaitingState;
+type WaitingState = "betweenAttempts" | "waitingForModel" | "waitingForRateLimit";
 
 const looks: Record<RunState, Look> = {
   queued: { word: "Queued", tone: "accent", glyph: HollowRing },
@@ -36,16 +37,26 @@ const looks: Record<RunState, Look> = {
   interrupted: { word: "Interrupted", tone: "calm", glyph: BrokenRing },
 };
 
-const betweenAttempts: Look = { word: "Waits for its next attempt", tone: "accent", glyph: HollowRing };
+const waiting: Record<WaitingState, Look> = {
+  betweenAttempts: { word: "Waits for its next attempt", tone: "accent", glyph: HollowRing },
+  waitingForModel: { word: "Waiting for the model", tone: "accent", glyph: HollowRing },
+  waitingForRateLimit: { word: "Waiting for a rate limit", tone: "accent", glyph: HollowRing },
+};
 
 export const runStates = Object.keys(looks) as RunState[];
 
-export function shownState({ state, nextAttemptAtMs }: Pick<RunView, "state" | "nextAttemptAtMs">): ShownState {
-  return state === "running" && nextAttemptAtMs !== null ? "betweenAttempts" : state;
+export function shownState({ state, nextAttemptAtMs, waitsFor }: Pick<RunView, "state" | "nextAttemptAtMs" | "waitsFor">): ShownState {
+  if (state !== "running" || nextAttemptAtMs === null) return state;
+  if (waitsFor === "model") return "waitingForModel";
+  return waitsFor === "rateLimit" ? "waitingForRateLimit" : "betweenAttempts";
+}
+
+function isWaiting(state: ShownState): state is WaitingState {
+  return state in waiting;
 }
 
 function lookOf(state: ShownState): Look {
-  return state === "betweenAttempts" ? betweenAttempts : looks[state];
+  return isWaiting(state) ? waiting[state] : looks[state];
 }
 
 export function stateWord(state: ShownState): string {
@@ -54,7 +65,7 @@ export function stateWord(state: ShownState): string {
 
 /** The word where there is little room for it. */
 export function shortStateWord(state: ShownState): string {
-  if (state === "betweenAttempts") return "Waits";
+  if (isWaiting(state)) return "Waits";
   return state === "nothingToReport" ? "Nothing" : looks[state].word;
 }
 

@@ -125,6 +125,8 @@ export type * from "./gen/RunRef";
 export type * from "./gen/RunState";
 export type * from "./gen/RunTrigger";
 export type * from "./gen/RunView";
+export type * from "./gen/Effort";
+export type * from "./gen/WaitsFor";
 export type * from "./gen/RunsListParams";
 export type * from "./gen/RunsListResult";
 export type * from "./gen/Runtime";

@@ -254,6 +254,7 @@ mod tests {
             source: FoundIn::ThisComputer,
             provider: ProviderConfig {
                 context_tokens: None,
+                effort: None,
                 name: name.to_owned(),
                 kind: ProviderKind::OpenAiChat,
                 base_url: "http://127.0.0.1:1/v1".to_owned(),

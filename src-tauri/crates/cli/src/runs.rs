@@ -10,7 +10,7 @@ use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::{Zone, format_duration};
 use rouse_gateway::wire::{
-    Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun,
+    Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, WaitsFor,
 };
 use serde_json::json;
 
@@ -241,9 +241,11 @@ fn outcome(run: &RunView) -> &str {
 
 /// The state of a run in words. The engine calls one running that is between two attempts, and nothing is at work then.
 const fn state_of(run: &RunView) -> &'static str {
-    match (run.state, run.next_attempt_at_ms) {
-        (RunState::Running, Some(_)) => "waits for its next attempt",
-        (other, _) => state(other),
+    match (run.state, run.next_attempt_at_ms, run.waits_for) {
+        (RunState::Running, Some(_), Some(WaitsFor::Model)) => "waiting for the model",
+        (RunState::Running, Some(_), Some(WaitsFor::RateLimit)) => "waiting for a rate limit",
+        (RunState::Running, Some(_), None) => "waits for its next attempt",
+        (other, ..) => state(other),
     }
 }
 

@@ -23,8 +23,8 @@ pub trait ModelProvider: Send + Sync {
         Billing::ByPrice
     }
 
-    /// How many tokens its model reads at once, where somebody has said it.
-    fn context_tokens(&self) -> Option<u32> {
+    /// The context window of `model` in tokens, where it is known.
+    fn context_tokens(&self, _model: &str) -> Option<u32> {
         None
     }
 
@@ -61,6 +61,44 @@ pub struct ModelRequest {
     pub tools: Vec<ToolSpec>,
     /// Most tokens of the answer; the provider's own limit when absent.
     pub max_tokens: Option<u32>,
+    /// How much the model reasons; the setting of the provider when absent.
+    pub effort: Option<Effort>,
+}
+
+/// How much a model reasons before it answers. Each model family has its own words for the levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Fast and cheap.
+    Low,
+    /// Balanced.
+    Medium,
+    /// Thorough.
+    High,
+    /// The most that the model has.
+    Max,
+}
+
+impl Effort {
+    /// Every level, the lowest first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Max];
+
+    /// The name in jobs and settings.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Max => "max",
+        }
+    }
+
+    /// The level of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effort| effort.name() == name)
+    }
 }
 
 /// A piece of an answer on its way.
@@ -166,6 +204,20 @@ impl ProviderError {
                 | ProviderErrorKind::Refused
         );
         was_read && !was_turned_down
+    }
+
+    /// Whether the provider cannot answer for now, so that a run may wait for it: a rate limit, an overload, a failing or
+    /// unreachable server.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        match self.kind {
+            ProviderErrorKind::RateLimited
+            | ProviderErrorKind::Overloaded
+            | ProviderErrorKind::Network
+            | ProviderErrorKind::Unanswered => true,
+            ProviderErrorKind::Server => self.status.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether the same question may succeed later.

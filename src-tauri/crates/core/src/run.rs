@@ -182,8 +182,12 @@ pub struct Run {
     pub attempt: u32,
     /// When its next attempt is due; none while it does not wait for one.
     pub next_attempt_at: Option<UnixMs>,
-    /// Milliseconds that its attempt was at work before its last question; they count towards the time limit.
+    /// Milliseconds that its attempt was at work before its last question or wait; they count towards the time limit.
     pub worked_ms: i64,
+    /// What it waits for until `next_attempt_at`; none for the backoff of a failed attempt.
+    pub waits_for: Option<WaitsFor>,
+    /// Milliseconds that it has waited for models so far.
+    pub model_wait_ms: i64,
     /// The run that this one makes up for.
     pub retry_of: Option<RunId>,
     /// The slot that was cut off with that run, where it had one.
@@ -224,6 +228,8 @@ impl Run {
             attempt: 0,
             next_attempt_at: None,
             worked_ms: 0,
+            waits_for: None,
+            model_wait_ms: 0,
             retry_of: None,
             makes_up_for: None,
             summary: None,
@@ -313,6 +319,32 @@ impl Usage {
     }
 }
 
+/// What a run waits for between two stretches of work, without ending its attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// A model: none could answer for now.
+    Model,
+    /// A tool's rate limit.
+    RateLimit,
+}
+
+impl WaitsFor {
+    /// The name in JSON, SQL and the UI.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::RateLimit => "rateLimit",
+        }
+    }
+
+    /// What has this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Model, Self::RateLimit].into_iter().find(|waits_for| waits_for.name() == name)
+    }
+}
+
 /// Why a run ends with the failure of its last attempt although it had attempts left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GivenUp {
@@ -340,7 +372,9 @@ pub struct Outcome {
     pub reason: Option<String>,
     /// Whether another attempt may succeed (a network failure, an overloaded provider).
     pub may_pass: bool,
-    /// How long whoever has refused wants to be left alone, in milliseconds; none when nobody has said it.
+    /// What the run could wait for and go on: no model answered for now, or a tool's rate limit is reached.
+    pub waits_for: Option<WaitsFor>,
+    /// How long the provider asks to wait, or how long the rate limit lasts, in milliseconds.
     pub retry_after_ms: Option<u64>,
     /// Why attempts that it had left were not made; none where it had none left, or has made them.
     pub given_up: Option<GivenUp>,
@@ -379,6 +413,7 @@ impl Outcome {
             error_for_log: None,
             reason: None,
             may_pass: false,
+            waits_for: None,
             retry_after_ms: None,
             given_up: None,
             usage: Usage {

@@ -28,6 +28,13 @@ pub(crate) fn event_view(event: &Event) -> wire::EventView {
     wire::EventView { seq: event.seq, at_ms: event.at.0, kind, data: event.data.clone() }
 }
 
+const fn wire_waits_for(waits_for: rouse_core::run::WaitsFor) -> wire::WaitsFor {
+    match waits_for {
+        rouse_core::run::WaitsFor::Model => wire::WaitsFor::Model,
+        rouse_core::run::WaitsFor::RateLimit => wire::WaitsFor::RateLimit,
+    }
+}
+
 pub(crate) fn run_view(run: &Run) -> wire::RunView {
     wire::RunView {
         id: run.id.to_string(),
@@ -47,6 +54,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         duration_ms: run.took_ms(),
         attempt: run.attempt,
         next_attempt_at_ms: run.next_attempt_at.map(|at| at.0),
+        waits_for: run.waits_for.map(wire_waits_for),
         retry_of: run.retry_of.as_ref().map(ToString::to_string),
         summary: run.summary.clone(),
         error: run.error.clone(),

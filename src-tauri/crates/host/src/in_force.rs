@@ -119,6 +119,7 @@ pub(crate) fn scheduler_config(config: &Config) -> SchedulerConfig {
         max_concurrent_runs: config.cron.max_concurrent_runs as usize,
         firing: config.cron.enabled,
         off_reason,
+        model_patience: Duration::from_secs(config.model.patience_seconds.into()),
         heartbeat: HeartbeatConfig {
             enabled: config.heartbeat.enabled,
             every_ms: config.heartbeat.every_ms,

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
     ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKey,
-    ProviderKind, Safety, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
+    Safety, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
@@ -208,14 +208,11 @@ impl ModelShelf {
             .map(|secret| ProviderKey::Stored(StoredKey::new(secret, Arc::clone(&self.secrets))));
         ProviderConfig {
             name: name.to_owned(),
-            kind: if entry.kind == "anthropic" {
-                ProviderKind::Anthropic
-            } else {
-                ProviderKind::OpenAiChat
-            },
+            kind: entry.kind,
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             context_tokens: entry.context_tokens,
+            effort: entry.effort,
             api_key: stored.or_else(in_variable),
         }
     }
@@ -332,8 +329,7 @@ fn view(config: &Config, found: &FoundModel) -> ProviderView {
     ProviderView {
         name: provider.name.clone(),
         label: found.label.clone(),
-        kind: if provider.kind == ProviderKind::Anthropic { "anthropic" } else { "openai" }
-            .to_owned(),
+        kind: provider.kind.name().to_owned(),
         base_url: provider.base_url.clone(),
         model: provider.model.clone(),
         source: match found.source {

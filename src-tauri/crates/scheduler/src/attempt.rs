@@ -12,9 +12,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::decide::{no_further_attempt, retry_after_ms};
+use rouse_core::decide::{model_pause, no_further_attempt, retry_after_ms};
 use rouse_core::job::Job;
-use rouse_core::run::{GivenUp, Usage};
+use rouse_core::run::{GivenUp, Usage, WaitsFor};
 use rouse_core::schedule::format_duration;
 use rouse_core::{Outcome, Run, RunId, RunState};
 use tokio::task::AbortHandle;
@@ -84,6 +84,12 @@ pub(crate) struct Wait {
     pub(crate) is_kept: bool,
 }
 
+impl Wait {
+    fn new(failure: Outcome, backoff: Duration, now: Duration) -> Self {
+        Self { until: now + backoff, backoff, failure: Box::new(failure), is_kept: false }
+    }
+}
+
 #[derive(Debug)]
 struct Ending {
     why: Why,
@@ -143,11 +149,15 @@ impl Running {
         self.job = Some(Arc::new(job));
     }
 
-    /// Takes up its next attempt, which has the whole time limit from `now` on.
+    /// Takes up its next attempt, which has the whole time limit from `now` on; or goes on in its attempt after a wait, with
+    /// what is left of the limit.
     pub(crate) fn tries_again(&mut self, attempt: AbortHandle, now: Duration) {
         self.limit = time_limit(self.job.as_deref());
-        self.deadline = now + self.limit;
-        self.run.worked_ms = 0;
+        if self.run.waits_for.take().is_none() {
+            self.run.worked_ms = 0;
+        }
+        let worked = Duration::from_millis(self.run.worked_ms.max(0).unsigned_abs());
+        self.deadline = now + self.limit.saturating_sub(worked);
         self.work = Work::Attempt(attempt);
         self.waits_for_place = false;
     }
@@ -258,22 +268,58 @@ impl Running {
         }
     }
 
-    /// Takes the outcome of an attempt: the end, or another attempt later.
-    pub(crate) fn attempt_ended(&mut self, outcome: Outcome, now: Duration) {
+    /// Takes the outcome of an attempt: the end, a wait within the attempt, or another attempt later. `patience` is how long
+    /// a run waits in all for models that cannot answer for now.
+    pub(crate) fn attempt_ended(&mut self, outcome: Outcome, now: Duration, patience: Duration) {
         self.spent = self.spent.plus(outcome.usage);
+        let worked = self.limit.saturating_sub(self.deadline.saturating_sub(now));
         if outcome.state == RunState::AwaitingApproval {
-            let left = self.deadline.saturating_sub(now);
-            self.run.worked_ms = milliseconds(self.limit.saturating_sub(left));
+            self.run.worked_ms = milliseconds(worked);
         }
-        self.work = match self.backoff(&outcome) {
-            Some(backoff) => Work::Backoff(Wait {
-                until: now + backoff,
-                backoff,
-                failure: Box::new(outcome),
-                is_kept: false,
-            }),
-            None => Work::Over(Box::new(self.settled(Some(outcome)))),
-        };
+        if let Some(pause) = self.pause(&outcome, now, patience) {
+            self.note_wait(&outcome, pause, worked);
+            self.work = Work::Backoff(Wait::new(outcome, pause, now));
+        } else if let Some(backoff) = self.backoff(&outcome) {
+            self.work = Work::Backoff(Wait::new(outcome, backoff, now));
+        } else {
+            let outcome = self.with_patience_told(outcome);
+            self.work = Work::Over(Box::new(self.settled(Some(outcome))));
+        }
+    }
+
+    /// How long the run waits before it goes on in its attempt; none when it does not.
+    fn pause(&self, outcome: &Outcome, now: Duration, patience: Duration) -> Option<Duration> {
+        let is_ended = self.ending.is_some() && !self.is_stopped();
+        let waits_for = outcome.waits_for.filter(|_| !is_ended)?;
+        let wish = outcome.retry_after_ms.map(Duration::from_millis);
+        match waits_for {
+            WaitsFor::Model => {
+                self.run.job_id.as_ref()?;
+                let waited = Duration::from_millis(self.run.model_wait_ms.max(0).unsigned_abs());
+                model_pause(waited, patience, wish, &self.run.id)
+            }
+            WaitsFor::RateLimit => wish.filter(|wish| now + *wish < self.deadline),
+        }
+    }
+
+    /// Notes a wait: one for a model counts towards no limit, one for a rate limit towards the time limit.
+    fn note_wait(&mut self, outcome: &Outcome, pause: Duration, worked: Duration) {
+        self.run.waits_for = outcome.waits_for;
+        self.run.worked_ms = milliseconds(worked);
+        match outcome.waits_for {
+            Some(WaitsFor::Model) => self.run.model_wait_ms += milliseconds(pause),
+            _ => self.run.worked_ms += milliseconds(pause),
+        }
+    }
+
+    /// The failure with how long the run has waited for a model in vain.
+    fn with_patience_told(&self, outcome: Outcome) -> Outcome {
+        let waited = self.run.model_wait_ms;
+        let is_told = waited > 0 && outcome.waits_for == Some(WaitsFor::Model);
+        let told = outcome.error.as_deref().filter(|_| is_told).map(|error| {
+            format!("{error} Rouse waited {} for the model.", format_duration(waited))
+        });
+        Outcome { error: told.or(outcome.error), ..outcome }
     }
 
     /// Whether it is the next start's: it waits for its next attempt, or it ended only because Rouse stops and is found as

@@ -1,5 +1,7 @@
 //! The settings of the scheduler.
 
+use std::time::Duration;
+
 use rouse_core::schedule::DayWindow;
 
 /// What can be changed while it works.
@@ -11,6 +13,8 @@ pub struct SchedulerConfig {
     pub firing: bool,
     /// Why slots do not fire, as a sentence for the person; empty while they do.
     pub off_reason: String,
+    /// How long a run of a job waits in all for models that cannot answer for now; zero: not at all.
+    pub model_patience: Duration,
     /// The heartbeat.
     pub heartbeat: HeartbeatConfig,
 }

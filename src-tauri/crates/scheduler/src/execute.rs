@@ -181,7 +181,7 @@ impl Engine {
             Ok((_, outcome)) => outcome,
             Err(error) => crashed(&running.run, &error),
         };
-        running.attempt_ended(outcome, self.clock.monotonic());
+        running.attempt_ended(outcome, self.clock.monotonic(), self.config.model_patience);
         running.awaits.clear();
         if matches!(running.work, Work::Backoff(_)) && std::mem::take(&mut running.has_place) {
             self.lanes.rest(running.rank);

@@ -3,7 +3,7 @@
 //! A wait is in the store before it counts: the next start finds what has failed and when the next attempt is due, and goes
 //! on from there. Whether there is a next attempt is asked when the last one has failed, when its job is changed, and again
 //! after a stop; whatever switches firing off ends the waits that there are (`skip_waiting`). The attempt is counted before
-//! it begins, so that none is made twice. One could get it wrong by looking only when the wait is over: a pause of a minute
+//! it begins, so that none is made twice. A wait for a model or a rate limit takes the same way and ends no attempt. One could get it wrong by looking only when the wait is over: a pause of a minute
 //! would be forgotten by then, and what was told to stop would begin again.
 
 use std::sync::Arc;
@@ -50,6 +50,8 @@ impl Engine {
                 failure,
                 for_ms: milliseconds(wait.backoff),
                 until: now.plus_ms(left),
+                waits_for: running.run.waits_for,
+                worked_ms: running.run.worked_ms,
             };
             self.store.back_off(&backoff, now).await?;
         }
@@ -81,7 +83,7 @@ impl Engine {
                 self.running.insert(id, running);
                 continue;
             }
-            let attempt = running.run.attempt + 1;
+            let attempt = running.run.attempt + u32::from(running.run.waits_for.is_none());
             let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
             if written.is_ok() {
                 running.run.attempt = attempt;

@@ -7,6 +7,7 @@
 //! counting then: a run would make one attempt more each time that its process ends in between.
 
 use rouse_core::event::EventKind;
+use rouse_core::run::WaitsFor;
 use rouse_core::{Outcome, Run, RunId, RunState, UnixMs};
 use sqlx::sqlite::SqliteRow;
 
@@ -26,21 +27,27 @@ pub struct Backoff {
     pub for_ms: i64,
     /// When its next attempt is due.
     pub until: UnixMs,
+    /// What it waits for; none for the backoff of a failed attempt.
+    pub waits_for: Option<WaitsFor>,
+    /// How long its attempt has worked, in milliseconds.
+    pub worked_ms: i64,
 }
 
 const BACK_OFF: &str = concat!(
     "UPDATE runs SET error = ?6, summary = ?7, error_for_log = ?8, model = coalesce(?9, model),
-        fell_back = coalesce(?10, fell_back), backoff_ms = ?11, next_attempt_at = ?12, reason = ?13, ",
+        fell_back = coalesce(?10, fell_back), backoff_ms = ?11, next_attempt_at = ?12, reason = ?13,
+        waits_for = ?14, worked_ms = ?15,
+        model_wait_ms = model_wait_ms + CASE WHEN ?14 = 'model' THEN ?11 ELSE 0 END, ",
     with_usage!("?2", "?3", "?4", "?5"),
     " WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const GET: &str =
-    "SELECT error, reason, summary, error_for_log, model, fell_back, backoff_ms, next_attempt_at
+    "SELECT error, reason, summary, error_for_log, model, fell_back, backoff_ms, next_attempt_at, waits_for, worked_ms
     FROM runs WHERE id = ?1 AND state = 'running' AND next_attempt_at IS NOT NULL";
 const SET_ATTEMPT: &str = concat!(
     "UPDATE runs SET attempt = ?2, error = NULL, reason = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
-        next_attempt_at = NULL, worked_ms = 0
+        next_attempt_at = NULL, worked_ms = CASE WHEN waits_for IS NULL THEN 0 ELSE worked_ms END, waits_for = NULL
      WHERE id = ?1 AND finished_at IS NULL RETURNING ",
     run_columns!()
 );
@@ -62,7 +69,9 @@ impl Store {
             .bind(failure.fell_back.as_deref())
             .bind(backoff.for_ms)
             .bind(backoff.until.0)
-            .bind(failure.reason.as_deref());
+            .bind(failure.reason.as_deref())
+            .bind(backoff.waits_for.map(WaitsFor::name))
+            .bind(backoff.worked_ms);
         let run = write.one(query, read_run).await?;
         tell(write, run).await
     }
@@ -115,5 +124,8 @@ fn read(id: &RunId, row: &SqliteRow) -> sqlx::Result<Backoff> {
         may_pass: true,
         ..Outcome::of(state)
     };
-    Ok(Backoff { run_id: id.clone(), failure, for_ms: columns.get()?, until: columns.instant()? })
+    let (for_ms, until) = (columns.get()?, columns.instant()?);
+    let waits_for = columns.some_word(WaitsFor::from_name)?;
+    let failure = Outcome { waits_for, ..failure };
+    Ok(Backoff { run_id: id.clone(), failure, for_ms, until, waits_for, worked_ms: columns.get()? })
 }

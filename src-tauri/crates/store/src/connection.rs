@@ -38,7 +38,7 @@ pub struct Store {
 /// "rous", so that `file` and a second program can tell whose file it is.
 const APPLICATION_ID: i64 = 0x726f_7573;
 /// Forward only; the number of applied ones is the file's `user_version`.
-pub(crate) const MIGRATIONS: [&str; 15] = [
+pub(crate) const MIGRATIONS: [&str; 16] = [
     include_str!("../schema/0001_initial.sql"),
     include_str!("../schema/0002_list_of_jobs.sql"),
     include_str!("../schema/0003_triggers.sql"),
@@ -54,6 +54,7 @@ pub(crate) const MIGRATIONS: [&str; 15] = [
     include_str!("../schema/0013_time_at_work.sql"),
     include_str!("../schema/0014_inherited.sql"),
     include_str!("../schema/0015_calls.sql"),
+    include_str!("../schema/0016_waits.sql"),
 ];
 /// Before 3.51.3 a checkpoint beside a writer could corrupt the file (the WAL-reset bug).
 const OLDEST_SQLITE: &str = "3.51.3";

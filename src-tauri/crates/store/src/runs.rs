@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
-use rouse_core::run::Usage;
+use rouse_core::run::{Usage, WaitsFor};
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
@@ -44,7 +44,7 @@ macro_rules! run_columns {
     () => {
         concat!(
             $crate::runs::new_run_columns!(),
-            ", next_attempt_at, worked_ms, ",
+            ", next_attempt_at, worked_ms, waits_for, model_wait_ms, ",
             $crate::runs::makes_up_for!()
         )
     };
@@ -452,6 +452,8 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         first_slot_at: columns.some_instant()?,
         next_attempt_at: columns.some_instant()?,
         worked_ms: columns.get()?,
+        waits_for: columns.some_word(WaitsFor::from_name)?,
+        model_wait_ms: columns.get()?,
         makes_up_for: columns.some_instant()?,
     })
 }

@@ -122,7 +122,7 @@ impl ModelProvider for ScriptedModel {
         self.billing
     }
 
-    fn context_tokens(&self) -> Option<u32> {
+    fn context_tokens(&self, _model: &str) -> Option<u32> {
         self.context_tokens
     }
 

@@ -14,9 +14,9 @@ import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence, forPeople } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
-import { LongTextOf, NumberOf, TextOf, useBound, useJobForm } from "./bound";
+import { LongTextOf, NumberOf, ChoiceOf, TextOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
-import type { ToolChoice } from "./form";
+import type { JobForm, ToolChoice } from "./form";
 import { MayFields } from "./MayFields";
 import { SkillsField } from "./SkillsField";
 import { SpendFields } from "./SpendFields";
@@ -31,6 +31,14 @@ const toolChoices: readonly { id: ToolChoice; label: string }[] = [
   { id: "all", label: "All tools" },
   { id: "some", label: "Only some" },
   { id: "none", label: "None" },
+];
+
+const efforts: readonly { id: JobForm["effort"]; label: string }[] = [
+  { id: "", label: "The provider’s setting" },
+  { id: "low", label: "Low" },
+  { id: "medium", label: "Medium" },
+  { id: "high", label: "High" },
+  { id: "max", label: "Maximum" },
 ];
 
 export const WithSection = memo(function WithSection({ jobId }: { jobId?: string }) {
@@ -90,6 +98,7 @@ function TaskHow({ jobId }: { jobId: string | undefined }) {
       <div className={styles.pair}>
         <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model that may call tools; 1 is no chaining. After them it says what came of it." />
         <AnswerLimit />
+        <ChoiceOf name="effort" label="Effort" choices={efforts} help="How much the model reasons." />
       </div>
       <LongTextOf name="contextPaths" label="Files it is given" rows={2} mono placeholder="notes/today.md" help="One a line, in the workspace. Each run has what they say at that time, beside the task." />
       <SkillsField />

@@ -16,6 +16,7 @@ test.each([
   ["payload.fallbacks[1]", "fallbacks"],
   ["payload.contextPaths[1]", "contextPaths"],
   ["payload.maxTokens", "maxTokens"],
+  ["payload.effort", "effort"],
   ["runtime.maxAttempts", "attempts"],
   ["name", "name"],
 ])("%s is shown at %s", (path, field) => {

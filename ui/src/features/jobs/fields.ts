@@ -25,6 +25,7 @@ const places: Record<string, keyof JobForm> = {
   "payload.useTools": "toolChoice",
   "payload.maxSteps": "maxSteps",
   "payload.maxTokens": "maxTokens",
+  "payload.effort": "effort",
   "payload.contextPaths": "contextPaths",
   "payload.tool": "tool",
   "payload.arguments": "arguments",

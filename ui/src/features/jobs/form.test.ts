@@ -14,7 +14,7 @@ const noLength = { amount: null, unit: "minute" } as const;
 
 const full: Job = aJob({
   description: "Why", schedule: { kind: "cron", expr: "30 7 * * 1-5", tz: "Europe/Berlin", jitterMs: 5_000 },
-  payload: { kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9 },
+  payload: { kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9, effort: "high" },
   policies: {
     misfire: { mode: "runAll", maxLatenessSeconds: 90, limit: 3 }, overlap: "parallel", maxConcurrent: 2, timeoutSeconds: 300,
     pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000, tokensPerDay: 9_000, usdPerRun: 0.25, usdPerDay: 1.5 }, notify: "always",
@@ -37,7 +37,7 @@ test("a form says everything that a job decides, and says it again", () => {
 });
 
 test("files for the context are one a line, with blanks in their names, and like the longest answer they are taken back", () => {
-  expect(formOf(full, noon)).toMatchObject({ contextPaths: "a.md", maxTokens: 9 });
+  expect(formOf(full, noon)).toMatchObject({ contextPaths: "a.md", maxTokens: 9, effort: "high" });
   expect(changed(full, { contextPaths: "a.md\n\n my notes/to do.md \n" })).toEqual({ payload: { contextPaths: ["a.md", "my notes/to do.md"] } });
   expect(changed(full, { contextPaths: " \n", maxTokens: null })).toEqual({ payload: { contextPaths: null, maxTokens: null } });
   expect(changed(full, { maxTokens: 2_000 })).toEqual({ payload: { maxTokens: 2_000 } });

@@ -6,7 +6,7 @@ import { signatureOn } from "@/domain/createdBy";
 import { type Plain, same } from "@/format/json";
 import { localZone } from "@/format/time";
 import { wallOf } from "@/format/wall";
-import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, WakeMode, WrittenSchedule } from "@/platform";
+import type { Approvals, Effort, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, WakeMode, WrittenSchedule } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
@@ -43,6 +43,8 @@ export interface JobForm extends EventForm {
   maxSteps: number | null;
   /** Of one answer of the model. */
   maxTokens: number | null;
+  /** Empty: the provider’s setting. */
+  effort: Effort | "";
   /** Files that each run is given to read. One a line: a path may have blanks. */
   contextPaths: string;
   deliver: boolean;
@@ -108,7 +110,7 @@ export function emptyForm(now: number): JobForm {
   return {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
-    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, maxTokens: null, contextPaths: "", deliver: true,
+    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, maxTokens: null, effort: "", contextPaths: "", deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latest: noLength, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeout: noLength, payloadTimeoutSeconds: null,
@@ -179,7 +181,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
     case "agentTurn":
       return {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", fallbacks: (payload.fallbacks ?? []).join(", "), maxSteps: payload.maxSteps ?? null,
-        maxTokens: payload.maxTokens ?? null, contextPaths: (payload.contextPaths ?? []).join("\n"),
+        maxTokens: payload.maxTokens ?? null, effort: payload.effort ?? "", contextPaths: (payload.contextPaths ?? []).join("\n"),
         toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
         deliver: payload.deliver ?? true, payloadTimeoutSeconds: payload.timeoutSeconds ?? null,
       };
@@ -256,6 +258,7 @@ function payloadOf(form: JobForm): Payload {
         ...(form.skills.length > 0 && { skills: form.skills }),
         ...given("maxSteps", form.maxSteps),
         ...given("maxTokens", form.maxTokens),
+        ...(form.effort !== "" && { effort: form.effort }),
         ...some("contextPaths", linesOf(form.contextPaths)),
         ...(!form.deliver && { deliver: false }),
       };

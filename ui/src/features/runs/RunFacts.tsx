@@ -33,7 +33,7 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
           asked(approvals) ?? took(run, approvals),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
-          run.nextAttemptAtMs !== null && { name: "Tries again", value: <Time at={run.nextAttemptAtMs} as="when" /> },
+          run.nextAttemptAtMs !== null && { name: run.waitsFor === null ? "Tries again" : "Goes on", value: <Time at={run.nextAttemptAtMs} as="when" /> },
           run.model !== null && { name: "Model", value: run.model },
           run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
           tokens > 0 && { name: `Tokens${soFar}`, value: tokenWords(usage) },

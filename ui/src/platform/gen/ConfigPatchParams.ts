@@ -8,7 +8,7 @@ export type ConfigPatchParams = {
  * Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
  * `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
  * `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
- * `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens}`.
+ * `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens, effort}`.
  */
 patch: Record<string, unknown>, 
 /**

@@ -14,6 +14,10 @@ provider: string | null,
  */
 name: string | null, 
 /**
+ * How long a run of a job waits in all for models that cannot answer for now, in seconds.
+ */
+patienceSeconds: number, 
+/**
  * Providers by name, as configured.
  */
 providers: Array<ProviderConfigView>, };

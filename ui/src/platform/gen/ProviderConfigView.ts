@@ -9,7 +9,7 @@ export type ProviderConfigView = {
  */
 name: string, 
 /**
- * `openai` or `anthropic`.
+ * Its wire: `openai`, `openai-responses`, `openrouter` or `anthropic`.
  */
 kind: string, 
 /**
@@ -29,6 +29,10 @@ keyEnv: string | null,
  */
 keySecret: string | null, 
 /**
- * How many tokens its model reads at once, where the file says it.
+ * The context window of its model in tokens, where the file says it.
  */
-contextTokens: number | null, };
+contextTokens: number | null, 
+/**
+ * How much its models reason, where the file says it: `low`, `medium`, `high` or `max`.
+ */
+effort: string | null, };

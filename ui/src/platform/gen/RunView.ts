@@ -2,8 +2,9 @@
 import type { RunState } from "./RunState";
 import type { RunTrigger } from "./RunTrigger";
 import type { UsageView } from "./UsageView";
+import type { WaitsFor } from "./WaitsFor";
 
 /**
  * A run in a list.
  */
-export type RunView = { id: string, jobId: string | null, jobName: string, slotAtMs: number | null, firstSlotAtMs: number | null, makesUpForMs: number | null, trigger: RunTrigger, state: RunState, reason: string | null, standsFor: number, createdAtMs: number, startedAtMs: number | null, finishedAtMs: number | null, lateByMs: number | null, durationMs: number | null, attempt: number, nextAttemptAtMs: number | null, retryOf: string | null, summary: string | null, error: string | null, session: string | null, model: string | null, fellBack: string | null, usage: UsageView, };
+export type RunView = { id: string, jobId: string | null, jobName: string, slotAtMs: number | null, firstSlotAtMs: number | null, makesUpForMs: number | null, trigger: RunTrigger, state: RunState, reason: string | null, standsFor: number, createdAtMs: number, startedAtMs: number | null, finishedAtMs: number | null, lateByMs: number | null, durationMs: number | null, attempt: number, nextAttemptAtMs: number | null, waitsFor: WaitsFor | null, retryOf: string | null, summary: string | null, error: string | null, session: string | null, model: string | null, fellBack: string | null, usage: UsageView, };

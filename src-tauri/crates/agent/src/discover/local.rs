@@ -113,6 +113,7 @@ impl Server {
             source: FoundIn::ThisComputer,
             provider: ProviderConfig {
                 context_tokens: None,
+                effort: None,
                 name: self.name.to_owned(),
                 kind: ProviderKind::OpenAiChat,
                 base_url: format!("{address}/v1"),

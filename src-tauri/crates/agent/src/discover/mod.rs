@@ -95,7 +95,7 @@ const VENDORS: [Vendor; 3] = [
     Vendor {
         name: "openrouter",
         title: "OpenRouter",
-        kind: ProviderKind::OpenAiChat,
+        kind: ProviderKind::OpenRouter,
         key: "OPENROUTER_API_KEY",
         base_url: "https://openrouter.ai/api/v1",
         base_url_override: None,
@@ -127,6 +127,7 @@ impl Vendor {
         let elsewhere = self.base_url_override.and_then(env).filter(|url| !url.trim().is_empty());
         let provider = ProviderConfig {
             context_tokens: None,
+            effort: None,
             name: self.name.to_owned(),
             kind: self.kind,
             base_url: elsewhere

@@ -16,7 +16,7 @@ use super::conversation::Conversation;
 use super::used::Question;
 use crate::models::ChosenModel;
 use crate::money::{Rest, Wanted};
-use crate::provider::answer_tokens_of;
+use crate::provider::output_tokens_of;
 
 /// The shortest answer that is of any use, in tokens: a call of a tool, a line of words.
 const LEAST_ANSWER: u64 = 50;
@@ -131,8 +131,10 @@ impl Conversation<'_> {
 
 /// The longest answer that is asked for, and whether the job or what is known of the model says so.
 fn longest(model: &ChosenModel, own: Option<u32>) -> (u32, bool) {
-    match own.or_else(|| answer_tokens_of(&model.model)) {
+    match own.or_else(|| output_tokens_of(&model.model)) {
         Some(known) => (known, true),
-        None => (USUAL_BOUND.min(context_of(model.provider.context_tokens()) / 4), false),
+        None => {
+            (USUAL_BOUND.min(context_of(model.provider.context_tokens(&model.model)) / 4), false)
+        }
     }
 }

@@ -147,7 +147,7 @@ impl Conversation<'_> {
     /// What of the conversation, whose task is the message at `task`, a model is sent.
     pub(super) fn sent_to(&self, model: &ChosenModel, task: usize) -> Sent {
         let fixed = (self.system.as_str(), self.offered.as_slice());
-        Sent::new(task, model.provider.context_tokens(), fixed, self.max_tokens)
+        Sent::new(task, model.provider.context_tokens(&model.model), fixed, self.max_tokens)
     }
 
     async fn go_on_to(
@@ -195,7 +195,8 @@ impl Conversation<'_> {
         let kind = telling.map_or(ProviderErrorKind::BadRequest, |error| error.kind);
         let words = format!("No model answered. {}", in_one(&failures));
         let retry_after = telling.and_then(|error| error.retry_after);
-        End::Provider(ProviderError { retry_after, ..ProviderError::new(kind, words) })
+        let status = telling.and_then(|error| error.status);
+        End::Provider(ProviderError { retry_after, status, ..ProviderError::new(kind, words) })
     }
 
     pub(super) fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
@@ -356,6 +357,7 @@ impl Conversation<'_> {
             messages: sent.messages(turn),
             tools: self.offered_in(turn),
             max_tokens: self.max_tokens,
+            effort: self.effort,
         }
     }
 

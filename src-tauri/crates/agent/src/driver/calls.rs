@@ -89,6 +89,9 @@ impl Conversation<'_> {
             if taken.is_err() || !goes_beside || !round.questions.are_none() {
                 self.carry_out(&mut round).await?;
             }
+            if let Err(End::OverLimit { .. }) = taken {
+                self.keep_values(&calls[round.results.len()..], written).await?;
+            }
             taken?;
         }
         self.carry_out(&mut round).await?;
@@ -194,6 +197,9 @@ impl Conversation<'_> {
                 return Err(End::AskedTooOften(question));
             }
             Admission::Asks(question) => round.questions.add(Some(*question)),
+            Admission::OverLimit { wait, .. } => {
+                return Err(End::OverLimit { tool: call.tool, wait });
+            }
         }
         Ok(())
     }

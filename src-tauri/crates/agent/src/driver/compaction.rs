@@ -41,8 +41,11 @@ const SUMMARY: &str = include_str!("../../prompts/summary.md");
 /// What is remembered may fill this part of what a model reads: the rest is for the task, the tools and their results.
 const SHARE: usize = 4;
 
-/// The most tokens that remembering may cost, however much a model reads: they are paid for with each of its answers.
+/// The most tokens of a job's earlier runs, however large the context window is: they are paid for with each answer.
 const MOST_TOKENS: usize = 8_000;
+
+/// The most tokens of the main session's history, with the calls and results in it.
+const MAIN_TOKENS: usize = 32_000;
 
 /// The most of it for a job, beside its newest run: a small job stays cheap, however often it has run.
 const JOB_TOKENS: usize = 80;
@@ -106,8 +109,9 @@ impl Conversation<'_> {
 
     /// The tokens that remembering may cost.
     fn share(&self) -> Share {
-        let newest = (self.context_tokens() / SHARE).min(MOST_TOKENS);
         let is_of_job = self.session.job_id().is_some();
+        let most = if is_of_job { MOST_TOKENS } else { MAIN_TOKENS };
+        let newest = (self.context_tokens() / SHARE).min(most);
         Share { all: if is_of_job { newest.min(JOB_TOKENS) } else { newest }, newest }
     }
 
@@ -118,7 +122,8 @@ impl Conversation<'_> {
     }
 
     fn context_tokens(&self) -> usize {
-        let context = self.models.first().and_then(|model| model.provider.context_tokens());
+        let context =
+            self.models.first().and_then(|model| model.provider.context_tokens(&model.model));
         context_of(context) as usize
     }
 
@@ -195,6 +200,7 @@ impl Conversation<'_> {
             messages: vec![Message::User { text: told }],
             tools: Vec::new(),
             max_tokens: Some(MOST_ANSWER.min(answer)),
+            effort: None,
         }
     }
 

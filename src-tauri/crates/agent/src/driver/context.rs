@@ -11,7 +11,7 @@ use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::Run;
 use rouse_core::schedule::Zone;
-use rouse_core::tool::{ToolContext, ToolSpec};
+use rouse_core::tool::{SandboxMode, ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
 use super::sandbox_of;
@@ -20,6 +20,9 @@ use crate::safety::{Outside, Safety};
 
 const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
+const ENVIRONMENT: &str = include_str!("../../prompts/environment.md");
+const ENVIRONMENT_TOOLS: &str = include_str!("../../prompts/environment_tools.md");
+const ENVIRONMENT_COMMANDS: &str = include_str!("../../prompts/environment_commands.md");
 const NO_TOOLS: &str = include_str!("../../prompts/no_tools.md");
 
 /// How long a question waits when the job does not say.
@@ -31,6 +34,41 @@ const LATE_MS: i64 = 60_000;
 /// The standing instructions of a job.
 pub(super) fn job_prompt(turn: &AgentTurn) -> String {
     format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
+}
+
+/// The surroundings of a run: the app, the system, the workspace, and what approvals and the sandbox mean for the offered
+/// tools. The same in every run of a job, so that a provider can cache it.
+pub(super) fn environment(context: &ToolContext, offered: &[ToolSpec]) -> String {
+    let system = format!("{} ({})", system_name(), std::env::consts::ARCH);
+    let mut text = ENVIRONMENT
+        .replace("{system}", &system)
+        .replace("{workspace}", &context.workspace.display().to_string());
+    if !offered.is_empty() {
+        text.push_str(ENVIRONMENT_TOOLS);
+    }
+    let is_confined = matches!(context.sandbox, SandboxMode::Sandboxed { .. });
+    if is_confined && offered.iter().any(|tool| tool.name == "run_command") {
+        let shell = if cfg!(windows) { "cmd" } else { "sh" };
+        let commands = ENVIRONMENT_COMMANDS.replace("{shell}", shell);
+        text.push_str(&commands.replace("{network}", &network_of(&context.sandbox)));
+    }
+    text
+}
+
+fn system_name() -> &'static str {
+    match std::env::consts::OS {
+        "macos" => "macOS",
+        "windows" => "Windows",
+        "linux" => "Linux",
+        other => other,
+    }
+}
+
+fn network_of(sandbox: &SandboxMode) -> String {
+    match sandbox.hosts() {
+        [] => "no network".to_owned(),
+        hosts => format!("network access to {} only", hosts.join(", ")),
+    }
 }
 
 /// What a job's model may call with these grants, and what becomes of calls that need a yes, before its skills.
@@ -123,13 +161,19 @@ pub(super) fn cause(gate: &Gate, cause: &Cause) -> String {
 
 /// When it is, and when it should have been.
 pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
-    let now = in_words(context.clock.now(), context.zone);
+    let now = with_offset(context.clock.now(), context.zone);
     match run.slot().filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
         Some(slot) => {
             format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone))
         }
         None => format!("It is {now}."),
     }
+}
+
+/// An instant with its UTC offset, so that a model can reckon with times of other zones.
+fn with_offset(at: UnixMs, zone: Zone) -> String {
+    let local = at.to_utc().with_timezone(&zone);
+    format!("{} ({zone}, UTC{})", local.format("%A, %-d %B %Y, %H:%M"), local.format("%:z"))
 }
 
 pub(super) fn in_words(at: UnixMs, zone: Zone) -> String {

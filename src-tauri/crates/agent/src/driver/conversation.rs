@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rouse_core::approval::{Approval, Refusal as Refused};
 use rouse_core::message::{Message, ToolCallRequest};
-use rouse_core::model::{ProviderError, ProviderErrorKind};
+use rouse_core::model::{Effort, ProviderError, ProviderErrorKind};
 use rouse_core::money::BudgetStop;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
-use rouse_core::run::Outcome;
+use rouse_core::run::{Outcome, WaitsFor};
 use rouse_core::tool::{ToolContext, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
 use rouse_core::{RunState, SessionKey};
@@ -53,6 +53,7 @@ pub(super) struct Conversation<'r> {
     /// How long summing up the session may take.
     pub(super) summary_for: Duration,
     pub(super) max_tokens: Option<u32>,
+    pub(super) effort: Option<Effort>,
     pub(super) quiet_hours: QuietPolicy,
     pub(super) context: &'r ToolContext,
     pub(super) cancel: &'r CancellationToken,
@@ -88,6 +89,8 @@ pub(super) enum End {
     Asks(Vec<Approval>),
     #[error("it asked too often")]
     AskedTooOften(Box<Question>),
+    #[error("{tool} is over its rate limit")]
+    OverLimit { tool: String, wait: Duration },
     #[error("{}", .0.words)]
     Budget(BudgetStop),
     /// What the run was to be told of when it begins cannot be read, for this reason.
@@ -129,6 +132,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
             Outcome { asks: asks.clone(), ..Outcome::of(RunState::AwaitingApproval) }
         }
         End::AskedTooOften(question) => asked_too_often(question),
+        End::OverLimit { tool, wait } => over_limit(tool, *wait),
         End::Budget(stop) => stopped(stop),
         End::Untold(why) => Outcome::failed(why.clone()),
         End::NoModel(outcome) => (**outcome).clone(),
@@ -140,6 +144,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
             let wish = error.retry_after.map(|wait| wait.as_millis());
             Outcome {
                 may_pass: error.may_pass(),
+                waits_for: error.is_outage().then_some(WaitsFor::Model),
                 error_for_log: Some(error.for_log().to_owned()),
                 retry_after_ms: wish.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
                 ..Outcome::failed(error.to_string())
@@ -157,6 +162,21 @@ pub(super) fn stopped(stop: &BudgetStop) -> Outcome {
         false => Outcome::failed(words),
     };
     Outcome { budget: Some(stop.clone()), ..outcome }
+}
+
+/// A run that waits for a tool's rate limit; the failure where its time limit leaves no time for that.
+fn over_limit(tool: &str, wait: Duration) -> Outcome {
+    let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let error = format!(
+        "{tool} is over its rate limit for another {} s, and the run has no time left to wait. Give the job a longer time limit, or fewer calls to make.",
+        ms.div_ceil(1_000)
+    );
+    Outcome {
+        waits_for: Some(WaitsFor::RateLimit),
+        retry_after_ms: Some(ms),
+        may_pass: true,
+        ..Outcome::failed(error)
+    }
 }
 
 /// The outcome of a run that came to such an end in the middle of its work: it is not skipped any more, and what it had

@@ -1,8 +1,8 @@
 //! What a run remembers of the runs before it in its session.
 //!
-//! Owns the bound: the newest runs that fit into a number of tokens, and of each only what was said, without the tools'
-//! calls and results. Those are the bulk of a transcript, they are out of date, and a call without its result is
-//! refused by every provider. A run in which the model said nothing is left out with its task, but not what a person has
+//! Owns the bound: the newest runs that fit into a number of tokens. Of a job's earlier runs only words are told: calls and
+//! results are the bulk of a transcript and out of date. In the main session calls stand with their results, so that a
+//! follow-up question needs no second call. A run in which the model said nothing is left out with its task, but not what a person has
 //! written in the main session: that is told, with a note in the model's place (`fate`).
 //!
 //! In the place of older runs stands their summary, which `compaction` has a model make. What is in no summary, because
@@ -17,13 +17,13 @@ mod fate;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
 use rouse_core::UnixMs;
 use rouse_core::marks::closed;
-use rouse_core::message::{Message, Part};
+use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
@@ -38,6 +38,9 @@ const MOST_MESSAGES: u32 = 400;
 
 /// The most characters kept of one message.
 const MOST_CHARACTERS: usize = 6_000;
+
+/// The longest arguments of a call that is told again.
+const MOST_ARGUMENT_BYTES: usize = 2_000;
 
 /// The most runs that are left out and told of by a line of their report, and the most bytes of such a line.
 const MOST_LINES: usize = 12;
@@ -73,8 +76,10 @@ pub(super) struct Memory {
     unseen: Unseen,
     /// What became of runs that are told whether or not the model said something in them.
     fates: HashMap<RunId, Fate>,
-    /// Whose days are told.
+    /// The zone of the days in it.
     zone: Zone,
+    /// Whether calls and their results belong to it: in the main session a follow-up question needs them.
+    has_calls: bool,
 }
 
 /// What a summary is to be made of: the messages of whole runs, the oldest first.
@@ -107,7 +112,8 @@ impl Memory {
             Some(_) => HashMap::new(),
             None => fates_of(store, &stored).await?,
         };
-        Ok(Self { summary, stored, unseen, fates, zone })
+        let has_calls = session.job_id().is_none();
+        Ok(Self { summary, stored, unseen, fates, zone, has_calls })
     }
 
     /// What stands for the beginning of the session.
@@ -184,8 +190,10 @@ impl Memory {
 
     /// What was said in these messages of a run; none when the model said nothing in them, and nothing is told in its place.
     fn words_in(&self, group: &[StoredMessage]) -> Option<Vec<Message>> {
-        let mut said: Vec<Message> =
-            group.iter().filter_map(|stored| said(&stored.message)).collect();
+        let mut said: Vec<Message> = match self.has_calls {
+            true => with_calls(group),
+            false => group.iter().filter_map(|stored| said(&stored.message)).collect(),
+        };
         let note = self.note_on(group, &said);
         said.extend(note.map(|text| Message::Assistant { parts: vec![Part::Text { text }] }));
         said.iter().any(is_of_model).then_some(said)
@@ -310,8 +318,9 @@ impl<'m> Older<'m> {
         let mut lines: Vec<String> = Vec::new();
         for group in self.groups.iter().rev() {
             let at = day(group[0].at, self.memory.zone);
-            let said =
-                self.memory.words_in(group).into_iter().flatten().map(|said| line(&at, &said));
+            let is_words = |said: &Message| !matches!(said, Message::ToolResult { .. });
+            let said = self.memory.words_in(group).into_iter().flatten().filter(is_words);
+            let said = said.map(|said| line(&at, &said));
             let said: Vec<String> = said.collect();
             let Some(rest) = left.checked_sub(said.iter().map(|line| line.len() + 1).sum()) else {
                 break;
@@ -354,7 +363,9 @@ fn joined(said: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut joined: Vec<Message> = Vec::new();
     for message in said {
         match (joined.last_mut(), message) {
-            (Some(Message::Assistant { parts: before }), Message::Assistant { parts }) => {
+            (Some(Message::Assistant { parts: before }), Message::Assistant { parts })
+                if !before.iter().chain(&parts).any(is_call) =>
+            {
                 let words: Vec<&str> = before.iter().chain(&parts).filter_map(words_of).collect();
                 *before = vec![Part::Text { text: words.join("\n") }];
             }
@@ -393,12 +404,75 @@ fn without_stored(message: Message, safety: &Safety) -> Message {
         Message::Assistant { parts } => {
             let part = |part| match part {
                 Part::Text { text } => Part::Text { text: safety.words(&text) },
-                Part::ToolCall(_) | Part::Opaque { .. } => part,
+                Part::ToolCall(call) => Part::ToolCall(without_stored_values(call, safety)),
+                Part::Opaque { .. } => part,
             };
             Message::Assistant { parts: parts.into_iter().map(part).collect() }
         }
-        Message::ToolResult { .. } => message,
+        Message::ToolResult { call_id, tool, text, is_error } => {
+            Message::ToolResult { call_id, tool, text: safety.words(&text), is_error }
+        }
     }
+}
+
+/// A call without the values of secrets that were stored after it was made.
+fn without_stored_values(call: ToolCallRequest, safety: &Safety) -> ToolCallRequest {
+    let written = call.arguments.to_string();
+    let clean = safety.words(&written);
+    match clean == written {
+        true => call,
+        false => {
+            ToolCallRequest { arguments: serde_json::from_str(&clean).unwrap_or_default(), ..call }
+        }
+    }
+}
+
+const fn is_call(part: &Part) -> bool {
+    matches!(part, Part::ToolCall(_))
+}
+
+/// What was said in these messages with the calls and their results. A call without a result, or with long arguments, is left
+/// out: no provider takes the one, and the other is rarely asked about.
+fn with_calls(group: &[StoredMessage]) -> Vec<Message> {
+    let has_result = |call: &ToolCallRequest| {
+        let answers = |message: &Message| matches!(message, Message::ToolResult { call_id, .. } if *call_id == call.id);
+        group.iter().any(|stored| answers(&stored.message))
+    };
+    let is_kept = |call: &ToolCallRequest| {
+        call.tool != "complete_run"
+            && call.arguments.is_object()
+            && call.arguments.to_string().len() <= MOST_ARGUMENT_BYTES
+            && has_result(call)
+    };
+    let mut kept = HashSet::new();
+    let mut told = Vec::new();
+    for StoredMessage { message, .. } in group {
+        let words = said(message);
+        let Message::Assistant { parts } = message else {
+            if let Message::ToolResult { call_id, tool, text, is_error } = message
+                && kept.contains(call_id)
+            {
+                let (call_id, tool, text) = (call_id.clone(), tool.clone(), shortened(text));
+                told.push(Message::ToolResult { call_id, tool, text, is_error: *is_error });
+            }
+            told.extend(words);
+            continue;
+        };
+        let calls = parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) if is_kept(call) => Some(call),
+            _ => None,
+        });
+        let mut parts = match words {
+            Some(Message::Assistant { parts }) => parts,
+            _ => Vec::new(),
+        };
+        for call in calls {
+            kept.insert(call.id.clone());
+            parts.push(Part::ToolCall(call.clone()));
+        }
+        told.extend((!parts.is_empty()).then_some(Message::Assistant { parts }));
+    }
+    told
 }
 
 /// What of a message is worth remembering.
@@ -457,7 +531,16 @@ fn shortened(text: &str) -> String {
 fn tokens(message: &Message) -> usize {
     let bytes = match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.len(),
-        Message::Assistant { parts } => parts.iter().filter_map(words_of).map(str::len).sum(),
+        Message::Assistant { parts } => parts.iter().map(bytes_of).sum(),
     };
     bytes / 4 + 8
+}
+
+fn bytes_of(part: &Part) -> usize {
+    match part {
+        Part::ToolCall(call) if call.tool != "complete_run" => {
+            call.tool.len() + call.arguments.to_string().len()
+        }
+        part => words_of(part).map_or(0, str::len),
+    }
 }

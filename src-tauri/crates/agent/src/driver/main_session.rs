@@ -5,6 +5,8 @@
 //! leaves them for the next; one that waits for a person keeps them for itself, so that no other deals with them
 //! meanwhile. One could get it wrong by taking them out as soon as they are shown: a provider that fails would lose them.
 
+use std::time::Duration;
+
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Run};
@@ -17,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::Asked;
 use super::compaction::SUMMARY_FOR;
-use super::context::question_for;
+use super::context::{environment, question_for};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
 use super::skilled::{self, Told};
@@ -69,6 +71,7 @@ impl AgentDriver {
         let Begun { opening, shown, knows_outside, told, journal, context } = begun;
         let policy = told.lower(manner.policy());
         let account = self.account(run, None);
+        let offered = self.offered_in_main(&policy, manner.is_attended);
         let mut conversation = Conversation {
             driver: self,
             session: &session,
@@ -76,9 +79,12 @@ impl AgentDriver {
             journal,
             models,
             account: account.clone(),
-            system: manner.system + &told.instructions(self.gate.safety()),
-            offered: self.offered_in_main(&policy, manner.is_attended),
+            system: manner.system
+                + &environment(&context, &offered)
+                + &told.instructions(self.gate.safety()),
+            offered,
             terms: Terms {
+                rate_limit_wait: Duration::ZERO,
                 account: Some(account),
                 policy,
                 question_for: question_for(None),
@@ -87,6 +93,7 @@ impl AgentDriver {
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
             summary_for: SUMMARY_FOR,
             max_tokens: None,
+            effort: None,
             quiet_hours: QuietPolicy::Respect,
             context: &context,
             cancel,

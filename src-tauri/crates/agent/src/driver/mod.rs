@@ -73,6 +73,9 @@ pub type Observer = Arc<dyn Fn(&RunId, Heard<'_>) + Send + Sync>;
 /// The most model turns that a setting can ask for.
 const MOST_STEPS: u32 = 50;
 
+/// The longest that a run waits for one call over a tool's rate limit.
+const MOST_RATE_LIMIT_WAIT: Duration = Duration::from_secs(600);
+
 /// What runs have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSettings {
@@ -184,6 +187,7 @@ impl AgentDriver {
             Ok(terms) => terms,
             Err(error) => return not_written(&error),
         };
+        let offered = context::offered(&self.gate, turn, &terms.policy);
         let journal = Journal::of(steps, run.attempt);
         let mut conversation = Conversation {
             driver: self,
@@ -192,12 +196,15 @@ impl AgentDriver {
             journal,
             models: &models,
             account,
-            system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
-            offered: context::offered(&self.gate, turn, &terms.policy),
+            system: context::job_prompt(turn)
+                + &context::environment(&context, &offered)
+                + &told.instructions(self.gate.safety()),
+            offered,
             terms,
             limits: self.limits(turn.max_steps),
             summary_for: summary_for(job),
             max_tokens: turn.max_tokens,
+            effort: turn.effort,
             quiet_hours: job.policies.quiet_hours.clone(),
             context: &context,
             cancel,
@@ -241,10 +248,12 @@ impl AgentDriver {
         account: &Account,
         knows: bool,
     ) -> Result<Terms, StoreError> {
+        let time_limit = Duration::from_secs(job.timeout_seconds().into());
         let grants = self.store.grants_of(&job.id).await?;
         let policy = told.lower(policy_of(job, turn, &grants, self.clock.now()));
         let policy = withholding(&self.gate, job, turn, policy).await;
         Ok(Terms {
+            rate_limit_wait: MOST_RATE_LIMIT_WAIT.min(time_limit / 2),
             account: Some(account.clone()),
             policy,
             question_for: context::question_for(Some(job)),

@@ -60,6 +60,7 @@ impl AgentDriver {
             return stop;
         }
         let terms = Terms {
+            rate_limit_wait: std::time::Duration::ZERO,
             account: Some(account),
             policy,
             question_for: question_for(Some(job)),

@@ -33,6 +33,7 @@ impl AgentDriver {
         let context = ToolContext { named_hosts, ..self.tool_context(run, None, CONFINED) };
         let policy = ToolPolicy::of_tools(Some(vec![tool.to_owned()])).attended();
         let terms = Terms {
+            rate_limit_wait: std::time::Duration::ZERO,
             account: Some(self.account(run, None)),
             policy,
             question_for: question_for(None),

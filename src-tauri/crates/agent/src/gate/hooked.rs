@@ -90,7 +90,7 @@ impl Gate {
         (tool, call): (&dyn Tool, &ApprovedCall),
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
-        if let Some(refusal) = self.over_rate(terms, &asked.request).await? {
+        if let Some(refusal) = self.over_rate(terms, &asked.request, &context.run_id).await? {
             return Ok(Hooked::Refused(Box::new(refusal)));
         }
         // What hooks have made of the call may cost something else.

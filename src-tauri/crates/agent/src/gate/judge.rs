@@ -190,11 +190,14 @@ impl Gate {
         &self,
         terms: &Terms,
         ToolCallRequest { tool: name, arguments, .. }: &ToolCallRequest,
+        run: &RunId,
     ) -> Result<Result<Option<Place<'_>>, Refused>, StoreError> {
         if terms.policy.has_written(name, arguments) {
             return Ok(Ok(None));
         }
-        Ok(self.limits.take(name).await?.map_err(|wait| Refused::too_often(name, wait)))
+        let may_wait = !terms.rate_limit_wait.is_zero();
+        let taken = self.limits.take(name, run, may_wait).await?;
+        Ok(taken.map_err(|wait| Refused::too_often(name, wait)))
     }
 
     /// Why there is no call of the tool to take now; none when there is one.
@@ -202,11 +205,14 @@ impl Gate {
         &self,
         terms: &Terms,
         ToolCallRequest { tool: name, arguments, .. }: &ToolCallRequest,
+        run: &RunId,
     ) -> Result<Option<Refused>, StoreError> {
         if terms.policy.has_written(name, arguments) {
             return Ok(None);
         }
-        Ok(self.limits.wait(name).await?.map(|wait| Refused::too_often(name, wait)))
+        let may_wait = !terms.rate_limit_wait.is_zero();
+        let wait = self.limits.wait(name, run, may_wait).await?;
+        Ok(wait.map(|wait| Refused::too_often(name, wait)))
     }
 }
 

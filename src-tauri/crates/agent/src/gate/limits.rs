@@ -1,10 +1,8 @@
-//! How often a tool may be called.
+//! The rate limits of tools.
 //!
-//! One count a tool, over all jobs and the main session: there is one machine and one person, and ten jobs that call in
-//! circles must not reach ten times as far as one. A caller has no share of its own in it: a share would have to be
-//! smaller than the limit, and would refuse calls that nobody else wants to make. What keeps one job from using up what
-//! others need is that its steps are limited, that it is ended when it goes in circles, and that runs have few places;
-//! what it has used up comes back within the minute or the hour. What a person has written into a job is theirs and not
+//! Owns one count per tool, over all jobs and the main session: ten jobs that call in circles must not reach ten times as
+//! far as one. A call of a job that is over the limit waits its turn: runs queue in the order in which they came, so no job
+//! takes the permits that another one waits for. A chat never waits. Calls that a person has written into a job are not
 //! counted, and the end of a run has no limit.
 //!
 //! Calls count for exactly a minute and an hour, on the app's monotonic clock, so a test can let a minute pass. What was
@@ -19,8 +17,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rouse_core::Clock;
 use rouse_core::tool::{RateLimit, ToolSpec};
+use rouse_core::{Clock, RunId};
 use rouse_store::{Store, StoreError};
 use tokio::sync::OnceCell;
 
@@ -38,10 +36,17 @@ pub(super) struct CallLimits {
 
 type ByTool = HashMap<String, Calls>;
 
-/// The ages of the calls of the last hour, as the monotonic time of each less its count's own beginning; the oldest
-/// first.
+/// How long the turn of a waiting run is kept for it after its wait is over.
+const TURN_KEPT: Duration = Duration::from_secs(30);
+
+/// The calls of one tool.
 #[derive(Default)]
-struct Calls(VecDeque<Instant>);
+struct Calls {
+    /// When those of the last hour were made, the oldest first.
+    made: VecDeque<Instant>,
+    /// The runs that wait for a permit, in the order of their turns, and until when the turn of each is kept.
+    waiting: VecDeque<(RunId, Instant)>,
+}
 
 /// Milliseconds on the monotonic clock; before its beginning for what the journal tells of.
 type Instant = i128;
@@ -51,44 +56,75 @@ impl Calls {
     fn of_ages(now: Instant, ages: impl Iterator<Item = i64>) -> Self {
         let mut calls: Vec<Instant> = ages.map(|age| now - Instant::from(age.max(0))).collect();
         calls.sort_unstable();
-        Self(calls.into())
+        Self { made: calls.into(), waiting: VecDeque::new() }
     }
 
     fn forget(&mut self, now: Instant) {
-        while self.0.front().is_some_and(|call| now - call >= millis(HOUR)) {
-            self.0.pop_front();
+        while self.made.front().is_some_and(|call| now - call >= millis(HOUR)) {
+            self.made.pop_front();
         }
+        self.waiting.retain(|(_, kept_until)| now < *kept_until);
     }
 
-    /// How long until there is one; none when there is one now.
-    fn wait(&mut self, rate: RateLimit, now: Instant) -> Option<Duration> {
+    /// How long until `run` may call, behind those that wait before it; none when it may now. A run that `may_wait` gets a
+    /// turn.
+    fn wait(
+        &mut self,
+        rate: RateLimit,
+        now: Instant,
+        run: &RunId,
+        may_wait: bool,
+    ) -> Option<Duration> {
         self.forget(now);
+        let turn = self.waiting.iter().position(|(waiting, _)| waiting == run);
+        let ahead = turn.unwrap_or(self.waiting.len());
         let waits = [(rate.per_minute, MINUTE), (rate.per_hour, HOUR)];
-        waits.into_iter().filter_map(|(most, span)| self.wait_for(most, span, now)).max()
-    }
-
-    /// Takes one, or says how long until there is one.
-    fn take(&mut self, rate: RateLimit, now: Instant) -> Result<(), Duration> {
-        match self.wait(rate, now) {
-            Some(wait) => Err(wait),
-            None => {
-                self.0.push_back(now);
-                Ok(())
+        let wait = waits
+            .into_iter()
+            .filter_map(|(most, span)| self.wait_for(most, ahead, span, now))
+            .max()?;
+        if may_wait {
+            let kept_until = now + millis(wait) + millis(TURN_KEPT);
+            match turn {
+                Some(turn) => self.waiting[turn].1 = kept_until,
+                None => self.waiting.push_back((run.clone(), kept_until)),
             }
         }
+        Some(wait)
+    }
+
+    /// Takes a permit, or says how long until there is one for `run`.
+    fn take(
+        &mut self,
+        rate: RateLimit,
+        now: Instant,
+        run: &RunId,
+        may_wait: bool,
+    ) -> Result<(), Duration> {
+        if let Some(wait) = self.wait(rate, now, run, may_wait) {
+            return Err(wait);
+        }
+        self.waiting.retain(|(waiting, _)| waiting != run);
+        self.made.push_back(now);
+        Ok(())
     }
 
     /// The one that was taken at `at` was not made.
     fn give_back(&mut self, at: Instant) {
-        if let Some(index) = self.0.iter().rposition(|call| *call == at) {
-            self.0.remove(index);
+        if let Some(index) = self.made.iter().rposition(|call| *call == at) {
+            self.made.remove(index);
         }
     }
 
-    /// How long until less than `most` calls are younger than `span`.
-    fn wait_for(&self, most: u32, span: Duration, now: Instant) -> Option<Duration> {
-        let nth_newest = self.0.len().checked_sub(most.max(1) as usize)?;
-        let left = self.0[nth_newest] + millis(span) - now;
+    /// How long until fewer than `most` calls are younger than `span`, when those `ahead` have made theirs as soon as they
+    /// could.
+    fn wait_for(&self, most: u32, ahead: usize, span: Duration, now: Instant) -> Option<Duration> {
+        let most = most.max(1) as usize;
+        // Turns that are more than a full limit ahead wait for one span each.
+        let (spans, ahead) = (ahead / most, ahead % most);
+        let nth_newest = (self.made.len() + ahead).checked_sub(most)?;
+        let freed_at = self.made.get(nth_newest).copied().unwrap_or(now) + millis(span);
+        let left = freed_at + millis(span) * Instant::try_from(spans).unwrap_or(0) - now;
         u64::try_from(left).ok().filter(|left| *left > 0).map(Duration::from_millis)
     }
 }
@@ -142,10 +178,16 @@ impl CallLimits {
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub(super) async fn wait(&self, tool: &str) -> Result<Option<Duration>, StoreError> {
+    pub(super) async fn wait(
+        &self,
+        tool: &str,
+        run: &RunId,
+        may_wait: bool,
+    ) -> Result<Option<Duration>, StoreError> {
         let Some(rate) = self.by_tool.get(tool) else { return Ok(None) };
         let mut calls = locked(self.calls.get_or_try_init(|| self.before()).await?);
-        Ok(calls.get_mut(tool).and_then(|calls| calls.wait(*rate, self.now())))
+        let now = self.now();
+        Ok(calls.get_mut(tool).and_then(|calls| calls.wait(*rate, now, run, may_wait)))
     }
 
     /// Takes one call of `tool`, no place where it has no limit; how long to wait when there is none left.
@@ -155,13 +197,15 @@ impl CallLimits {
     pub(super) async fn take(
         &self,
         tool: &str,
+        run: &RunId,
+        may_wait: bool,
     ) -> Result<Result<Option<Place<'_>>, Duration>, StoreError> {
         let Some(rate) = self.by_tool.get(tool) else { return Ok(Ok(None)) };
         let calls = self.calls.get_or_try_init(|| self.before()).await?;
         let mut by_tool = locked(calls);
         // Read behind the lock, so that the newest stays the last.
         let at = self.now();
-        let taken = by_tool.entry(tool.to_owned()).or_default().take(*rate, at);
+        let taken = by_tool.entry(tool.to_owned()).or_default().take(*rate, at, run, may_wait);
         Ok(taken.map(|()| Some(Place { calls, tool: tool.to_owned(), at, is_used: false })))
     }
 
@@ -191,7 +235,39 @@ mod tests {
     const RATE: RateLimit = RateLimit { per_minute: 2, per_hour: 3 };
 
     fn taken(calls: &mut Calls, seconds: i128) -> Option<u64> {
-        calls.take(RATE, seconds * 1_000).err().map(|wait| wait.as_secs())
+        taken_by(calls, seconds, "chat", false)
+    }
+
+    fn taken_by(calls: &mut Calls, seconds: i128, run: &str, may_wait: bool) -> Option<u64> {
+        let taken = calls.take(RATE, seconds * 1_000, &RunId::new(run), may_wait);
+        taken.err().map(|wait| wait.as_secs())
+    }
+
+    #[test]
+    fn waiting_runs_get_their_permits_in_turn() {
+        let mut calls = Calls::default();
+        let rate = RateLimit { per_minute: 1, per_hour: 100 };
+        let mut take = |seconds: i128, run: &str, may_wait| {
+            let taken = calls.take(rate, seconds * 1_000, &RunId::new(run), may_wait);
+            taken.err().map(|wait| wait.as_secs())
+        };
+        assert_eq!(take(0, "a", true), None);
+        assert_eq!(take(10, "b", true), Some(50));
+        assert_eq!(take(20, "c", true), Some(100), "one minute behind b");
+        assert_eq!(take(30, "chat", false), Some(150), "and the chat behind both");
+        assert_eq!(take(60, "c", true), Some(60), "it is b's turn");
+        assert_eq!(take(60, "b", true), None);
+        assert_eq!(take(120, "c", true), None);
+    }
+
+    #[test]
+    fn turn_of_a_run_that_never_comes_is_given_up() {
+        let mut calls = Calls::default();
+        for at in [0, 1] {
+            assert_eq!(taken_by(&mut calls, at, "a", true), None);
+        }
+        assert_eq!(taken_by(&mut calls, 2, "gone", true), Some(58));
+        assert_eq!(taken_by(&mut calls, 91, "b", true), None, "60 + 30 s later");
     }
 
     #[test]

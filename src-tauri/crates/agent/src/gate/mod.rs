@@ -98,6 +98,8 @@ pub struct Terms {
     pub question_for: Duration,
     /// Whether it began with text that somebody else may have written.
     pub knows_outside: bool,
+    /// The longest wait for a tool's rate limit; a call that would wait longer is refused.
+    pub rate_limit_wait: Duration,
 }
 
 /// What became of a call at the gate.
@@ -117,6 +119,8 @@ pub(crate) enum Admission {
     Refused(Box<Called>),
     /// It waits for a person.
     Asks(Box<Question>),
+    /// The tool is over its rate limit, and the run may wait: nothing is written down yet.
+    OverLimit { wait: Duration, refused: Box<Refused> },
 }
 
 /// A call between its beginning in the journal and its work.
@@ -211,6 +215,9 @@ impl Gate {
         match self.admit(terms, request, context).await? {
             Admission::Asks(question) => Ok(Passage::Asks(question)),
             Admission::Refused(called) => Ok(Passage::Called(called)),
+            Admission::OverLimit { refused, .. } => {
+                Ok(Passage::Called(Box::new(self.refuse(request, context, *refused).await?)))
+            }
             Admission::Begun(begun) => {
                 Ok(Passage::Called(Box::new(self.carry_out(*begun, context, cancel).await?)))
             }
@@ -255,7 +262,7 @@ impl Gate {
             let rewritten_by = self.rewriter(&asked);
             let gate = GateDecision::of_made(permit.as_ref(), is_written, rewritten_by);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
-            let place = match self.take_rate(terms, &asked.request).await? {
+            let place = match self.take_rate(terms, &asked.request, &context.run_id).await? {
                 Ok(place) => place,
                 Err(refused) => break refused,
             };
@@ -270,6 +277,9 @@ impl Gate {
                 return Ok(Admission::Begun(Box::new(begun)));
             }
         };
+        if let Some(wait) = refused.wait().filter(|wait| *wait <= terms.rate_limit_wait) {
+            return Ok(Admission::OverLimit { wait, refused: Box::new(refused) });
+        }
         let refused = Refused { rewritten_by: asked.made_by, ..refused };
         Ok(Admission::Refused(Box::new(self.refuse(&asked.request, context, refused).await?)))
     }

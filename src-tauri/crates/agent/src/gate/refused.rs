@@ -48,6 +48,16 @@ impl Refused {
         Self::new(Refusal::RateLimited { wait_ms }, told)
     }
 
+    /// How long until the rate limit lets the call through; none for any other refusal.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self.why {
+            Refusal::RateLimited { wait_ms } => {
+                u64::try_from(wait_ms).ok().map(Duration::from_millis)
+            }
+            _ => None,
+        }
+    }
+
     /// The decision as it is written down: what a person or a model has said in it may hold a secret.
     pub(super) fn decision(&self, safety: &Safety) -> GateDecision {
         let why = match self.why.clone() {

@@ -14,6 +14,7 @@ use rouse_core::run::Usage;
 use serde::Deserialize;
 
 use crate::models::ChosenModel;
+use crate::provider::own_name;
 
 /// US dollars per million tokens, which is millionths of a dollar per token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,11 +74,13 @@ impl Prices {
         if let Some(price) = self.own(&model.model) {
             return Some(price.cost(usage));
         }
-        if model.provider.billing() == Billing::Free {
+        let listed = list_price(&model.model);
+        // A gateway on this computer passes priced models on.
+        if model.provider.billing() == Billing::Free && listed.is_none() {
             return Some(MicroUsd(0));
         }
         let told = usage.cost_micro_usd.map(MicroUsd);
-        told.or_else(|| list_price(&model.model).map(|price| price.cost(usage)))
+        told.or_else(|| listed.map(|price| price.cost(usage)))
     }
 
     /// What `usage` would cost, as far as that is known before.
@@ -121,9 +124,8 @@ fn listed() -> &'static Listed {
 
 /// The price in the table of a model that may be named with its vendor before it and a date behind it.
 fn list_price(model: &str) -> Option<Price> {
-    let name = model.to_lowercase();
-    let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
-    let line = listed().price.iter().find(|line| line.models.iter().any(|of| is_of(name, of)))?;
+    let name = own_name(model);
+    let line = listed().price.iter().find(|line| line.models.iter().any(|of| is_of(&name, of)))?;
     Some(Price { input: line.input, cached: line.cached, output: line.output })
 }
 
@@ -201,7 +203,13 @@ mod tests {
         assert_eq!(cost("gpt-5.6", Billing::ByPrice, Some(1)), Some(8_000_000));
         assert_eq!(cost("gpt-4o", Billing::Free, None), Some(9_000_000), "the longest beginning");
         assert_eq!(cost("claude-haiku-4-5", Billing::ByPrice, Some(5)), Some(5));
-        assert_eq!(cost("claude-haiku-4-5", Billing::Free, Some(5)), Some(0));
+        assert_eq!(cost("llama3.2:3b", Billing::Free, Some(5)), Some(0));
+        assert_eq!(
+            cost("claude-haiku-4-5", Billing::Free, None),
+            Some(1_000_000),
+            "a gateway here"
+        );
+        assert_eq!(cost("anthropic/claude-haiku-4.5", Billing::ByPrice, None), Some(1_000_000));
         assert_eq!(cost("nobody-s", Billing::ByPrice, None), None);
     }
 

@@ -18,10 +18,10 @@ use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallReques
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use rouse_core::said::SAID;
+use rouse_core::turn::answer_in;
 use serde_json::{Value, json};
 
-use super::classify::quoted;
-use crate::safety::Safety;
+use super::classify::{ProviderContext, of_reported, quoted};
 
 /// The most tokens, sent or received, that one answer is believed to have used.
 const MOST_TOKENS: u64 = 1_000_000_000;
@@ -48,29 +48,43 @@ fn one_to_rig(message: &Message) -> Option<RigMessage> {
 
 /// rig's answer as ours.
 pub(super) fn from_rig(
-    name: &str,
-    safety: &Safety,
+    context: ProviderContext<'_>,
     response: &CompletionResponse,
 ) -> Result<ModelAnswer, ProviderError> {
-    let stop = stop_of(name, safety, response)?;
+    let stop = stop_of(context, response)?;
     let provider = provider_key(&response.origin);
     let mut parts = Vec::with_capacity(response.choice.len());
+    let mut is_first_text = true;
     for block in &response.choice {
+        if let AssistantContent::Text(text) = block
+            && std::mem::take(&mut is_first_text)
+            && answer_in(&text.text) != text.text
+        {
+            // The provider's item holds the reasoning as well, so it goes with it.
+            let text = answer_in(&text.text).to_owned();
+            parts.extend((!text.is_empty()).then_some(Part::Text { text }));
+            continue;
+        }
         parts.extend(
             opaque_of(block).map(|block| Part::Opaque { provider: provider.clone(), block }),
         );
         parts.extend(part_of(block));
     }
-    let model = quoted(response.model().unwrap_or(&response.origin.model), safety);
+    let model = response.model().unwrap_or(&response.origin.model);
+    let model = quoted(model, context.safety);
     Ok(ModelAnswer { parts, usage: usage_of(response), model, stop })
 }
 
 fn stop_of(
-    name: &str,
-    safety: &Safety,
+    context: ProviderContext<'_>,
     response: &CompletionResponse,
 ) -> Result<StopReason, ProviderError> {
+    let ProviderContext { name, safety, .. } = context;
+    if let Some(error) = reported_error(&response.raw) {
+        return Err(of_reported(context, error));
+    }
     match response.finish_reason() {
+        _ if is_refusal(&response.raw) => Ok(StopReason::Refusal),
         Some(FinishReason::Length) => Ok(StopReason::Length),
         Some(FinishReason::ContentFilter) => Ok(StopReason::Refusal),
         Some(FinishReason::Other(reason)) => Err(ProviderError::new(
@@ -83,6 +97,22 @@ fn stop_of(
         _ if response.tool_calls().next().is_some() => Ok(StopReason::ToolCalls),
         _ => Ok(StopReason::End),
     }
+}
+
+/// The error object beside a finish reason: OpenRouter's, when an upstream fails in the middle of an answer.
+fn reported_error(document: &Value) -> Option<&Value> {
+    let choice = &document["choices"][0];
+    let is_error = choice["finish_reason"] == "error";
+    [&choice["error"], &document["error"]].into_iter().find(|error| is_error && error.is_object())
+}
+
+/// Whether the words of the answer are a refusal: Chat Completions and Responses mark them in a field of their own.
+fn is_refusal(document: &Value) -> bool {
+    let is_said = |refusal: &Value| refusal.as_str().is_some_and(|words| !words.is_empty());
+    let items = document["output"].as_array().into_iter().flatten();
+    let mut parts = items.filter_map(|item| item["content"].as_array()).flatten();
+    is_said(&document["choices"][0]["message"]["refusal"])
+        || parts.any(|part| part["type"] == "refusal")
 }
 
 /// What the provider says that was used. More than any answer can use is no measure, and taken as not told; what may be
@@ -195,6 +225,8 @@ fn assistant(parts: &[Part]) -> Option<AssistantMessage> {
             }
         }
     }
+    // No provider takes a message that ends in reasoning.
+    while content.pop_if(|block| matches!(block, AssistantContent::Reasoning(_))).is_some() {}
     (!content.is_empty()).then(|| AssistantMessage::new(content).with_origin(origin))
 }
 

@@ -64,8 +64,8 @@ impl ModelProvider for Keyed {
         self.bare.billing()
     }
 
-    fn context_tokens(&self) -> Option<u32> {
-        self.bare.context_tokens()
+    fn context_tokens(&self, model: &str) -> Option<u32> {
+        self.bare.context_tokens(model)
     }
 
     fn stream<'a>(

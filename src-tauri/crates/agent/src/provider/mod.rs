@@ -1,17 +1,21 @@
-//! Model providers: the two wire formats that nearly everybody speaks, behind the port of `core`.
+//! Model providers: four wires behind the port of `core`.
 //!
-//! Owns what a provider is told to be (`ProviderConfig`) and the making of one. The formats themselves are rig's; this
-//! room keeps rig behind its own types, so that a change of library is a change of this folder. It refuses to retry
-//! (`retry` does, because only the driver knows what was already shown) and to find providers (`discover`).
+//! Owns the configuration of a provider and its connection. The formats are rig's; rig stays behind this folder's own
+//! types, so a change of library is a change of this folder. Never retries (`retry` does, because only the driver knows
+//! what a person has read) and never finds providers (`discover`).
 
 mod classify;
 mod compact;
 mod convert;
+mod dialect;
+mod families;
 mod keyed;
-mod limits;
 mod meter;
+mod reasoning_text;
+mod request_body;
 mod rig;
 mod transport;
+mod whole_answer;
 
 use std::sync::Arc;
 
@@ -19,21 +23,25 @@ use rig_core::providers::anthropic::AnthropicConfig;
 use rig_core::providers::anthropic::wire as anthropic;
 use rig_core::providers::openai::OpenAIConfig;
 use rig_core::providers::openai::wire as openai;
-use rouse_core::model::{Billing, ModelProvider};
+use rouse_core::model::{Billing, Effort, ModelProvider};
 
 use crate::safety::Safety;
 use crate::secret::{ApiKey, ProviderKey};
-use classify::Place;
+pub(crate) use families::{output_tokens_of, own_name};
 use keyed::Keyed;
-pub(crate) use limits::answer_tokens_of;
-use rig::RigProvider;
+use rig::{MakeModel, RigProvider};
 use transport::{Transport, is_this_computer};
 
 /// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderKind {
-    /// OpenAI Chat Completions: OpenAI, OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and many more.
+    /// OpenAI Chat Completions: Ollama, LM Studio, llama.cpp, vLLM, LiteLLM and many more. At OpenAI's and OpenRouter's own
+    /// addresses it means their own wires.
     OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Chat Completions as OpenRouter extends it.
+    OpenRouter,
     /// Anthropic Messages.
     Anthropic,
 }
@@ -49,8 +57,10 @@ pub struct ProviderConfig {
     pub base_url: String,
     /// The model to use when a job names none.
     pub model: String,
-    /// How many tokens that model reads at once, where somebody has said it.
+    /// The context window of that model in tokens, from the settings.
     pub context_tokens: Option<u32>,
+    /// How much its models reason, where a job does not say it.
+    pub effort: Option<Effort>,
     /// Its key; local servers need none.
     pub api_key: Option<ProviderKey>,
 }
@@ -67,11 +77,17 @@ pub enum ConnectError {
 }
 
 impl ProviderKind {
-    /// The name in the configuration.
+    /// Every wire.
+    pub const ALL: [Self; 4] =
+        [Self::OpenAiChat, Self::OpenAiResponses, Self::OpenRouter, Self::Anthropic];
+
+    /// The name in the settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiChat => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::OpenRouter => "openrouter",
             Self::Anthropic => "anthropic",
         }
     }
@@ -79,11 +95,11 @@ impl ProviderKind {
     /// The kind of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::OpenAiChat, Self::Anthropic].into_iter().find(|kind| kind.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// Connects a provider. Nothing is sent yet. `safety` takes the values of stored secrets out of what it says went wrong.
+/// Connects a provider. Nothing is sent yet. `safety` takes the values of stored secrets out of its error messages.
 ///
 /// # Errors
 /// When the address is none.
@@ -103,106 +119,81 @@ fn connect_with(
     key: Option<&ApiKey>,
     safety: &Safety,
 ) -> Result<Arc<dyn ModelProvider>, ConnectError> {
-    let Some(host) = web_host(&config.base_url) else {
+    if !is_web_address(&config.base_url) {
         return Err(ConnectError::Address { name: config.name.clone() });
-    };
-    let transport = Transport::new(&config.base_url, key.cloned());
+    }
+    let wire = dialect::wire_at(config.kind, &config.base_url);
+    let transport = Transport::new(&config.base_url, key.cloned(), wire);
     let key = key.map_or("", ApiKey::expose);
-    let provider = match config.kind {
-        ProviderKind::OpenAiChat => openai_chat(config, key, &host, (transport, safety)),
-        ProviderKind::Anthropic => anthropic_messages(config, key, &host, (transport, safety)),
+    let make_model = match wire {
+        ProviderKind::OpenAiChat => chat_models(&COMPATIBLE, config, key, transport),
+        ProviderKind::OpenRouter => chat_models(&openai::OPENROUTER, config, key, transport),
+        ProviderKind::OpenAiResponses => responses_models(config, key, transport),
+        ProviderKind::Anthropic => messages_models(config, key, transport),
     };
-    let (place, billing) = standing(config, &host);
-    let here = is_this_computer(&config.base_url).then_some(LOCAL_CONTEXT);
-    Ok(Arc::new(provider.reading(config.context_tokens.or(here)).standing(place, billing)))
+    Ok(Arc::new(RigProvider::new(config, wire, safety.clone(), make_model)))
 }
 
-/// What a model on this computer is taken to read when nobody has said it. Such servers set their models up for little,
-/// and some cut the beginning off what is too long without a word, which is where the instructions are.
+/// The context window of a model on this computer that the settings do not tell. Such servers load models with small windows,
+/// and some silently cut off the beginning of a longer prompt, which holds the instructions.
 const LOCAL_CONTEXT: u32 = 16_000;
 
-fn web_host(address: &str) -> Option<String> {
-    // Why an address is none would only quote it.
-    let url =
-        reqwest::Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    url.host_str().map(str::to_owned)
+fn is_web_address(address: &str) -> bool {
+    reqwest::Url::parse(address)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some())
 }
 
-/// Whether a provider is the vendor `vendor` itself: by its name, also behind somebody's proxy, or by its address.
-fn is_vendor(config: &ProviderConfig, host: &str, vendor: &str, vendor_host: &str) -> bool {
-    config.name == vendor || host == vendor_host
-}
-
-/// Where it is and how it is paid for: nobody pays for what a model on their own computer does, but somebody may for a
-/// vendor behind a proxy there. OpenRouter tells each answer's cost itself.
-fn standing(config: &ProviderConfig, host: &str) -> (Place, Billing) {
-    let is = |vendor, host_of| is_vendor(config, host, vendor, host_of);
-    let is_here = is_this_computer(&config.base_url);
-    match is_here {
-        _ if is("openrouter", "openrouter.ai") => {
-            (if is_here { Place::Proxy } else { Place::Elsewhere }, Billing::Reported)
-        }
-        true if is("openai", "api.openai.com") || is("anthropic", "api.anthropic.com") => {
-            (Place::Proxy, Billing::ByPrice)
-        }
-        true => (Place::Here, Billing::Free),
-        false => (Place::Elsewhere, Billing::ByPrice),
+/// How answers are paid for. A server on this computer may be a gateway to a vendor: its models have prices then
+/// (`money::prices`). OpenRouter reports the cost of each answer.
+fn billing_of(wire: ProviderKind, base_url: &str) -> Billing {
+    match wire {
+        ProviderKind::OpenRouter => Billing::Reported,
+        _ if is_this_computer(base_url) => Billing::Free,
+        _ => Billing::ByPrice,
     }
 }
 
-/// A server of the Chat Completions format that is nobody's in particular: Ollama, LM Studio, llama.cpp, vLLM.
+/// A server of the Chat Completions format that is nobody's in particular: Ollama, LM Studio, llama.cpp, vLLM, LiteLLM.
 const COMPATIBLE: openai::Dialect = openai::Dialect::gateway("compatible", "", "");
 
-fn openai_chat(
-    config: &ProviderConfig,
-    key: &str,
-    host: &str,
-    (transport, safety): (Transport, &Safety),
-) -> RigProvider {
-    let dialect = if is_vendor(config, host, "openai", "api.openai.com") {
-        openai::OPENAI
-    } else if is_vendor(config, host, "openrouter", "openrouter.ai") {
-        openai::OPENROUTER
-    } else {
-        COMPATIBLE
-    };
-    let client = OpenAIConfig::with_key(&dialect, key)
+fn openai_config(dialect: &openai::Dialect, config: &ProviderConfig, key: &str) -> OpenAIConfig {
+    OpenAIConfig::with_key(dialect, key)
         .with_auth(openai::Auth::OptionalBearer)
         .with_base_url(config.base_url.trim_end_matches('/'))
-        .connect(transport);
-    let model = move |model: &str| client.chat(model).erase();
-    RigProvider::new(config.name.clone(), safety.clone(), Box::new(model))
+}
+
+fn chat_models(
+    dialect: &openai::Dialect,
+    config: &ProviderConfig,
+    key: &str,
+    transport: Transport,
+) -> MakeModel {
+    let client = openai_config(dialect, config, key).connect(transport);
+    Box::new(move |model| client.chat(model).erase())
+}
+
+fn responses_models(config: &ProviderConfig, key: &str, transport: Transport) -> MakeModel {
+    let client = openai_config(&openai::OPENAI, config, key).connect(transport);
+    Box::new(move |model| client.responses(model).erase())
 }
 
 /// A server of the Messages format that is not Anthropic's own.
 const MESSAGES_GATEWAY: anthropic::Dialect = anthropic::compatible("compatible", "", "", None);
 
-/// What a model may answer when neither the job nor rig's catalogue knows its limit; the format wants a number.
-const UNKNOWN_MODEL_TOKENS: u64 = 8_192;
-
-fn anthropic_messages(
-    config: &ProviderConfig,
-    key: &str,
-    host: &str,
-    (transport, safety): (Transport, &Safety),
-) -> RigProvider {
-    let own = is_vendor(config, host, "anthropic", "api.anthropic.com");
-    let dialect = if own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
+/// Every step of a run sends the whole conversation again, so Claude's prompts are cached wherever it is served. Other
+/// fields of Anthropic's own go to Anthropic alone.
+fn messages_models(config: &ProviderConfig, key: &str, transport: Transport) -> MakeModel {
+    let is_own = dialect::is_anthropic(&config.base_url);
+    let dialect = if is_own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
     let client =
         AnthropicConfig::with_key(&dialect, key).with_base_url(&config.base_url).connect(transport);
-    RigProvider::new(
-        config.name.clone(),
-        safety.clone(),
-        Box::new(move |model| {
-            let mut model = client.completion(model);
-            model.wire.default_max_tokens.get_or_insert(UNKNOWN_MODEL_TOKENS);
-            // Every step of a run sends the whole conversation again; the provider keeps what did not change.
-            model.wire.prompt_caching = own;
-            if !own {
-                // A field of Anthropic's own that not every server of the format knows.
-                model.wire.tool_input_streaming = anthropic::ToolInputStreaming::Off;
-            }
-            model.erase()
-        }),
-    )
+    Box::new(move |model| {
+        let is_marked = dialect::is_marked(families::family_of(model));
+        let mut model = client.completion(model);
+        model.wire.prompt_caching = is_marked;
+        if !is_own {
+            model.wire.tool_input_streaming = anthropic::ToolInputStreaming::Off;
+        }
+        model.erase()
+    })
 }

@@ -1,9 +1,8 @@
 //! A provider behind our port, spoken to through rig.
 //!
-//! Owns the request as rig wants it and the reading of its stream. It never sends a temperature: current models of
-//! both formats refuse one, and no setting here asks for it. It opts out of rig's content telemetry by leaving the
-//! request's switch at its default. What an answer says is bounded here and not by the bytes of its stream, of which most
-//! are envelopes: all of it is looked through for secrets, and that takes a time that grows with it.
+//! Owns the request as rig takes it and the reading of its stream. Never sends a temperature: current models refuse one,
+//! and no setting asks for it. rig's content telemetry stays off (its default). Pitfall: the bound of an answer counts its
+//! words and not the bytes of the stream, which are mostly envelopes; the search for secrets takes time that grows with it.
 
 use std::collections::HashMap;
 
@@ -16,13 +15,18 @@ use rig_core::operation::Completion;
 use rig_core::streaming::{CompletionStream, Item, Part, PartKind, StreamEvent};
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
-    Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
+    Billing, Delta, Effort, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
 };
 use rouse_core::tool::{BoxFuture, ToolSpec};
 
-use super::classify::{Place, Whom, classify, too_large};
-use super::convert;
-use super::transport::TransportError;
+use serde_json::Value;
+
+use super::classify::{ProviderContext, classify, too_large};
+use super::dialect::RequestFields;
+use super::families::{context_tokens_of, relayed_context_tokens_of};
+use super::reasoning_text::ReasoningSplitter;
+use super::transport::{TransportError, is_this_computer};
+use super::{LOCAL_CONTEXT, ProviderConfig, ProviderKind, billing_of, convert};
 use crate::safety::Safety;
 
 /// The most bytes that an answer says, arguments of calls included: several times what the longest answers that are sold
@@ -62,41 +66,51 @@ impl Nesting {
     }
 }
 
-/// Makes rig's model of a name. rig binds a model's limits when it is made, so each request makes its own; it is a
+/// Makes rig's model of a name. rig binds a model's limits when the model is made, so each request makes its own; it is a
 /// handful of strings.
-type MakeModel = Box<dyn Fn(&str) -> DynModel<Completion> + Send + Sync>;
+pub(super) type MakeModel = Box<dyn Fn(&str) -> DynModel<Completion> + Send + Sync>;
 
 /// A provider that rig speaks to.
 pub(super) struct RigProvider {
     name: String,
+    wire: ProviderKind,
     billing: Billing,
-    place: Place,
+    is_here: bool,
     context_tokens: Option<u32>,
+    effort: Option<Effort>,
     safety: Safety,
-    model: MakeModel,
+    make_model: MakeModel,
 }
 
 impl RigProvider {
-    pub(super) fn new(name: String, safety: Safety, model: MakeModel) -> Self {
-        let (billing, place) = (Billing::ByPrice, Place::Elsewhere);
-        Self { name, billing, place, context_tokens: None, safety, model }
+    pub(super) fn new(
+        config: &ProviderConfig,
+        wire: ProviderKind,
+        safety: Safety,
+        make_model: MakeModel,
+    ) -> Self {
+        let is_here = is_this_computer(&config.base_url);
+        Self {
+            name: config.name.clone(),
+            wire,
+            billing: billing_of(wire, &config.base_url),
+            is_here,
+            context_tokens: config.context_tokens,
+            effort: config.effort,
+            safety,
+            make_model,
+        }
     }
 
-    /// The same in this place, paid for in this way.
-    pub(super) fn standing(self, place: Place, billing: Billing) -> Self {
-        Self { place, billing, ..self }
+    /// A call to `model`, of whose answer `received` bytes have come.
+    fn context<'c>(&'c self, model: &'c str, received: usize) -> ProviderContext<'c> {
+        let Self { name, is_here, safety, .. } = self;
+        let (is_here, has_answered) = (*is_here, received > 0);
+        ProviderContext { name, model, is_here, has_answered, safety }
     }
 
-    /// The same with what its model reads, as its person has written it down.
-    pub(super) fn reading(self, context_tokens: Option<u32>) -> Self {
-        Self { context_tokens, ..self }
-    }
-
-    /// What an error means of a question for `model`, after so many bytes of the answer.
-    fn classify(&self, model: &str, said: usize, error: &RigError) -> ProviderError {
-        let Self { name, place, safety, .. } = self;
-        let (place, has_answered) = (*place, said > 0);
-        classify(Whom { name, model, place, has_answered, safety }, error)
+    fn classify(&self, model: &str, received: usize, error: &RigError) -> ProviderError {
+        classify(self.context(model, received), error)
     }
 
     async fn ask(
@@ -104,15 +118,16 @@ impl RigProvider {
         request: ModelRequest,
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<ModelAnswer, ProviderError> {
-        let (model, name) = ((self.model)(&request.model), request.model.clone());
+        let (model, name) = ((self.make_model)(&request.model), request.model.clone());
         let request = self.request(request)?;
         let mut stream = model.stream(request).map_err(|error| self.classify(&name, 0, &error))?;
         let said = self.read(&name, &mut stream, on_delta).await?;
         let response = stream.finish().await.map_err(|error| self.classify(&name, said, &error))?;
-        convert::from_rig(&self.name, &self.safety, &response)
+        convert::from_rig(self.context(&name, said), &response)
     }
 
     fn request(&self, request: ModelRequest) -> Result<CompletionRequest, ProviderError> {
+        let fields = RequestFields::of(self.wire, &request, self.effort);
         let mut messages = convert::to_rig(&request.messages);
         let Some(prompt) = messages.pop() else {
             let text = format!("There is nothing to ask {}.", self.name);
@@ -120,10 +135,13 @@ impl RigProvider {
         };
         let tools: Vec<ToolDefinition> = request.tools.iter().filter_map(definition).collect();
         messages.insert(0, RigMessage::system(request.system));
+        let parameters = Some(fields.parameters).filter(|fields| !fields.is_empty());
         Ok(CompletionRequest::new(prompt)
             .messages(messages)
             .tools(tools)
-            .max_tokens(request.max_tokens.map(u64::from)))
+            .max_tokens(fields.max_tokens.map(u64::from))
+            .options(fields.options)
+            .additional_params(parameters.map(Value::Object)))
     }
 
     /// Nothing takes such arguments. rig looks for the object in what is no JSON, and that takes memory with its depth.
@@ -143,6 +161,7 @@ impl RigProvider {
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<usize, ProviderError> {
         let (mut said, mut nesting) = (0, HashMap::<Part, Nesting>::new());
+        let mut splitter = ReasoningSplitter::default();
         while let Some(item) = stream.next().await {
             let item = item.map_err(|error| self.classify(model, said, &error))?;
             let Item::Event(event) = item else { continue };
@@ -157,8 +176,12 @@ impl RigProvider {
                 let cause = TransportError::AnswerTooLarge { most: MOST_SAID };
                 return Err(too_large(&self.name, &cause));
             }
-            on_delta(delta);
+            match delta {
+                Delta::Text(text) => splitter.push(text).into_iter().for_each(on_delta),
+                other => on_delta(other),
+            }
         }
+        splitter.finish().into_iter().for_each(on_delta);
         Ok(said)
     }
 }
@@ -172,8 +195,12 @@ impl ModelProvider for RigProvider {
         self.billing
     }
 
-    fn context_tokens(&self) -> Option<u32> {
-        self.context_tokens
+    fn context_tokens(&self, model: &str) -> Option<u32> {
+        let known = || match self.is_here {
+            true => relayed_context_tokens_of(model).or(Some(LOCAL_CONTEXT)),
+            false => context_tokens_of(model),
+        };
+        self.context_tokens.or_else(known)
     }
 
     fn stream<'a>(

@@ -1,11 +1,10 @@
 //! The HTTP client under rig: streams only, bounded, without redirects, and clean of the key.
 //!
-//! rig-reqwest is bypassed here because it reads the body of an error without a bound and prints the address, which
-//! may hold a password. Everything that comes from the wire passes this file, so this is the one place where the key
-//! is taken out: rig logs and quotes what it reads, and all of that is already clean.
-//!
-//! One could get it wrong by following redirects: the header with the key would follow as well. And by letting the
-//! system's proxy see calls to this very computer.
+//! Owns everything that comes from the wire, so the key is removed here before rig logs or quotes it. rig-reqwest is not
+//! used because it reads the body of an error without a bound and prints the address, which may hold a password. A reply
+//! that is no declared event stream is looked at: a whole answer becomes a stream, an untyped stream is read as one, an
+//! error document is an error. Never follows redirects: the header with the key would follow. Pitfall: the system's proxy
+//! must not see calls to this computer.
 
 #![expect(clippy::result_large_err, reason = "the error type is rig's")]
 
@@ -14,14 +13,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use rig_core::http_client::{
     BoxedStream, Error, HttpClientExt, LazyBody, MultipartForm, Request, Response, Result,
     StreamingResponse,
 };
+use serde_json::Value;
 
 use super::meter::Meter;
+use super::{ProviderKind, request_body, whole_answer};
 use crate::secret::ApiKey;
 
 /// How long a connection may take to stand.
@@ -32,6 +35,9 @@ const SILENT_FOR: Duration = Duration::from_secs(300);
 
 /// The most bytes read of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
+
+/// The most bytes read of an answer that came whole.
+const WHOLE_BYTES: usize = 8 << 20;
 
 /// Why an exchange failed below HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -60,12 +66,21 @@ pub(super) struct Transport {
     /// Whether the server is on this computer.
     here: bool,
     key: Option<ApiKey>,
+    wire: ProviderKind,
+}
+
+/// What the beginning of a body that is no declared event stream shows it to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyShape {
+    Events,
+    Document,
+    Unknown,
 }
 
 impl Transport {
     /// A client for a server at `base_url`.
-    pub(super) fn new(base_url: &str, key: Option<ApiKey>) -> Self {
-        Self { http: Arc::default(), here: is_this_computer(base_url), key }
+    pub(super) fn new(base_url: &str, key: Option<ApiKey>, wire: ProviderKind) -> Self {
+        Self { http: Arc::default(), here: is_this_computer(base_url), key, wire }
     }
 
     fn client(&self) -> Result<&reqwest::Client> {
@@ -85,6 +100,10 @@ impl Transport {
 
     async fn open(&self, request: Request<Bytes>) -> Result<StreamingResponse> {
         let (parts, body) = request.into_parts();
+        let body = match self.wire {
+            ProviderKind::OpenAiChat => Bytes::from(request_body::reshaped(&body)),
+            _ => body,
+        };
         let sent = self
             .client()?
             .request(parts.method, parts.uri.to_string())
@@ -96,44 +115,149 @@ impl Transport {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
-        let mut head = Response::builder().status(response.status());
-        if let Some(headers) = head.headers_mut() {
-            headers.clone_from(response.headers());
+        let content_type = content_type(response.headers());
+        if content_type.starts_with("text/event-stream") || content_type.starts_with("text/html") {
+            let (status, headers) = (response.status(), response.headers().clone());
+            return reply(status, headers, self.metered(response.bytes_stream()));
         }
-        head.body(self.metered(response)).map_err(Error::Protocol)
+        self.undeclared(response).await
     }
 
-    fn metered(&self, response: reqwest::Response) -> BoxedStream {
+    /// The reply of a server that does not declare an event stream.
+    async fn undeclared(&self, response: reqwest::Response) -> Result<StreamingResponse> {
+        let (status, mut headers) = (response.status(), response.headers().clone());
+        let mut pieces = response.bytes_stream();
+        let mut first = Vec::new();
+        while first.iter().all(u8::is_ascii_whitespace) {
+            match pieces.next().await {
+                Some(piece) => {
+                    first.extend(piece.map_err(|error| Error::instance(within_the_answer(&error)))?)
+                }
+                None => break,
+            }
+        }
+        let shape = shape_of(&first);
+        let first = futures_util::stream::iter([Ok(Bytes::from(first))]);
+        let pieces = first.chain(pieces);
+        match shape {
+            BodyShape::Document => self.whole(status, headers, pieces).await,
+            BodyShape::Events => {
+                declare_events(&mut headers);
+                reply(status, headers, self.metered(pieces))
+            }
+            BodyShape::Unknown => reply(status, headers, self.metered(pieces)),
+        }
+    }
+
+    /// A document in place of a stream: an answer as a stream, or an error.
+    async fn whole(
+        &self,
+        status: StatusCode,
+        mut headers: HeaderMap,
+        pieces: impl Stream<Item = reqwest::Result<Bytes>>,
+    ) -> Result<StreamingResponse> {
+        let (body, is_cut) = read_up_to(WHOLE_BYTES, pieces).await;
+        if is_cut {
+            let too_large = TransportError::AnswerTooLarge { most: WHOLE_BYTES };
+            return Err(Error::instance(too_large));
+        }
+        let body = self.without_key(body, false);
+        let document: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        if whole_answer::error_in(&document).is_some() {
+            let body = String::from_utf8_lossy(&body).into_owned();
+            return Err(Error::non_success_with_details(status, headers, body));
+        }
+        let text = match whole_answer::as_stream(&document) {
+            Some(stream) => {
+                declare_events(&mut headers);
+                Bytes::from(stream)
+            }
+            None => Bytes::from(body),
+        };
+        reply(status, headers, Box::pin(futures_util::stream::iter([Ok(text)])))
+    }
+
+    fn metered(
+        &self,
+        pieces: impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
+    ) -> BoxedStream {
         let mut meter = Meter::new(self.key.clone());
-        let pieces = response.bytes_stream().map(move |piece| {
+        let pieces = pieces.map(move |piece| {
             let piece = piece.map_err(|error| Error::instance(within_the_answer(&error)))?;
             meter.push(&piece).map(Bytes::from).map_err(Error::instance)
         });
         Box::pin(pieces)
     }
 
-    /// The error of a reply that is none, with as much of its body as is worth reading.
+    fn without_key(&self, body: Vec<u8>, is_cut: bool) -> Vec<u8> {
+        match &self.key {
+            None => body,
+            Some(key) if is_cut => key.scrub_cut(body),
+            Some(key) => key.scrub(body),
+        }
+    }
+
+    /// The error of an unsuccessful reply, with as much of its body as is worth reading.
     async fn refusal(&self, response: reqwest::Response) -> Error {
-        let (status, headers) = (response.status(), response.headers().clone());
-        let mut pieces = response.bytes_stream();
-        let mut body = Vec::new();
-        while let Some(Ok(piece)) = pieces.next().await {
-            let room = ERROR_BYTES - body.len();
-            body.extend_from_slice(&piece[..piece.len().min(room)]);
-            if body.len() == ERROR_BYTES {
-                break;
-            }
+        let (status, mut headers) = (response.status(), response.headers().clone());
+        if let Some(location) = headers.get_mut(LOCATION) {
+            let clean = self.without_key(location.as_bytes().to_vec(), false);
+            *location = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static(""));
         }
-        if let Some(key) = &self.key {
-            let was_cut = body.len() == ERROR_BYTES;
-            body = if was_cut { key.scrub_cut(body) } else { key.scrub(body) };
-        }
+        let (body, is_cut) = read_up_to(ERROR_BYTES, response.bytes_stream()).await;
+        let body = self.without_key(body, is_cut);
         Error::non_success_with_details(
             status,
             headers,
             String::from_utf8_lossy(&body).into_owned(),
         )
     }
+}
+
+/// The first `most` bytes of a body, and whether more came.
+async fn read_up_to(
+    most: usize,
+    pieces: impl Stream<Item = reqwest::Result<Bytes>>,
+) -> (Vec<u8>, bool) {
+    let mut pieces = std::pin::pin!(pieces);
+    let mut body = Vec::new();
+    while let Some(Ok(piece)) = pieces.next().await {
+        let room = most - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if body.len() == most {
+            return (body, true);
+        }
+    }
+    (body, false)
+}
+
+fn content_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_ascii_lowercase()
+}
+
+fn declare_events(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+}
+
+fn shape_of(beginning: &[u8]) -> BodyShape {
+    let text = beginning.trim_ascii_start();
+    let fields: [&[u8]; 4] = [b"data:", b"event:", b"id:", b":"];
+    if fields.iter().any(|field| text.starts_with(field)) {
+        BodyShape::Events
+    } else if text.starts_with(b"{") || text.starts_with(b"[") {
+        BodyShape::Document
+    } else {
+        BodyShape::Unknown
+    }
+}
+
+fn reply(status: StatusCode, headers: HeaderMap, body: BoxedStream) -> Result<StreamingResponse> {
+    let mut head = Response::builder().status(status);
+    if let Some(known) = head.headers_mut() {
+        *known = headers;
+    }
+    head.body(body).map_err(Error::Protocol)
 }
 
 impl HttpClientExt for Transport {

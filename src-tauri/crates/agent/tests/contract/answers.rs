@@ -1,11 +1,17 @@
 //! What a complete stream becomes.
 
-use rouse_core::message::{Part, StopReason, ToolCallRequest};
+use rouse_core::message::{ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderErrorKind};
 use rouse_testkit::fake_model::{Reply, sse};
 use serde_json::json;
 
-use super::formats::{BOTH, Format, exchange, unguarded};
+use super::formats::{ALL, Format, exchange, unguarded};
+
+/// The parts that are words or calls.
+fn spoken(answer: &ModelAnswer) -> Vec<Part> {
+    let is_spoken = |part: &&Part| !matches!(part, Part::Opaque { .. });
+    answer.parts.iter().filter(is_spoken).cloned().collect()
+}
 
 fn call(id: &str, path: &str) -> Part {
     Part::ToolCall(ToolCallRequest {
@@ -17,13 +23,13 @@ fn call(id: &str, path: &str) -> Part {
 
 #[tokio::test]
 async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
-    for format in BOTH {
+    for format in ALL {
         let ids =
-            if format == Format::Chat { ["call_a", "call_b"] } else { ["toolu_a", "toolu_b"] };
+            if format == Format::Messages { ["toolu_a", "toolu_b"] } else { ["call_a", "call_b"] };
         let exchange = exchange(format, format.reply("tools")).await;
         let words = Part::Text { text: "I look at both.".to_owned() };
         let expected = vec![words, call(ids[0], "a.md"), call(ids[1], "b.md")];
-        assert_eq!(exchange.answer().parts, expected, "{format:?}");
+        assert_eq!(spoken(exchange.answer()), expected, "{format:?}");
         assert_eq!(exchange.answer().stop, StopReason::ToolCalls, "{format:?}");
         let begun = exchange
             .shown
@@ -41,7 +47,7 @@ async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
 
 #[tokio::test]
 async fn a_stream_in_small_pieces_is_the_same_answer() {
-    for format in BOTH {
+    for format in ALL {
         let whole = exchange(format, format.reply("tools")).await;
         for piece in [1, 7] {
             let dripped = exchange(format, format.reply("tools").dripped(piece)).await;
@@ -52,7 +58,7 @@ async fn a_stream_in_small_pieces_is_the_same_answer() {
 
 #[tokio::test]
 async fn words_are_shown_as_they_come() {
-    for format in BOTH {
+    for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         assert!(exchange.shown.len() >= 2, "{format:?}: {:?}", exchange.shown);
         assert_eq!(exchange.words_shown(), "Two files, all is well.", "{format:?}");
@@ -62,8 +68,8 @@ async fn words_are_shown_as_they_come() {
 }
 
 #[tokio::test]
-async fn usage_counts_cached_tokens_as_sent_ones_and_has_a_price() {
-    for format in BOTH {
+async fn usage_counts_cached_tokens_as_sent_ones() {
+    for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         let usage = exchange.answer().usage;
         assert_eq!(
@@ -71,9 +77,6 @@ async fn usage_counts_cached_tokens_as_sent_ones_and_has_a_price() {
             (1200, 1024, 80),
             "{format:?}"
         );
-        // Per million tokens: 2 dollars sent, 0.2 cached, 12 (chat) or 10 (messages) received.
-        let expected = if format == Format::Chat { 352 + 205 + 960 } else { 352 + 205 + 800 };
-        assert_eq!(usage.cost_micro_usd, Some(expected), "{format:?}");
     }
 }
 
@@ -123,7 +126,7 @@ async fn the_model_that_answered_is_named() {
 
 #[tokio::test]
 async fn malformed_arguments_stay_the_text_that_came() {
-    for format in BOTH {
+    for format in ALL {
         let exchange = exchange(format, format.reply("malformed")).await;
         let arguments: Vec<_> =
             exchange.answer().calls().map(|call| call.arguments.clone()).collect();
@@ -184,7 +187,7 @@ async fn an_answer_with_arguments_that_nothing_takes_is_left() {
 
 #[tokio::test]
 async fn an_empty_answer_is_empty() {
-    for format in BOTH {
+    for format in ALL {
         let exchange = exchange(format, format.reply("empty")).await;
         assert_eq!(exchange.answer().parts, [], "{format:?}");
         assert_eq!(exchange.answer().stop, StopReason::End, "{format:?}");
@@ -193,7 +196,7 @@ async fn an_empty_answer_is_empty() {
 
 #[tokio::test]
 async fn the_token_limit_and_a_refusal_are_told_apart_from_an_end() {
-    for format in BOTH {
+    for format in ALL {
         let length = exchange(format, format.reply("length")).await;
         assert_eq!(length.answer().stop, StopReason::Length, "{format:?}");
         let refusal = exchange(format, format.reply("refusal")).await;

@@ -1,4 +1,4 @@
-//! The two formats, and what is asked of them in every test.
+//! The three formats, and what is asked of them in every test.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,16 +21,18 @@ pub(crate) fn unguarded() -> Safety {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Chat,
+    Responses,
     Messages,
 }
 
-pub(crate) const BOTH: [Format; 2] = [Format::Chat, Format::Messages];
+pub(crate) const ALL: [Format; 3] = [Format::Chat, Format::Responses, Format::Messages];
 
 impl Format {
     /// The transcript of that name.
     pub(crate) fn transcript(self, name: &str) -> String {
         let folder = match self {
             Self::Chat => "chat",
+            Self::Responses => "responses",
             Self::Messages => "messages",
         };
         let path = format!("{}/tests/fixtures/{folder}/{name}.sse", env!("CARGO_MANIFEST_DIR"));
@@ -51,12 +53,19 @@ impl Format {
                 format!("{}/v1", server.url()),
                 "gpt-5.6-terra",
             ),
+            Self::Responses => (
+                "openai",
+                ProviderKind::OpenAiResponses,
+                format!("{}/v1", server.url()),
+                "gpt-5.6-terra",
+            ),
             Self::Messages => {
                 ("anthropic", ProviderKind::Anthropic, server.url(), "claude-sonnet-5-5")
             }
         };
         ProviderConfig {
             context_tokens: None,
+            effort: None,
             name: name.to_owned(),
             kind,
             base_url,
@@ -68,7 +77,7 @@ impl Format {
     /// What an unchanged question looks like.
     pub(crate) fn request(self, messages: Vec<Message>) -> ModelRequest {
         let model = match self {
-            Self::Chat => "gpt-5.6-terra",
+            Self::Chat | Self::Responses => "gpt-5.6-terra",
             Self::Messages => "claude-sonnet-5-5",
         };
         ModelRequest {
@@ -77,12 +86,14 @@ impl Format {
             messages,
             tools: vec![read_file()],
             max_tokens: None,
+            effort: None,
         }
     }
 
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Chat => "/v1/chat/completions",
+            Self::Responses => "/v1/responses",
             Self::Messages => "/v1/messages",
         }
     }

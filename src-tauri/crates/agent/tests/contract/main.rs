@@ -6,6 +6,7 @@
 mod answers;
 mod failures;
 mod formats;
+mod gateways;
 mod replay;
 mod requests;
 mod secrets;

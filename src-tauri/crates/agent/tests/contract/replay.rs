@@ -1,18 +1,23 @@
 //! What goes back in the second request of a run: the provider's own blocks, unchanged and in order.
 
-use rouse_agent::connect;
-use rouse_core::message::{Message, ModelAnswer};
+use rouse_agent::{ProviderKind, connect};
+use rouse_core::message::{Message, ModelAnswer, Part};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{BOTH, Format, ask, task, unguarded};
+use super::formats::{Format, ask, task, unguarded};
 
 /// Plays `transcript`, answers its calls, asks again and returns what was sent the second time. The transcript takes
 /// the way through the store: it is written as JSON and read back.
-async fn second_request(format: Format, name: &str, transcript: &str, model: &str) -> Value {
+async fn second_request(
+    format: Format,
+    kind: ProviderKind,
+    transcript: &str,
+    model: &str,
+) -> Value {
     let server = FakeModel::replying([format.reply(transcript), format.reply("words")]);
     let mut config = format.config(&server);
-    config.name = name.to_owned();
+    config.kind = kind;
     let provider = connect(&config, &unguarded()).expect("an address");
     let mut first = format.request(vec![task()]);
     first.model = model.to_owned();
@@ -42,7 +47,9 @@ fn stored(messages: &[Message]) -> Vec<Message> {
 
 #[tokio::test]
 async fn thinking_text_and_hosted_blocks_go_back_verbatim_and_in_order() {
-    let body = second_request(Format::Messages, "anthropic", "thinking", "claude-sonnet-5-5").await;
+    let body =
+        second_request(Format::Messages, ProviderKind::Anthropic, "thinking", "claude-sonnet-5-5")
+            .await;
     let expected = json!([
         {"type": "thinking", "thinking": "The file comes first.", "signature": "RXFNQkNrZ0lCUkFC"},
         {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"},
@@ -61,7 +68,7 @@ async fn thinking_text_and_hosted_blocks_go_back_verbatim_and_in_order() {
 async fn reasoning_details_go_back_with_their_signature() {
     let body = second_request(
         Format::Chat,
-        "openrouter",
+        ProviderKind::OpenRouter,
         "reasoning_details",
         "anthropic/claude-sonnet-5.5",
     )
@@ -78,7 +85,9 @@ async fn reasoning_details_go_back_with_their_signature() {
 
 #[tokio::test]
 async fn what_a_server_adds_to_a_call_goes_back_with_the_call() {
-    let body = second_request(Format::Chat, "compatible", "extra_content", "gemini-3-pro").await;
+    let body =
+        second_request(Format::Chat, ProviderKind::OpenAiChat, "extra_content", "gemini-3-pro")
+            .await;
     let call = &body["messages"][2]["tool_calls"][0];
     assert_eq!(call["extra_content"], json!({"google": {"thought_signature": "c2ln"}}));
     assert_eq!(call["function"]["arguments"], r#"{"path":"a.md"}"#);
@@ -102,7 +111,8 @@ async fn blocks_of_one_model_are_not_sent_to_another() {
 
 #[tokio::test]
 async fn every_call_of_a_turn_is_answered_in_one_place() {
-    let chat = second_request(Format::Chat, "openai", "tools", "gpt-5.6-terra").await;
+    let chat =
+        second_request(Format::Chat, ProviderKind::OpenAiChat, "tools", "gpt-5.6-terra").await;
     let answers: Vec<_> = chat["messages"].as_array().expect("messages")[3..]
         .iter()
         .map(|message| (message["tool_call_id"].clone(), message["content"].clone()))
@@ -113,7 +123,8 @@ async fn every_call_of_a_turn_is_answered_in_one_place() {
     );
 
     let messages =
-        second_request(Format::Messages, "anthropic", "tools", "claude-sonnet-5-5").await;
+        second_request(Format::Messages, ProviderKind::Anthropic, "tools", "claude-sonnet-5-5")
+            .await;
     let answers = &messages["messages"][2]["content"];
     assert_eq!(answers[0]["tool_use_id"], "toolu_a");
     assert_eq!(answers[1]["tool_use_id"], "toolu_b");
@@ -122,12 +133,12 @@ async fn every_call_of_a_turn_is_answered_in_one_place() {
 
 #[tokio::test]
 async fn malformed_arguments_go_back_as_an_object_with_an_error_for_an_answer() {
-    for format in BOTH {
-        let (name, model) = match format {
-            Format::Chat => ("openai", "gpt-5.6-terra"),
-            Format::Messages => ("anthropic", "claude-sonnet-5-5"),
-        };
-        let body = second_request(format, name, "malformed", model).await;
+    for (format, kind, model) in [
+        (Format::Chat, ProviderKind::OpenAiChat, "gpt-5.6-terra"),
+        (Format::Responses, ProviderKind::OpenAiResponses, "gpt-5.6-terra"),
+        (Format::Messages, ProviderKind::Anthropic, "claude-sonnet-5-5"),
+    ] {
+        let body = second_request(format, kind, "malformed", model).await;
         match format {
             Format::Chat => {
                 let arguments =
@@ -136,10 +147,59 @@ async fn malformed_arguments_go_back_as_an_object_with_an_error_for_an_answer() 
                     serde_json::from_str(arguments.expect("a text")).expect("valid JSON");
                 assert!(arguments.is_object());
             }
+            Format::Responses => {
+                assert!(body["input"][1]["arguments"].is_string(), "any text is taken");
+            }
             Format::Messages => {
                 assert!(body["messages"][1]["content"][0]["input"].is_object());
                 assert_eq!(body["messages"][2]["content"][0]["is_error"], true);
             }
         }
     }
+}
+
+#[tokio::test]
+async fn sealed_reasoning_goes_back_on_responses() {
+    let kind = ProviderKind::OpenAiResponses;
+    let body = second_request(Format::Responses, kind, "tools", "gpt-5.6-terra").await;
+    let input = body["input"].as_array().expect("input");
+    let kinds: Vec<&str> =
+        input.iter().map(|item| item["type"].as_str().unwrap_or("message")).collect();
+    assert_eq!(
+        kinds,
+        [
+            "message",
+            "reasoning",
+            "message",
+            "function_call",
+            "function_call",
+            "function_call_output",
+            "function_call_output"
+        ]
+    );
+    assert_eq!(input[1]["encrypted_content"], "gAAAA-sealed");
+    assert_eq!(body["store"], false);
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
+}
+
+#[tokio::test]
+async fn message_that_ends_in_thinking_goes_back_without_it() {
+    let thinking = json!({"kind": "reasoning", "text": "Hm.", "redacted": false,
+        "item": {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}});
+    let opaque = Part::Opaque {
+        provider: "anthropic.messages/compatible/claude-sonnet-5-5".to_owned(),
+        block: thinking,
+    };
+    let words = Part::Text { text: "Hello.".to_owned() };
+    let server =
+        FakeModel::replying([Format::Messages.reply("words"), Format::Messages.reply("words")]);
+    let provider = connect(&Format::Messages.config(&server), &unguarded()).expect("an address");
+    for parts in [vec![opaque.clone()], vec![opaque.clone(), words, opaque]] {
+        let messages = vec![task(), Message::Assistant { parts }, task()];
+        ask(&provider, Format::Messages.request(messages)).await.1.expect("an answer");
+    }
+    let sent = server.bodies();
+    assert_eq!(sent[0]["messages"].as_array().map(Vec::len), Some(1), "{}", sent[0]);
+    let blocks = sent[1]["messages"][1]["content"].as_array().expect("content");
+    assert_eq!(blocks.last().map(|block| block["type"].clone()), Some(json!("text")));
 }

@@ -5,11 +5,11 @@ use rouse_core::message::Message;
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{BOTH, Format, KEY, ask, exchange, task, unguarded};
+use super::formats::{ALL, Format, KEY, ask, exchange, task, unguarded};
 
 #[tokio::test]
 async fn the_request_is_a_stream_with_the_tools_and_without_a_temperature() {
-    for format in BOTH {
+    for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         let body = &exchange.server.bodies()[0];
         assert_eq!(exchange.server.requests()[0].path, format.path());
@@ -19,6 +19,7 @@ async fn the_request_is_a_stream_with_the_tools_and_without_a_temperature() {
         }
         let schema = match format {
             Format::Chat => &body["tools"][0]["function"]["parameters"],
+            Format::Responses => &body["tools"][0]["parameters"],
             Format::Messages => &body["tools"][0]["input_schema"],
         };
         assert_eq!(schema["required"], json!(["path"]), "{format:?}");
@@ -59,9 +60,11 @@ async fn the_system_prompt_leads() {
 
 #[tokio::test]
 async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
-    for (format, field) in
-        [(Format::Chat, "max_completion_tokens"), (Format::Messages, "max_tokens")]
-    {
+    for (format, field) in [
+        (Format::Chat, "max_completion_tokens"),
+        (Format::Responses, "max_output_tokens"),
+        (Format::Messages, "max_tokens"),
+    ] {
         let server = FakeModel::replying([format.reply("words")]);
         let mut request = format.request(vec![task()]);
         request.max_tokens = Some(321);
@@ -84,7 +87,7 @@ async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
 }
 
 #[tokio::test]
-async fn anthropic_is_asked_to_keep_what_does_not_change() {
+async fn claude_prefix_is_marked_for_caching() {
     let exchange = exchange(Format::Messages, Format::Messages.reply("words")).await;
     let body = &exchange.server.bodies()[0];
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
@@ -94,11 +97,12 @@ async fn anthropic_is_asked_to_keep_what_does_not_change() {
 }
 
 #[tokio::test]
-async fn another_server_of_the_format_gets_nothing_that_is_anthropic_s_own() {
+async fn messages_gateway_gets_no_field_of_anthropics_own() {
     let server = FakeModel::replying([Format::Messages.reply("words")]);
     let mut config = Format::Messages.config(&server);
     config.name = "office".to_owned();
-    let request = Format::Messages.request(vec![task()]);
+    let mut request = Format::Messages.request(vec![task()]);
+    request.model = "glm-5".to_owned();
     ask(&connect(&config, &unguarded()).expect("an address"), request).await.1.expect("an answer");
     let body = server.bodies()[0].to_string();
     for own in ["cache_control", "eager_input_streaming", "block_binding"] {
@@ -110,7 +114,7 @@ async fn another_server_of_the_format_gets_nothing_that_is_anthropic_s_own() {
 #[tokio::test]
 async fn users_who_speak_twice_are_one_message() {
     // Chat templates of local models refuse two messages of one role in a row.
-    for format in BOTH {
+    for format in [Format::Chat, Format::Messages] {
         let server = FakeModel::replying([format.reply("words")]);
         let twice = vec![
             Message::User { text: "One.".to_owned() },

@@ -12,7 +12,7 @@ use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
-use super::formats::{BOTH, Format, KEY, ask, exchange, task, unguarded};
+use super::formats::{ALL, Format, KEY, ask, exchange, task, unguarded};
 
 /// Replies of a server that repeats the key it was given.
 fn echoes(format: Format) -> Vec<Reply> {
@@ -21,7 +21,9 @@ fn echoes(format: Format) -> Vec<Reply> {
     );
     let in_stream = match format {
         Format::Chat => format!("data: {error}\n\n"),
-        Format::Messages => format!("event: error\ndata: {{\"type\":\"error\",{}\n\n", &error[1..]),
+        Format::Responses | Format::Messages => {
+            format!("event: error\ndata: {{\"type\":\"error\",{}\n\n", &error[1..])
+        }
     };
     let statuses = [400, 401, 403, 404, 429, 500, 503, 529];
     let mut replies: Vec<Reply> =
@@ -52,7 +54,7 @@ fn assert_silent(error: &ProviderError, what: &str) {
 
 #[tokio::test]
 async fn no_error_holds_the_key() {
-    for format in BOTH {
+    for format in ALL {
         for (number, reply) in echoes(format).into_iter().enumerate() {
             let exchange = exchange(format, reply).await;
             assert_silent(exchange.error(), &format!("{format:?}, reply {number}"));
@@ -67,7 +69,7 @@ async fn why_an_answer_ended_is_told_without_stored_secrets_and_in_few_words() {
     let value = SecretValue::new("sunflower-42-Tango").expect("a value");
     book.replace(vec![Secret::never_sent("mail", value)]);
     let safety = Safety::new(book);
-    for format in BOTH {
+    for format in ALL {
         let reason = format!("sunflower-42-Tango{}", " and so on".repeat(30_000));
         let transcript = format.transcript("unknown_finish").replace("gave_up", &reason);
         let server = FakeModel::replying([Reply::events(transcript)]);
@@ -103,7 +105,7 @@ impl SecretSource for Drawer {
 
 #[tokio::test]
 async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
-    for format in BOTH {
+    for format in ALL {
         let server = FakeModel::replying([format.reply("words")]);
         let book = Arc::new(SecretBook::default());
         let locked = "the system's keyring is locked: unlock it".to_owned();
@@ -137,7 +139,7 @@ async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
 
 #[tokio::test]
 async fn no_failure_to_connect_holds_the_key() {
-    for format in BOTH {
+    for format in ALL {
         let server = FakeModel::replying([]);
         let mut config = format.config(&server);
         for address in [
@@ -159,7 +161,7 @@ async fn no_failure_to_connect_holds_the_key() {
 
 #[tokio::test]
 async fn no_answer_and_no_delta_holds_the_key_that_a_server_repeats() {
-    for format in BOTH {
+    for format in ALL {
         let transcript = format.transcript("words").replace("all is well.", KEY);
         let exchange = exchange(format, Reply::events(transcript)).await;
         assert_eq!(exchange.answer().text(), "Two files, [key]", "{format:?}");
@@ -194,7 +196,7 @@ async fn no_log_holds_the_key_at_any_level() {
         .with_writer(move || writer.clone())
         .finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    for format in BOTH {
+    for format in ALL {
         for reply in echoes(format).into_iter().chain([format.reply("words")]) {
             exchange(format, reply).await;
         }
@@ -209,7 +211,7 @@ async fn no_log_holds_the_key_at_any_level() {
 #[tokio::test]
 async fn no_configuration_shows_the_key() {
     let server = FakeModel::replying([]);
-    for format in BOTH {
+    for format in ALL {
         assert!(!format!("{:?}", format.config(&server)).contains(KEY));
     }
 }

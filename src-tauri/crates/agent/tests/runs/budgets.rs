@@ -566,6 +566,6 @@ async fn an_answer_that_a_budget_cuts_off_ends_the_run_as_one_that_has_met_it() 
         json!({"budget": {"tokensPerRun": 2_000}}),
     );
     let outcome = run(&house, &Job { id: rouse_core::JobId::new("j2"), ..job }).await;
-    let words = "The model's answer was cut off at its token limit.";
+    let words = "The model's answer was cut at 5 tokens.";
     assert_eq!(told(&outcome), (RunState::Failed, words, false), "by the job's own bound");
 }

@@ -434,7 +434,7 @@ async fn the_main_session_is_summed_up_and_nothing_that_looks_like_a_key_is_kept
         house.ended(&run, &outcome).await;
         outcome
     };
-    said(&house, &SessionKey::main(), 0..9).await;
+    said(&house, &SessionKey::main(), 0..40).await;
     let key = "AKIAIOSFODNN7EXAMPLQ";
     let leaks = format!("The mail is sunflower-42-Tango, the key {key}. Rain.");
     let asks = model([says(&leaks), says("Rain.")]);

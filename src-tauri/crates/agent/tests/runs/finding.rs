@@ -68,6 +68,7 @@ async fn configured_then_this_computer_then_keys() {
     };
     let configured = ProviderConfig {
         context_tokens: None,
+        effort: None,
         name: "office".to_owned(),
         kind: ProviderKind::OpenAiChat,
         base_url: "http://10.0.0.7:8000/v1".to_owned(),

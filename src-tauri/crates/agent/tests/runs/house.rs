@@ -198,6 +198,7 @@ impl House {
     ) -> Option<Question> {
         let policy = ToolPolicy::of_tools(None).asking(job.policies.approvals);
         let terms = Terms {
+            rate_limit_wait: Duration::ZERO,
             account: None,
             policy,
             question_for: Duration::from_secs(1_800),
@@ -286,7 +287,14 @@ impl House {
 /// Terms of a run that began with nothing from outside and asks nobody.
 pub(crate) fn terms(policy: ToolPolicy) -> Terms {
     let policy = policy.asking(Approvals::Deny);
-    Terms { account: None, policy, question_for: Duration::from_secs(1_800), knows_outside: false }
+    let rate_limit_wait = Duration::ZERO;
+    Terms {
+        account: None,
+        rate_limit_wait,
+        policy,
+        question_for: Duration::from_secs(1_800),
+        knows_outside: false,
+    }
 }
 
 /// An isolated job with this `agentTurn` payload.

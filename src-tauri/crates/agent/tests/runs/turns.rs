@@ -83,7 +83,12 @@ async fn the_model_is_told_the_task_the_time_and_the_rules() {
     let request = &house.model.requests()[0];
     let task = text_of(&request.messages[0]);
     assert!(task.starts_with("[cron:j1] Weather: How is the weather?"), "{task}");
-    assert!(task.contains("Saturday, 21 November 2026, 10:00 (Europe/Berlin)"), "{task}");
+    assert!(
+        task.contains("Saturday, 21 November 2026, 10:00 (Europe/Berlin, UTC+01:00)"),
+        "{task}"
+    );
+    let workspace = house.workspace.display().to_string();
+    assert!(request.system.contains(&format!("Your workspace is the folder {workspace}.")));
     assert!(
         request.system.contains("Never ask a question") && request.system.contains("complete_run")
     );

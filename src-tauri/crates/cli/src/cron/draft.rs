@@ -61,6 +61,9 @@ pub(crate) struct PayloadArgs {
     /// Most tokens of one answer of the model, or `none`.
     #[arg(long, value_name = "N", value_parser = number)]
     max_tokens: Option<Value>,
+    /// How much the model reasons: low, medium, high or max; `none` for the provider's setting
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
     /// Files of the workspace that stand in the context, separated by commas, or `none`.
     #[arg(long, value_name = "PATHS")]
     context_paths: Option<String>,
@@ -295,6 +298,8 @@ impl PayloadArgs {
         set(&mut payload, "tools", names(named, "all"));
         set(&mut payload, "maxSteps", self.max_steps.clone());
         set(&mut payload, "maxTokens", self.max_tokens.clone());
+        let effort = self.effort.as_deref().map(|effort| if effort == NONE { "" } else { effort });
+        set(&mut payload, "effort", text(effort));
         set(&mut payload, "contextPaths", names(self.context_paths.as_deref(), NONE));
         set(&mut payload, "skills", names(self.skills.as_deref(), NONE));
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
@@ -325,6 +330,7 @@ impl PayloadArgs {
             ("--tools", self.tools.is_some(), agent),
             ("--max-steps", self.max_steps.is_some(), agent),
             ("--max-tokens", self.max_tokens.is_some(), agent),
+            ("--effort", self.effort.is_some(), agent),
             ("--context-paths", self.context_paths.is_some(), agent),
             ("--skills", self.skills.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),

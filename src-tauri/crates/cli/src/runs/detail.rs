@@ -41,7 +41,9 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
     fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
     fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));
     fact("took", run.duration_ms.map(format_duration));
-    fact("tries again", run.next_attempt_at_ms.map(at));
+    let is_retry = run.waits_for.is_none();
+    fact("tries again", run.next_attempt_at_ms.filter(|_| is_retry).map(at));
+    fact("goes on", run.next_attempt_at_ms.filter(|_| !is_retry).map(at));
     fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
     fact("instead of", run.fell_back.as_deref().map(plain));

@@ -13,6 +13,7 @@ mod missed;
 mod question;
 mod recovery;
 mod retry;
+mod wait;
 
 #[cfg(test)]
 mod sample;
@@ -28,3 +29,4 @@ pub use missed::announce_missed;
 pub use question::question;
 pub use recovery::{Calls, Recovery, recover, too_late_to_start};
 pub use retry::{no_further_attempt, refuse_attempt, refuse_attempt_after_stop, retry_after_ms};
+pub use wait::model_pause;

@@ -46,7 +46,8 @@ pub fn refuse_attempt(job: Option<&Job>, run: &Run, firing: &Firing) -> Option<S
         Firing::Off(reason) => Some(reason.clone()),
         Firing::On => (!job.enabled).then(|| "The job was switched off".to_owned()),
     };
-    let was_last = retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none();
+    let was_last = run.waits_for.is_none()
+        && retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none();
     is_off.or_else(|| was_last.then(|| "Its job allows no more attempts by now".to_owned()))
 }
 
@@ -87,6 +88,7 @@ mod tests {
     use super::super::sample::{job, run};
     use super::*;
     use crate::job::MisfireMode;
+    use crate::run::WaitsFor;
 
     fn runtime(first_ms: u64) -> Runtime {
         Runtime { max_attempts: Some(4), retry_backoff_ms: Some(first_ms), ..Runtime::default() }
@@ -212,6 +214,16 @@ mod tests {
             assert_eq!((refused(&last), after_stop(&last)), (why.clone(), why));
         }
         assert_eq!((refused(&run), after_stop(&run)), (None, None));
+    }
+
+    #[test]
+    fn wait_for_a_model_uses_up_no_attempt() {
+        let (job, run) = retrying();
+        let job = Job { runtime: None, ..job };
+        assert!(refuse_attempt(Some(&job), &run, &Firing::On).is_some());
+        let waiting = Run { waits_for: Some(WaitsFor::Model), ..run };
+        assert_eq!(refuse_attempt(Some(&job), &waiting, &Firing::On), None);
+        assert!(refuse_attempt(Some(&job), &waiting, &off()).is_some());
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     fact("reads", names(&payload["contextPaths"]));
     fact("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
     fact("length", payload["maxTokens"].as_u64().map(answer));
+    fact("effort", payload["effort"].as_str().map(str::to_owned));
     fact("tells", outcomes(job));
     if payload["kind"] == "agentTurn" {
         fact("tells", channel(payload));

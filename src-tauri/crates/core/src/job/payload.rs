@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::Effort;
+
 /// What a run does, with the keys this version does not know.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Payload {
@@ -43,6 +45,8 @@ pub struct AgentTurn {
     pub max_steps: Option<u32>,
     /// Most tokens of one answer.
     pub max_tokens: Option<u32>,
+    /// How much the model reasons; the provider's setting when absent.
+    pub effort: Option<Effort>,
     /// Files of the workspace put into the context.
     pub context_paths: Vec<String>,
     /// Skills that the model is told of, by their names.

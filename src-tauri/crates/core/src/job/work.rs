@@ -115,6 +115,7 @@ mod tests {
             ("timeoutSeconds", json!(7)),
             ("maxSteps", json!(3)),
             ("maxTokens", json!(300)),
+            ("effort", json!("high")),
             ("deliver", json!(true)),
             ("channel", json!("last")),
             ("model", json!("other")),

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::model::Effort;
 use crate::money::MicroUsd;
 
 use super::{
@@ -127,6 +128,7 @@ fn agent_turn(turn: &AgentTurn) -> Value {
         .set_some("tools", turn.tools.as_ref().map(|tools| json!(tools)))
         .set_some("maxSteps", turn.max_steps)
         .set_some("maxTokens", turn.max_tokens)
+        .set_some("effort", turn.effort.map(Effort::name))
         .set_some("contextPaths", paths)
         .set_some("skills", (!turn.skills.is_empty()).then(|| json!(turn.skills)))
         .end(&turn.extra)

@@ -6,6 +6,7 @@
 
 mod progress;
 mod question;
+mod reply_text;
 pub mod window;
 
 #[cfg(test)]
@@ -15,8 +16,11 @@ use crate::RunState;
 use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
+use crate::words::grouped;
 use progress::{Progress, Ruling, Told};
 use question::ends_in_question;
+pub use reply_text::{REASONING_TAGS, answer_in};
+use reply_text::{Sentinel, is_written_call, sentinel_in};
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +53,8 @@ pub struct Turn {
     steps: u32,
     usage: Usage,
     model: Option<String>,
-    reminded: bool,
+    /// What the newest answer came to when the token limit cut it off.
+    cut_at: Option<u64>,
     /// The last turn, and whether it was answered.
     closing: Option<Closing>,
     progress: Progress,
@@ -66,6 +71,12 @@ enum Closing {
 
 /// Said once to a model that ends an unattended run without an outcome.
 const REMINDER: &str = include_str!("reminder.md");
+
+/// Said once to a model whose reply holds a sentinel beside other text.
+const CHOOSE: &str = include_str!("choose.md");
+
+/// Said once to a model that writes a tool call as text.
+const WRITTEN_CALL: &str = include_str!("written_call.md");
 
 /// Said when the steps are used up.
 const LAST: &str = include_str!("last.md");
@@ -91,9 +102,9 @@ impl Turn {
             cost_micro_usd: None,
         };
         let progress = Progress::default();
-        let (own_from, model, closing) = (messages.len(), None, None);
+        let (own_from, model, cut_at, closing) = (messages.len(), None, None, None);
         let steps = 0;
-        Self { messages, own_from, limits, steps, usage, model, reminded: false, closing, progress }
+        Self { messages, own_from, limits, steps, usage, model, cut_at, closing, progress }
     }
 
     /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
@@ -111,13 +122,12 @@ impl Turn {
         };
         let is_step = |message: &&Message| matches!(message, Message::Assistant { .. });
         let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
-        let reminded = said.iter().any(is_reminder);
         let closing = closing_of(&said);
         let progress = Progress::of(&said);
         let own_from = history.len();
         history.append(&mut said);
         let begun = Self::new(history, limits);
-        let mut turn = Self { own_from, steps, reminded, closing, progress, ..begun };
+        let mut turn = Self { own_from, steps, closing, progress, ..begun };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -177,16 +187,33 @@ impl Turn {
         let stop = answer.stop;
         self.messages.push(Message::Assistant { parts: answer.parts });
         self.closing = self.closing.map(|_| Closing::Answered);
+        self.cut_at = (stop == StopReason::Length).then_some(answer.usage.output_tokens);
         if stop == StopReason::Refusal {
-            return self.fail("The model's provider refused to answer.");
+            return self.refused(text.trim());
         }
         if !calls.is_empty() {
             return self.asks_for(calls);
         }
-        if stop == StopReason::Length {
-            return self.fail("The model's answer was cut off at its token limit.");
+        if let Some(cut) = self.cut_words() {
+            return self.fail(&format!("The model's {cut}."));
         }
         self.ended_in_words(&text)
+    }
+
+    fn refused(&self, words: &str) -> Next {
+        let what = "The model refused to answer";
+        match words {
+            "" => self.fail(&format!("{what}.")),
+            words => self.fail_in_its_words(format!("{what}: {words}"), what),
+        }
+    }
+
+    /// That the newest answer was cut off, and where.
+    fn cut_words(&self) -> Option<String> {
+        Some(match self.cut_at? {
+            0 => "answer was cut at its token limit".to_owned(),
+            tokens => format!("answer was cut at {} tokens", grouped(tokens)),
+        })
     }
 
     /// An answer as far as it is kept: of a model that runs away, with the first call that is not carried out and none
@@ -222,13 +249,28 @@ impl Turn {
         );
         let late = late.into_iter().map(|call| (call, TOO_LATE.to_owned()));
         let beyond = beyond.into_iter().map(|call| (call, too_many.clone()));
-        for (ToolCallRequest { id: call_id, tool, .. }, text) in late.chain(beyond) {
+        let cut = self.split_off_cut(&mut calls);
+        for (ToolCallRequest { id: call_id, tool, .. }, text) in late.chain(beyond).chain(cut) {
             self.messages.push(Message::ToolResult { call_id, tool, text, is_error: true });
         }
         match calls.is_empty() {
             true => self.ask_again(),
             false => Next::CallTools(calls),
         }
+    }
+
+    /// Takes the calls out whose arguments the token limit cut off, with what the model is told of them.
+    fn split_off_cut(&self, calls: &mut Vec<ToolCallRequest>) -> Vec<(ToolCallRequest, String)> {
+        let Some(cut) = self.cut_words() else { return Vec::new() };
+        let text = format!(
+            "Not carried out: your {cut}, so the arguments of this call are incomplete. Make the call again with less content, or in several parts."
+        );
+        let (incomplete, whole) = std::mem::take(calls)
+            .into_iter()
+            .partition(|call: &ToolCallRequest| call.arguments.is_string());
+        *calls = whole;
+        let incomplete: Vec<ToolCallRequest> = incomplete;
+        incomplete.into_iter().map(|call| (call, text.clone())).collect()
     }
 
     /// The tools answered, in the order of the calls.
@@ -269,11 +311,32 @@ impl Turn {
         }
     }
 
+    /// A reply in words: nothing to report, a report, or a mistake that the model is told once.
     fn ended_in_words(&mut self, text: &str) -> Next {
-        if is_silence(text) {
-            return self.finish(RunState::NothingToReport, None, None);
+        let text = answer_in(text);
+        if is_written_call(text) {
+            let failure = "The model wrote a tool call as text instead of calling the tool. Choose a model that supports tools.";
+            return self.nudge(WRITTEN_CALL).unwrap_or_else(|| self.fail(failure));
         }
-        self.report(text)
+        match sentinel_in(text) {
+            Sentinel::Alone => self.finish(RunState::NothingToReport, None, None),
+            Sentinel::Beside(rest) if !self.limits.is_attended => {
+                self.nudge(CHOOSE).unwrap_or_else(|| self.report(&rest))
+            }
+            Sentinel::Beside(_) | Sentinel::Absent => self.report(text),
+        }
+    }
+
+    /// Tells the model something once in a run; none where it was told before, or has its last turn.
+    fn nudge(&mut self, words: &'static str) -> Option<Next> {
+        let words = words.trim();
+        let is_told =
+            |message: &Message| matches!(message, Message::User { text } if text == words);
+        if self.is_closing() || self.messages[self.own_from..].iter().any(is_told) {
+            return None;
+        }
+        self.messages.push(Message::User { text: words.to_owned() });
+        Some(self.ask_again())
     }
 
     /// Words are a result, unless they are none or ask somebody who is not there: then the model is reminded once of that.
@@ -283,10 +346,8 @@ impl Turn {
         if !text.is_empty() && (is_attended || !ends_in_question(text)) {
             return self.finish(RunState::Succeeded, Some(text.to_owned()), None);
         }
-        if !self.reminded && !is_attended && !self.is_closing() {
-            self.reminded = true;
-            self.messages.push(Message::User { text: REMINDER.trim().to_owned() });
-            return self.ask_again();
+        if !is_attended && let Some(next) = self.nudge(REMINDER) {
+            return next;
         }
         if text.is_empty() {
             self.fail("The model ended without an answer.")
@@ -298,12 +359,22 @@ impl Turn {
 
     fn complete(&mut self, outcome: Completion, summary: String) -> Next {
         match outcome {
-            Completion::Report => self.ended_in_words(&summary),
+            Completion::Report => self.chose_report(&summary),
             Completion::NothingToReport => {
                 let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
                 self.finish(RunState::NothingToReport, summary, None)
             }
             Completion::Failed => self.fail_in_its_words(summary, "The model reported a failure"),
+        }
+    }
+
+    /// The model has chosen already, so a sentinel beside its report is only removed.
+    fn chose_report(&mut self, summary: &str) -> Next {
+        let summary = answer_in(summary);
+        match sentinel_in(summary) {
+            Sentinel::Alone => self.finish(RunState::NothingToReport, None, None),
+            Sentinel::Beside(rest) => self.report(&rest),
+            Sentinel::Absent => self.report(summary),
         }
     }
 
@@ -322,8 +393,10 @@ impl Turn {
                 } else {
                     format!("its {steps} steps")
                 };
+                let cut = self.cut_words();
+                let cut = cut.map_or_else(String::new, |cut| format!(" Its last {cut}."));
                 return self.fail(&format!(
-                    "Stopped because {steps} (maxSteps) had been used and it did not say what came of them."
+                    "Stopped because {steps} (maxSteps) had been used and it did not say what came of them.{cut}"
                 ));
             }
         }
@@ -389,27 +462,4 @@ fn closing_of(said: &[Message]) -> Option<Closing> {
     let is_answered =
         said[told..].iter().any(|message| matches!(message, Message::Assistant { .. }));
     Some(if is_answered { Closing::Answered } else { Closing::Asked })
-}
-
-fn is_reminder(message: &Message) -> bool {
-    matches!(message, Message::User { text } if text == REMINDER.trim())
-}
-
-/// Whether a whole reply means "nothing to report". Models like to dress the word up as code or in bold, and some write
-/// down before it what they thought.
-#[must_use]
-pub fn is_silence(text: &str) -> bool {
-    let bare = without_thoughts(text).trim_matches(['.', '!', '*', '_', '`', '"']);
-    matches!(bare, "ROUTINE_OK" | "HEARTBEAT_OK")
-}
-
-/// A reply without the closed blocks of thoughts that it begins with.
-fn without_thoughts(text: &str) -> &str {
-    let mut rest = text.trim();
-    while let Some((_, said)) =
-        rest.strip_prefix("<think>").and_then(|block| block.split_once("</think>"))
-    {
-        rest = said.trim();
-    }
-    rest
 }

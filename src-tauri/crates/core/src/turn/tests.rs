@@ -45,7 +45,7 @@ fn words_are_a_result() {
 }
 
 #[test]
-fn the_silent_words_are_nothing_to_report_only_as_the_whole_reply() {
+fn sentinel_alone_is_nothing_to_report() {
     for text in [
         "ROUTINE_OK",
         " HEARTBEAT_OK.\n",
@@ -60,17 +60,83 @@ fn the_silent_words_are_nothing_to_report_only_as_the_whole_reply() {
             "{text}"
         );
     }
-    for text in [
-        "HEARTBEAT_OK but the disk is full",
-        "<think>Fine.</think>The disk is full. ROUTINE_OK",
-        "<think>HEARTBEAT_OK",
-    ] {
-        assert_eq!(outcome(turn(3).answered(says(text))).state, RunState::Succeeded, "{text}");
+}
+
+#[test]
+fn sentinel_beside_text_is_asked_once_then_reported_without_it() {
+    for text in ["HEARTBEAT_OK, the disk is full", "<think>Hm.</think>The disk is full. ROUTINE_OK"]
+    {
+        let mut turn = turn(5);
+        assert_eq!(turn.answered(says(text)), Next::AskModel, "{text}");
+        assert!(
+            matches!(turn.messages().last(), Some(Message::User { text }) if text == CHOOSE.trim())
+        );
+        let ended = outcome(turn.answered(says(text)));
+        assert_eq!(ended.state, RunState::Succeeded, "{text}");
+        let summary = ended.summary.unwrap_or_default();
+        assert!(summary.contains("the disk is full") || summary.contains("The disk is full."));
+        assert!(!summary.contains("_OK"), "{summary}");
     }
 }
 
 #[test]
-fn a_report_that_is_a_silent_word_is_nothing_to_report() {
+fn sentinel_in_an_attended_answer_is_a_word() {
+    let limits = TurnLimits { max_steps: 3, is_attended: true };
+    let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits);
+    let ended = outcome(turn.answered(says("HEARTBEAT_OK means that nothing happened.")));
+    assert_eq!(ended.summary.as_deref(), Some("HEARTBEAT_OK means that nothing happened."));
+}
+
+#[test]
+fn unclosed_reasoning_is_never_a_report() {
+    let mut turn = turn(5);
+    assert_eq!(turn.answered(says("<think>HEARTBEAT_OK")), Next::AskModel);
+    assert_eq!(outcome(turn.answered(says("<think>Fine"))).state, RunState::Failed);
+}
+
+#[test]
+fn written_call_is_told_once_and_then_fails() {
+    let call = r#"{"name": "http", "parameters": {"url": "https://example.com"}}"#;
+    for is_attended in [false, true] {
+        let limits = TurnLimits { max_steps: 5, is_attended };
+        let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits);
+        assert_eq!(turn.answered(says(call)), Next::AskModel);
+        let ended = outcome(turn.answered(says(&format!("```json\n{call}\n```"))));
+        assert_eq!(ended.state, RunState::Failed);
+        let error = ended.error.unwrap_or_default();
+        assert!(error.starts_with("The model wrote a tool call as text"), "{error}");
+    }
+}
+
+#[test]
+fn refusal_fails_with_the_models_words() {
+    let refusal = ModelAnswer { stop: StopReason::Refusal, ..says("I can't help with that.") };
+    let ended = outcome(turn(3).answered(refusal));
+    assert_eq!(
+        ended.error.as_deref(),
+        Some("The model refused to answer: I can't help with that.")
+    );
+}
+
+#[test]
+fn cut_call_is_told_with_the_limit_and_whole_ones_are_made() {
+    let (mut answer, whole) = calls("write_file");
+    let cut =
+        ToolCallRequest { id: "c2".into(), arguments: json!("{\"path\": \"a"), ..whole.clone() };
+    answer.parts.push(Part::ToolCall(cut));
+    let usage = Usage { output_tokens: 4_096, ..Usage::default() };
+    let mut turn = turn(3);
+    let next = turn.answered(ModelAnswer { stop: StopReason::Length, usage, ..answer });
+    assert_eq!(next, Next::CallTools(vec![whole]));
+    let told = turn.messages().last().cloned();
+    assert!(
+        matches!(&told, Some(Message::ToolResult { text, is_error: true, .. }) if text.contains("cut at 4,096 tokens")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn report_that_is_a_sentinel_is_nothing_to_report() {
     for (summary, expected) in [
         ("ROUTINE_OK", RunState::NothingToReport),
         ("<think>Nothing.</think> `HEARTBEAT_OK`", RunState::NothingToReport),

@@ -7,8 +7,8 @@
 //! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
 //! a run that goes on and for people who read it.
 //!
-//! Once it is too long it is made a good deal shorter than it would have to be, so that the next steps only add to it:
-//! what a provider has kept of the beginning stays of use. One could get it wrong by quoting a result from outside where
+//! Once it is too long it is shortened to half of the bound, so that the next steps only add to it and the cached prefix
+//! changes rarely. One could get it wrong by quoting a result from outside where
 //! its marks are not: a note tells the names of tools and how often they were called, and nothing that they said.
 
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ impl Window {
         self.sent.extend_from_slice(messages.get(self.taken..).unwrap_or_default());
         self.taken = messages.len();
         if cost(&self.sent) > most {
-            self.shorten(most / 4 * 3);
+            self.shorten(most / 2);
         }
         &self.sent
     }

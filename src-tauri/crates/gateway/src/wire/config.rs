@@ -215,6 +215,8 @@ pub struct ModelConfigView {
     pub provider: Option<String>,
     /// The model's name; none: the provider's own choice.
     pub name: Option<String>,
+    /// How long a run of a job waits in all for models that cannot answer for now, in seconds.
+    pub patience_seconds: u32,
     /// Providers by name, as configured.
     pub providers: Vec<ProviderConfigView>,
 }
@@ -225,7 +227,7 @@ pub struct ModelConfigView {
 pub struct ProviderConfigView {
     /// Its name.
     pub name: String,
-    /// `openai` or `anthropic`.
+    /// Its wire: `openai`, `openai-responses`, `openrouter` or `anthropic`.
     pub kind: String,
     /// Where it is.
     pub base_url: String,
@@ -235,8 +237,10 @@ pub struct ProviderConfigView {
     pub key_env: Option<String>,
     /// The stored secret that is its key.
     pub key_secret: Option<String>,
-    /// How many tokens its model reads at once, where the file says it.
+    /// The context window of its model in tokens, where the file says it.
     pub context_tokens: Option<u32>,
+    /// How much its models reason, where the file says it: `low`, `medium`, `high` or `max`.
+    pub effort: Option<String>,
 }
 
 /// A key that the environment overrides.
@@ -257,7 +261,7 @@ pub struct ConfigPatchParams {
     /// Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
     /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
     /// `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
-    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens}`.
+    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens, effort}`.
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
     /// Refused when the file has changed since.

@@ -163,6 +163,8 @@ pub enum Payload {
         #[serde(skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
         #[serde(skip_serializing_if = "Option::is_none")]
+        effort: Option<Effort>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         context_paths: Option<Vec<String>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         skills: Option<Vec<String>>,
@@ -186,6 +188,8 @@ macro_rules! words {
     };
 }
 
+words!(/// How much the model of a job reasons.
+    Effort { Low, Medium, High, Max });
 words!(/// Which session a job works in.
     SessionTarget { Main, Isolated });
 words!(/// When the main session gets its turn.
@@ -491,6 +495,7 @@ mod tests {
             tools: Some(vec!["echo".to_owned()]),
             max_steps: Some(4),
             max_tokens: Some(1_000),
+            effort: Some(rouse_core::model::Effort::High),
             context_paths: vec!["notes.md".to_owned()],
             skills: vec!["weekly-report".to_owned()],
             extra: Map::new(),

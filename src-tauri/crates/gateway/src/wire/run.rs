@@ -38,6 +38,16 @@ pub enum RunTrigger {
     Chat,
 }
 
+/// What a run waits for within its attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitsFor {
+    /// A model: none could answer for now.
+    Model,
+    /// A tool's rate limit.
+    RateLimit,
+}
+
 /// Tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -74,6 +84,7 @@ pub struct RunView {
     pub duration_ms: Option<i64>,
     pub attempt: u32,
     pub next_attempt_at_ms: Option<i64>,
+    pub waits_for: Option<WaitsFor>,
     pub retry_of: Option<String>,
     pub summary: Option<String>,
     pub error: Option<String>,

@@ -199,6 +199,7 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
             max_concurrent_runs: 2,
             firing: true,
             off_reason: String::new(),
+            model_patience: std::time::Duration::ZERO,
             heartbeat: HeartbeatConfig { enabled: false, every_ms: 1_800_000, active_hours: None },
         },
     };

@@ -25,9 +25,11 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rouse_agent::ProviderKind;
 use rouse_agent::{HookCommand, Price, SecretBook, is_secret_name};
 use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields, kind_of};
+use rouse_core::model::Effort;
 use rouse_core::money::{Limit, MicroUsd, read_tokens};
 use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::Zones;
@@ -128,19 +130,30 @@ pub struct RetentionConfig {
 }
 
 /// Which model.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelConfig {
     /// The provider's name; none: the best one found.
     pub provider: Option<String>,
     /// The model's name; none: the provider's own choice.
     pub name: Option<String>,
+    /// How long a run of a job waits in all for models that cannot answer for now, in seconds; 0: not at all.
+    pub patience_seconds: u32,
+}
+
+/// A provider's outage is usually over within minutes.
+const PATIENCE_SECONDS: u32 = 900;
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self { provider: None, name: None, patience_seconds: PATIENCE_SECONDS }
+    }
 }
 
 /// A provider as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEntry {
-    /// Its wire format: `openai` or `anthropic`.
-    pub kind: String,
+    /// Its wire format.
+    pub kind: ProviderKind,
     /// Where it is.
     pub base_url: String,
     /// Its model.
@@ -151,6 +164,8 @@ pub struct ProviderEntry {
     pub key_secret: Option<String>,
     /// How many tokens its model reads at once.
     pub context_tokens: Option<u32>,
+    /// How much its models reason, where a job does not say it.
+    pub effort: Option<Effort>,
 }
 
 /// Limits of tools.
@@ -392,7 +407,12 @@ fn read_price(fields: &mut Fields<'_>, key: &str) -> Option<f64> {
 }
 
 fn read_model(mut fields: Fields<'_>) -> ModelConfig {
-    ModelConfig { provider: fields.text("provider"), name: fields.text("name") }
+    ModelConfig {
+        provider: fields.text("provider"),
+        name: fields.text("name"),
+        patience_seconds: whole(&mut fields, "patienceSeconds", 0, 86_400)
+            .unwrap_or(PATIENCE_SECONDS),
+    }
 }
 
 fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
@@ -400,14 +420,14 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
     for name in fields.keys() {
         let entry = fields.object(&name, |mut entry| ProviderEntry {
             kind: entry
-                .choice("kind", &[("openai", "openai"), ("anthropic", "anthropic")])
-                .unwrap_or("openai")
-                .to_owned(),
+                .choice("kind", &ProviderKind::ALL.map(|kind| (kind.name(), kind)))
+                .unwrap_or(ProviderKind::OpenAiChat),
             base_url: read_url(&mut entry),
             model: entry.required_text("model"),
             key_secret: read_key_secret(&mut entry),
             key_env: read_key_env(&mut entry),
             context_tokens: whole(&mut entry, "contextTokens", 2_000, 10_000_000),
+            effort: entry.choice("effort", &Effort::ALL.map(|effort| (effort.name(), effort))),
         });
         if let Some(entry) = entry {
             providers.insert(name, entry);

@@ -30,6 +30,7 @@ const CHANGEABLE: &[&str] = &[
     "quietHours.days",
     "model.provider",
     "model.name",
+    "model.patienceSeconds",
     "system.keepAwake",
     "workspace",
     "retention.runsPerJob",
@@ -39,7 +40,7 @@ const CHANGEABLE: &[&str] = &[
     "budget.usdPerDay",
 ];
 const PROVIDER_KEYS: &[&str] =
-    &["kind", "baseUrl", "model", "keyEnv", "keySecret", "contextTokens"];
+    &["kind", "baseUrl", "model", "keyEnv", "keySecret", "contextTokens", "effort"];
 
 /// So many mistakes of one change are told.
 const MOST_COMPLAINTS: usize = 20;

@@ -85,16 +85,18 @@ impl ConfigFile {
         let config = self.config();
         let providers = config.providers.iter().map(|(name, entry)| wire::ProviderConfigView {
             name: name.clone(),
-            kind: entry.kind.clone(),
+            kind: entry.kind.name().to_owned(),
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             key_env: entry.key_env.clone(),
             key_secret: entry.key_secret.clone(),
             context_tokens: entry.context_tokens,
+            effort: entry.effort.map(|effort| effort.name().to_owned()),
         });
         wire::ModelConfigView {
             provider: config.model.provider.clone(),
             name: config.model.name.clone(),
+            patience_seconds: config.model.patience_seconds,
             providers: providers.collect(),
         }
     }

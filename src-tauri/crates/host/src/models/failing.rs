@@ -278,8 +278,8 @@ impl ModelProvider for Watched {
         self.provider.billing()
     }
 
-    fn context_tokens(&self) -> Option<u32> {
-        self.provider.context_tokens()
+    fn context_tokens(&self, model: &str) -> Option<u32> {
+        self.provider.context_tokens(model)
     }
 
     fn stream<'a>(

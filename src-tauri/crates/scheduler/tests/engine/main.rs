@@ -27,4 +27,5 @@ mod made_up;
 mod restart;
 mod set_back;
 mod trouble;
+mod waits;
 mod ledger;

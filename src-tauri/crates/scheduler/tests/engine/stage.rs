@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use rouse_core::event::Event;
 use rouse_core::job::{Job, job_from_json};
@@ -112,6 +113,7 @@ pub(crate) fn config() -> SchedulerConfig {
         max_concurrent_runs: 4,
         firing: true,
         off_reason: String::new(),
+        model_patience: Duration::from_secs(900),
         heartbeat: HeartbeatConfig { enabled: false, every_ms: 30 * MINUTE, active_hours: None },
     }
 }
@@ -238,6 +240,17 @@ impl Stage {
         loop {
             let run = self.run(id).await;
             if run.next_attempt_at.is_some() {
+                return run;
+            }
+            self.events.next_where(|event| event.data["runId"] == id.as_str()).await;
+        }
+    }
+
+    /// Waits until the run waits for something, or is over.
+    pub(crate) async fn waits_or_over(&self, id: &RunId) -> Run {
+        loop {
+            let run = self.run(id).await;
+            if run.next_attempt_at.is_some() || run.state.is_final() {
                 return run;
             }
             self.events.next_where(|event| event.data["runId"] == id.as_str()).await;

@@ -19,7 +19,14 @@ fn backoff(run_id: &RunId) -> Backoff {
         usage,
         ..Outcome::failed("no network")
     };
-    Backoff { run_id: run_id.clone(), failure, for_ms: 700, until: NOW.plus_ms(800) }
+    Backoff {
+        run_id: run_id.clone(),
+        failure,
+        for_ms: 700,
+        until: NOW.plus_ms(800),
+        waits_for: None,
+        worked_ms: 0,
+    }
 }
 
 #[tokio::test]

@@ -167,6 +167,12 @@ impl Reply {
         Self::new(status, "text/html; charset=utf-8", body)
     }
 
+    /// A body of another type.
+    #[must_use]
+    pub fn typed(content_type: &str, body: impl Into<String>) -> Self {
+        Self::new(200, content_type, body)
+    }
+
     fn new(status: u16, content_type: &str, body: impl Into<String>) -> Self {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
         Self { status, headers, body: body.into(), ending: Ending::Whole, piece: usize::MAX }

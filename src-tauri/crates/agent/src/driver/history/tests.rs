@@ -20,7 +20,14 @@ fn remembered(transcript: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<
 
 /// That of a job's session.
 fn memory(stored: Vec<StoredMessage>, unseen: Unseen) -> Memory {
-    Memory { summary: None, stored, unseen, fates: HashMap::new(), zone: Zone::UTC }
+    Memory {
+        summary: None,
+        stored,
+        unseen,
+        fates: HashMap::new(),
+        has_calls: false,
+        zone: Zone::UTC,
+    }
 }
 
 fn stored(run: &str, message: Message) -> StoredMessage {
@@ -183,6 +190,33 @@ fn told_in_main(transcript: Vec<StoredMessage>, fates: &[(&str, Fate)]) -> Vec<M
     let fates = fates.iter().map(|(run, fate)| (RunId::new(*run), fate.clone())).collect();
     let memory = Memory { fates, ..memory(numbered.collect(), NONE) };
     memory.told(SHARE, &Safety::new(Arc::new(SecretBook::default())))
+}
+
+#[test]
+fn main_session_keeps_calls_with_their_results() {
+    let long = calls("http", json!({ "url": "x".repeat(3_000) }));
+    let transcript = vec![
+        stored("r1", user("Look.")),
+        stored("r1", calls("http", json!({ "url": "https://example.com" }))),
+        stored("r1", result()),
+        stored("r1", assistant("Seen.")),
+        stored("r2", user("And this?")),
+        stored("r2", long),
+        stored("r2", result()),
+        stored("r2", calls("complete_run", json!({ "summary": "Done." }))),
+    ];
+    let numbered = transcript.into_iter().zip(1..).map(|(it, id)| StoredMessage { id, ..it });
+    let memory = Memory { has_calls: true, ..memory(numbered.collect(), NONE) };
+    let told = memory.told(SHARE, &Safety::new(Arc::new(SecretBook::default())));
+    let expected = [
+        user("Look."),
+        calls("http", json!({ "url": "https://example.com" })),
+        result(),
+        assistant("Seen."),
+        user("And this?"),
+        assistant("Done."),
+    ];
+    assert_eq!(told, expected, "long arguments go with their result");
 }
 
 #[test]

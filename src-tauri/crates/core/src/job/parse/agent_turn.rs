@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{WEEK_SECONDS, unsigned};
 use crate::job::{AgentTurn, Payload};
 use crate::json_fields::Fields;
+use crate::model::Effort;
 use crate::skills::{MOST_SKILLS, is_skill_name};
 
 const MOST_FALLBACKS: usize = 5;
@@ -23,6 +24,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Payload {
         tools: fields.texts("tools"),
         max_steps: unsigned(&mut fields, "maxSteps", 1, 50),
         max_tokens: unsigned(&mut fields, "maxTokens", 1, 1_000_000),
+        effort: fields.choice("effort", &Effort::ALL.map(|effort| (effort.name(), effort))),
         context_paths: fields.texts("contextPaths").unwrap_or_default(),
         skills: read_skills(&mut fields),
         extra: fields.rest(),

@@ -160,6 +160,7 @@ pub(super) async fn start(
             max_concurrent_runs: 3,
             firing: true,
             off_reason: String::new(),
+            model_patience: std::time::Duration::ZERO,
             heartbeat: HeartbeatConfig {
                 enabled: false,
                 every_ms: HALF_AN_HOUR,
