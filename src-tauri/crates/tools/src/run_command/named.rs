@@ -22,7 +22,7 @@ use rouse_core::visible::{visible, visible_os_path};
 use super::line::{DEPTH, names, run_words};
 use super::{programs, unheld};
 
-use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home, home};
+use crate::workspace::{MOST_READ, Workspace, fingerprint};
 
 /// The folders of a line that its words are tried in.
 const MOST_FOLDERS: usize = 16;
@@ -50,14 +50,31 @@ const OF_SYSTEM: &[&str] = &[
 ];
 
 /// Where a line is read.
-pub(super) struct Named<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) workspace: &'a Path,
-    /// Whether nothing but the workspace counts, because the command can change nothing else.
+pub(super) struct Named {
+    /// The folder of the call.
+    pub(super) folder: PathBuf,
+    /// The real folders whose files count: the workspace, and of a confined command all that it can write or was granted.
+    pub(super) roots: Vec<PathBuf>,
+    /// What `~` means to the command.
+    pub(super) home: Option<PathBuf>,
+    /// Whether nothing but the roots counts, because the command can change nothing else.
     pub(super) is_confined: bool,
 }
 
-impl Named<'_> {
+impl Named {
+    /// The root that a real path lies in.
+    pub(super) fn root_of(&self, real: &Path) -> Option<&Path> {
+        let roots = self.roots.iter().filter(|root| real.starts_with(root));
+        roots.max_by_key(|root| root.components().count()).map(PathBuf::as_path)
+    }
+
+    /// What `~` and `~/…` mean to the command; none for every other word.
+    fn at_home(&self, word: &str) -> Option<PathBuf> {
+        let rest =
+            word.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        Some(self.home.as_ref()?.join(rest.trim_start_matches('/')))
+    }
+
     /// What the line works with.
     pub(super) fn bound(&self, line: &str) -> Bound {
         let mut bound = Bound { folders: self.folders(line), ..Bound::default() };
@@ -105,9 +122,7 @@ impl Named<'_> {
 
     /// Whether what is run is a file or a folder; none where it is not there for the command.
     fn is_seen(&self, word: &str, folders: &[PathBuf]) -> Option<bool> {
-        let root = self.workspace.canonicalize().ok()?;
-        // A confined command has a home of its own.
-        let at_home = from_home(word).filter(|_| !self.is_confined);
+        let at_home = self.at_home(word);
         if word == "/dev/null" || (word.starts_with('~') && at_home.is_none()) {
             return (word == "/dev/null").then_some(true);
         }
@@ -115,7 +130,7 @@ impl Named<'_> {
             folders.iter().map(|folder| at_home.clone().unwrap_or_else(|| folder.join(word)));
         let real = paths.filter_map(|path| path.canonicalize().ok()).find(|real| {
             let is_of_system = OF_SYSTEM.iter().any(|system| real.starts_with(system));
-            !self.is_confined || cfg!(windows) || is_of_system || real.starts_with(&root)
+            !self.is_confined || cfg!(windows) || is_of_system || self.root_of(real).is_some()
         })?;
         let found = real.metadata().ok()?;
         Some(found.is_file() || found.is_dir())
@@ -123,16 +138,13 @@ impl Named<'_> {
 
     /// The folder of the call, and those that the line names, seen from each other: where its words may lie.
     fn folders(&self, line: &str) -> Vec<PathBuf> {
-        let mut folders = vec![self.folder.to_owned()];
+        let mut folders = vec![self.folder.clone()];
         let words = names(line).words;
-        let root = self.workspace.canonicalize().ok();
-        let counts = |real: &Path| {
-            !self.is_confined || root.as_ref().is_some_and(|root| real.starts_with(root))
-        };
+        let counts = |real: &Path| !self.is_confined || self.root_of(real).is_some();
         let mut next = 0;
         while let Some(from) = folders.get(next).cloned() {
             next += 1;
-            for path in words.iter().flat_map(|word| places(word, &from)) {
+            for path in words.iter().flat_map(|word| self.places(word, &from)) {
                 let Ok(real) = path.canonicalize() else { continue };
                 let is_new = real.is_dir() && counts(&real) && !folders.contains(&real);
                 if is_new && folders.len() < MOST_FOLDERS {
@@ -151,7 +163,7 @@ impl Named<'_> {
         found: &mut BTreeSet<PathBuf>,
     ) {
         for word in run_words(line) {
-            for path in folders.iter().flat_map(|folder| places(&word, folder)) {
+            for path in folders.iter().flat_map(|folder| self.places(&word, folder)) {
                 let Ok(real) = path.canonicalize() else { continue };
                 let Some(Ok(mut file)) = self.open(&real) else { continue };
                 let interpreter = first_line(&mut file).ok().flatten();
@@ -172,7 +184,7 @@ impl Named<'_> {
         let all = all.chain(implied.iter().map(|name| (name, Use::Runs)));
         let all = all.chain(named.targets.iter().map(|word| (word, Use::Writes)));
         for (word, does) in all {
-            for path in at.folders.iter().flat_map(|folder| places(word, folder)) {
+            for path in at.folders.iter().flat_map(|folder| self.places(word, folder)) {
                 let interpreter = self.add_file(&path, does, at, bound);
                 if let Some(line) = interpreter.filter(|_| depth > 0) {
                     self.add(&line, at, depth - 1, bound);
@@ -224,15 +236,32 @@ impl Named<'_> {
         if !real.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return None;
         }
-        let root = self.workspace.canonicalize().ok()?;
-        if !real.starts_with(&root) {
+        let Some(root) = self.root_of(real) else {
             return (!self.is_confined).then(|| File::open(real));
-        }
-        let workspace = Workspace::open(&root).ok()?;
+        };
+        let workspace = Workspace::open(root).ok()?;
         let Some(path) = workspace.beneath(real) else {
             return Some(Err(io::Error::other("its name is none that the workspace takes")));
         };
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
+    }
+
+    /// What a word may mean in a folder: the path itself, and what it fits as a pattern.
+    fn places(&self, word: &str, folder: &Path) -> Vec<PathBuf> {
+        let path = self.at_home(word).unwrap_or_else(|| folder.join(word));
+        let mut places = vec![path.components().collect::<PathBuf>()];
+        let is_wild = |part: &&str| part.contains(['*', '?', '[']);
+        // A walk through everything that there is would take for ever.
+        if !matches!(word.split('/').filter(is_wild).count(), 1..=MOST_WILD) || word.contains("**")
+        {
+            return places;
+        }
+        places.extend(match self.home.as_ref().filter(|_| self.at_home(word).is_some()) {
+            Some(home) => fitting(&word[1..], home),
+            None if word.starts_with('/') => fitting(word, Path::new("/")),
+            None => fitting(word, folder),
+        });
+        places
     }
 }
 
@@ -251,24 +280,6 @@ enum Use {
 struct Places<'a> {
     folders: &'a [PathBuf],
     run: BTreeSet<PathBuf>,
-}
-
-/// What a word may mean in a folder: the path itself, and what it fits as a pattern.
-fn places(word: &str, folder: &Path) -> Vec<PathBuf> {
-    let path = from_home(word).unwrap_or_else(|| folder.join(word));
-    let mut places = vec![path.components().collect::<PathBuf>()];
-    let is_wild = |part: &&str| part.contains(['*', '?', '[']);
-    // A walk through everything that there is would take for ever.
-    if !matches!(word.split('/').filter(is_wild).count(), 1..=MOST_WILD) || word.contains("**") {
-        return places;
-    }
-    let below_home = home().filter(|_| from_home(word).is_some());
-    places.extend(match below_home {
-        Some(home) => fitting(&word[1..], &home),
-        None if word.starts_with('/') => fitting(word, Path::new("/")),
-        None => fitting(word, folder),
-    });
-    places
 }
 
 /// What there is that fits a pattern, in the order of its names. A name that is no text fits every one: what a shell takes
