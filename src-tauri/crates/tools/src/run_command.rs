@@ -11,6 +11,7 @@
 //! A line that runs more than what can be bound gets no standing yes (`unheld`).
 
 mod confined;
+mod card;
 mod environment;
 mod held;
 mod interpreters;
@@ -19,6 +20,7 @@ mod named;
 mod outcome;
 mod programs;
 mod room;
+mod script;
 mod shell;
 mod unheld;
 #[cfg(all(test, unix))]
@@ -38,7 +40,7 @@ use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Domain, Fault, RateLimit, SandboxMode, Tool, ToolContext,
     ToolOutput, ToolSpec,
 };
-use rouse_core::visible::{visible, visible_line};
+use rouse_core::visible::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -155,30 +157,6 @@ impl RunCommand {
             SandboxMode::ByPersonUnsandboxed { .. } => wished,
             SandboxMode::Sandboxed { .. } | SandboxMode::OpenedByPerson { .. } => wished.min(usual),
         }
-    }
-
-    /// The approval card: the command, where and how it runs, and what it can write. What is said of it is a line each,
-    /// whatever its folder is called.
-    fn shown(
-        &self,
-        arguments: &Arguments,
-        context: &ToolContext,
-        limit: Option<Duration>,
-    ) -> String {
-        let mut lines = vec![confinement(context)];
-        if is_confined(&context.sandbox) {
-            // A room that cannot be had is told by the surroundings, and the call is refused there.
-            lines.extend(self.rooms.of(arguments, context).ok().map(|room| room::described(&room)));
-        }
-        lines.extend(limit.map(|limit| format!("for at most {} seconds", limit.as_secs_f64())));
-        let workspace = context.workspace.display();
-        let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
-            Some(cwd) => format!("in the folder {cwd} of {workspace}"),
-            None => format!("in {workspace}"),
-        };
-        let lines: Vec<String> =
-            [place].iter().chain(&lines).map(|line| visible_line(line)).collect();
-        format!("{}\n\n{}", visible(&arguments.command), lines.join("\n"))
     }
 
     async fn run(
@@ -355,15 +333,19 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        let shown = match arguments::read::<Arguments>(arguments) {
-            Ok(arguments) => {
-                let wished = arguments.timeout_seconds;
-                let limit = wished.map(|_| self.limit(&arguments, &context.sandbox));
-                self.shown(&arguments, context, limit)
-            }
-            Err(error) => visible(&format!("{error}\n\n{arguments:#}")),
-        };
-        Box::pin(std::future::ready(shown))
+        let read = arguments::read::<Arguments>(arguments);
+        Box::pin(async move {
+            let arguments = match read {
+                Ok(arguments) => arguments,
+                Err(error) => return visible(&format!("{error}\n\n{arguments:#}")),
+            };
+            let wished = arguments.timeout_seconds;
+            let limit = wished.map(|_| self.limit(&arguments, &context.sandbox));
+            let (rooms, context) = (self.rooms.clone(), context.clone());
+            let look = move || card::card(&arguments, &context, &rooms, limit);
+            let shown = tokio::task::spawn_blocking(look).await;
+            shown.expect("BUG: describing a command does not panic")
+        })
     }
 
     fn surroundings<'a>(

@@ -10,6 +10,7 @@ mod bounds;
 mod claimed;
 mod facts;
 mod folder;
+mod named;
 mod payload;
 mod policies;
 mod schedule;
@@ -19,6 +20,7 @@ mod write;
 pub use author::{CREATED_BY, MESSAGE_BY, signature};
 pub use facts::facts;
 pub use folder::{FolderAccess, FolderGrant};
+pub use named::NamedGrants;
 pub use parse::{
     JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
     stored_job_from_json, stored_payload_from_json, stored_schedule_from_json, strangers_of_state,

@@ -4,7 +4,7 @@
 //! the line (`line`), also within quotes and behind `=`, `:`, `@` and one-letter options, is held against the disk, in the
 //! folder of the call and in every folder that the line names, because it may go there first. A word that names nothing is
 //! bound as absent, so that a file which comes to be there later is a change; a pattern is bound as what it fits now. Of a
-//! script the words of its first line (`#!`) are looked at in the same way, and of a program that reads files which
+//! script the words of its first line (`#!`) are looked at in the same way, of a shell script the files that it runs, and of a program that reads files which
 //! nobody names (`programs`), those files. What the line does no more with than to write to it is bound apart: a standing
 //! yes is not held to it. It refuses to be a shell: names that come out of variables or another program are not seen
 //! (`unheld` says so), nor is what a script reads. There the sandbox is what holds.
@@ -20,7 +20,7 @@ use rouse_core::approval::ABSENT;
 use rouse_core::visible::{visible, visible_os_path};
 
 use super::line::{DEPTH, names, run_words};
-use super::{programs, unheld};
+use super::{programs, script, unheld};
 
 use crate::workspace::{MOST_READ, Workspace, fingerprint};
 
@@ -81,8 +81,25 @@ impl Named {
         let folders = bound.folders.clone();
         let mut run = BTreeSet::new();
         self.add_run(line, &folders, DEPTH, &mut run);
-        self.add(line, &Places { run, folders: &folders }, DEPTH, &mut bound);
+        let places = Places { run, folders: &folders };
+        self.add(line, &places, DEPTH, &mut bound);
+        // What a script starts stands in no word of the line.
+        for path in &places.run {
+            self.add_file(path, Use::Runs, &places, &mut bound);
+        }
         bound
+    }
+
+    /// The scripts that the line runs and whose own commands cannot all be checked: other languages, and shell scripts
+    /// with a command that is worked out when they run.
+    pub(super) fn unchecked_scripts(&self, line: &str) -> Vec<PathBuf> {
+        let is_unchecked = |path: &PathBuf| match self.open(path) {
+            Some(Ok(mut file)) => {
+                script::text(path, &mut file).is_none_or(|text| !script::is_checked(&text))
+            }
+            _ => true,
+        };
+        self.run(line).into_iter().filter(is_unchecked).collect()
     }
 
     /// The real paths of the files of the workspace that the line runs, with the interpreters that they name.
@@ -167,10 +184,11 @@ impl Named {
                 let Ok(real) = path.canonicalize() else { continue };
                 let Some(Ok(mut file)) = self.open(&real) else { continue };
                 let interpreter = first_line(&mut file).ok().flatten();
-                if found.insert(real)
-                    && let Some(line) = interpreter.filter(|_| depth > 0)
-                {
-                    self.add_run(&line, folders, depth - 1, found);
+                let script = script::text(&real, &mut file);
+                if found.insert(real) && depth > 0 {
+                    for line in interpreter.iter().chain(&script) {
+                        self.add_run(line, folders, depth - 1, found);
+                    }
                 }
             }
         }
@@ -372,7 +390,7 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// What follows `#!`, when the file begins with it.
-fn first_line(file: &mut File) -> io::Result<Option<String>> {
+pub(super) fn first_line(file: &mut File) -> io::Result<Option<String>> {
     let mut beginning = Vec::new();
     file.take(512).read_to_end(&mut beginning)?;
     file.rewind()?;

@@ -381,6 +381,45 @@ async fn confined_result_and_card_name_home_tmp_and_network() {
     assert_eq!(fs::read_to_string(home.join("a")).expect("kept"), "kept\n");
 }
 
+#[tokio::test]
+async fn file_that_a_shell_script_runs_is_bound() {
+    let folder = scripts();
+    let real = folder.path().canonicalize().expect("there");
+    fs::write(real.join("outer.sh"), "#!/bin/sh\n# runs b\nsh sub/b.sh\n").expect("written");
+    let line = json!({ "command": "sh outer.sh" });
+    let before = bound(folder.path(), line.clone(), CONFINED).await;
+    let inner = real.join("sub/b.sh").display().to_string();
+    assert_eq!(before.files.get(&inner).map(String::len), Some(64), "{before:?}");
+    fs::write(real.join("sub/b.sh"), "echo other").expect("written");
+    let after = bound(folder.path(), line.clone(), CONFINED).await;
+    let standing = |to: &Surroundings| Fingerprint::standing("run_command", &line, to);
+    assert_ne!(standing(&before), standing(&after), "a grant covers what the script ran then");
+}
+
+#[tokio::test]
+async fn card_names_scripts_that_are_not_checked() {
+    let folder = scripts();
+    fs::write(folder.path().join("gen.py"), "import os").expect("written");
+    fs::write(folder.path().join("all.sh"), "for f in *; do $f; done").expect("written");
+    let tool = RunCommand::new(CommandConfig::default());
+    let context = ToolContext { sandbox: CONFINED, ..context(folder.path()) };
+    let real = folder.path().canonicalize().expect("there");
+    for (line, expected) in [
+        ("python3 gen.py", Some("gen.py")),
+        ("sh all.sh", Some("all.sh")),
+        ("sh a.sh", None),
+        ("cat gen.py", None),
+        ("ls", None),
+    ] {
+        let card = tool.preview(&json!({ "command": line }), &context).await;
+        let said = card.lines().find(|line| line.starts_with("What this script starts"));
+        let expected = expected.map(|name| {
+            format!("What this script starts is not checked: {}.", real.join(name).display())
+        });
+        assert_eq!(said, expected.as_deref(), "{line}");
+    }
+}
+
 /// The same word for a command that runs with the person's rights.
 #[cfg(target_os = "linux")]
 #[tokio::test]
