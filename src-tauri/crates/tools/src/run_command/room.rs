@@ -131,7 +131,7 @@ fn open_to_owner(_: &Path) {}
 /// What a confined command can write, read and reach, as sentences for the person who is asked.
 pub(super) fn described(sandbox: &Sandbox) -> String {
     let home = match &sandbox.home {
-        Some(home) => format!("HOME {} (private to this job, kept, at most 1 GB)", home.display()),
+        Some(home) => format!("HOME {} (private, kept between runs, at most 1 GB)", home.display()),
         None => "HOME (deleted when the command ends)".to_owned(),
     };
     let of = |access| {
