@@ -84,7 +84,7 @@ pub(super) fn left_running(report: BorrowedFd<'_>) {
 /// Whether that was told.
 pub(super) fn has_left_running(report: impl AsFd) -> bool {
     let mut told = [0; LEFT_RUNNING.len()];
-    matches!(rustix::io::read(report, &mut told), Ok(_) if told == LEFT_RUNNING)
+    rustix::io::read(report, &mut told).is_ok() && told == LEFT_RUNNING
 }
 
 /// No step has a message of this length.
