@@ -100,3 +100,22 @@ async fn a_start_prunes_what_is_too_much() {
     until(&house, |storage| storage["runs"] == 10).await;
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn home_of_a_deleted_job_is_removed_at_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let job = json!({
+        "name": "Kept", "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Look" },
+    });
+    let id = house.call("cron.add", job).await["job"]["id"].as_str().expect("an id").to_owned();
+    house.host.stop().await;
+    let homes = rouse_host::Home::at(folder.path()).job_homes();
+    for name in ["main", "gone", &id] {
+        std::fs::create_dir_all(homes.join(name).join("sub")).expect("made");
+    }
+    let house = Plan::new(folder.path()).build().await;
+    until(&house, |_| !homes.join("gone").exists()).await;
+    assert!(homes.join("main").exists() && homes.join(id).exists());
+}

@@ -125,6 +125,7 @@ impl Approved {
             workspace: workspace.clone(),
             sandbox: SandboxMode::Sandboxed { hosts: vec![plan.host.to_owned()] },
             named_hosts: Vec::new(),
+            folders: Vec::new(),
             zone: clock.zones().local(),
             clock: Arc::clone(&clock),
             skills: Vec::new(),

@@ -63,6 +63,7 @@ export type * from "./gen/FailingModel";
 export type * from "./gen/FirstStart";
 export type * from "./gen/Follower";
 export type * from "./gen/GateView";
+export type * from "./gen/GrantOffers";
 export type * from "./gen/GrantRef";
 export type * from "./gen/GrantView";
 export type * from "./gen/GrantsListParams";

@@ -2,7 +2,7 @@
 //!
 //! It refuses to guess: a field without a flag of its own is called by its path alone.
 
-const FLAGS: [(&str, &str); 57] = [
+const FLAGS: [(&str, &str); 58] = [
     ("name", "--name"),
     ("description", "--description"),
     ("deleteAfterRun", "--delete-after-run"),
@@ -43,6 +43,7 @@ const FLAGS: [(&str, &str); 57] = [
     ("policies.approvals", "--approvals"),
     ("policies.approvalSeconds", "--approval-time"),
     ("policies.hosts", "--hosts"),
+    ("policies.folders", "--folder"),
     ("policies.sandbox", "--sandbox"),
     ("policies.timeoutSeconds", "--timeout"),
     ("schedule.pattern", "--pattern"),

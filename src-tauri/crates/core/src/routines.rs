@@ -120,6 +120,9 @@ pub fn judge(before: Option<&Job>, after: &Job, rights: Rights<'_>) -> Result<()
     if old.hosts != new.hosts {
         complain("policies.hosts", "only a person can let a job reach hosts");
     }
+    if old.folders != new.folders {
+        complain("policies.folders", "only a person can grant folders to a job");
+    }
     if (old.approvals, old.approval_seconds) != (new.approvals, new.approval_seconds) {
         complain(
             "policies.approvals",
@@ -172,6 +175,8 @@ fn right_of(job: &Job, rights: Rights<'_>) -> Option<&'static str> {
         Some("commands outside the sandbox")
     } else if job.policies.hosts != usual.hosts {
         Some("hosts that it may reach")
+    } else if job.policies.folders != usual.folders {
+        Some("folders that it may use")
     } else {
         None
     }
@@ -220,6 +225,7 @@ mod tests {
             (json!({ "policies": { "notify": "never", "maxConcurrent": 2 } }), None),
             (json!({ "policies": { "sandbox": "open" } }), Some("policies.sandbox")),
             (json!({ "policies": { "hosts": ["example.com"] } }), Some("policies.hosts")),
+            (json!({ "policies": { "folders": ["~/Notes"] } }), Some("policies.folders")),
             (json!({ "policies": { "approvals": "skip" } }), Some("policies.approvals")),
             (json!({ "policies": { "approvalSeconds": 86_400 } }), Some("policies.approvals")),
             (json!({ "policies": { "rightsOfTomorrow": true } }), Some("policies")),

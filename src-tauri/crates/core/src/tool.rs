@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::approval::Surroundings;
+use crate::job::FolderGrant;
 use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
 use crate::skills::SkillInRun;
@@ -217,6 +218,8 @@ pub struct ToolContext {
     pub sandbox: SandboxMode,
     /// The hosts of the URLs that the person has written into the task: to look at them is what was asked for.
     pub named_hosts: Vec<String>,
+    /// The folders beside the workspace that the job grants.
+    pub folders: Vec<FolderGrant>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The job's zone.

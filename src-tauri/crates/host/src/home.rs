@@ -132,6 +132,12 @@ impl Home {
         self.root.join("skills")
     }
 
+    /// The private homes of the commands of jobs.
+    #[must_use]
+    pub fn job_homes(&self) -> PathBuf {
+        self.root.join("homes")
+    }
+
     /// The folder that file tools may see unless configured otherwise.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {

@@ -125,7 +125,7 @@ impl Host {
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
-        let mut tasks = ground.tasks(&options, &scheduler, &closing)?;
+        let mut tasks = ground.tasks(&options.home, &options, &scheduler, &closing)?;
         if !tell_clients(&options.home, server.address()) {
             let telling = keep_telling(options.home.clone(), server.address(), AGAIN_AFTER);
             let closing = closing.clone();
@@ -265,6 +265,7 @@ impl Ground {
             instance: instance(home),
             timeout: config.tools.command_timeout,
             hidden: vec![home.root().to_owned()],
+            homes: Some(home.job_homes()),
             network: http.clone(),
             ..CommandConfig::default()
         };
@@ -387,6 +388,7 @@ impl Ground {
 
     fn tasks(
         &self,
+        home: &Home,
         options: &HostOptions,
         scheduler: &SchedulerHandle,
         closing: &CancellationToken,
@@ -408,6 +410,7 @@ impl Ground {
             store: self.store.clone(),
             clock: Arc::clone(&self.clock),
             settings: self.settings.watch(),
+            job_homes: home.job_homes(),
             ended: Arc::clone(&self.ended),
             closing: closing.clone(),
         };

@@ -1,16 +1,18 @@
-//! Prunes what the settings say is not kept, and lets the file shrink.
+//! Prunes what the settings say is not kept, lets the file shrink, and removes the command homes of deleted jobs.
 //!
 //! Works after runs have ended, never on a timer: an idle engine keeps what it has and wakes nobody. A round goes in
 //! small steps with a look at the next slot before each, so that no claim waits for more than one of them. One could
 //! get this wrong by pruning inside the listener, which runs while the writer is held; it only counts there.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, JobId, RunState};
 use rouse_store::{Store, StoreError};
+use rouse_tools::{private_homes, remove_homes_without_job};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +45,8 @@ pub(crate) struct Retention {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: watch::Receiver<Config>,
+    /// The private homes of the commands of jobs.
+    pub(crate) job_homes: PathBuf,
     pub(crate) ended: Arc<Ended>,
     pub(crate) closing: CancellationToken,
 }
@@ -142,7 +146,32 @@ impl Retention {
             tokio::task::yield_now().await;
         }
         self.write_anew_if_quiet().await?;
+        self.remove_job_homes().await?;
         Ok(Round::Done)
+    }
+
+    /// The private home of a job's commands goes with the job. Homes are listed before jobs: see there.
+    async fn remove_job_homes(&self) -> Result<(), StoreError> {
+        let folder = self.job_homes.clone();
+        let listed = tokio::task::spawn_blocking(move || private_homes(&folder)).await;
+        let homes = match listed.expect("BUG: listing folders does not panic") {
+            Ok(homes) => homes,
+            Err(error) => {
+                tracing::warn!(module = "retention", %error, "the homes of jobs were not listed");
+                return Ok(());
+            }
+        };
+        if homes.is_empty() {
+            return Ok(());
+        }
+        let jobs = self.store.job_ids().await?;
+        let removal = move || remove_homes_without_job(&homes, &jobs);
+        let removed = tokio::task::spawn_blocking(removal).await;
+        match removed.expect("BUG: removing folders does not panic") {
+            0 => {}
+            count => tracing::info!(module = "retention", count, "homes of deleted jobs removed"),
+        }
+        Ok(())
     }
 
     /// One small step; whether there may be another.

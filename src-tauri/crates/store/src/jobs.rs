@@ -95,6 +95,7 @@ pub(crate) const COUNT: &str =
          WHERE incidents.closed_at IS NULL AND incidents.closed_how IS NOT 'resumed' AND well.consecutive_failures = 0
             AND (incidents.class = ?1 OR incidents.paused_because IS NOT NULL AND NOT well.enabled))
     FROM jobs";
+const IDS: &str = "SELECT id FROM jobs";
 const IS_THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
@@ -234,6 +235,15 @@ impl Store {
     pub async fn has_job(&self, id: &JobId) -> Result<bool, StoreError> {
         let query = sqlx::query(IS_THERE).bind(id.as_str());
         Ok(self.one("look for the job", query, |_| Ok(())).await?.is_some())
+    }
+
+    /// The ids of all jobs, also of those that nobody can read.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn job_ids(&self) -> Result<Vec<JobId>, StoreError> {
+        let query = sqlx::query(IDS);
+        self.list("list the jobs", query, |row| Columns::of(row).id(JobId::new)).await
     }
 
     /// A page of jobs. One whose definition cannot be read stands apart with the reason: a single broken

@@ -5,9 +5,9 @@
 //! takes an `ApprovedCall`. Tools hold no handles of other rooms; what they want from the run (a notification, the end)
 //! they return as a `ToolEffect`. A failure that the caller can mend is an output marked as an error, never a panic.
 //!
-//! `run_command`, `write_file`, `create_workspace` and most requests of `http` change something outside the run: of each
+//! `run_command`, `write_file`, `edit_file`, `create_workspace` and most requests of `http` change something outside the run: of each
 //! such call its tool says that it asks, what a person is to be shown, and what the answer is bound to. How far they reach
-//! is settled in three places: `sandbox` for commands, `http` for addresses, `workspace` for files. One could get this
+//! is settled in four places: `sandbox` for commands, `http` for addresses, `workspace` and `reach` for files. One could get this
 //! wrong by giving a tool an argument that loosens its own limits, or by letting a second path reach the network or the disk.
 
 mod arguments;
@@ -22,10 +22,13 @@ mod time;
 mod http;
 
 mod workspace;
+mod reach;
 
 mod list_dir;
 mod read_file;
 mod write_file;
+mod edit_file;
+mod search_files;
 mod create_workspace;
 
 mod memory;
@@ -45,6 +48,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_core::tool::Tool;
@@ -53,7 +57,7 @@ pub use child::{MARK, end_strays};
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
 pub use routines::routine_tools;
-pub use run_command::{CommandConfig, Environment};
+pub use run_command::{CommandConfig, Environment, private_homes, remove_homes_without_job};
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
 pub use skill_read::skill_tools;
 pub use text::{plain_line, plain_text};
@@ -85,14 +89,17 @@ impl Default for ToolsConfig {
 /// All built-in tools, in the order of the catalogue.
 #[must_use]
 pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
+    let hidden: Arc<[PathBuf]> = config.command.hidden.clone().into();
     vec![
         Arc::new(echo::Echo::new()),
         Arc::new(time::Time::new()),
         Arc::new(json::Json::new()),
         Arc::new(http::Http::new(config.http)),
-        Arc::new(read_file::ReadFile::new(config.read_file_max_bytes)),
-        Arc::new(list_dir::ListDir::new()),
-        Arc::new(write_file::WriteFile::new()),
+        Arc::new(read_file::ReadFile::new(config.read_file_max_bytes, Arc::clone(&hidden))),
+        Arc::new(list_dir::ListDir::new(Arc::clone(&hidden))),
+        Arc::new(search_files::SearchFiles::new(Arc::clone(&hidden))),
+        Arc::new(write_file::WriteFile::new(Arc::clone(&hidden))),
+        Arc::new(edit_file::EditFile::new(hidden)),
         Arc::new(create_workspace::CreateWorkspace::new(config.is_risky_workspace)),
         Arc::new(run_command::RunCommand::new(config.command)),
         Arc::new(notify::Notify::new()),

@@ -5,13 +5,15 @@
 //! Hidden entries and what `.gitignore` names (`rules`) are left out and counted, unless they are asked for: a project's
 //! listing must not be filled by what it has downloaded and built.
 
-mod rules;
+pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use rouse_core::job::FolderAccess;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::visible::visible_path;
@@ -19,6 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Told};
+use crate::reach::{Reach, Reached};
 use crate::spec;
 use crate::text::shortened;
 use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError};
@@ -32,6 +35,7 @@ const MOST_SEEN: usize = 20_000;
 /// The tool.
 pub(crate) struct ListDir {
     spec: ToolSpec,
+    hidden: Arc<[PathBuf]>,
 }
 
 #[derive(Deserialize)]
@@ -47,8 +51,8 @@ struct Arguments {
 }
 
 impl ListDir {
-    pub(crate) fn new() -> Self {
-        let description = "Lists a folder of the workspace with sizes in bytes. What is hidden or named by .gitignore is only counted.";
+    pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
+        let description = "Lists a folder of the workspace, or one that was granted, with sizes in bytes. What is hidden or named by .gitignore is only counted.";
         let parameters = spec::object(
             &[],
             json!({
@@ -60,7 +64,7 @@ impl ListDir {
         );
         let harmless = spec::harmless(("list_dir", "List a folder"), description, parameters);
         // A name can be as much a text from outside as a file.
-        Self { spec: ToolSpec { untrusted_output: true, ..harmless } }
+        Self { spec: ToolSpec { untrusted_output: true, ..harmless }, hidden }
     }
 }
 
@@ -74,16 +78,16 @@ impl Tool for ListDir {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let workspace = context.workspace.clone();
+        let reach = Reach::of(context, &self.hidden);
         Box::pin(async move {
-            answer::of(call.arguments(), move |arguments| list(&workspace, &arguments)).await
+            answer::of(call.arguments(), move |arguments| list(&reach, &arguments)).await
         })
     }
 }
 
-fn list(workspace: &Path, arguments: &Arguments) -> Result<Told, WorkspaceError> {
-    let workspace = Workspace::open(workspace)?;
-    let start = workspace.relative(arguments.path.as_deref().unwrap_or("."))?;
+fn list(reach: &Reach, arguments: &Arguments) -> Result<Told, WorkspaceError> {
+    let wanted = arguments.path.as_deref().unwrap_or(".");
+    let Reached { workspace, path: start, name, .. } = reach.open(wanted, FolderAccess::Read)?;
     let depth = if arguments.recursive { MOST_DEPTH } else { 1 };
     let mut listing = Listing {
         workspace: &workspace,
@@ -104,7 +108,7 @@ fn list(workspace: &Path, arguments: &Arguments) -> Result<Told, WorkspaceError>
             listing.notes.push(shortened(&error.to_string(), 300));
         }
     }
-    Ok(listing.told(&start))
+    Ok(listing.told(&name))
 }
 
 struct Listing<'w> {
@@ -193,15 +197,15 @@ impl Listing<'_> {
     }
 
     /// A person reads the names, a line each.
-    fn told(self, start: &RelativePath) -> Told {
+    fn told(self, start: &str) -> Told {
         let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
         let names: Vec<String> = self.entries.iter().map(name).collect();
         let words = if names.is_empty() { "(empty)".to_owned() } else { names.join("\n") };
         Told { value: self.into_value(start), words }
     }
 
-    fn into_value(self, start: &RelativePath) -> Value {
-        let mut value = json!({ "path": start.to_string(), "truncated": self.is_truncated });
+    fn into_value(self, start: &str) -> Value {
+        let mut value = json!({ "path": start, "truncated": self.is_truncated });
         let LeftOut { hidden, ignored } = self.left_out;
         if hidden + ignored > 0 {
             value["leftOut"] = json!({ "hidden": hidden, "ignored": ignored });

@@ -1,4 +1,4 @@
-//! `read_file`: the text of one file of the workspace.
+//! `read_file`: the text of one file of the workspace or of a granted folder.
 //!
 //! How the file is reached is `workspace`'s matter; here is what is read of it: at most the configured number of bytes
 //! at once, of which a model gets as much as it can be told, and only text. A file that is too large, binary or in another
@@ -10,9 +10,11 @@ mod decode;
 mod tests;
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use encoding_rs::Encoding;
+use rouse_core::job::FolderAccess;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     BoxFuture, Fault, SandboxMode, TOLD_BYTES, Tool, ToolContext, ToolOutput, ToolSpec,
@@ -22,6 +24,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::answer::{self, Faulty, Told};
+use crate::reach::{Reach, Reached};
 use crate::spec;
 use crate::text::plain_text;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
@@ -31,6 +34,7 @@ use decode::{Piece, decoded};
 pub(crate) struct ReadFile {
     spec: ToolSpec,
     most: u64,
+    hidden: Arc<[PathBuf]>,
 }
 
 #[derive(Deserialize)]
@@ -77,9 +81,9 @@ impl Faulty for ReadError {
 }
 
 impl ReadFile {
-    pub(crate) fn new(most: u64) -> Self {
+    pub(crate) fn new(most: u64, hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Reads a text file of the workspace. A long one comes in parts: nextOffset tells where to go on. Offset and \
+            "Reads a text file of the workspace or of a granted folder. A long one comes in parts: nextOffset tells where to go on. Offset and \
              limit are bytes; {most} are read at most."
         );
         let parameters = spec::object(
@@ -92,7 +96,7 @@ impl ReadFile {
             }),
         );
         let harmless = spec::harmless(("read_file", "Read a file"), &description, parameters);
-        Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
+        Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most, hidden }
     }
 }
 
@@ -106,11 +110,10 @@ impl Tool for ReadFile {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let workspace = context.workspace.clone();
+        let reach = Reach::of(context, &self.hidden);
         let bounds = Bounds::of(self.most, context);
         Box::pin(async move {
-            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, bounds))
-                .await
+            answer::of(call.arguments(), move |arguments| read(&reach, &arguments, bounds)).await
         })
     }
 }
@@ -134,11 +137,10 @@ impl Bounds {
 /// What stands beside the content, and what is shown of it in more letters than it has.
 const BESIDE: usize = 6 << 10;
 
-fn read(workspace: &Path, arguments: &Arguments, bounds: Bounds) -> Result<Told, ReadError> {
+fn read(reach: &Reach, arguments: &Arguments, bounds: Bounds) -> Result<Told, ReadError> {
     let Arguments { path, encoding, offset, limit } = arguments;
     let encoding = decode::named(encoding.as_deref())?;
-    let workspace = Workspace::open(workspace)?;
-    let path = workspace.relative(path)?;
+    let Reached { workspace, path, .. } = reach.open(path, FolderAccess::Read)?;
     read_part_of(&workspace, path, encoding, (*offset, *limit), bounds)
 }
 

@@ -1,7 +1,7 @@
 //! `run_command`: one command line in the system's shell.
 //!
-//! A command runs in the sandbox (`sandbox`), unless the context says that a person has written exactly this call into a
-//! job: then it can do whatever the person can do, like a line in a crontab. Which of the two it is never stands in the
+//! A command runs in the sandbox (`sandbox`, `room`), unless the context says that a person has written exactly this call
+//! into a job: then it can do whatever the person can do, like a line in a crontab. Which of the two it is never stands in the
 //! arguments, and there is no way from the one to the other: a sandbox that cannot be had is an error. Where a person has
 //! opened the sandbox for a job, each call that no person has written is asked for, and no grant covers it. What it gets of the
 //! environment is a list (`environment`), a shorter one in the sandbox.
@@ -11,12 +11,16 @@
 //! A line that runs more than what can be bound gets no standing yes (`unheld`).
 
 mod confined;
+mod card;
 mod environment;
 mod held;
 mod interpreters;
 mod line;
 mod named;
+mod outcome;
 mod programs;
+mod room;
+mod script;
 mod shell;
 mod unheld;
 #[cfg(all(test, unix))]
@@ -26,7 +30,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -37,20 +40,23 @@ use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Domain, Fault, RateLimit, SandboxMode, Tool, ToolContext,
     ToolOutput, ToolSpec,
 };
-use rouse_core::visible::{visible, visible_line};
+use rouse_core::visible::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Faulty};
-use crate::child::{Child, End, Finished};
+use crate::child::{Child, Finished};
 use crate::http::{Fetcher, HttpConfig};
 use crate::sandbox::{self, Sandbox, SandboxError, Sealed};
-use crate::workspace::from_home;
+use crate::workspace::{from_home, home};
 use crate::{arguments, spec};
 use confined::{Probe, confinement, is_confined};
 pub use environment::Environment;
 use environment::{RUN_ID, about, passed};
 use named::{Bound, Named};
+use outcome::outcome;
+use room::Rooms;
+pub use room::{private_homes, remove_homes_without_job};
 
 /// The longest time limit that can be asked for: a day.
 const LONGEST_SECONDS: u64 = 86_400;
@@ -64,6 +70,8 @@ pub struct CommandConfig {
     pub timeout: Duration,
     /// What a confined command does not see, even where the workspace holds it: Rouse's own data.
     pub hidden: Vec<PathBuf>,
+    /// The folder with the private home of each job's commands; without one, a command's home is `/tmp`.
+    pub homes: Option<PathBuf>,
     /// What the hosts that a job grants to its commands may be.
     pub network: HttpConfig,
     /// What commands get a part of.
@@ -76,6 +84,7 @@ impl Default for CommandConfig {
             instance: "rouse".to_owned(),
             timeout: Duration::from_secs(600),
             hidden: Vec::new(),
+            homes: None,
             network: HttpConfig::default(),
             environment: Environment::of_this_process(),
         }
@@ -86,6 +95,7 @@ impl Default for CommandConfig {
 pub(crate) struct RunCommand {
     spec: ToolSpec,
     config: CommandConfig,
+    rooms: Rooms,
     calls: AtomicU64,
     sandbox: Arc<Probe>,
     /// What a test does between the last look and the beginning of the command.
@@ -104,7 +114,9 @@ struct Arguments {
 impl RunCommand {
     pub(crate) fn new(config: CommandConfig) -> Self {
         let description = "Runs a command line in the system's shell; returns exitCode, stdout, stderr, and json where stdout is JSON. \
-             What it leaves running ends with it.";
+             Sandboxed unless the job says otherwise: it can write the workspace, HOME (a private folder, kept between runs), \
+             /tmp (deleted afterwards) and folders that the person granted; other writes fail. No network but the job's hosts. \
+             Background processes end with it.";
         let parameters = spec::object(
             &["command"],
             json!({
@@ -125,9 +137,11 @@ impl RunCommand {
             shell_text: vec!["command".to_owned()],
             ..harmless
         };
+        let rooms = Rooms { hidden: config.hidden.clone().into(), homes: config.homes.clone() };
         Self {
             spec,
             config,
+            rooms,
             calls: AtomicU64::new(0),
             sandbox: Arc::new(Probe::of(sandbox::available)),
             #[cfg(test)]
@@ -160,32 +174,30 @@ impl RunCommand {
         // A mark of its own for each call: two calls of one run must not end each other.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
-        let child = match &context.sandbox {
-            SandboxMode::Sandboxed { hosts } => {
-                self.confined(&arguments, context, (hosts, sealed), &mark).await?
-            }
-            SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
-                self.unconfined(&arguments, context, &mark)?
-            }
+        let sandbox = is_confined(&context.sandbox).then(|| self.rooms.of(&arguments, context));
+        let sandbox = sandbox.transpose()?.map(|sandbox| Sandbox { sealed, ..sandbox });
+        let told = sandbox.as_ref().map(room::told);
+        let child = match sandbox {
+            Some(sandbox) => self.confined(&arguments, context, sandbox, &mark).await?,
+            None => self.unconfined(&arguments, context, &mark)?,
         };
         let child = child.leaving(&context.loose_ends);
         let finished = child.finish(limit).await.map_err(CommandError::Lost)?;
         if runs_copies && was_replaced(&finished) {
             return Err(CommandError::Replaced);
         }
-        Ok(outcome(&finished, limit))
+        Ok(outcome(&finished, limit, told))
     }
 
     async fn confined(
         &self,
         arguments: &Arguments,
         context: &ToolContext,
-        (hosts, sealed): (&[String], Vec<Sealed>),
+        sandbox: Sandbox,
         mark: &str,
     ) -> Result<Child, CommandError> {
-        let sandbox = room(arguments, context)?;
-        let (hosts, hidden) = (hosts.to_vec(), self.config.hidden.clone());
-        let sandbox = Sandbox { hosts, hidden, sealed, ..sandbox };
+        let home = sandbox.home.as_deref().map(room::create_home);
+        home.transpose().map_err(CommandError::Home)?;
         #[cfg(windows)]
         let sandbox = sandbox.prepared().await?;
         let variables = passed(&self.config.environment, context).chain(about(context));
@@ -206,6 +218,10 @@ impl RunCommand {
         Child::spawn(command, mark).map_err(CommandError::Start)
     }
 
+    fn surrounding(&self) -> Surrounding {
+        Surrounding { rooms: self.rooms.clone(), environment: self.config.environment.clone() }
+    }
+
     /// What a yes is bound to is held against what is there, at the last moment; answers what is run from a copy.
     async fn last_look(
         &self,
@@ -214,13 +230,19 @@ impl RunCommand {
         context: &ToolContext,
     ) -> Result<(Arguments, Vec<Sealed>), CommandError> {
         let Some(to) = to else { return Ok((arguments, Vec::new())) };
-        let (context, environment) = (context.clone(), self.config.environment.clone());
+        let (context, surrounding) = (context.clone(), self.surrounding());
         let look = move || {
-            let sealed = held::hold(&arguments, &context, &environment, &to)?;
+            let sealed = held::hold(&arguments, &context, &surrounding, &to)?;
             Ok((arguments, sealed))
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(CommandError::Look))
     }
+}
+
+/// What calls have around them, whatever their arguments.
+struct Surrounding {
+    rooms: Rooms,
+    environment: Environment,
 }
 
 /// Why a command was not run to its end.
@@ -236,6 +258,8 @@ enum CommandError {
     ManyLines,
     #[error("The command could not be started: {0}.")]
     Start(#[source] io::Error),
+    #[error("The home of this job's commands could not be created: {0}. Nothing was run.")]
+    Home(#[source] io::Error),
     #[error("How it ended is not known: {0}.")]
     Lost(#[source] io::Error),
     #[error(
@@ -254,13 +278,14 @@ impl Faulty for CommandError {
             Self::Sandbox(SandboxError::Missing(_) | SandboxError::Workspace { .. }) => {
                 Fault::Sandbox
             }
-            Self::Sandbox(SandboxError::Folder { .. }) | Self::Changed(_) | Self::Replaced => {
-                Fault::NotAuthorised
-            }
+            Self::Sandbox(SandboxError::Folder { .. } | SandboxError::Granted(_))
+            | Self::Changed(_)
+            | Self::Replaced => Fault::NotAuthorised,
             Self::Sandbox(SandboxError::Path { .. }) | Self::ManyLines => Fault::InvalidParameters,
             Self::Sandbox(SandboxError::Start(_))
             | Self::NoFolder(_)
             | Self::Start(_)
+            | Self::Home(_)
             | Self::Lost(_)
             | Self::Look => Fault::Execution,
         }
@@ -271,19 +296,13 @@ impl Faulty for CommandError {
 #[cfg(target_os = "linux")]
 fn was_replaced(finished: &Finished) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
-    let signal = |status: &ExitStatus| status.signal();
-    matches!(&finished.end, End::Exited(status) if signal(status) == Some(crate::sandbox::REPLACED))
+    let replaced = Some(crate::sandbox::REPLACED);
+    matches!(&finished.end, crate::child::End::Exited(status) if status.signal() == replaced)
 }
 
 #[cfg(not(target_os = "linux"))]
 const fn was_replaced(_: &Finished) -> bool {
     false
-}
-
-/// The sandbox of this call; its folder lies in the workspace.
-fn room(arguments: &Arguments, context: &ToolContext) -> Result<Sandbox, SandboxError> {
-    let at_home = arguments.cwd.as_deref().and_then(from_home).map(|cwd| cwd.display().to_string());
-    Sandbox::new(&context.workspace, at_home.as_deref().or(arguments.cwd.as_deref()))
 }
 
 impl Tool for RunCommand {
@@ -314,15 +333,19 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        let shown = match arguments::read::<Arguments>(arguments) {
-            Ok(arguments) => {
-                let wished = arguments.timeout_seconds;
-                let limit = wished.map(|_| self.limit(&arguments, &context.sandbox));
-                shown(&arguments, context, limit)
-            }
-            Err(error) => visible(&format!("{error}\n\n{arguments:#}")),
-        };
-        Box::pin(std::future::ready(shown))
+        let read = arguments::read::<Arguments>(arguments);
+        Box::pin(async move {
+            let arguments = match read {
+                Ok(arguments) => arguments,
+                Err(error) => return visible(&format!("{error}\n\n{arguments:#}")),
+            };
+            let wished = arguments.timeout_seconds;
+            let limit = wished.map(|_| self.limit(&arguments, &context.sandbox));
+            let (rooms, context) = (self.rooms.clone(), context.clone());
+            let look = move || card::card(&arguments, &context, &rooms, limit);
+            let shown = tokio::task::spawn_blocking(look).await;
+            shown.expect("BUG: describing a command does not panic")
+        })
     }
 
     fn surroundings<'a>(
@@ -330,7 +353,7 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        let (context, environment) = (context.clone(), self.config.environment.clone());
+        let (context, surrounding) = (context.clone(), self.surrounding());
         let sandbox = Arc::clone(&self.sandbox);
         // Nobody is asked about a command that could not be run after a yes either.
         let look = move |arguments: Arguments| {
@@ -338,7 +361,7 @@ impl Tool for RunCommand {
                 sandbox.holds()?;
             }
             one_that_is_read(&arguments.command)?;
-            bound(&arguments, &context, &environment)
+            bound(&arguments, &context, &surrounding)
         };
         Box::pin(answer::aside(arguments, look))
     }
@@ -360,111 +383,41 @@ impl Tool for RunCommand {
     }
 }
 
-/// What is said of the command is a line each, whatever its folder is called.
-fn shown(arguments: &Arguments, context: &ToolContext, limit: Option<Duration>) -> String {
-    let how = visible_line(&confinement(&context.sandbox));
-    let workspace = context.workspace.display();
-    let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
-        Some(cwd) => format!("in the folder {cwd} of {workspace}"),
-        None => format!("in {workspace}"),
-    };
-    let limit = limit
-        .map_or_else(String::new, |limit| format!("\nfor at most {} seconds", limit.as_secs_f64()));
-    format!("{}\n\n{}\n{how}{limit}", visible(&arguments.command), visible_line(&place))
+/// Where the words of a line are looked for.
+fn named(
+    arguments: &Arguments,
+    context: &ToolContext,
+    rooms: &Rooms,
+) -> Result<Named, CommandError> {
+    if is_confined(&context.sandbox) {
+        let room = rooms.of(arguments, context)?;
+        let (roots, home) = (room::roots(&room), room.home);
+        return Ok(Named { folder: room.folder, roots, home, is_confined: true });
+    }
+    let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
+    let workspace = context.workspace.canonicalize().unwrap_or(context.workspace.clone());
+    Ok(Named { folder, roots: vec![workspace], home: home(), is_confined: false })
 }
 
 fn bound(
     arguments: &Arguments,
     context: &ToolContext,
-    environment: &Environment,
+    around: &Surrounding,
 ) -> Result<Surroundings, CommandError> {
-    let is_confined = is_confined(&context.sandbox);
-    let folder = if is_confined {
-        room(arguments, context)?.folder
-    } else {
-        folder(arguments.cwd.as_deref(), &context.workspace)?
-    };
+    let named = named(arguments, context, &around.rooms)?;
     // What is no text is written out, behind a letter that no environment holds, so that two of them are never one.
     let text = |text: OsString| text.into_string().unwrap_or_else(|raw| format!("\0{raw:?}"));
     // Each run has another number; what it decides is none of the command's business.
     let told = about(context).filter(|(name, _)| name != RUN_ID);
-    let variables = passed(environment, context).chain(told);
+    let variables = passed(&around.environment, context).chain(told);
     let environment: BTreeMap<String, String> =
         variables.map(|(name, value)| (text(name), text(value))).collect();
-    let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
     let bound = named.bound(&arguments.command);
     let ungranted = named.unheld(&arguments.command, &bound);
     let Bound { files, replaces, .. } = bound;
-    let confinement = Some(confinement(&context.sandbox));
-    let here = Surroundings::in_folder(&folder);
+    let confinement = Some(confinement(context));
+    let here = Surroundings::in_folder(&named.folder);
     Ok(Surroundings { confinement, environment, files, replaces, ungranted, ..here })
-}
-
-fn outcome(finished: &Finished, limit: Duration) -> ToolOutput {
-    let (stdout, stderr) = (finished.stdout.text(), finished.stderr.text());
-    let mut value = json!({ "stdout": stdout.trim_end(), "stderr": stderr.trim_end() });
-    if finished.stdout.is_cut() || finished.stderr.is_cut() {
-        value["truncated"] = true.into();
-    }
-    let (fault, how) = match &finished.end {
-        End::Exited(status) if status.success() => {
-            value["exitCode"] = 0.into();
-            let words = if stdout.trim().is_empty() { "Done." } else { stdout.trim() };
-            if let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(&stdout)
-            {
-                value["json"] = parsed;
-            }
-            return answer::done(value).in_words(words);
-        }
-        End::Exited(status) => {
-            value["exitCode"] = status.code().into();
-            (Fault::Execution, ended(*status))
-        }
-        End::TimedOut => {
-            let seconds = limit.as_secs_f64();
-            (Fault::Timeout, format!("Did not end within {seconds} s and was ended"))
-        }
-        End::WroteTooMuch => (Fault::Execution, "Wrote more than 64 MB and was ended".to_owned()),
-        End::OverBound(how) => (Fault::Execution, how.clone()),
-    };
-    failure(fault, &how, value)
-}
-
-/// A failure whose words begin with how it ended and the last thing that it said.
-fn failure(fault: Fault, how: &str, written: Value) -> ToolOutput {
-    let said = |stream: &str| written[stream].as_str().unwrap_or_default().trim().to_owned();
-    let said =
-        Some(said("stderr")).filter(|said| !said.is_empty()).unwrap_or_else(|| said("stdout"));
-    let (error, words) = match said.lines().rfind(|line| !line.trim().is_empty()) {
-        Some(last) => {
-            let error = format!("{how}: {}", last.trim());
-            let is_all = last.trim() == said.trim();
-            (error.clone(), if is_all { error } else { format!("{error}\n\n{said}") })
-        }
-        None => (format!("{how}."), format!("{how}.")),
-    };
-    let mut output = answer::failed(fault, error).in_words(&words);
-    if let (Value::Object(fields), Value::Object(written)) = (&mut output.value, written) {
-        fields.extend(written);
-    }
-    output
-}
-
-#[cfg(unix)]
-fn ended(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt as _;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("Exit code {code}"),
-        (None, Some(signal)) => format!("Ended by signal {signal}"),
-        (None, None) => "Ended without success".to_owned(),
-    }
-}
-
-#[cfg(not(unix))]
-fn ended(status: ExitStatus) -> String {
-    status
-        .code()
-        .map_or_else(|| "Ended without success".to_owned(), |code| format!("Exit code {code}"))
 }
 
 /// A line of which the shell would leave something out is not run.

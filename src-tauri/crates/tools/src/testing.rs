@@ -39,6 +39,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         workspace: workspace.to_owned(),
         sandbox: SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() },
         named_hosts: Vec::new(),
+        folders: Vec::new(),
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),
         skills: Vec::new(),

@@ -84,7 +84,24 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
                 json!({ "path": ".", "recursive": true, "showHidden": true, "showIgnored": true }),
             ],
         ),
+        (
+            "search_files",
+            vec![
+                json!({ "pattern": "a" }),
+                json!({
+                    "pattern": "a", "glob": "*.md", "path": "b", "ignoreCase": true,
+                    "showHidden": true, "showIgnored": true, "offset": 1,
+                }),
+            ],
+        ),
         ("write_file", vec![json!({ "path": "a", "content": "" })]),
+        (
+            "edit_file",
+            vec![
+                json!({ "path": "a", "oldText": "b", "newText": "" }),
+                json!({ "path": "a", "oldText": "b", "newText": "c", "replaceAll": true }),
+            ],
+        ),
         (
             "create_workspace",
             vec![
@@ -152,7 +169,9 @@ fn the_catalogue_is_complete_and_in_order() {
         "http",
         "read_file",
         "list_dir",
+        "search_files",
         "write_file",
+        "edit_file",
         "create_workspace",
         "run_command",
         "notify",
@@ -220,6 +239,7 @@ async fn what_may_be_long_comes_last() {
     let cases = [
         ("read_file", json!({ "path": "file", "limit": 4 }), "\"content\":\"eigh\"}"),
         ("list_dir", json!({}), "\"size\":8}]}"),
+        ("search_files", json!({ "pattern": "by" }), "\"content\":\"file:1: eight by\"}"),
     ];
     for (name, arguments, end) in cases {
         let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
@@ -241,7 +261,9 @@ const JUDGED: &[Judged] = {
         ("http", Never, InProcess, true, false, (30, 500)),
         ("read_file", Never, InProcess, true, true, (60, 1_000)),
         ("list_dir", Never, InProcess, true, true, (60, 1_000)),
+        ("search_files", Never, InProcess, true, true, (60, 1_000)),
         ("write_file", UnlessGranted, InProcess, false, true, (20, 200)),
+        ("edit_file", UnlessGranted, InProcess, false, false, (30, 300)),
         ("create_workspace", UnlessGranted, InProcess, false, true, (60, 1_000)),
         ("run_command", UnlessGranted, Container, true, false, (30, 300)),
         ("notify", Never, InProcess, false, false, (20, 200)),
@@ -291,6 +313,14 @@ async fn file_and_command_tools_say_whether_they_worked_and_how_they_failed() {
         ("list_dir", json!({ "path": "/" }), Fault::NotAuthorised),
         ("write_file", json!({ "path": "../x", "content": "" }), Fault::NotAuthorised),
         ("write_file", json!({ "path": ".", "content": "" }), Fault::Execution),
+        ("search_files", json!({}), Fault::InvalidParameters),
+        ("search_files", json!({ "glob": "*", "path": "/" }), Fault::NotAuthorised),
+        ("edit_file", json!({ "path": "none", "oldText": "a", "newText": "b" }), Fault::Execution),
+        (
+            "edit_file",
+            json!({ "path": "/x", "oldText": "a", "newText": "b" }),
+            Fault::NotAuthorised,
+        ),
         ("create_workspace", json!({ "name": "a", "path": "a" }), Fault::InvalidParameters),
         ("create_workspace", json!({ "path": "/a" }), Fault::NotAuthorised),
         ("run_command", json!({ "command": "exit 3" }), Fault::Execution),

@@ -1,4 +1,4 @@
-//! `write_file`: one text file of the workspace, replaced whole.
+//! `write_file`: one text file of the workspace or of a folder granted for writing, replaced whole.
 //!
 //! How it is written is `workspace::write`'s matter; here is what a person is asked about it. The question shows what
 //! would change, line by line, with everything in it to be seen, and the answer is bound to the content that is replaced:
@@ -9,11 +9,13 @@
 mod tests;
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::Surroundings;
 use rouse_core::hidden::{REDACTED, redaction_beyond};
+use rouse_core::job::FolderAccess;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
@@ -24,6 +26,7 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 
 use crate::answer::{self, Faulty, Told};
+use crate::reach::{Reach, Reached};
 use crate::spec;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 
@@ -39,6 +42,7 @@ const COMPARED_FOR: Duration = Duration::from_secs(2);
 /// The tool.
 pub(crate) struct WriteFile {
     spec: ToolSpec,
+    hidden: Arc<[PathBuf]>,
 }
 
 #[derive(Deserialize)]
@@ -55,7 +59,7 @@ enum WriteError {
     #[error("The content has {0} bytes; at most {MOST_BYTES} are written at once.")]
     TooLarge(usize),
     #[error(
-        "The content holds {mark}, which is what you were told in the place of something secret, and not what stands in {path}. Writing it would lose that. Leave this file as it is, or change only its other lines (run_command, sed); in a request, {{{{secret:NAME}}}} stands for a stored value."
+        "The content holds {mark}, which is what you were told in the place of something secret, and not what stands in {path}. Writing it would lose that. Leave this file as it is, or change only its other lines (edit_file); in a request, {{{{secret:NAME}}}} stands for a stored value."
     )]
     Redacted { path: String, mark: String },
     #[error(
@@ -75,9 +79,9 @@ impl Faulty for WriteError {
 }
 
 impl WriteFile {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Writes a text file of the workspace, at most {MOST_BYTES} bytes. It replaces what is there and makes the \
+            "Writes a text file of the workspace or of a folder granted for writing, at most {MOST_BYTES} bytes. It replaces what is there and makes the \
              folders on the way."
         );
         let parameters = spec::object(
@@ -94,7 +98,7 @@ impl WriteFile {
             rate: RateLimit { per_minute: 20, per_hour: 200 },
             ..harmless
         };
-        Self { spec }
+        Self { spec, hidden }
     }
 }
 
@@ -108,8 +112,8 @@ impl Tool for WriteFile {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, String> {
-        let workspace = context.workspace.clone();
-        Box::pin(answer::compared(arguments, move |it| compared(&workspace, &it)))
+        let reach = Reach::of(context, &self.hidden);
+        Box::pin(answer::compared(arguments, move |it| compared(&reach, &it)))
     }
 
     fn surroundings<'a>(
@@ -117,8 +121,8 @@ impl Tool for WriteFile {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        let workspace = context.workspace.clone();
-        Box::pin(answer::aside(arguments, move |arguments| bound(&workspace, &arguments)))
+        let reach = Reach::of(context, &self.hidden);
+        Box::pin(answer::aside(arguments, move |arguments| bound(&reach, &arguments)))
     }
 
     fn writes_here(&self) -> bool {
@@ -130,13 +134,13 @@ impl Tool for WriteFile {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let workspace = context.workspace.clone();
+        let reach = Reach::of(context, &self.hidden);
         let to = call.bound().cloned();
         Box::pin(async move {
             let write = move |arguments| {
                 // What is replaced is what the person has seen.
-                match to.is_none_or(|to| bound(&workspace, &arguments).is_ok_and(|now| now == to)) {
-                    true => write(&workspace, &arguments),
+                match to.is_none_or(|to| bound(&reach, &arguments).is_ok_and(|now| now == to)) {
+                    true => write(&reach, &arguments),
                     false => Err(WriteError::Changed(arguments.path)),
                 }
             };
@@ -145,29 +149,28 @@ impl Tool for WriteFile {
     }
 }
 
-fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, WriteError> {
+fn write(reach: &Reach, arguments: &Arguments) -> Result<Told, WriteError> {
     let bytes = arguments.content.len();
     if bytes > MOST_BYTES {
         return Err(WriteError::TooLarge(bytes));
     }
-    let workspace = Workspace::open(workspace)?;
-    let path = workspace.relative(&arguments.path)?;
+    let Reached { workspace, path, name, .. } = reach.open(&arguments.path, FolderAccess::Write)?;
     arguments.check_marks(&workspace, &path)?;
     let created = workspace.replace(&path, arguments.content.as_bytes())?;
     let how = if created { "New file" } else { "Replaced" };
     Ok(Told {
-        value: json!({ "path": path.to_string(), "bytes": bytes, "created": created }),
-        words: format!("{how}: {path} ({bytes} bytes)."),
+        value: json!({ "path": name, "bytes": bytes, "created": created }),
+        words: format!("{how}: {name} ({bytes} bytes)."),
     })
 }
 
-fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteError> {
-    let opened = Workspace::open(workspace)?;
-    let path = opened.relative(&arguments.path)?;
-    let digest = opened.replaced_digest(&path)?;
-    arguments.check_marks(&opened, &path)?;
+fn bound(reach: &Reach, arguments: &Arguments) -> Result<Surroundings, WriteError> {
+    let Reached { folder, workspace, path, .. } =
+        reach.open(&arguments.path, FolderAccess::Write)?;
+    let digest = workspace.replaced_digest(&path)?;
+    arguments.check_marks(&workspace, &path)?;
     let replaces = [(path.to_string(), digest)].into();
-    Ok(Surroundings { replaces, ..Surroundings::in_folder(workspace) })
+    Ok(Surroundings { replaces, ..Surroundings::in_folder(&folder) })
 }
 
 impl Arguments {
@@ -199,18 +202,15 @@ enum Old {
     Other(u64),
 }
 
-fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, WriteError> {
-    let workspace = Workspace::open(workspace)?;
-    let path = workspace.relative(&arguments.path)?;
+fn compared(reach: &Reach, arguments: &Arguments) -> Result<String, WriteError> {
+    let Reached { workspace, path, name, .. } = reach.open(&arguments.path, FolderAccess::Write)?;
     let shown = match old(&workspace, &path)? {
-        Old::Nothing => difference(&path.to_string(), "", &arguments.content, NOTHING),
-        Old::Text(old) if old == arguments.content => format!("{path} holds exactly this already."),
-        Old::Text(old) => {
-            difference(&path.to_string(), &old, &arguments.content, &path.to_string())
-        }
+        Old::Nothing => difference(&name, "", &arguments.content, NOTHING),
+        Old::Text(old) if old == arguments.content => format!("{name} holds exactly this already."),
+        Old::Text(old) => difference(&name, &old, &arguments.content, &name),
         Old::Other(size) => {
-            let from = format!("{path} ({size} bytes that are not compared)");
-            difference(&path.to_string(), "", &arguments.content, &from)
+            let from = format!("{name} ({size} bytes that are not compared)");
+            difference(&name, "", &arguments.content, &from)
         }
     };
     Ok(shown)

@@ -37,6 +37,7 @@ import { standingOf } from "./standing";
 import { TellSection } from "./TellSection";
 import { type Trouble, useSave } from "./useSave";
 import { useSchedulePreview } from "./useSchedulePreview";
+import { allow } from "./offers";
 import { savedAs, useWarnings } from "./useWarnings";
 import { WhatSection } from "./WhatSection";
 import { WhenSection } from "./WhenSection";
@@ -150,7 +151,7 @@ export function Editor({ initial, view, original, marked, gone, locked, beforeMa
                 <TellSection jobId={view?.job.id} />
                 <WrongSection open={isUnfolded || advanced.some((field) => form.formState.errors[field] !== undefined)} />
               </form>
-              <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} over={over} job={view?.job} spent={view?.spentThisMonth} />
+              <LivePanel values={values} draft={draft} preview={preview.shown} problem={preview.problem} over={over} job={view?.job} spent={view?.spentThisMonth} offers={warnings.offers} onAllow={() => allow(form, warnings.offers)} />
             </div>
           </SignedContext>
           {view && <RecentRuns jobId={view.job.id} />}

@@ -24,6 +24,19 @@ test("the panel shows each time as the engine has written it, whatever zone rule
   expect(within(panel).getByText(/20.*23:56.* in Accra/)).toBeInTheDocument();
 });
 
+test("named_host_and_folder_are_offered_and_allowed_once", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Compare example.com with ~/Notes" } }).job);
+  host.answers["cron.check"] = ({ job }) => ({ warnings: [], offers: job.policies?.hosts === undefined ? { hosts: ["example.com"], folders: ["~/Notes"] } : { hosts: [], folders: [] } });
+  host.answers["cron.update"] = () => ({ ...aJob(), warnings: [] });
+  const { user } = renderApp("/jobs/job-1", host);
+  const panel = await screen.findByRole("complementary", { name: "What this job will do" });
+  expect(await within(panel).findByText("This job names example.com, ~/Notes. Allow?")).toBeInTheDocument();
+  await user.click(within(panel).getByRole("button", { name: "Allow" }));
+  await waitFor(() => expect(within(panel).queryByRole("button", { name: "Allow" })).toBeNull());
+  await user.click(screen.getByRole("button", { name: "Save" }));
+  await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { hosts: ["example.com"], folders: ["~/Notes"] } } }));
+});
+
 test("while everything is paused the panel counts down to nothing that is left out", async () => {
   const host = hostWith(aJob().job);
   const atMs = Date.now() + 3_600_000;

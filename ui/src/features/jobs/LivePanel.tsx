@@ -3,7 +3,9 @@
 
 import { Link } from "@tanstack/react-router";
 
+import { Button } from "@/components/Button";
 import { useShownNow } from "@/components/gone";
+import { Marks } from "@/components/Marks";
 import { Bone } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useEstimate, useStatus, useTools, useToolsOfDraft } from "@/data/queries";
@@ -14,8 +16,9 @@ import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
 import { ended } from "@/format/text";
 import { absolute, clockOf24, foreignZone, relative, zoneName } from "@/format/time";
+import { unmistakable } from "@/format/visible";
 import { offsetOf, shownIn } from "@/format/wall";
-import type { CronPreviewResult, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
+import type { CronPreviewResult, GrantOffers, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, scheduleOf, type When } from "./form";
 import styles from "./LivePanel.module.css";
@@ -37,9 +40,12 @@ interface Props {
   job?: Job;
   /** What that has spent since the first of the month. */
   spent?: SpentView;
+  /** What the message names and the job does not grant yet. */
+  offers: GrantOffers;
+  onAllow: () => void;
 }
 
-export function LivePanel({ values, draft, preview, problem, over, job, spent }: Props) {
+export function LivePanel({ values, draft, preview, problem, over, job, spent, offers, onAllow }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
       <p className={styles.sentence} role="status">{over ?? sentenceOf(values, preview, problem)}</p>
@@ -49,6 +55,7 @@ export function LivePanel({ values, draft, preview, problem, over, job, spent }:
           <Next preview={preview} problem={problem} />
         </div>
       )}
+      <Offers offers={offers} onAllow={onAllow} />
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
         <Cost values={values} jobId={job?.id} spent={spent} />
@@ -59,6 +66,21 @@ export function LivePanel({ values, draft, preview, problem, over, job, spent }:
       </div>
       {job && <MadeBy job={job} />}
     </aside>
+  );
+}
+
+/** Hosts and folders that the message names: nothing of it is granted until somebody allows it, and saved with the job. */
+function Offers({ offers: { hosts, folders }, onAllow }: Pick<Props, "offers" | "onAllow">) {
+  const all = [...hosts, ...folders];
+  if (all.length === 0) return null;
+  const meaning = [hosts.length > 0 && "Its commands and requests may then reach these hosts, and no others.", folders.length > 0 && "It may then read these folders."];
+  return (
+    <div className={styles.part}>
+      <h3 className={styles.head}>Access</h3>
+      <p>This job names <Marks text={unmistakable(all.join(", "))} />. Allow?</p>
+      <p className={styles.note}>{meaning.filter((part) => part !== false).join(" ")}</p>
+      <Button onPress={onAllow}>Allow</Button>
+    </div>
   );
 }
 

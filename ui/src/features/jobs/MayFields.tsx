@@ -35,12 +35,13 @@ const answersOfCall: typeof answers = [
 export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string | undefined; isAgent: boolean; isCommand?: boolean }) {
   const { value: approvals, error: approvalsError } = useBound("approvals");
   const { value: hosts, error: hostsError } = useBound("hosts");
+  const { value: folders, error: foldersError } = useBound("folders");
   const sandbox = useBound("sandbox");
-  const isWrong = approvalsError !== undefined || hostsError !== undefined;
+  const isWrong = approvalsError !== undefined || hostsError !== undefined || foldersError !== undefined;
   // Your own command runs outside the sandbox, where no list of hosts bounds it; one that is there can be taken out.
   const [hadHosts] = useState(hosts !== "");
   const hasHosts = !isCommand || hadHosts || hosts !== "";
-  const summary = [isCommand && "your own rights, outside the sandbox", isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  const summary = [isCommand && "your own rights, outside the sandbox", isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && folders.trim() !== "" && "named folders", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
       <div className={styles.fields}>
@@ -49,6 +50,7 @@ export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string
           {approvals === "ask" && <LengthOf name="approvalTime" label="A question waits" least={60} most={604_800} usual={1_800} help="Then the answer is no." />}
         </div>
         {hasHosts && <Hosts isAgent={isAgent} />}
+        {isAgent && <Folders />}
         {isAgent && (
           <Switch
             isSelected={sandbox.value === "open"}
@@ -86,6 +88,11 @@ function Granted({ jobId }: { jobId: string }) {
 }
 
 const short: Record<Approvals, string> = { ask: "asks you", deny: "is told no", skip: "is not offered what asks" };
+
+function Folders() {
+  const { error, ...field } = useBound("folders");
+  return <TextArea mono rows={2} label="Folders" {...field} error={error} help="One a line, beside the workspace. Its calls may read them; add :write to let them change files too." placeholder="~/Notes" spellCheck="false" />;
+}
 
 function Hosts({ isAgent }: { isAgent: boolean }) {
   const { error, ...field } = useBound("hosts");

@@ -64,6 +64,7 @@ const places: Record<string, keyof JobForm> = {
   "policies.approvals": "approvals",
   "policies.approvalSeconds": "approvalTime",
   "policies.hosts": "hosts",
+  "policies.folders": "folders",
   "policies.sandbox": "sandbox",
   "runtime.maxAttempts": "attempts",
   "runtime.retryBackoffMs": "backoffSeconds",

@@ -18,7 +18,7 @@ const full: Job = aJob({
   policies: {
     misfire: { mode: "runAll", maxLatenessSeconds: 90, limit: 3 }, overlap: "parallel", maxConcurrent: 2, timeoutSeconds: 300,
     pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000, tokensPerDay: 9_000, usdPerRun: 0.25, usdPerDay: 1.5 }, notify: "always",
-    approvals: "deny", approvalSeconds: 90, hosts: ["example.com", "api.example.com:8443"], sandbox: "open",
+    approvals: "deny", approvalSeconds: 90, hosts: ["example.com", "api.example.com:8443"], folders: ["~/My Notes", "/srv/out:write"], sandbox: "open",
   },
   runtime: { maxAttempts: 3, retryBackoffMs: 2_500 }, deleteAfterRun: true,
 }).job;
@@ -41,6 +41,11 @@ test("files for the context are one a line, with blanks in their names, and like
   expect(changed(full, { contextPaths: "a.md\n\n my notes/to do.md \n" })).toEqual({ payload: { contextPaths: ["a.md", "my notes/to do.md"] } });
   expect(changed(full, { contextPaths: " \n", maxTokens: null })).toEqual({ payload: { contextPaths: null, maxTokens: null } });
   expect(changed(full, { maxTokens: 2_000 })).toEqual({ payload: { maxTokens: 2_000 } });
+});
+
+test("folders_with_spaces_and_commas_stay_whole", () => {
+  expect(changed(full, { folders: " ~/a b, c:write \n\n/srv/d" })).toEqual({ policies: { folders: ["~/a b, c:write", "/srv/d"] } });
+  expect(changed(full, { folders: "" })).toEqual({ policies: { folders: null } });
 });
 
 test("hosts are read as people write them down, and taken back when there are none", () => {

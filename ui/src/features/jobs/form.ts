@@ -58,6 +58,7 @@ export interface JobForm extends EventForm {
   approvalTime: Length;
   /** One a line. */
   hosts: string;
+  folders: string;
   sandbox: Sandbox;
 
   when: When;
@@ -116,7 +117,7 @@ export function emptyForm(now: number): JobForm {
     misfire: "runOnce", latest: noLength, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeout: noLength, payloadTimeoutSeconds: null,
     attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldown: noLength, tokensPerRun: null, tokensPerDay: null, usdPerRun: null, usdPerDay: null, notify: "findings", deleteAfterRun: false,
     ...emptyEvent,
-    approvals: "ask", approvalTime: noLength, hosts: "", sandbox: "required",
+    approvals: "ask", approvalTime: noLength, hosts: "", folders: "", sandbox: "required",
     quiet: "respect", quietFrom: "22:00", quietTo: "07:00", quietDays: [], quietZone: "",
   };
 }
@@ -219,6 +220,7 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
     approvals: policies.approvals ?? "ask",
     approvalTime: lengthOf(policies.approvalSeconds),
     hosts: (policies.hosts ?? []).join("\n"),
+    folders: (policies.folders ?? []).join("\n"),
     sandbox: policies.sandbox ?? "required",
     ...quietForm(policies.quietHours),
   };
@@ -292,6 +294,7 @@ function policiesOf(form: JobForm): Policies {
     ...unless("approvals", form.approvals, "ask"),
     ...given("approvalSeconds", secondsOf(form.approvalTime)),
     ...some("hosts", listOf(form.hosts)),
+    ...some("folders", linesOf(form.folders)),
     ...unless("sandbox", form.sandbox, "required"),
     ...(form.quiet === "own" ? { quietHours: ownHours(form) } : unless("quietHours", form.quiet, "respect")),
   };

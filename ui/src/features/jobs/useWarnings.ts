@@ -4,7 +4,7 @@
 import { useMemo } from "react";
 
 import { useJobCheck, useStatus } from "@/data/queries";
-import type { Job, JobDraft } from "@/platform";
+import type { GrantOffers, Job, JobDraft } from "@/platform";
 
 import { type Complaint, place } from "./fields";
 import { addOf, type JobForm, withoutState } from "./form";
@@ -13,7 +13,11 @@ import { useSettled } from "./useSettled";
 export interface Warnings {
   placed: ReadonlyMap<keyof JobForm, string>;
   others: readonly Complaint[];
+  /** What the message names and the job does not grant yet. */
+  offers: GrantOffers;
 }
+
+const noOffers: GrantOffers = { hosts: [], folders: [] };
 
 interface Asked {
   values: JobForm;
@@ -38,7 +42,7 @@ export function useWarnings(draft: JobDraft, isOver: boolean): Warnings {
     const isSaid = (field: string) => (hasNoModel && field === "payload.model") || (isOver && field === "schedule.atMs");
     const told = (data?.warnings ?? []).filter(({ field }) => !isSaid(field));
     const { placed, others } = place(told.map(({ field, message }) => ({ path: field, message })));
-    return { placed, others };
+    return { placed, others, offers: data?.offers ?? noOffers };
   }, [data, hasNoModel, isOver]);
 }
 

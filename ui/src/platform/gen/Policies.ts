@@ -10,4 +10,4 @@ import type { Sandbox } from "./Sandbox";
 /**
  * Policies; every one has a default.
  */
-export type Policies = { misfire?: Misfire, overlap?: Overlap, maxConcurrent?: number, cooldownSeconds?: number, timeoutSeconds?: number, pauseAfterFailures?: number, budget?: Budget, notify?: Notify, quietHours?: QuietPolicy, approvals?: Approvals, approvalSeconds?: number, hosts?: Array<string>, sandbox?: Sandbox, };
+export type Policies = { misfire?: Misfire, overlap?: Overlap, maxConcurrent?: number, cooldownSeconds?: number, timeoutSeconds?: number, pauseAfterFailures?: number, budget?: Budget, notify?: Notify, quietHours?: QuietPolicy, approvals?: Approvals, approvalSeconds?: number, hosts?: Array<string>, folders?: Array<string>, sandbox?: Sandbox, };

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use rouse_core::approval::Grant;
-use rouse_core::job::AgentTurn;
+use rouse_core::job::{AgentTurn, FolderAccess, FolderGrant};
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::Run;
@@ -144,11 +144,27 @@ pub(super) fn task(
 ) -> Message {
     let (name, message) = (safety.words(&job.name), safety.words(&turn.message));
     let mut text = format!("[cron:{}] {name}: {message}\n\n{}", job.id, time_line(run, context));
+    text.push_str(&folders(&context.folders));
     for part in parts {
         text.push_str("\n\n");
         text.push_str(part);
     }
     Message::User { text }
+}
+
+/// The folders that a job grants, as its model is told of them; nothing when there are none.
+fn folders(granted: &[FolderGrant]) -> String {
+    if granted.is_empty() {
+        return String::new();
+    }
+    let told = granted.iter().map(|FolderGrant { path, access }| match access {
+        FolderAccess::Read => format!("{path} (read)"),
+        FolderAccess::Write => format!("{path} (read and write)"),
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    format!(
+        "\n\nBeside the workspace this job may use these folders, by their whole paths: {told}."
+    )
 }
 
 /// What fired the run. Its text may come from anybody, and so may the fields of a webhook's body.
@@ -178,4 +194,17 @@ fn with_offset(at: UnixMs, zone: Zone) -> String {
 
 pub(super) fn in_words(at: UnixMs, zone: Zone) -> String {
     format!("{} ({zone})", at.to_utc().with_timezone(&zone).format("%A, %-d %B %Y, %H:%M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_is_told_of_granted_folders() {
+        let granted = ["~/Notes", "/srv/out:write"].map(|text| text.parse().expect("a folder"));
+        let told = folders(&granted);
+        assert!(told.ends_with("paths: ~/Notes (read), /srv/out (read and write)."), "{told}");
+        assert_eq!(folders(&[]), "");
+    }
 }

@@ -306,6 +306,7 @@ impl AgentDriver {
             workspace: self.settings.workspace.clone(),
             sandbox,
             named_hosts: Vec::new(),
+            folders: job.map(|job| job.policies.folders.clone()).unwrap_or_default(),
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
             skills: Vec::new(),

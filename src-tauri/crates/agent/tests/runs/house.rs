@@ -274,6 +274,7 @@ impl House {
             workspace: self.workspace.clone(),
             sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
             named_hosts: Vec::new(),
+            folders: Vec::new(),
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
             skills: Vec::new(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
 use super::trigger::{ScheduleArgs, WAYS};
-use super::{list, naming, tell_saved, warn_when_off, webhook};
+use super::{list, naming, offer, tell_saved, warn_when_off, webhook};
 use crate::exit::Failure;
 use crate::session::Session;
 
@@ -16,6 +16,9 @@ pub(crate) struct Args {
     /// Make it switched off.
     #[arg(long)]
     disabled: bool,
+    /// What to do with hosts and folders that the message names and no flag grants [default: ask on a terminal, else no].
+    #[arg(long, value_name = "CHOICE", value_enum)]
+    grants: Option<offer::NamedGrantsChoice>,
     #[command(flatten)]
     schedule: ScheduleArgs,
     #[command(flatten)]
@@ -25,7 +28,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let job = draft(&args, session).await?;
+    let mut job = draft(&args, session).await?;
+    offer::offer(&mut job, args.grants, session).await?;
     let answer = session.call("cron.add", job).await?;
     let id = answer["job"]["id"].clone();
     tell_saved(session, answer, |view| {

@@ -6,6 +6,7 @@ mod budget;
 mod condition;
 mod draft;
 mod event;
+mod offer;
 mod quiet;
 mod may;
 pub(crate) use budget::spent_in_words;

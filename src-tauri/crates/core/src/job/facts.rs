@@ -99,7 +99,7 @@ fn channel(payload: &Value) -> Option<String> {
 
 /// Whether a policy means anything to a job that does this.
 fn counts(policy: &str, payload: &Value, policies: &Value) -> bool {
-    let of_calls = ["approvals", "approvalSeconds", "budget", "hosts"];
+    let of_calls = ["approvals", "approvalSeconds", "budget", "hosts", "folders"];
     // Where nobody is asked, nobody waits for an answer.
     if policy == "approvalSeconds"
         && matches!(policies["approvals"].as_str(), Some("deny" | "skip"))
@@ -135,6 +135,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         "sandbox" if word == "open" => ("sandbox", Some(open(&all["approvals"]))),
         "budget" => ("budget", budget(value)),
         "hosts" => ("hosts", Some(listed(value))),
+        "folders" => ("folders", Some(listed(value))),
         other => ("and", Some(format!("{other}: {value}"))),
     }
 }
@@ -323,7 +324,7 @@ mod tests {
                 "timeoutSeconds": 300, "pauseAfterFailures": 3,
                 "budget": { "tokensPerRun": 1_234_567, "usdPerDay": 0.5 },
                 "quietHours": { "from": "22:00", "to": "07:00", "tz": "Europe/Berlin" },
-                "approvals": "deny", "hosts": ["a.example", "b.example:8080"], "newer": { "x": 1 },
+                "approvals": "deny", "hosts": ["a.example", "b.example:8080"], "folders": ["~/Notes", "/srv/out:write"], "newer": { "x": 1 },
             },
         });
         assert_eq!(
@@ -343,6 +344,7 @@ mod tests {
                 "quiet: from 22:00 to 07:00 Europe/Berlin",
                 "asks: nobody: what would need a yes is refused at once",
                 "hosts: a.example, b.example:8080",
+                "folders: ~/Notes, /srv/out:write",
                 "and: newer: {\"x\":1}",
             ]
         );

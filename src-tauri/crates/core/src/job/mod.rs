@@ -9,6 +9,8 @@ mod author;
 mod bounds;
 mod claimed;
 mod facts;
+mod folder;
+mod named;
 mod payload;
 mod policies;
 mod schedule;
@@ -17,6 +19,8 @@ mod write;
 
 pub use author::{CREATED_BY, MESSAGE_BY, signature};
 pub use facts::facts;
+pub use folder::{FolderAccess, FolderGrant};
+pub use named::NamedGrants;
 pub use parse::{
     JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
     stored_job_from_json, stored_payload_from_json, stored_schedule_from_json, strangers_of_state,

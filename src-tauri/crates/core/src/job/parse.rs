@@ -6,6 +6,7 @@
 
 mod agent_turn;
 mod event;
+mod folders;
 mod hosts;
 mod jitter;
 mod patch;
@@ -408,6 +409,7 @@ fn read_policies(mut fields: Fields<'_>, origin: Origin<'_>) -> Policies {
             .unwrap_or_default(),
         approval_seconds: unsigned(&mut fields, "approvalSeconds", 60, WEEK_SECONDS),
         hosts: hosts::read(&mut fields, "hosts"),
+        folders: folders::read(&mut fields, "folders"),
         sandbox: fields
             .choice("sandbox", &[("required", Sandbox::Required), ("open", Sandbox::Open)])
             .unwrap_or_default(),

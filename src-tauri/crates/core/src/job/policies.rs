@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::folder::FolderGrant;
 use crate::money::MicroUsd;
 use crate::quiet::QuietPolicy;
 
@@ -33,6 +34,8 @@ pub struct Policies {
     pub approval_seconds: Option<u32>,
     /// Hosts that its calls may reach: `host` or `host:port`.
     pub hosts: Vec<String>,
+    /// Folders beside the workspace that its calls may read or write.
+    pub folders: Vec<FolderGrant>,
     /// How what a model has chosen to run is confined.
     pub sandbox: Sandbox,
     /// Keys that this version does not know.

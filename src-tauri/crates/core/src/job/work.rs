@@ -10,14 +10,15 @@ use super::{AgentTurn, Job, Payload, ToolCall};
 
 impl Job {
     /// Whether what a person has granted to `before` was granted for this, too: the same work, and nothing that it reaches
-    /// which it did not reach then. How calls are confined and which hosts they reach has to be the same, because no host at
-    /// all is the least for one tool and the most for another. `policies.approvals` does not count: whatever it says,
+    /// which it did not reach then. Confinement, hosts and folders have to be the same: an empty list of hosts is the least
+    /// for one tool and the most for another. `policies.approvals` does not count: whatever it says,
     /// nothing is called that nobody has said yes to.
     #[must_use]
     pub fn is_same_work(&self, before: &Self) -> bool {
         let (now, then) = (&self.policies, &before.policies);
         now.sandbox == then.sandbox
             && now.hosts == then.hosts
+            && now.folders == then.folders
             && self.told_name() == before.told_name()
             && self.payload.is_same_work(&before.payload)
     }
@@ -194,6 +195,7 @@ mod tests {
             json!({ "hosts": ["a.example", "b.example"] }),
             // For a request that means all of them.
             json!({ "hosts": [] }),
+            json!({ "hosts": ["a.example"], "folders": ["~/Notes"] }),
         ] {
             assert!(!job(&turn(), &policies).is_same_work(&before), "{policies}");
         }

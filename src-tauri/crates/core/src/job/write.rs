@@ -7,9 +7,9 @@ use crate::model::Effort;
 use crate::money::MicroUsd;
 
 use super::{
-    AgentTurn, Approvals, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen,
-    Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, ToolCall,
-    WakeMode,
+    AgentTurn, Approvals, FolderGrant, Isolation, Job, JobState, Misfire, MisfireMode, Notify,
+    NotifyWhen, Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec,
+    SessionTarget, ToolCall, WakeMode,
 };
 
 /// An object under construction: sets keys, skips absent values.
@@ -202,8 +202,14 @@ fn policies(policies: &Policies) -> Value {
         .set_some("approvals", approvals)
         .set_some("approvalSeconds", policies.approval_seconds)
         .set_some("hosts", (!policies.hosts.is_empty()).then(|| json!(policies.hosts)))
+        .set_some("folders", folders(&policies.folders))
         .set_some("sandbox", sandbox)
         .end(&policies.extra)
+}
+
+fn folders(folders: &[FolderGrant]) -> Option<Value> {
+    let texts: Vec<String> = folders.iter().map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| json!(texts))
 }
 
 fn misfire(misfire: &Misfire) -> Value {

@@ -62,9 +62,23 @@ pub struct CronCheckParams {
 /// `cron.check`: what saving it would warn of.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct CronCheckResult {
     /// The warnings.
     pub warnings: Vec<JobWarning>,
+    /// What its message names and the job does not grant yet; none when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offers: Option<GrantOffers>,
+}
+
+/// Hosts and folders that a job's message names, offered as grants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantOffers {
+    /// Hosts that its commands and requests could be allowed to reach.
+    pub hosts: Vec<String>,
+    /// Folders of this computer that its calls could be allowed to read.
+    pub folders: Vec<String>,
 }
 
 /// `cron.list`.

@@ -304,6 +304,8 @@ pub struct Policies {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
 }
 
@@ -447,6 +449,7 @@ mod tests {
             approvals: core_job::Approvals::Deny,
             approval_seconds: Some(600),
             hosts: vec!["example.org".to_owned(), "nas:8080".to_owned()],
+            folders: vec!["~/Notes:write".parse().expect("a folder")],
             sandbox: core_job::Sandbox::Open,
             extra: Map::new(),
         }

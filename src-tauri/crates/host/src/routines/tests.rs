@@ -57,6 +57,7 @@ impl House {
         let open = Arc::clone(&door).open(host.gateway(), Arc::new(gate));
         let context = ToolContext {
             named_hosts: Vec::new(),
+            folders: Vec::new(),
             run_id: RunId::new("chat-1"),
             job_id: None,
             job_name: "Chat".to_owned(),

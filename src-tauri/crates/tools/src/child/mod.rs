@@ -42,6 +42,7 @@ use kept::Kept;
 #[cfg(windows)]
 pub(crate) use system::Process;
 pub use system::end_strays;
+use system::has_strays;
 
 /// The environment variable by which children are found: `<instance>:<run>:<call>`.
 pub const MARK: &str = "ROUSE_RUN";
@@ -64,6 +65,8 @@ pub(crate) struct Child {
     bound: Bound,
     /// Let go when the command is over.
     kept: Option<Box<dyn Send + Sync>>,
+    /// Says whether a command that has ended left processes running, where its sandbox knows.
+    left_running: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// What came of a command.
@@ -72,6 +75,8 @@ pub(crate) struct Finished {
     pub(crate) end: End,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,
+    /// Whether it ended by itself and left processes running, which were ended then.
+    pub(crate) has_left_running: bool,
 }
 
 /// How it ended.
@@ -117,6 +122,7 @@ impl Child {
             readers,
             bound: Bound::default(),
             kept: None,
+            left_running: None,
         }
     }
 
@@ -129,6 +135,12 @@ impl Child {
     /// The same child, with something that is to live as long as it does.
     pub(crate) fn keeping(mut self, kept: impl Send + Sync + 'static) -> Self {
         self.kept = Some(Box::new(kept));
+        self
+    }
+
+    /// The same child, which asks this about processes that it left running.
+    pub(crate) fn asking(mut self, left_running: Box<dyn Fn() -> bool + Send + Sync>) -> Self {
+        self.left_running = Some(left_running);
         self
     }
 
@@ -155,6 +167,8 @@ impl Child {
             () = self.overflow.notified() => End::WroteTooMuch,
             () = pause(limit) => End::TimedOut,
         };
+        let ended_by_itself = matches!(end, End::Exited(_));
+        let has_left_running = ended_by_itself && self.has_left_running().await;
         self.begin_to_end();
         if let Some(ending) = &mut self.ending {
             over(ending).await;
@@ -166,11 +180,22 @@ impl Child {
         };
         let [stdout, stderr] = &mut self.readers;
         let (stdout, stderr) = tokio::join!(last_words(stdout), last_words(stderr));
-        Ok(Finished { end, stdout, stderr })
+        Ok(Finished { end, stdout, stderr, has_left_running })
     }
 }
 
 impl Child {
+    /// Whether the command, which has ended, left processes running. A sandbox that knows says so; elsewhere the mark is
+    /// looked for.
+    async fn has_left_running(&self) -> bool {
+        if let Some(left_running) = &self.left_running {
+            return left_running();
+        }
+        let mark = self.mark.clone();
+        let found = tokio::task::spawn_blocking(move || has_strays(&mark)).await;
+        found.unwrap_or(false)
+    }
+
     /// Ends the whole group in a task of its own, so that nobody who stops waiting for that stops it.
     fn begin_to_end(&mut self) {
         let Some(mut process) = self.process.take() else { return };

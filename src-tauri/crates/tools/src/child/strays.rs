@@ -32,13 +32,24 @@ struct Stat {
 /// them; answers how many. This process and those that it descends from are left alone: Rouse may itself have been
 /// started by a job.
 pub fn end_strays(mark: &str) -> usize {
+    let all = at_work_beside_us();
+    let marked: HashSet<i32> = all.keys().copied().filter(|pid| bears(*pid, mark)).collect();
+    let ours = with_what_came_of(marked, &all);
+    ours.into_iter().filter(|number| end(*number, &all[number])).count()
+}
+
+/// Whether any process bears `mark`.
+pub(crate) fn has_strays(mark: &str) -> bool {
+    at_work_beside_us().keys().any(|pid| bears(*pid, mark))
+}
+
+/// All processes without this one and those that it descends from.
+fn at_work_beside_us() -> HashMap<i32, Stat> {
     let mut all = at_work();
     for number in lineage(&all) {
         all.remove(&number);
     }
-    let marked: HashSet<i32> = all.keys().copied().filter(|pid| bears(*pid, mark)).collect();
-    let ours = with_what_came_of(marked, &all);
-    ours.into_iter().filter(|number| end(*number, &all[number])).count()
+    all
 }
 
 fn at_work() -> HashMap<i32, Stat> {

@@ -14,6 +14,8 @@ use tokio::process::{ChildStderr, ChildStdout, Command};
 
 #[cfg(target_os = "linux")]
 pub use strays::end_strays;
+#[cfg(target_os = "linux")]
+pub(crate) use strays::has_strays;
 
 /// What a command wrote, as text.
 pub(super) fn text(bytes: &[u8]) -> String {
@@ -92,4 +94,10 @@ impl Drop for Process {
 #[cfg(not(target_os = "linux"))]
 pub fn end_strays(_: &str) -> usize {
     0
+}
+
+/// Whether a command left processes running cannot be told by its mark here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) const fn has_strays(_: &str) -> bool {
+    false
 }

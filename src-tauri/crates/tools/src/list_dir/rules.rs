@@ -19,7 +19,7 @@ const FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The rules of a folder and of those above it, the nearest last.
 #[derive(Clone, Default)]
-pub(super) struct Rules(Vec<Arc<FolderRules>>);
+pub(crate) struct Rules(Vec<Arc<FolderRules>>);
 
 struct FolderRules {
     folder: RelativePath,
@@ -28,7 +28,7 @@ struct FolderRules {
 
 impl Rules {
     /// Those of the folders that `folder` lies in, itself left out.
-    pub(super) fn above(workspace: &Workspace, folder: &RelativePath) -> Self {
+    pub(crate) fn above(workspace: &Workspace, folder: &RelativePath) -> Self {
         match folder.split() {
             Some((above, _)) => Self::above(workspace, &above).with_those_of(workspace, &above),
             None => Self::default(),
@@ -36,7 +36,7 @@ impl Rules {
     }
 
     /// The same with those of one more folder.
-    pub(super) fn with_those_of(&self, workspace: &Workspace, folder: &RelativePath) -> Self {
+    pub(crate) fn with_those_of(&self, workspace: &Workspace, folder: &RelativePath) -> Self {
         let texts = FILES.map(|name| text(workspace, &folder.child(name.as_ref())));
         let mut rules = self.clone();
         if texts.iter().all(Option::is_none) {
@@ -54,7 +54,7 @@ impl Rules {
     }
 
     /// Whether they name this entry.
-    pub(super) fn ignore(&self, entry: &RelativePath, is_folder: bool) -> bool {
+    pub(crate) fn ignore(&self, entry: &RelativePath, is_folder: bool) -> bool {
         if entry.as_path().file_name() == Some(".git".as_ref()) {
             return true;
         }

@@ -21,7 +21,7 @@ fn house() -> TempDir {
 }
 
 async fn list(dir: &TempDir, arguments: Value) -> ToolOutput {
-    call_in(&ListDir::new(), dir.path(), arguments).await
+    call_in(&ListDir::new(Vec::new().into()), dir.path(), arguments).await
 }
 
 fn names(output: &ToolOutput) -> Vec<&str> {

@@ -30,7 +30,7 @@ fn house() -> TempDir {
 }
 
 async fn read(dir: &TempDir, arguments: Value) -> ToolOutput {
-    call_in(&ReadFile::new(MOST), dir.path(), arguments).await
+    call_in(&ReadFile::new(MOST, Vec::new().into()), dir.path(), arguments).await
 }
 
 #[tokio::test]
@@ -85,8 +85,12 @@ async fn what_cannot_be_shown_says_what_to_do() {
 #[tokio::test]
 async fn without_a_workspace_it_says_so() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let output =
-        call_in(&ReadFile::new(MOST), &dir.path().join("none"), json!({ "path": "a" })).await;
+    let output = call_in(
+        &ReadFile::new(MOST, Vec::new().into()),
+        &dir.path().join("none"),
+        json!({ "path": "a" }),
+    )
+    .await;
     assert!(
         output.is_error() && output.text().contains("The workspace folder cannot be opened"),
         "{}",
@@ -149,7 +153,7 @@ async fn a_model_gets_no_more_at_once_than_it_can_be_told_and_goes_on_from_there
         sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
         ..context(dir.path())
     };
-    let tool = ReadFile::new(524_288);
+    let tool = ReadFile::new(524_288, Vec::new().into());
     let (mut parts, mut next) = (String::new(), Some(0));
     while let Some(offset) = next {
         let arguments = json!({ "path": "book.txt", "offset": offset });

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rouse_core::tool::SandboxMode;
+use rouse_core::tool::{SandboxMode, ToolContext};
 
 use crate::sandbox::{Layers, SandboxError};
 
@@ -56,8 +56,18 @@ pub(super) const fn is_confined(sandbox: &SandboxMode) -> bool {
     matches!(sandbox, SandboxMode::Sandboxed { .. })
 }
 
-/// How it is confined, for a person and for what a yes is bound to.
-pub(super) fn confinement(sandbox: &SandboxMode) -> String {
+/// How it is confined, for a person and for what an approval is bound to: another grant of folders is another call.
+pub(super) fn confinement(context: &ToolContext) -> String {
+    let folders: Vec<String> = context.folders.iter().map(ToString::to_string).collect();
+    match folders.as_slice() {
+        folders if !folders.is_empty() && is_confined(&context.sandbox) => {
+            format!("{}, with the folders {}", network(&context.sandbox), folders.join(", "))
+        }
+        _ => network(&context.sandbox),
+    }
+}
+
+fn network(sandbox: &SandboxMode) -> String {
     match sandbox {
         SandboxMode::Sandboxed { hosts } if hosts.is_empty() => {
             "in the sandbox, without a network".to_owned()

@@ -5,10 +5,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_core::tool::{SandboxMode, ToolContext};
+
+use crate::reach::expanded;
 
 /// Variables, of which a command gets those that the lists name. Shown without their values: there are keys among them.
 #[derive(Clone)]
@@ -121,16 +123,18 @@ pub(super) fn passed(
     context: &ToolContext,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     let is_a_persons = matches!(context.sandbox, SandboxMode::ByPersonUnsandboxed { .. });
-    let workspace = (!is_a_persons).then(|| context.workspace.clone());
+    let granted = context.folders.iter().map(|folder| expanded(&folder.path));
+    let own: Vec<PathBuf> = [context.workspace.clone()].into_iter().chain(granted).collect();
+    let own = (!is_a_persons).then_some(own);
     let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
         SandboxMode::Sandboxed { .. } => (PASSED_INSIDE, SET_INSIDE),
         SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
             (PASSED_ON, &[])
         }
     };
-    let passed = passed_on(of, passed).map(move |(name, value)| match &workspace {
-        Some(workspace) if name.eq_ignore_ascii_case("PATH") => {
-            let outside = without_folders_in(workspace, &value);
+    let passed = passed_on(of, passed).map(move |(name, value)| match &own {
+        Some(own) if name.eq_ignore_ascii_case("PATH") => {
+            let outside = without_folders_in(own, &value);
             (name, outside)
         }
         _ => (name, value),
@@ -138,12 +142,13 @@ pub(super) fn passed(
     passed.chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
 }
 
-/// The folders of a `PATH` that are neither in the workspace nor told from where a command works.
-fn without_folders_in(workspace: &Path, path: &OsStr) -> OsString {
-    let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+/// The folders of a `PATH` that lie neither in the workspace nor in a granted folder, and are absolute.
+fn without_folders_in(own: &[PathBuf], path: &OsStr) -> OsString {
+    let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    let roots: Vec<PathBuf> = own.iter().map(real).collect();
     let is_outside = |folder: &PathBuf| {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        folder.is_absolute() && !real.starts_with(&root)
+        let real = real(folder);
+        folder.is_absolute() && !roots.iter().any(|root| real.starts_with(root))
     };
     let mut outside = std::env::split_paths(path).filter(is_outside).peekable();
     // A path without a folder would mean the one that a command works in (POSIX, 8.3).

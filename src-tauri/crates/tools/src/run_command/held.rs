@@ -14,7 +14,7 @@ use rouse_core::approval::Surroundings;
 use rouse_core::tool::{SandboxMode, ToolContext};
 
 use super::named::{Named, shown};
-use super::{Arguments, CommandError, Environment, bound, room};
+use super::{Arguments, CommandError, Surrounding, bound, named};
 use crate::sandbox::Sealed;
 use crate::workspace::{Workspace, digest};
 
@@ -25,25 +25,24 @@ const MOST_BYTES: u64 = 32 << 20;
 pub(super) fn hold(
     arguments: &Arguments,
     context: &ToolContext,
-    environment: &Environment,
+    around: &Surrounding,
     to: &Surroundings,
 ) -> Result<Vec<Sealed>, CommandError> {
-    let now = bound(arguments, context, environment)?;
+    let now = bound(arguments, context, around)?;
     if now != *to {
         return Err(CommandError::Changed(difference(&now, to)));
     }
     if !cfg!(target_os = "linux") || !matches!(context.sandbox, SandboxMode::Sandboxed { .. }) {
         return Ok(Vec::new());
     }
-    let folder = room(arguments, context)?.folder;
-    let named = Named { folder: &folder, workspace: &context.workspace, is_confined: true };
+    let named = named(arguments, context, &around.rooms)?;
     let may_change =
         arguments.command.split(|c: char| !c.is_alphanumeric()).any(|it| it == "chmod");
     let mut left = MOST_BYTES;
     let mut sealed = Vec::new();
     for path in named.run(&arguments.command) {
         let Some(expected) = to.files.get(&shown(&path)) else { continue };
-        let Some((content, mode)) = read(&path, context, left) else { continue };
+        let Some((content, mode)) = read(&path, &named, left) else { continue };
         if digest(content.as_slice()).ok().as_ref() != Some(expected) {
             return Err(CommandError::Changed(shown(&path)));
         }
@@ -53,10 +52,9 @@ pub(super) fn hold(
     Ok(sealed)
 }
 
-/// The content of a file of the workspace, opened once; none when it is none or too large for a copy.
-fn read(path: &Path, context: &ToolContext, most: u64) -> Option<(Vec<u8>, u32)> {
-    let root = context.workspace.canonicalize().ok()?;
-    let workspace = Workspace::open(&root).ok()?;
+/// The content of a file that a command can change, opened once; none when it is none or too large for a copy.
+fn read(path: &Path, named: &Named, most: u64) -> Option<(Vec<u8>, u32)> {
+    let workspace = Workspace::open(named.root_of(path)?).ok()?;
     let inside = workspace.beneath(path)?;
     let (file, size) = workspace.open_any_name(&inside).ok()?;
     if size > most {

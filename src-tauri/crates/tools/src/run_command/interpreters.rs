@@ -141,6 +141,11 @@ pub(super) fn is_interpreter(word: &str) -> bool {
     INTERPRETERS.contains(&program(word)) || INTERPRETERS.contains(&word)
 }
 
+/// Whether it is a shell.
+pub(super) fn is_shell(word: &str) -> bool {
+    SHELLS.contains(&program(word))
+}
+
 /// Whether it is an option.
 pub(super) fn is_option(word: &str) -> bool {
     word.starts_with(['-', '+'])

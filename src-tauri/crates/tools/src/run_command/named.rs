@@ -4,7 +4,7 @@
 //! the line (`line`), also within quotes and behind `=`, `:`, `@` and one-letter options, is held against the disk, in the
 //! folder of the call and in every folder that the line names, because it may go there first. A word that names nothing is
 //! bound as absent, so that a file which comes to be there later is a change; a pattern is bound as what it fits now. Of a
-//! script the words of its first line (`#!`) are looked at in the same way, and of a program that reads files which
+//! script the words of its first line (`#!`) are looked at in the same way, of a shell script the files that it runs, and of a program that reads files which
 //! nobody names (`programs`), those files. What the line does no more with than to write to it is bound apart: a standing
 //! yes is not held to it. It refuses to be a shell: names that come out of variables or another program are not seen
 //! (`unheld` says so), nor is what a script reads. There the sandbox is what holds.
@@ -20,9 +20,9 @@ use rouse_core::approval::ABSENT;
 use rouse_core::visible::{visible, visible_os_path};
 
 use super::line::{DEPTH, names, run_words};
-use super::{programs, unheld};
+use super::{programs, script, unheld};
 
-use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home, home};
+use crate::workspace::{MOST_READ, Workspace, fingerprint};
 
 /// The folders of a line that its words are tried in.
 const MOST_FOLDERS: usize = 16;
@@ -50,22 +50,56 @@ const OF_SYSTEM: &[&str] = &[
 ];
 
 /// Where a line is read.
-pub(super) struct Named<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) workspace: &'a Path,
-    /// Whether nothing but the workspace counts, because the command can change nothing else.
+pub(super) struct Named {
+    /// The folder of the call.
+    pub(super) folder: PathBuf,
+    /// The real folders whose files count: the workspace, and of a confined command all that it can write or was granted.
+    pub(super) roots: Vec<PathBuf>,
+    /// What `~` means to the command.
+    pub(super) home: Option<PathBuf>,
+    /// Whether nothing but the roots counts, because the command can change nothing else.
     pub(super) is_confined: bool,
 }
 
-impl Named<'_> {
+impl Named {
+    /// The root that a real path lies in.
+    pub(super) fn root_of(&self, real: &Path) -> Option<&Path> {
+        let roots = self.roots.iter().filter(|root| real.starts_with(root));
+        roots.max_by_key(|root| root.components().count()).map(PathBuf::as_path)
+    }
+
+    /// What `~` and `~/…` mean to the command; none for every other word.
+    fn at_home(&self, word: &str) -> Option<PathBuf> {
+        let rest =
+            word.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        Some(self.home.as_ref()?.join(rest.trim_start_matches('/')))
+    }
+
     /// What the line works with.
     pub(super) fn bound(&self, line: &str) -> Bound {
         let mut bound = Bound { folders: self.folders(line), ..Bound::default() };
         let folders = bound.folders.clone();
         let mut run = BTreeSet::new();
         self.add_run(line, &folders, DEPTH, &mut run);
-        self.add(line, &Places { run, folders: &folders }, DEPTH, &mut bound);
+        let places = Places { run, folders: &folders };
+        self.add(line, &places, DEPTH, &mut bound);
+        // What a script starts stands in no word of the line.
+        for path in &places.run {
+            self.add_file(path, Use::Runs, &places, &mut bound);
+        }
         bound
+    }
+
+    /// The scripts that the line runs and whose own commands cannot all be checked: other languages, and shell scripts
+    /// with a command that is worked out when they run.
+    pub(super) fn unchecked_scripts(&self, line: &str) -> Vec<PathBuf> {
+        let is_unchecked = |path: &PathBuf| match self.open(path) {
+            Some(Ok(mut file)) => {
+                script::text(path, &mut file).is_none_or(|text| !script::is_checked(&text))
+            }
+            _ => true,
+        };
+        self.run(line).into_iter().filter(is_unchecked).collect()
     }
 
     /// The real paths of the files of the workspace that the line runs, with the interpreters that they name.
@@ -105,9 +139,7 @@ impl Named<'_> {
 
     /// Whether what is run is a file or a folder; none where it is not there for the command.
     fn is_seen(&self, word: &str, folders: &[PathBuf]) -> Option<bool> {
-        let root = self.workspace.canonicalize().ok()?;
-        // A confined command has a home of its own.
-        let at_home = from_home(word).filter(|_| !self.is_confined);
+        let at_home = self.at_home(word);
         if word == "/dev/null" || (word.starts_with('~') && at_home.is_none()) {
             return (word == "/dev/null").then_some(true);
         }
@@ -115,7 +147,7 @@ impl Named<'_> {
             folders.iter().map(|folder| at_home.clone().unwrap_or_else(|| folder.join(word)));
         let real = paths.filter_map(|path| path.canonicalize().ok()).find(|real| {
             let is_of_system = OF_SYSTEM.iter().any(|system| real.starts_with(system));
-            !self.is_confined || cfg!(windows) || is_of_system || real.starts_with(&root)
+            !self.is_confined || cfg!(windows) || is_of_system || self.root_of(real).is_some()
         })?;
         let found = real.metadata().ok()?;
         Some(found.is_file() || found.is_dir())
@@ -123,16 +155,13 @@ impl Named<'_> {
 
     /// The folder of the call, and those that the line names, seen from each other: where its words may lie.
     fn folders(&self, line: &str) -> Vec<PathBuf> {
-        let mut folders = vec![self.folder.to_owned()];
+        let mut folders = vec![self.folder.clone()];
         let words = names(line).words;
-        let root = self.workspace.canonicalize().ok();
-        let counts = |real: &Path| {
-            !self.is_confined || root.as_ref().is_some_and(|root| real.starts_with(root))
-        };
+        let counts = |real: &Path| !self.is_confined || self.root_of(real).is_some();
         let mut next = 0;
         while let Some(from) = folders.get(next).cloned() {
             next += 1;
-            for path in words.iter().flat_map(|word| places(word, &from)) {
+            for path in words.iter().flat_map(|word| self.places(word, &from)) {
                 let Ok(real) = path.canonicalize() else { continue };
                 let is_new = real.is_dir() && counts(&real) && !folders.contains(&real);
                 if is_new && folders.len() < MOST_FOLDERS {
@@ -151,14 +180,15 @@ impl Named<'_> {
         found: &mut BTreeSet<PathBuf>,
     ) {
         for word in run_words(line) {
-            for path in folders.iter().flat_map(|folder| places(&word, folder)) {
+            for path in folders.iter().flat_map(|folder| self.places(&word, folder)) {
                 let Ok(real) = path.canonicalize() else { continue };
                 let Some(Ok(mut file)) = self.open(&real) else { continue };
                 let interpreter = first_line(&mut file).ok().flatten();
-                if found.insert(real)
-                    && let Some(line) = interpreter.filter(|_| depth > 0)
-                {
-                    self.add_run(&line, folders, depth - 1, found);
+                let script = script::text(&real, &mut file);
+                if found.insert(real) && depth > 0 {
+                    for line in interpreter.iter().chain(&script) {
+                        self.add_run(line, folders, depth - 1, found);
+                    }
                 }
             }
         }
@@ -172,7 +202,7 @@ impl Named<'_> {
         let all = all.chain(implied.iter().map(|name| (name, Use::Runs)));
         let all = all.chain(named.targets.iter().map(|word| (word, Use::Writes)));
         for (word, does) in all {
-            for path in at.folders.iter().flat_map(|folder| places(word, folder)) {
+            for path in at.folders.iter().flat_map(|folder| self.places(word, folder)) {
                 let interpreter = self.add_file(&path, does, at, bound);
                 if let Some(line) = interpreter.filter(|_| depth > 0) {
                     self.add(&line, at, depth - 1, bound);
@@ -224,15 +254,32 @@ impl Named<'_> {
         if !real.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return None;
         }
-        let root = self.workspace.canonicalize().ok()?;
-        if !real.starts_with(&root) {
+        let Some(root) = self.root_of(real) else {
             return (!self.is_confined).then(|| File::open(real));
-        }
-        let workspace = Workspace::open(&root).ok()?;
+        };
+        let workspace = Workspace::open(root).ok()?;
         let Some(path) = workspace.beneath(real) else {
             return Some(Err(io::Error::other("its name is none that the workspace takes")));
         };
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
+    }
+
+    /// What a word may mean in a folder: the path itself, and what it fits as a pattern.
+    fn places(&self, word: &str, folder: &Path) -> Vec<PathBuf> {
+        let path = self.at_home(word).unwrap_or_else(|| folder.join(word));
+        let mut places = vec![path.components().collect::<PathBuf>()];
+        let is_wild = |part: &&str| part.contains(['*', '?', '[']);
+        // A walk through everything that there is would take for ever.
+        if !matches!(word.split('/').filter(is_wild).count(), 1..=MOST_WILD) || word.contains("**")
+        {
+            return places;
+        }
+        places.extend(match self.home.as_ref().filter(|_| self.at_home(word).is_some()) {
+            Some(home) => fitting(&word[1..], home),
+            None if word.starts_with('/') => fitting(word, Path::new("/")),
+            None => fitting(word, folder),
+        });
+        places
     }
 }
 
@@ -251,24 +298,6 @@ enum Use {
 struct Places<'a> {
     folders: &'a [PathBuf],
     run: BTreeSet<PathBuf>,
-}
-
-/// What a word may mean in a folder: the path itself, and what it fits as a pattern.
-fn places(word: &str, folder: &Path) -> Vec<PathBuf> {
-    let path = from_home(word).unwrap_or_else(|| folder.join(word));
-    let mut places = vec![path.components().collect::<PathBuf>()];
-    let is_wild = |part: &&str| part.contains(['*', '?', '[']);
-    // A walk through everything that there is would take for ever.
-    if !matches!(word.split('/').filter(is_wild).count(), 1..=MOST_WILD) || word.contains("**") {
-        return places;
-    }
-    let below_home = home().filter(|_| from_home(word).is_some());
-    places.extend(match below_home {
-        Some(home) => fitting(&word[1..], &home),
-        None if word.starts_with('/') => fitting(word, Path::new("/")),
-        None => fitting(word, folder),
-    });
-    places
 }
 
 /// What there is that fits a pattern, in the order of its names. A name that is no text fits every one: what a shell takes
@@ -361,7 +390,7 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// What follows `#!`, when the file begins with it.
-fn first_line(file: &mut File) -> io::Result<Option<String>> {
+pub(super) fn first_line(file: &mut File) -> io::Result<Option<String>> {
     let mut beginning = Vec::new();
     file.take(512).read_to_end(&mut beginning)?;
     file.rewind()?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::atomic::AtomicUsize;
 
 use rouse_core::approval::Fingerprint;
+use rouse_core::job::FolderGrant;
 use rouse_core::policy::{ToolPolicy, Verdict};
 
 use super::*;
@@ -315,17 +316,119 @@ async fn what_comes_to_be_there_or_changes_is_another_call() {
 }
 
 #[tokio::test]
-async fn a_pattern_below_the_home_is_bound_to_what_it_fits() {
-    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
-    let folder = tempfile::tempdir_in(&home).expect("a folder in the home");
-    let real = folder.path().canonicalize().expect("there");
-    fs::write(real.join("a.txt"), "a").expect("written");
-    let name = folder.path().file_name().expect("a name").display().to_string();
-    for line in [format!("sort ~/{name}/*.txt"), format!("sort --files=~/{name}/?.txt")] {
-        let bound = bound(folder.path(), json!({ "command": line }), CONFINED).await;
-        let file = real.join("a.txt").display().to_string();
+async fn file_of_the_private_home_is_bound() {
+    let (homes, workspace) = (scripts(), scripts());
+    let home = homes.path().canonicalize().expect("there").join("job-1");
+    fs::create_dir_all(home.join("sub")).expect("made");
+    fs::write(home.join("sub/a.sh"), "echo a").expect("written");
+    let config = CommandConfig { homes: Some(homes.path().to_owned()), ..CommandConfig::default() };
+    let tool = RunCommand::new(config);
+    let context = ToolContext { sandbox: CONFINED, ..context(workspace.path()) };
+    for line in ["sort ~/sub/*.sh", "sort --files=~/sub/?.sh", "sh ~/sub/a.sh"] {
+        let arguments = json!({ "command": line });
+        let Ok(bound) = tool.surroundings(&arguments, &context).await else { return };
+        let file = home.join("sub/a.sh").display().to_string();
         assert_eq!(bound.files.get(&file).map(String::len), Some(64), "{line}: {bound:?}");
     }
+}
+
+/// Also a script of a granted folder runs as it was approved.
+#[tokio::test]
+async fn file_of_a_granted_folder_is_bound() {
+    let (granted, workspace) = (scripts(), scripts());
+    let granted = granted.path().canonicalize().expect("there");
+    let tool = RunCommand::new(CommandConfig::default());
+    let script = granted.join("a.sh").display().to_string();
+    let arguments = json!({ "command": format!("sh {script}") });
+    let grant: FolderGrant = granted.display().to_string().parse().expect("a folder");
+    let bound = async |folders: Vec<FolderGrant>| {
+        let context = ToolContext { sandbox: CONFINED, folders, ..context(workspace.path()) };
+        tool.surroundings(&arguments, &context).await.ok()
+    };
+    let Some(with) = bound(vec![grant]).await else { return };
+    assert_eq!(with.files.get(&script).map(String::len), Some(64), "{with:?}");
+    let without = bound(Vec::new()).await.expect("confined");
+    assert!(!without.files.contains_key(&script), "a command cannot see the file");
+    assert_ne!(with.confinement, without.confinement);
+}
+
+#[tokio::test]
+async fn confined_result_and_card_name_home_tmp_and_network() {
+    let (homes, workspace) = (scripts(), scripts());
+    let config = CommandConfig { homes: Some(homes.path().to_owned()), ..CommandConfig::default() };
+    let tool = RunCommand::new(config);
+    let context = ToolContext { sandbox: CONFINED, ..context(workspace.path()) };
+    let arguments = json!({ "command": "sleep 1000 & echo kept > ~/a; cat ~/a" });
+    let home = homes.path().canonicalize().expect("there").join("job-1");
+    let card = tool.preview(&arguments, &context).await;
+    let (shown, none) = (format!("HOME {} (private", home.display()), "without a network");
+    assert!(
+        card.contains(&shown) && card.contains("/tmp (deleted") && card.contains(none),
+        "{card}"
+    );
+    assert!(!home.exists(), "a card makes nothing");
+    let policy = ToolPolicy::of_a_persons_call("run_command", &arguments);
+    let Verdict::Allowed(call) = policy.judge(tool.spec(), arguments) else { panic!("denied") };
+    let output = tool.call(call, &context).await;
+    if output.fault == Some(Fault::Sandbox) {
+        return;
+    }
+    let told = format!("HOME={} is private and kept; /tmp is deleted; no network", home.display());
+    assert_eq!(output.value["sandbox"], json!(told), "{output:?}");
+    let background = output.value["background"].as_str().unwrap_or_default();
+    assert!(background.contains("were ended"), "{output:?}");
+    assert!(output.words.is_some_and(|words| words.starts_with("kept\n\nThe command left")));
+    assert_eq!(fs::read_to_string(home.join("a")).expect("kept"), "kept\n");
+}
+
+#[tokio::test]
+async fn file_that_a_shell_script_runs_is_bound() {
+    let folder = scripts();
+    let real = folder.path().canonicalize().expect("there");
+    fs::write(real.join("outer.sh"), "#!/bin/sh\n# runs b\nsh sub/b.sh\n").expect("written");
+    let line = json!({ "command": "sh outer.sh" });
+    let before = bound(folder.path(), line.clone(), CONFINED).await;
+    let inner = real.join("sub/b.sh").display().to_string();
+    assert_eq!(before.files.get(&inner).map(String::len), Some(64), "{before:?}");
+    fs::write(real.join("sub/b.sh"), "echo other").expect("written");
+    let after = bound(folder.path(), line.clone(), CONFINED).await;
+    let standing = |to: &Surroundings| Fingerprint::standing("run_command", &line, to);
+    assert_ne!(standing(&before), standing(&after), "a grant covers what the script ran then");
+}
+
+#[tokio::test]
+async fn card_names_scripts_that_are_not_checked() {
+    let folder = scripts();
+    fs::write(folder.path().join("gen.py"), "import os").expect("written");
+    fs::write(folder.path().join("all.sh"), "for f in *; do $f; done").expect("written");
+    let tool = RunCommand::new(CommandConfig::default());
+    let context = ToolContext { sandbox: CONFINED, ..context(folder.path()) };
+    let real = folder.path().canonicalize().expect("there");
+    for (line, expected) in [
+        ("python3 gen.py", Some("gen.py")),
+        ("sh all.sh", Some("all.sh")),
+        ("sh a.sh", None),
+        ("cat gen.py", None),
+        ("ls", None),
+    ] {
+        let card = tool.preview(&json!({ "command": line }), &context).await;
+        let said = card.lines().find(|line| line.starts_with("What this script starts"));
+        let expected = expected.map(|name| {
+            format!("What this script starts is not checked: {}.", real.join(name).display())
+        });
+        assert_eq!(said, expected.as_deref(), "{line}");
+    }
+}
+
+/// The same word for a command that runs with the person's rights.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn background_process_of_a_persons_command_is_told() {
+    let output = run(json!({ "command": "sleep 1000 & echo begun" })).await;
+    assert!(output.value["background"].is_string(), "{output:?}");
+    assert!(output.value.get("sandbox").is_none(), "{output:?}");
+    let output = run(json!({ "command": "echo done" })).await;
+    assert!(output.value.get("background").is_none(), "{output:?}");
 }
 
 /// What a yes to a line is bound to: once, and standing.
@@ -622,10 +725,12 @@ async fn the_question_shows_the_whole_line_with_everything_to_be_seen() {
     let confined = shown(CONFINED).await;
     let begin = "ls⟨U+000D⟩⟨U+001B⟩[8mrm -rf ⟨U+202E⟩x⟨U+200B⟩\n###";
     assert!(confined.starts_with(begin) && confined.contains("##end\n\nin the folder sub of "));
-    assert!(confined.ends_with("in the sandbox, without a network"), "{confined}");
+    let lines: Vec<&str> = confined.lines().rev().take(2).collect();
+    assert_eq!(lines[1], "in the sandbox, without a network", "{confined}");
+    assert!(lines[0].starts_with("It can write the workspace, HOME ("), "{confined}");
     let hosts = vec!["example.com".to_owned()];
     let granted = shown(SandboxMode::Sandboxed { hosts }).await;
-    assert!(granted.ends_with("in the sandbox, with a way to example.com"), "{granted}");
+    assert!(granted.contains("in the sandbox, with a way to example.com\n"), "{granted}");
     let opened = shown(SandboxMode::OpenedByPerson { hosts: Vec::new() }).await;
     assert!(opened.ends_with("outside the sandbox, with all your rights"), "{opened}");
 }
@@ -716,9 +821,15 @@ async fn a_failure_has_the_shape_of_the_others_and_its_kind() {
 
 #[test]
 fn a_bound_that_was_crossed_is_the_first_word_of_the_answer() {
-    let end = End::OverBound("Took more than 4096 MB of memory and was ended".to_owned());
-    let finished = Finished { end, stdout: Default::default(), stderr: Default::default() };
-    let output = outcome(&finished, Duration::from_secs(1));
+    let end =
+        crate::child::End::OverBound("Took more than 4096 MB of memory and was ended".to_owned());
+    let finished = Finished {
+        end,
+        stdout: Default::default(),
+        stderr: Default::default(),
+        has_left_running: false,
+    };
+    let output = outcome(&finished, Duration::from_secs(1), None);
     assert_eq!(error(&output), "Took more than 4096 MB of memory and was ended.");
     assert_eq!(output.fault, Some(Fault::Execution));
 }

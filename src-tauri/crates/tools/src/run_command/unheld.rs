@@ -33,7 +33,8 @@ pub(super) fn sentence(why: &str) -> String {
     )
 }
 
-fn why(line: &str, depth: usize) -> Option<String> {
+/// Why a text of commands cannot be checked as a whole, nested `depth` deep.
+pub(super) fn why(line: &str, depth: usize) -> Option<String> {
     for piece in pieces(line) {
         match piece {
             Piece::Break('$' | '`') => return Some(worked_out()),

@@ -1,9 +1,10 @@
-//! The sandbox: a command that sees the workspace and the system's programs, and nothing else of this computer.
+//! The sandbox: a command that sees the workspace, a private home, the granted folders and the system's programs.
 //!
-//! It promises: of the disk, the workspace alone can be written, and the home, Rouse's data, keys and sockets are not
-//! there; there is no network but the granted hosts, through a proxy that judges every address as `http` does; the
-//! environment is a list; processes, memory, output and time are bounded; and when the command ends, all that it started
-//! has ended. It **fails closed**: where a system cannot hold one of these, nothing is run, and the error says which layer
+//! Promises: a command can write the workspace, its home, `/tmp` and the folders granted for writing. A write anywhere
+//! else fails; it never goes to a copy that is thrown away. The workspace, the home and granted folders stay, `/tmp` ends
+//! with the command. The person's home, Rouse's data and keys are not there. There is no network but the granted hosts,
+//! through a proxy that judges every address as `http` does. The environment is a list. Processes, memory, output, time,
+//! files and disk are bounded. When the command ends, all that it started has ended. It **fails closed**: where a system cannot hold one of these, nothing is run, and the error says which layer
 //! is missing and what to do. It refuses to be asked by a model: whether a call is confined stands in the context of the
 //! run, never in its arguments.
 //!
@@ -24,6 +25,8 @@ mod proxy;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(unix)]
+mod storage;
+#[cfg(unix)]
 mod watch;
 
 use std::ffi::OsString;
@@ -38,6 +41,7 @@ use tokio::process::Command;
 
 use crate::child::Child;
 use crate::http::Fetcher;
+use crate::reach::GrantedFolder;
 #[cfg(windows)]
 pub(crate) use system::Confined;
 #[cfg(windows)]
@@ -46,8 +50,12 @@ use system::begin;
 /// One command's room.
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
-    /// The folder that may be written, by its real path.
+    /// The workspace, by its real path; it may be written.
     pub(crate) workspace: PathBuf,
+    /// The private home, by its real path; it may be written and stays. `/tmp` when there is none.
+    pub(crate) home: Option<PathBuf>,
+    /// The folders that the job grants, outer folders first.
+    pub(crate) granted: Vec<GrantedFolder>,
     /// Where the command begins, in the workspace.
     pub(crate) folder: PathBuf,
     /// What is not to be seen even if the workspace holds it.
@@ -88,9 +96,15 @@ pub(crate) struct Limits {
     /// Most that fits into its folders in memory together (`/tmp`, `/dev/shm`, home).
     #[cfg(target_os = "linux")]
     pub(crate) temporary_bytes: u64,
-    /// What is to be left of the disk of the workspace; half of what there is when that is less.
+    /// What is to be left of the disks that it may write; half of what there is when that is less.
     #[cfg(unix)]
     pub(crate) disk_left_bytes: u64,
+    /// The files and folders that it may add to a disk.
+    #[cfg(unix)]
+    pub(crate) new_files: u64,
+    /// The most that its home may hold.
+    #[cfg(unix)]
+    pub(crate) home_bytes: u64,
 }
 
 impl Default for Limits {
@@ -102,6 +116,10 @@ impl Default for Limits {
             temporary_bytes: 512 << 20,
             #[cfg(unix)]
             disk_left_bytes: 1 << 30,
+            #[cfg(unix)]
+            new_files: 1_000_000,
+            #[cfg(unix)]
+            home_bytes: 1 << 30,
         }
     }
 }
@@ -189,7 +207,7 @@ pub enum SandboxError {
         why: String,
     },
     /// The folder is elsewhere.
-    #[error("A confined command can only begin in the workspace, and {} is not in it. Nothing was run.", path.display())]
+    #[error("A confined command can only begin in the workspace or in a folder that the job grants, and {} is in none of them. Nothing was run.", path.display())]
     Folder {
         /// The folder that was asked for.
         path: PathBuf,
@@ -200,6 +218,9 @@ pub enum SandboxError {
         /// The path.
         path: PathBuf,
     },
+    /// A folder that the job grants cannot be used.
+    #[error("{0} Nothing was run.")]
+    Granted(String),
     /// The system refused, and not for the sandbox.
     #[error("The command could not be started: {0}.")]
     Start(#[source] io::Error),
@@ -214,22 +235,29 @@ pub fn available() -> Result<Layers, SandboxError> {
 }
 
 impl Sandbox {
-    /// A room in `workspace` for a command that begins in `cwd`.
+    /// A room in `workspace` for a command that begins in `cwd`, which lies there or in a granted folder.
     ///
     /// # Errors
-    /// When either is not there, or the one does not lie in the other.
-    pub(crate) fn new(workspace: &Path, cwd: Option<&str>) -> Result<Self, SandboxError> {
+    /// When a folder is not there, or `cwd` lies in none of them.
+    pub(crate) fn new(
+        workspace: &Path,
+        granted: &[GrantedFolder],
+        cwd: Option<&str>,
+    ) -> Result<Self, SandboxError> {
         let found = |path: &Path| {
             path.canonicalize().map_err(|_| SandboxError::Folder { path: path.to_owned() })
         };
         let real = found(workspace)?;
         let wanted = cwd.map_or_else(|| real.clone(), |cwd| real.join(cwd));
         let folder = found(&wanted)?;
-        if !folder.starts_with(&real) || !folder.is_dir() {
+        let is_granted = granted.iter().any(|granted| folder.starts_with(&granted.path));
+        if !(folder.starts_with(&real) || is_granted) || !folder.is_dir() {
             return Err(SandboxError::Folder { path: wanted });
         }
         Ok(Self {
             workspace: real,
+            home: None,
+            granted: Vec::new(),
             folder,
             hidden: Vec::new(),
             hosts: Vec::new(),
@@ -262,10 +290,11 @@ impl Sandbox {
         fetcher: Fetcher,
     ) -> Result<Child, SandboxError> {
         let (child, held) = begin(self, line, variables, mark)?;
-        let (listener, life) = held.begun(self, &child).map_err(SandboxError::Start)?;
+        let (listener, life, left_running) =
+            held.begun(self, &child).map_err(SandboxError::Start)?;
         let proxy = listener.map(|listener| proxy::answer(listener, &self.hosts, fetcher));
         let proxy = proxy.transpose().map_err(SandboxError::Start)?;
-        Ok(child.keeping((life, proxy)))
+        Ok(child.keeping((life, proxy)).asking(left_running))
     }
 }
 
@@ -284,6 +313,15 @@ fn begin(
     }
     let child = Child::spawn(command, mark).map_err(|error| held.explain(error))?;
     Ok((child, held))
+}
+
+/// An AppContainer has no rights on a folder that does not name it.
+#[cfg(windows)]
+fn no_folders() -> SandboxError {
+    let why = "folders can be granted to a confined command only on Linux and macOS".to_owned();
+    let mend =
+        "Take the folders out of the job, or let a person allow it without a sandbox.".to_owned();
+    Missing { layer: Layer::View, why, mend }.into()
 }
 
 /// There is no place in such a sandbox where a proxy could answer.

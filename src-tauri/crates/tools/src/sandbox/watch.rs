@@ -1,9 +1,9 @@
-//! The bounds on what a command and all that it starts take together, where the system keeps no such count: the memory
-//! that they hold, and the disk of the workspace, of which some is to be left for everybody else.
+//! The bounds on what a command and all that it starts take together, where the system keeps no such count: memory, disk
+//! space, files and the size of the home.
 //!
-//! A thread of its own for each confined command looks at what its processes hold, the more often the nearer that is to
-//! the bound, and ends them beyond it. It owns when to look and when it has seen enough; what there is to see is the
-//! system's (`linux::memory`, `macos`). It refuses to guess: what cannot be looked at is ended. Between two looks a
+//! A thread for each confined command measures, the more often the nearer a bound is, and ends the command beyond it.
+//! Owns when to measure and when that is certain; memory is counted by the system's part (`linux::memory`, `macos`), disks
+//! by `storage`. It refuses to guess: what cannot be looked at is ended. Between two looks a
 //! command can take more than the bound; so the bound is held about, and what must be exact is a limit of the kernel.
 //!
 //! One could get it wrong by looking from a pool of threads that others can fill, by believing one look (a process that
@@ -11,14 +11,11 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, fstatvfs, open};
-
 use super::Sandbox;
+use super::storage::{Room, Storage};
 use crate::child::Bound;
 
 /// One command's processes.
@@ -44,27 +41,6 @@ const FASTEST: u64 = 8 << 20;
 /// A thread looks for a tenth of its time at most.
 const SHARE: u32 = 9;
 
-/// The disk of the workspace.
-struct Disk {
-    folder: OwnedFd,
-    /// What is to be left of it.
-    least: u64,
-}
-
-impl Disk {
-    /// Of a disk that is nearly full already, half of what is left may be taken.
-    fn new(folder: &Path, least: u64) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let disk = Self { folder: open(folder, flags, Mode::empty())?, least };
-        Ok(Self { least: least.min(disk.left()? / 2), ..disk })
-    }
-
-    fn left(&self) -> io::Result<u64> {
-        let told = fstatvfs(&self.folder)?;
-        Ok(told.f_bavail.saturating_mul(told.f_frsize))
-    }
-}
-
 /// Watches over `processes`; what is over the bounds of `sandbox` is ended, and `bound` says so.
 ///
 /// # Errors
@@ -72,14 +48,15 @@ impl Disk {
 pub(super) fn begin(sandbox: &Sandbox, processes: impl Look, bound: Bound) -> io::Result<Watch> {
     let (alive, gone) = channel();
     let most = sandbox.limits.memory_bytes;
-    let disk = Disk::new(&sandbox.workspace, sandbox.limits.disk_left_bytes)?;
-    let work = move || watch((most, &disk), processes, &bound, &gone);
+    let mut storage = Storage::new(sandbox)?;
+    let work = move || watch(most, &mut storage, processes, &bound, &gone);
     std::thread::Builder::new().name("rouse-watch".to_owned()).spawn(work)?;
     Ok(Watch(alive))
 }
 
 fn watch(
-    (most, disk): (u64, &Disk),
+    most: u64,
+    storage: &mut Storage,
     mut processes: impl Look,
     bound: &Bound,
     gone: &Receiver<Infallible>,
@@ -87,21 +64,24 @@ fn watch(
     let (mut pause, mut over) = (PAUSES.1, 0);
     while let Err(RecvTimeoutError::Timeout) = gone.recv_timeout(pause) {
         let began = now();
-        let why = match (processes.bytes(most), disk.left()) {
-            (Ok(held), Ok(left)) if held <= most && left >= disk.least => {
+        let why = match (storage.room(), processes.bytes(most)) {
+            (Ok(Room::Left(room)), Ok(held)) if held <= most => {
                 over = 0;
-                pause = until_next(most - held, began.elapsed());
+                pause = until_next(room.min(most - held), began.elapsed());
                 continue;
             }
-            (Ok(held), _) if held > most => {
+            // One look at a disk is certain, and each further one costs the others some of it.
+            (Ok(Room::Over(why)), _) => {
+                over = CERTAIN - 1;
+                why
+            }
+            (Ok(Room::Left(_)), Ok(_)) => {
                 format!("Took more than {} MB of memory and was ended", most >> 20)
             }
-            (Ok(_), Ok(_)) => {
-                let least = disk.least >> 20;
-                format!("Was ended because less than {least} MB of the workspace's disk are left")
-            }
             (Err(error), _) | (_, Err(error)) => {
-                format!("Was ended because what it takes could not be seen ({error})")
+                format!(
+                    "Was ended because its use of memory and disk could not be measured ({error})"
+                )
             }
         };
         (pause, over) = (PAUSES.1, over + 1);
@@ -154,17 +134,15 @@ mod tests {
     fn watched_with(least: u64, seen: Vec<io::Result<u64>>) -> (Option<String>, bool) {
         let ((alive, gone), (end, ended)) = (channel(), channel());
         let bound = Bound::default();
-        let disk = Disk { least, ..Disk::new(&std::env::temp_dir(), 0).expect("a folder") };
-        watch((10 << 20, &disk), Seen(seen, Some(alive), end), &bound, &gone);
+        let mut storage = Storage::with_space_left(&std::env::temp_dir(), least);
+        watch(10 << 20, &mut storage, Seen(seen, Some(alive), end), &bound, &gone);
         (bound.crossed(), ended.try_recv().is_ok())
     }
 
     #[test]
-    fn a_disk_that_fills_up_ends_the_command() {
-        let (why, ended) = watched_with(u64::MAX, vec![Ok(1), Ok(1), Ok(1), Ok(1)]);
-        assert!(ended && why.is_some_and(|why| why.contains("of the workspace's disk are left")));
-        let disk = Disk::new(&std::env::temp_dir(), u64::MAX).expect("a folder");
-        assert!(disk.least < disk.left().expect("told"), "what is nearly full is still used");
+    fn full_disk_ends_the_command_at_the_first_look() {
+        let (why, ended) = watched_with(u64::MAX, vec![Ok(1), Ok(1)]);
+        assert!(ended && why.is_some_and(|why| why.contains("MB of the disk are left")));
     }
 
     #[test]
@@ -180,7 +158,7 @@ mod tests {
     fn what_cannot_be_looked_at_is_ended() {
         let error = || Err(io::ErrorKind::PermissionDenied.into());
         let (why, ended) = watched(vec![error(), error(), error()]);
-        assert!(ended && why.is_some_and(|why| why.contains("what it takes could not be seen")));
+        assert!(ended && why.is_some_and(|why| why.contains("could not be measured")));
     }
 
     #[test]

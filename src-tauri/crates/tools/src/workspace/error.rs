@@ -6,6 +6,7 @@ use rouse_core::tool::Fault;
 use thiserror::Error;
 
 use crate::answer::Faulty;
+use crate::reach::FolderError;
 
 /// Why a path could not be opened. The words are for the caller, who may mend the path.
 #[derive(Debug, Error)]
@@ -18,7 +19,7 @@ pub(crate) enum WorkspaceError {
     Root { source: io::Error },
     /// The path names something outside, or uses `..`.
     #[error(
-        "{path:?} is outside the workspace. Use a path relative to the workspace, without `..`."
+        "{path:?} is outside the workspace and the folders granted to this job. Use a path relative to the workspace, without `..`."
     )]
     Outside { path: String },
     /// The path cannot be a path.
@@ -57,6 +58,9 @@ pub(crate) enum WorkspaceError {
         instead(real.as_deref())
     )]
     ThroughLink { path: String, link: String, real: Option<String> },
+    /// A folder that the job grants cannot be used.
+    #[error(transparent)]
+    Folder(FolderError),
     /// Opening failed otherwise.
     #[error("{path} cannot be opened ({}).", reason(source))]
     Open { path: String, source: io::Error },
@@ -72,6 +76,7 @@ impl Faulty for WorkspaceError {
     fn fault(&self) -> Fault {
         match self {
             Self::Unusable { .. } => Fault::InvalidParameters,
+            Self::Folder(error) => error.fault(),
             Self::Outside { .. }
             | Self::Link { .. }
             | Self::ThroughLink { .. }

@@ -14,17 +14,23 @@ fn folder() -> TempDir {
 }
 
 async fn write(dir: &TempDir, path: &str, content: &str) -> ToolOutput {
-    call_in(&WriteFile::new(), dir.path(), json!({ "path": path, "content": content })).await
+    call_in(
+        &WriteFile::new(Vec::new().into()),
+        dir.path(),
+        json!({ "path": path, "content": content }),
+    )
+    .await
 }
 
 async fn preview(dir: &TempDir, path: &str, content: &str) -> String {
     let arguments = json!({ "path": path, "content": content });
-    WriteFile::new().preview(&arguments, &context(dir.path())).await
+    WriteFile::new(Vec::new().into()).preview(&arguments, &context(dir.path())).await
 }
 
 async fn bound_to(dir: &TempDir, path: &str) -> Result<String, ToolOutput> {
     let arguments: Value = json!({ "path": path, "content": "x" });
-    let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await?;
+    let bound =
+        WriteFile::new(Vec::new().into()).surroundings(&arguments, &context(dir.path())).await?;
     assert_eq!(bound.directory, Some(dir.path().display().to_string()));
     Ok(bound.replaces[path].clone())
 }
@@ -103,7 +109,8 @@ async fn the_question_names_exactly_the_file_that_is_written() {
         let shown = preview(&dir, path, "new\n").await;
         assert_eq!(shown, format!("--- /dev/null\n+++ {named}\n@@ -0,0 +1 @@\n+new\n"));
         let arguments: Value = json!({ "path": path, "content": "x" });
-        let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await;
+        let bound =
+            WriteFile::new(Vec::new().into()).surroundings(&arguments, &context(dir.path())).await;
         let files = bound.expect("it could be written").replaces;
         assert_eq!(files.keys().collect::<Vec<_>>(), [named]);
     }
@@ -160,7 +167,8 @@ async fn the_mark_for_a_secret_is_not_written_over_the_secret() {
         ("new.ini", "key={{secret:vault}} [redacted\n", true),
     ] {
         let arguments = json!({ "path": path, "content": content });
-        let asked = WriteFile::new().surroundings(&arguments, &context(dir.path())).await;
+        let asked =
+            WriteFile::new(Vec::new().into()).surroundings(&arguments, &context(dir.path())).await;
         assert_eq!(asked.is_ok(), is_written, "{content}: nobody is asked about it");
         let output = write(&dir, path, content).await;
         assert_eq!(output.is_error(), !is_written, "{content}: {}", output.text());

@@ -6,6 +6,7 @@
 //! just decided: a job that is off may well have a time that has passed.
 
 mod knobs;
+mod offers;
 
 use std::path::Path;
 
@@ -36,7 +37,8 @@ pub(crate) async fn check(
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
     let job = drafted(context, params.job).await?;
-    Ok(CronCheckResult { warnings: of(context, &job).await? })
+    let offers = offers::of(&job, &context.engine.workspace).await;
+    Ok(CronCheckResult { warnings: of(context, &job).await?, offers })
 }
 
 /// A job as it stands in a form, which is not saved.

@@ -28,7 +28,7 @@ use rustix::process::{
     set_parent_process_death_signal, setrlimit,
 };
 
-use super::report::{At, Report};
+use super::report::{self, At, Report};
 use super::sys::{self, Fork, Show};
 use super::view::{self, View};
 use super::{Identity, Plan, rules};
@@ -104,7 +104,7 @@ fn begin(plan: &Plan, ends: &Ends, report: &Report<'_>, told: BorrowedFd<'_>) ->
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
     report.of(At::Capabilities, no_gain.map_err(io::Error::from))?;
     match report.of(At::Processes, sys::fork())? {
-        Fork::Parent(command) => reap(command, told, &plan.view),
+        Fork::Parent(command) => reap(command, told, ends.report.as_fd(), &plan.view),
         Fork::Child => confine(plan, report),
     }
 }
@@ -121,9 +121,11 @@ fn end_with_attendant(told: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// The first inside.
-fn reap(command: libc::pid_t, told: BorrowedFd<'_>, view: &View) -> ! {
+fn reap(command: libc::pid_t, told: BorrowedFd<'_>, report: BorrowedFd<'_>, view: &View) -> ! {
     sys::hear_no_signals();
-    if rustix::stdio::dup2_stdin(told).is_err() || sys::close_from(1).is_err() {
+    let is_alone =
+        rustix::stdio::dup2_stdin(told).and_then(|()| rustix::stdio::dup2_stdout(report));
+    if is_alone.is_err() || sys::close_from(2).is_err() {
         sys::exit(1);
     }
     loop {
@@ -132,6 +134,9 @@ fn reap(command: libc::pid_t, told: BorrowedFd<'_>, view: &View) -> ! {
                 // A copy that was taken away does not come back, so one look at the end is enough.
                 let stayed = view.copies().all(|copied| is_in_place(copied).unwrap_or(false));
                 let status = if stayed { status } else { REPLACED };
+                if sys::has_running_child() {
+                    report::left_running(rustix::stdio::stdout());
+                }
                 // Nobody to tell is nobody who waits.
                 let _told = rustix::io::write(rustix::stdio::stdin(), &status.to_ne_bytes());
                 sys::exit(0);
@@ -221,9 +226,9 @@ fn carry_out(step: &view::Step) -> io::Result<()> {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(options.as_c_str()))?)
         }
+        view::Step::Lock(at) => show_as(at, Show::ReadOnly),
         view::Step::Nothing(at) => {
-            let flags =
-                MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+            let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(c"mode=0755,size=4k"))?)
         }
     }

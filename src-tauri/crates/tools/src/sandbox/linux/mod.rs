@@ -83,6 +83,9 @@ pub(super) struct Held {
 /// What has to be kept as long as a command may run: closing the one ends it, the other watches over it.
 type Life = (OwnedFd, Option<Watch>);
 
+/// Says whether the command that has ended left processes running.
+pub(super) type LeftRunning = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// A shell that runs `line` confined once it is spawned.
 pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), SandboxError> {
     let plan = Plan::new(Some(sandbox))?;
@@ -102,7 +105,7 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     Ok(Layers {
         held: "users, mounts, processes, network and messages of its own; Landlock; seccomp; limits on processes, memory, output and time",
         not_held: Some(
-            "what is written into the workspace (but 1 GB of its disk is left), the kernel's own memory for a command (the buffers of its sockets)",
+            "what is written into the workspace and the folders that you grant (but 1 GB of the disk is left), the kernel's own memory for a command (the buffers of its sockets)",
         ),
     })
 }
@@ -143,12 +146,10 @@ impl Plan {
             why,
             mend: "Filters exist for x86_64 and aarch64.".to_owned(),
         })?;
-        let hidden = sandbox.map_or(&[][..], |sandbox| &sandbox.hidden);
         let sealed = sandbox.map_or(&[][..], |sandbox| &sandbox.sealed);
-        let workspace = sandbox.map(|sandbox| sandbox.workspace.as_path());
         Ok(Self {
             identity: Identity::own(),
-            view: View::new(workspace, hidden, limits)?.with_copies(sealed)?,
+            view: View::new(sandbox, limits)?.with_copies(sealed)?,
             limits: resource_limits(limits),
             process_numbers: process_numbers(limits)?,
             proxy_port: sandbox
@@ -182,19 +183,20 @@ impl Held {
         }
     }
 
-    /// Watches over the command that has begun. Answers the socket inside at which the proxy is to answer, and what has
-    /// to be kept as long as the command may run.
+    /// Watches over the command that has begun. Returns the socket inside at which the proxy is to answer, what has to be
+    /// kept as long as the command may run, and the question about what it left running.
     pub(super) fn begun(
         self,
         sandbox: &Sandbox,
         child: &Child,
-    ) -> io::Result<(Option<TcpListener>, Life)> {
+    ) -> io::Result<(Option<TcpListener>, Life, LeftRunning)> {
         let processes = Processes::new(self.handed_over()?)?;
         let listener = self.has_proxy.then(|| self.handed_over().map(TcpListener::from));
         let listener = listener.transpose()?;
         listener.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
         let watch = processes.map(|processes| watch::begin(sandbox, processes, child.bound()));
-        Ok((listener, (self.life, watch.transpose()?)))
+        let left_running = Box::new(move || report::has_left_running(&self.report));
+        Ok((listener, (self.life, watch.transpose()?), left_running))
     }
 
     fn handed_over(&self) -> io::Result<OwnedFd> {

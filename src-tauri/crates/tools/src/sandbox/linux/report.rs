@@ -76,6 +76,20 @@ fn unpacked([a, b, c, d, e, f, g, h]: [u8; 8]) -> Option<(At, i32)> {
     }
 }
 
+/// Tells that the command has ended and left processes running.
+pub(super) fn left_running(report: BorrowedFd<'_>) {
+    let _told = rustix::io::write(report, &LEFT_RUNNING);
+}
+
+/// Whether that was told.
+pub(super) fn has_left_running(report: impl AsFd) -> bool {
+    let mut told = [0; LEFT_RUNNING.len()];
+    rustix::io::read(report, &mut told).is_ok() && told == LEFT_RUNNING
+}
+
+/// No step has a message of this length.
+const LEFT_RUNNING: [u8; 3] = *b"run";
+
 /// What the child has told, if anything.
 pub(super) fn read(report: impl AsFd) -> Option<(At, i32)> {
     let mut told = [0; 8];

@@ -89,6 +89,20 @@ pub(super) fn wait(number: libc::pid_t) -> Option<(libc::pid_t, i32)> {
     }
 }
 
+/// Whether a child of this process still runs; those that have ended are reaped.
+pub(super) fn has_running_child() -> bool {
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is a number on this stack.
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+            0 => return true,
+            ended if ended > 0 => {}
+            _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            _ => return false,
+        }
+    }
+}
+
 /// Ends this process the way another one has ended.
 pub(super) fn end_as(status: i32) -> ! {
     if libc::WIFSIGNALED(status) {

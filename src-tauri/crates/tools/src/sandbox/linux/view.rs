@@ -1,17 +1,21 @@
 //! What a confined command sees of the disk: decided before the fork, built by the child.
 //!
-//! The root is an empty folder in memory. Into it come the system's programs and libraries, read only; a short list of
-//! what is in `/etc`; the workspace, writable; and a `/tmp`, a home and a `/dev` of its own. What is not named is not
-//! there: no home, no `/var`, no `/run` with its sockets, no keys in `/etc`. It refuses a workspace that would bring the
-//! home or a part of the system along. One could get this wrong with a list of what to hide.
+//! The root is an empty, read-only folder in memory. Into it come the system's programs and libraries, read only; a short
+//! list of what is in `/etc`; the granted folders; the workspace and the private home, writable; and a `/tmp` and a `/dev`
+//! in memory. What is not named is not there: no home of the person, no `/var`, no `/run` with its sockets, no keys in
+//! `/etc`. Refuses a workspace that would bring the person's home or a part of the system along. Pitfalls: a list of what
+//! to hide instead of what to show; a writable folder in memory at a path where people keep files, whose content vanishes.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use rouse_core::job::FolderAccess;
+
 use super::sys::Show;
-use crate::sandbox::{Limits, SandboxError, Sealed};
+use crate::reach::GrantedFolder;
+use crate::sandbox::{Limits, Sandbox, SandboxError, Sealed};
 
 /// Where the engine's root is seen from inside while the view is built.
 const OLD: &str = "/old";
@@ -92,8 +96,10 @@ pub(super) enum Step {
     Room { at: CString, mode: u32 },
     /// Takes a folder in memory away; what is shown of it elsewhere stays.
     Gone(CString),
-    /// A folder that stays empty, over one that is not to be seen.
+    /// An empty folder, over one that is not to be seen. The home may be shown in it until it is locked.
     Nothing(CString),
+    /// Makes such a folder read-only.
+    Lock(CString),
     /// A file in memory that is shown in the place of one of the workspace.
     Copy(Copied),
 }
@@ -146,17 +152,12 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The view of a command that works in `workspace`.
-    pub(super) fn new(
-        workspace: Option<&Path>,
-        hidden: &[PathBuf],
-        limits: &Limits,
-    ) -> Result<Self, SandboxError> {
-        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        if let Some(workspace) = workspace {
-            check(workspace, home.as_deref(), hidden)?;
+    /// The view of a command in `sandbox`; without one, of a command that needs no folder.
+    pub(super) fn new(sandbox: Option<&Sandbox>, limits: &Limits) -> Result<Self, SandboxError> {
+        if let Some(sandbox) = sandbox {
+            check(&sandbox.workspace, &sandbox.hidden)?;
         }
-        let mut view = Self::default();
+        let mut view = Self { home: PathBuf::from("/tmp"), ..Self::default() };
         view.allow("/", Access::List)?;
         view.programs()?;
         view.settings()?;
@@ -169,13 +170,30 @@ impl View {
         }
         view.in_memory(Path::new("/tmp"), 0o1777)?;
         view.steps.push(Step::Link { to: text("/tmp")?, at: text("/var/tmp")? });
-        view.own_home(home.as_deref())?;
         view.steps.push(Step::Gone(text(TEMPORARY)?));
-        if let Some(workspace) = workspace {
-            view.bind(workspace, Show::Writable, Access::Write)?;
-            view.hide(workspace, hidden)?;
+        if let Some(sandbox) = sandbox {
+            view.folders(sandbox)?;
         }
         Ok(view)
+    }
+
+    /// Shows the folders of the person's disk: what is granted, the workspace and the private home.
+    fn folders(&mut self, sandbox: &Sandbox) -> Result<(), SandboxError> {
+        for GrantedFolder { path, access } in &sandbox.granted {
+            match access {
+                FolderAccess::Read => self.bind(path, Show::ReadOnly, Access::RunBeneath)?,
+                FolderAccess::Write => self.bind(path, Show::Writable, Access::Write)?,
+            }
+        }
+        self.bind(&sandbox.workspace, Show::Writable, Access::Write)?;
+        let hidden = hidden_in(&sandbox.workspace, &sandbox.hidden)?;
+        self.steps.extend(hidden.iter().cloned().map(Step::Nothing));
+        if let Some(home) = &sandbox.home {
+            self.home.clone_from(home);
+            self.bind(home, Show::Writable, Access::Write)?;
+        }
+        self.steps.extend(hidden.into_iter().map(Step::Lock));
+        Ok(())
     }
 
     /// The same with copies in the place of files. They are mounted over the files and kept where the command cannot
@@ -234,24 +252,6 @@ impl View {
         self.in_memory(Path::new("/dev/shm"), 0o1777)
     }
 
-    /// A home of its own: what a program writes there is gone with it.
-    fn own_home(&mut self, home: Option<&Path>) -> Result<(), SandboxError> {
-        let is_free = |home: &&Path| {
-            *home != Path::new("/")
-                && !self.made.iter().any(|made| home.starts_with(made) && made != Path::new("/"))
-        };
-        match home.filter(is_free) {
-            Some(home) => {
-                self.home = home.to_owned();
-                self.in_memory(home, 0o700)
-            }
-            None => {
-                self.home = PathBuf::from("/tmp");
-                Ok(())
-            }
-        }
-    }
-
     /// Shows what is at `path`, to read and to run: a link as a link.
     fn show(&mut self, path: &Path, access: Access) -> Result<(), SandboxError> {
         let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
@@ -300,16 +300,6 @@ impl View {
         self.allow(at, Access::Write)
     }
 
-    /// What the workspace must not show although it lies in it.
-    fn hide(&mut self, workspace: &Path, hidden: &[PathBuf]) -> Result<(), SandboxError> {
-        for path in hidden.iter().filter_map(|path| path.canonicalize().ok()) {
-            if path.starts_with(workspace) {
-                self.steps.push(Step::Nothing(text(&path)?));
-            }
-        }
-        Ok(())
-    }
-
     fn folder_above(&mut self, path: &Path) -> Result<(), SandboxError> {
         path.parent().map_or(Ok(()), |above| self.folder(above))
     }
@@ -330,11 +320,18 @@ impl View {
     }
 }
 
+/// What the workspace must not show although it lies in the workspace.
+fn hidden_in(workspace: &Path, hidden: &[PathBuf]) -> Result<Vec<CString>, SandboxError> {
+    let real = hidden.iter().filter_map(|path| path.canonicalize().ok());
+    real.filter(|path| path.starts_with(workspace)).map(|path| text(&path)).collect()
+}
+
 /// Whether a command may be shut in there: the workspace is shown as a whole, so it must be nobody else's.
-fn check(workspace: &Path, home: Option<&Path>, hidden: &[PathBuf]) -> Result<(), SandboxError> {
+fn check(workspace: &Path, hidden: &[PathBuf]) -> Result<(), SandboxError> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let refused = |why: String| Err(SandboxError::Workspace { path: workspace.to_owned(), why });
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if home.is_some_and(|home| real(home).starts_with(workspace)) {
+    if home.is_some_and(|home| real(&home).starts_with(workspace)) {
         return refused("it holds your whole home".to_owned());
     }
     if hidden.iter().any(|path| real(path) == workspace) {

@@ -1,7 +1,7 @@
 //! macOS: a Seatbelt profile, put on by the system's own `sandbox-exec`.
 //!
-//! Everything is refused but what is named (`seatbelt`): reading the system, writing the workspace and a temporary folder
-//! of its own, no network and no other program's services. Where hosts are granted, the engine's proxy answers at a port
+//! Everything is refused but what is named (`seatbelt`): reading the system, writing the workspace, the private home and a
+//! temporary folder, the granted folders, no network and no other program's services. Where hosts are granted, the engine's proxy answers at a port
 //! of this computer, and the profile lets the command reach that port alone; another program could use the proxy too, and
 //! would come no farther than without it.
 //!
@@ -17,11 +17,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rouse_core::job::FolderAccess;
 use rustix::process::{Resource, setrlimit};
 
 use super::watch::{self, Watch};
 use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError, at_most, seatbelt};
 use crate::child::Child;
+use crate::reach::GrantedFolder;
 use processes::Processes;
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -29,8 +31,12 @@ const PROGRAM: &str = "/usr/bin/sandbox-exec";
 /// The engine's ends of a confined command: its temporary folder, which goes with it, and where its proxy answers.
 pub(super) struct Held {
     temporary: Temporary,
+    home: Option<PathBuf>,
     proxy: Option<(TcpListener, u16)>,
 }
+
+/// Says whether the command that has ended left processes running.
+pub(super) type LeftRunning = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// A folder that is removed when nobody holds it.
 pub(super) struct Temporary(PathBuf);
@@ -53,16 +59,46 @@ pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), Sa
     let hidden = sandbox.hidden.iter().find(|path| path.starts_with(&sandbox.workspace));
     let hidden = hidden.map_or(Path::new("/nonexistent"), PathBuf::as_path);
     let port = proxy.as_ref().map(|(_, port)| *port);
-    let mut command = confined(&sandbox.workspace, &temporary.0, hidden, port)?;
+    let shown = Shown { sandbox: Some(sandbox), temporary: &temporary.0, hidden };
+    let mut command = confined(&shown, port)?;
     limit(&mut command, &sandbox.limits).map_err(SandboxError::Start)?;
     command.arg("/bin/sh").arg("-c").arg(line).current_dir(&sandbox.folder);
-    Ok((command, Held { temporary, proxy }))
+    Ok((command, Held { temporary, proxy, home: sandbox.home.clone() }))
+}
+
+/// The folders that a profile names.
+struct Shown<'s> {
+    sandbox: Option<&'s Sandbox>,
+    temporary: &'s Path,
+    hidden: &'s Path,
+}
+
+impl Shown<'_> {
+    /// The parameters of the profile: the fixed ones, and one for each granted folder.
+    fn parameters(&self) -> Vec<(String, &Path)> {
+        let workspace = self.sandbox.map_or(self.temporary, |sandbox| &sandbox.workspace);
+        let home = self.sandbox.and_then(|sandbox| sandbox.home.as_deref());
+        let fixed = [
+            ("WORKSPACE", workspace),
+            ("HOME", home.unwrap_or(self.temporary)),
+            ("TEMPORARY", self.temporary),
+            ("HIDDEN", self.hidden),
+        ];
+        let granted = self.granted().iter().enumerate();
+        let granted = granted.map(|(at, folder)| (seatbelt::folder(at), folder.path.as_path()));
+        fixed.map(|(name, path)| (name.to_owned(), path)).into_iter().chain(granted).collect()
+    }
+
+    fn granted(&self) -> &[GrantedFolder] {
+        self.sandbox.map_or(&[], |sandbox| &sandbox.granted)
+    }
 }
 
 /// Starts a command that does nothing, to see whether the sandbox is there.
 pub(super) fn available() -> Result<Layers, SandboxError> {
     let temporary = Temporary::new().map_err(SandboxError::Start)?;
-    let mut command = confined(&temporary.0, &temporary.0, Path::new("/nonexistent"), None)?;
+    let hidden = Path::new("/nonexistent");
+    let mut command = confined(&Shown { sandbox: None, temporary: &temporary.0, hidden }, None)?;
     limit(&mut command, &Limits::default()).map_err(SandboxError::Start)?;
     let output = command.arg("/usr/bin/true").env_clear().output().map_err(SandboxError::Start)?;
     if !output.status.success() {
@@ -71,28 +107,24 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     Ok(Layers {
         held: "the disk and the network, by a Seatbelt profile; limits on processes, output and time, and on memory by looking at it",
         not_held: Some(
-            "what is written into the workspace (but 1 GB of its disk is left), processes that leave their parent and their group before they are seen",
+            "what is written into the workspace and the folders that you grant (but 1 GB of its disk is left), processes that leave their parent and their group before they are seen",
         ),
     })
 }
 
 /// `-D` sets a parameter, `-p` takes the profile as text (sandbox-exec(1)).
-fn confined(
-    workspace: &Path,
-    temporary: &Path,
-    hidden: &Path,
-    proxy_port: Option<u16>,
-) -> Result<Command, SandboxError> {
+fn confined(shown: &Shown<'_>, proxy_port: Option<u16>) -> Result<Command, SandboxError> {
     if !Path::new(PROGRAM).exists() {
         return Err(missing(format!("{PROGRAM} is not there")));
     }
     let mut command = Command::new(PROGRAM);
-    for (name, path) in [("WORKSPACE", workspace), ("TEMPORARY", temporary), ("HIDDEN", hidden)] {
+    for (name, path) in shown.parameters() {
         let mut parameter = std::ffi::OsString::from(format!("{name}="));
         parameter.push(path);
         command.arg("-D").arg(parameter);
     }
-    command.arg("-p").arg(seatbelt::profile(proxy_port));
+    let access: Vec<FolderAccess> = shown.granted().iter().map(|folder| folder.access).collect();
+    command.arg("-p").arg(seatbelt::profile(&access, proxy_port));
     Ok(command)
 }
 
@@ -152,7 +184,8 @@ impl Temporary {
 impl Held {
     /// The folders that the command has for itself, by the variable that names them.
     pub(super) fn folders(&self) -> [(&'static str, &Path); 2] {
-        ["HOME", "TMPDIR"].map(|name| (name, self.temporary.0.as_path()))
+        let temporary = self.temporary.0.as_path();
+        [("HOME", self.home.as_deref().unwrap_or(temporary)), ("TMPDIR", temporary)]
     }
 
     /// Why it did not start.
@@ -165,15 +198,20 @@ impl Held {
         self.proxy.as_ref().map(|(_, port)| format!("http://127.0.0.1:{port}"))
     }
 
-    /// Watches over the command that has begun. Answers the socket at which the proxy is to answer, and what has to be
-    /// kept as long as the command may run.
+    /// Watches over the command that has begun. Returns the socket at which the proxy is to answer, what has to be kept as
+    /// long as the command may run, and the question about what it left running.
     pub(super) fn begun(
         self,
         sandbox: &Sandbox,
         child: &Child,
-    ) -> io::Result<(Option<TcpListener>, (Temporary, Watch))> {
-        let processes = Processes::of(child.group());
+    ) -> io::Result<(Option<TcpListener>, (Temporary, Watch), LeftRunning)> {
+        let group = child.group();
+        let processes = Processes::of(group);
+        // The guard of the group is the one process that is always there.
+        let left_running =
+            Box::new(move || processes::in_group(group).is_ok_and(|count| count > 1));
         let watch = watch::begin(sandbox, processes, child.bound())?;
-        Ok((self.proxy.map(|(listener, _)| listener), (self.temporary, watch)))
+        let listener = self.proxy.map(|(listener, _)| listener);
+        Ok((listener, (self.temporary, watch), left_running))
     }
 }

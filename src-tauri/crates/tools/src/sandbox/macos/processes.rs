@@ -52,6 +52,13 @@ impl Processes {
     }
 }
 
+/// How many processes a group has.
+pub(super) fn in_group(group: Pid) -> io::Result<usize> {
+    let group = group.as_raw_nonzero().get().cast_unsigned();
+    let all = numbers()?.into_iter().filter_map(told);
+    Ok(all.filter(|one| one.pbi_pgid == group).count())
+}
+
 impl Look for Processes {
     fn bytes(&mut self, _: u64) -> io::Result<u64> {
         self.look()?;

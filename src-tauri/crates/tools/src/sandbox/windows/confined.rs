@@ -1,7 +1,6 @@
 //! A confined command: begun in its AppContainer and its job, waited for, ended.
 //!
-//! Owns what has to live as long as the command does: the job, and a folder for what the command thinks is its home,
-//! which goes with it. It refuses to start a command by any other way than `process::create`. One could get it wrong by
+//! Owns what has to live as long as the command does: the job, and the temporary folder, which is removed with it. It refuses to start a command by any other way than `process::create`. One could get it wrong by
 //! handing over a variable that was not asked for: what is in the engine's environment never gets here.
 
 use std::ffi::{OsStr, OsString};
@@ -21,8 +20,10 @@ use super::process::{self, Job, Wanted};
 use super::rights::Sid;
 use crate::sandbox::Limits;
 
-/// Variables that name the home and the folders in it.
-const HOMES: &[&str] = &["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"];
+/// Variables that name the private home, which stays.
+const HOMES: &[&str] = &["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
+/// Variables that name the folder that ends with the command.
+const TEMPORARY: &[&str] = &["TEMP", "TMP"];
 
 /// A command that runs.
 pub(super) struct Begun {
@@ -37,6 +38,8 @@ pub(super) struct Begun {
 pub(super) struct Place<'p> {
     pub(super) sid: &'p Sid,
     pub(super) folder: &'p Path,
+    /// The private home; the temporary folder when there is none.
+    pub(super) home: Option<&'p Path>,
     pub(super) limits: &'p Limits,
 }
 
@@ -48,9 +51,12 @@ pub(super) fn begin(
 ) -> io::Result<Begun> {
     let scratch = Scratch::new()?;
     container::open_to(&scratch.0, place.sid)?;
-    let home = plain(&scratch.0).unwrap_or_else(|| scratch.0.clone());
-    let homes = HOMES.iter().map(|name| (OsString::from(name), home.clone().into_os_string()));
-    let environment = block(variables.into_iter().chain(homes))?;
+    let home = place.home.unwrap_or(&scratch.0);
+    container::open_to(home, place.sid)?;
+    let shown = |path: &Path| plain(path).unwrap_or_else(|| path.to_owned()).into_os_string();
+    let homes = HOMES.iter().map(|name| (OsString::from(name), shown(home)));
+    let temporary = TEMPORARY.iter().map(|name| (OsString::from(name), shown(&scratch.0)));
+    let environment = block(variables.into_iter().chain(homes).chain(temporary))?;
     let program = process::system_folder()?.join("cmd.exe");
     // `/s` with outer quotes hands the line over as it is (cmd /?).
     let line = format!("\"{}\" /d /s /c \"{line}\"", program.display());

@@ -9,7 +9,9 @@
 //! - `container` knows whose rights a workspace has, `confined` starts and ends a command, `rights` and `process` hold
 //!   the bare calls, `proof` tries them.
 //!
-//! It refuses granted hosts: a proxy in the engine could be reached only by opening the whole of the computer's own
+//! The AppContainer belongs to the workspace, so the private home of a job is closed to the person's other programs in it,
+//! but not to the commands of other jobs. It refuses granted folders, whose rights would have to be changed one by one, and
+//! granted hosts: a proxy in the engine could be reached only by opening the whole of the computer's own
 //! network to the AppContainer, for good and as an administrator. What it does not hold: files of the system are readable
 //! as they are to every AppContainer, and what of the disk others have opened to all of them. One could get it wrong by
 //! taking a job object for a sandbox: it hides no file.
@@ -34,6 +36,9 @@ use confined::{Begun, Place};
 /// Nothing of the engine is needed inside.
 pub(super) struct Held;
 
+/// Says whether the command that has ended left processes running.
+pub(super) type LeftRunning = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// Does what takes its time: the proof, once for each process, and the rights on a new workspace.
 pub(super) fn prepare(sandbox: &Sandbox) -> Result<(), SandboxError> {
     begin_check(sandbox)?;
@@ -49,7 +54,8 @@ pub(super) fn begin(
 ) -> Result<(Child, Held), SandboxError> {
     begin_check(sandbox)?;
     let sid = container::of(&sandbox.workspace)?;
-    let place = Place { sid: &sid, folder: &sandbox.folder, limits: &sandbox.limits };
+    let home = sandbox.home.as_deref();
+    let place = Place { sid: &sid, folder: &sandbox.folder, home, limits: &sandbox.limits };
     let marked = [(MARK.into(), mark.into())];
     let begun = confined::begin(&place, line, variables.into_iter().chain(marked));
     let Begun { job, process, stdout, stderr, scratch } = begun.map_err(explain)?;
@@ -61,6 +67,9 @@ pub(super) fn begin(
 fn begin_check(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if !sandbox.hosts.is_empty() {
         return Err(super::no_hosts());
+    }
+    if !sandbox.granted.is_empty() {
+        return Err(super::no_folders());
     }
     container::check(sandbox)?;
     Ok(proof::held()?)
@@ -97,7 +106,8 @@ impl Held {
         self,
         _: &Sandbox,
         _: &Child,
-    ) -> io::Result<(Option<std::net::TcpListener>, ())> {
-        Ok((None, ()))
+    ) -> io::Result<(Option<std::net::TcpListener>, (), LeftRunning)> {
+        // What it left running ends with its job object, and is not counted.
+        Ok((None, (), Box::new(|| false)))
     }
 }

@@ -180,7 +180,7 @@ fn attempt_in(own: &Path, stage: &Stage) -> Result<Seen, (Layer, String)> {
         error => (Layer::Proof, error.to_string()),
     })?;
     let limits = Limits::default();
-    let place = Place { sid: &sid, folder: own, limits: &limits };
+    let place = Place { sid: &sid, folder: own, home: None, limits: &limits };
     let unconfined = |error: io::Error| (Layer::AppContainer, error.to_string());
     let variables = stage.variables().map_err(unconfined)?;
     let begun = confined::begin(&place, LINE, variables).map_err(unconfined)?;

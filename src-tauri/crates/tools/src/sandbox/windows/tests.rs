@@ -92,7 +92,7 @@ async fn a_command_runs_confined_or_not_at_all() {
     let (workspace, outside) = (folder.path().join("work"), folder.path().join("outside.txt"));
     fs::create_dir(&workspace).unwrap();
     let line = format!("echo x> inside.txt & echo x> \"{}\"", outside.display());
-    let sandbox = Sandbox::new(&workspace, None).unwrap();
+    let sandbox = Sandbox::new(&workspace, &[], None).unwrap();
     let spawned = match sandbox.prepared().await {
         Ok(sandbox) => {
             sandbox.spawn(&line, variables(), "test:run:0", Fetcher::new(&HttpConfig::default()))
@@ -155,7 +155,7 @@ fn a_process_that_is_not_in_its_container_never_runs() {
 #[test]
 fn granted_hosts_are_refused_in_words() {
     let folder = tempfile::tempdir().unwrap();
-    let sandbox = Sandbox::new(folder.path(), None).unwrap();
+    let sandbox = Sandbox::new(folder.path(), &[], None).unwrap();
     let sandbox = Sandbox { hosts: vec!["example.org".to_owned()], ..sandbox };
     let error = super::prepare(&sandbox).expect_err("there is no way for a proxy");
     assert!(error.to_string().contains("hosts can be granted"), "{error}");
@@ -164,7 +164,7 @@ fn granted_hosts_are_refused_in_words() {
 #[test]
 fn a_workspace_brings_neither_the_home_nor_rouses_data_along() {
     let folder = tempfile::tempdir().unwrap();
-    let sandbox = Sandbox::new(folder.path(), None).unwrap();
+    let sandbox = Sandbox::new(folder.path(), &[], None).unwrap();
     assert!(container::check(&sandbox).is_ok());
     let data = sandbox.workspace.join("data");
     fs::create_dir(&data).unwrap();

@@ -35,6 +35,7 @@ fn of_another_kind(job: &Job) -> Vec<JobWarning> {
         ("policies.approvals", policies.approvals != Approvals::Ask),
         ("policies.approvalSeconds", policies.approval_seconds.is_some()),
         ("policies.hosts", !policies.hosts.is_empty()),
+        ("policies.folders", !policies.folders.is_empty()),
     ];
     let of_commands = [("policies.sandbox", policies.sandbox == Sandbox::Open)];
     let (idle, what) = match job.payload {
@@ -156,7 +157,7 @@ mod tests {
     fn what_a_line_for_the_main_session_does_not_need_is_warned_of() {
         let policies = json!({
             "budget": { "tokensPerRun": 5 }, "approvals": "deny", "approvalSeconds": 60,
-            "hosts": ["example.org"], "sandbox": "open",
+            "hosts": ["example.org"], "folders": ["~/Notes"], "sandbox": "open",
         });
         let manual = json!({ "kind": "manual" });
         let fields = |payload: Value| -> Vec<String> {
@@ -170,6 +171,7 @@ mod tests {
                 "policies.approvals",
                 "policies.approvalSeconds",
                 "policies.hosts",
+                "policies.folders",
                 "policies.sandbox",
             ]
         );

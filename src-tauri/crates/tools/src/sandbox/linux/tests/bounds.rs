@@ -130,8 +130,8 @@ fn memory_that_several_share_counts_once() {
 async fn folders_in_memory_have_one_bound_together() {
     let mut room = Room::new();
     room.sandbox.limits.temporary_bytes = 1 << 20;
-    let line = "for at in /tmp /dev/shm \"$HOME\"; do head -c 700k /dev/zero >> $at/much && echo $at; done; \
-        rm -f /tmp/much /dev/shm/much \"$HOME\"/much; n=0; while (: > /tmp/$n) 2>/dev/null && [ $n -lt 2000 ]; do n=$((n+1)); done; echo $n";
+    let line = "for at in /tmp /dev/shm; do head -c 700k /dev/zero >> $at/much && echo $at; done; \
+        rm -f /tmp/much /dev/shm/much; n=0; while (: > /tmp/$n) 2>/dev/null && [ $n -lt 2000 ]; do n=$((n+1)); done; echo $n";
     let Some(finished) = room.run(line).await else { return };
     let said = finished.stdout.text();
     let lines: Vec<&str> = said.lines().collect();
@@ -166,6 +166,21 @@ async fn nothing_survives_the_command_even_without_its_mark() {
     let Some(said) = room.says(&line).await else { return };
     assert_eq!(said, "begun");
     assert!(!is_running(&words));
+}
+
+#[tokio::test]
+async fn command_that_leaves_processes_running_is_told() {
+    let room = Room::new();
+    for (line, expected) in [
+        ("sleep 1000 & echo begun", true),
+        ("env -i setsid -f sleep 1000; sleep 0", true),
+        ("sleep 0 & wait", false),
+        ("yes | head -n 1", false),
+        ("exit 3", false),
+    ] {
+        let Some(finished) = room.run(line).await else { return };
+        assert_eq!(finished.has_left_running, expected, "{line}: {finished:?}");
+    }
 }
 
 /// A command that is over before anybody watches is no error.

@@ -4,6 +4,7 @@
 mod attacker;
 mod bounds;
 mod escapes;
+mod folders;
 mod proxy;
 
 use std::time::Duration;
@@ -23,7 +24,7 @@ struct Room {
 impl Room {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let sandbox = Sandbox::new(folder.path(), None).expect("a room");
+        let sandbox = Sandbox::new(folder.path(), &[], None).expect("a room");
         Self { folder, sandbox, limit: Duration::from_secs(60) }
     }
 

@@ -1,0 +1,84 @@
+//! The grants that a job's message asks for: hosts and folders that it names.
+//!
+//! Owns the look at which named folders exist. Grants nothing: a person decides. A folder that contains the home or lies
+//! in the workspace is not offered, for the one cannot be granted and the other needs no grant.
+
+use std::path::{Path, PathBuf};
+
+use rouse_core::job::{FolderGrant, Job};
+
+use crate::wire::GrantOffers;
+
+/// What could be granted to `job`; none when its message names nothing.
+pub(super) async fn of(job: &Job, workspace: &Path) -> Option<GrantOffers> {
+    let named = job.named_grants();
+    let (workspace, folders) = (workspace.to_owned(), named.folders);
+    let look = move || {
+        let found = folders.iter().filter_map(|folder| offered(folder, &workspace));
+        let mut found: Vec<String> = found.map(|folder| folder.to_string()).collect();
+        found.dedup();
+        found
+    };
+    let folders = tokio::task::spawn_blocking(look).await;
+    let folders = folders.expect("BUG: looking for folders does not panic");
+    let offers = GrantOffers { hosts: named.hosts, folders };
+    (offers != GrantOffers::default()).then_some(offers)
+}
+
+/// The folder to offer for a named path: the folder itself, or the one in which a named file lies.
+fn offered(named: &FolderGrant, workspace: &Path) -> Option<FolderGrant> {
+    let home = home();
+    let written = Path::new(&named.path);
+    let path = match written.strip_prefix("~") {
+        Ok(below) => home.as_ref()?.join(below),
+        Err(_) => written.to_owned(),
+    };
+    let is_folder = std::fs::metadata(&path).ok()?.is_dir();
+    let (path, written) =
+        if is_folder { (path, written) } else { (path.parent()?.to_owned(), written.parent()?) };
+    let real = path.canonicalize().ok()?;
+    let real_workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let holds_home = home.is_some_and(|home| home.starts_with(&real));
+    if holds_home || real.starts_with(&real_workspace) || real.components().count() < 3 {
+        return None;
+    }
+    // A grant has to name the real folder.
+    let path =
+        if real == path { written.display().to_string() } else { real.display().to_string() };
+    Some(FolderGrant { path, access: named.access })
+}
+
+fn home() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)?;
+    Some(home.canonicalize().unwrap_or(home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(path: &Path, workspace: &Path) -> Option<String> {
+        let named = path.display().to_string().parse().expect("a folder");
+        offered(&named, workspace).map(|folder| folder.path)
+    }
+
+    #[test]
+    fn only_existing_folders_outside_the_workspace_are_offered() {
+        let all = tempfile::tempdir().expect("a folder");
+        let real = all.path().canonicalize().expect("there");
+        let [workspace, notes] = ["workspace", "notes"].map(|name| real.join(name));
+        for folder in [&workspace, &notes] {
+            std::fs::create_dir(folder).expect("made");
+        }
+        std::fs::write(notes.join("a.md"), "a").expect("written");
+        let expected = Some(notes.display().to_string());
+        assert_eq!(offer(&notes, &workspace), expected);
+        assert_eq!(offer(&notes.join("a.md"), &workspace), expected);
+        for none in
+            [real.join("gone"), workspace.clone(), PathBuf::from("/usr"), home().expect("a home")]
+        {
+            assert_eq!(offer(&none, &workspace), None, "{}", none.display());
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Shell scripts that a line runs, read as lines of commands.
+//!
+//! Owns which files are shell scripts and whether all that such a script starts is known from its text. Never runs or
+//! expands anything. Pitfall: a `cd` in a script leads its later words elsewhere, so such a script is not checked.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::path::Path;
+
+use super::interpreters::is_shell;
+use super::line::{DEPTH, commands};
+use super::named::first_line;
+use super::unheld;
+
+/// The largest script that is read.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// The commands of a shell script, without its comments; none for another file.
+pub(super) fn text(path: &Path, file: &mut File) -> Option<String> {
+    let interpreter = first_line(file).ok()?;
+    let is_shell_script = match &interpreter {
+        Some(line) => line.split_whitespace().any(is_shell),
+        None => path.extension().is_none_or(|extension| extension == "sh" || extension == "bash"),
+    };
+    if !is_shell_script || file.metadata().ok()?.len() > MOST_BYTES {
+        return None;
+    }
+    let mut text = String::new();
+    let read = file.take(MOST_BYTES).read_to_string(&mut text);
+    file.rewind().ok()?;
+    read.ok().filter(|_| !text.contains('\0'))?;
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether the text names everything that the script starts.
+pub(super) fn is_checked(text: &str) -> bool {
+    let goes = |program: &str| matches!(program, "cd" | "pushd" | "popd");
+    unheld::why(text, DEPTH).is_none()
+        && !commands(text).iter().any(|command| goes(command.program()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(name: &str, content: &str) -> Option<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        text(&path, &mut File::open(&path).expect("opened"))
+    }
+
+    #[test]
+    fn shell_script_is_read_without_comments() {
+        let text = text_of("x", "#!/bin/sh\n# it's\nsh a.sh\n");
+        assert_eq!(text.as_deref(), Some("sh a.sh"));
+        assert_eq!(text_of("x.sh", "ls").as_deref(), Some("ls"));
+        assert_eq!(text_of("x.sh", "#!/usr/bin/env bash\nls").as_deref(), Some("ls"));
+        for (name, content) in
+            [("x.py", "print()"), ("x.sh", "#!/usr/bin/python3\nprint()"), ("x", "\0")]
+        {
+            assert_eq!(text_of(name, content), None, "{name}: {content}");
+        }
+    }
+
+    #[test]
+    fn script_that_works_its_commands_out_is_not_checked() {
+        for text in ["cp a b\ncat b", "sh a.sh", "echo 'a'"] {
+            assert!(is_checked(text), "{text}");
+        }
+        for text in ["$x", "eval ls", "cd sub\nsh a.sh", "curl x | sh", "sh *.sh", "make"] {
+            assert!(!is_checked(text), "{text}");
+        }
+    }
+}
