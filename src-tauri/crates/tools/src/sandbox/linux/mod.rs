@@ -146,9 +146,12 @@ impl Plan {
         let hidden = sandbox.map_or(&[][..], |sandbox| &sandbox.hidden);
         let sealed = sandbox.map_or(&[][..], |sandbox| &sandbox.sealed);
         let workspace = sandbox.map(|sandbox| sandbox.workspace.as_path());
+        let shown = sandbox.map_or(&[][..], |sandbox| &sandbox.shown);
         Ok(Self {
             identity: Identity::own(),
-            view: View::new(workspace, hidden, limits)?.with_copies(sealed)?,
+            view: View::new(workspace, hidden, limits)?
+                .with_programs(shown)?
+                .with_copies(sealed)?,
             limits: resource_limits(limits),
             process_numbers: process_numbers(limits)?,
             proxy_port: sandbox

@@ -53,7 +53,9 @@ pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), Sa
     let hidden = sandbox.hidden.iter().find(|path| path.starts_with(&sandbox.workspace));
     let hidden = hidden.map_or(Path::new("/nonexistent"), PathBuf::as_path);
     let port = proxy.as_ref().map(|(_, port)| *port);
-    let mut command = confined(&sandbox.workspace, &temporary.0, hidden, port)?;
+    let program = sandbox.shown.first().map_or(Path::new("/nonexistent"), PathBuf::as_path);
+    let places = Places { workspace: &sandbox.workspace, temporary: &temporary.0, hidden, program };
+    let mut command = confined(&places, port)?;
     limit(&mut command, &sandbox.limits).map_err(SandboxError::Start)?;
     command.arg("/bin/sh").arg("-c").arg(line).current_dir(&sandbox.folder);
     Ok((command, Held { temporary, proxy }))
@@ -62,7 +64,9 @@ pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), Sa
 /// Starts a command that does nothing, to see whether the sandbox is there.
 pub(super) fn available() -> Result<Layers, SandboxError> {
     let temporary = Temporary::new().map_err(SandboxError::Start)?;
-    let mut command = confined(&temporary.0, &temporary.0, Path::new("/nonexistent"), None)?;
+    let (nothing, temporary) = (Path::new("/nonexistent"), temporary.0.as_path());
+    let places = Places { workspace: temporary, temporary, hidden: nothing, program: nothing };
+    let mut command = confined(&places, None)?;
     limit(&mut command, &Limits::default()).map_err(SandboxError::Start)?;
     let output = command.arg("/usr/bin/true").env_clear().output().map_err(SandboxError::Start)?;
     if !output.status.success() {
@@ -76,18 +80,28 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     })
 }
 
+/// The paths of a profile.
+struct Places<'a> {
+    workspace: &'a Path,
+    temporary: &'a Path,
+    hidden: &'a Path,
+    program: &'a Path,
+}
+
 /// `-D` sets a parameter, `-p` takes the profile as text (sandbox-exec(1)).
-fn confined(
-    workspace: &Path,
-    temporary: &Path,
-    hidden: &Path,
-    proxy_port: Option<u16>,
-) -> Result<Command, SandboxError> {
+fn confined(places: &Places<'_>, proxy_port: Option<u16>) -> Result<Command, SandboxError> {
     if !Path::new(PROGRAM).exists() {
         return Err(missing(format!("{PROGRAM} is not there")));
     }
     let mut command = Command::new(PROGRAM);
-    for (name, path) in [("WORKSPACE", workspace), ("TEMPORARY", temporary), ("HIDDEN", hidden)] {
+    let Places { workspace, temporary, hidden, program } = *places;
+    let parameters = [
+        ("WORKSPACE", workspace),
+        ("TEMPORARY", temporary),
+        ("HIDDEN", hidden),
+        ("PROGRAM", program),
+    ];
+    for (name, path) in parameters {
         let mut parameter = std::ffi::OsString::from(format!("{name}="));
         parameter.push(path);
         command.arg("-D").arg(parameter);
