@@ -4,5 +4,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rouse_desktop::run()
+    // The engine starts this program once more for each page that it reads.
+    rouse_host::read_page_if_asked().unwrap_or_else(rouse_desktop::run)
 }

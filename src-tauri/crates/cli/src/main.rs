@@ -116,6 +116,9 @@ impl<C: Subcommand + Default> Of<C> {
 }
 
 fn main() -> std::process::ExitCode {
+    if let Some(code) = rouse_host::read_page_if_asked() {
+        return code;
+    }
     output::end_where_nothing_can_be_printed();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -36,6 +36,7 @@ pub mod model;
 pub mod skills;
 pub mod tool;
 pub mod memory;
+pub mod fetches;
 pub mod routines;
 pub mod approval;
 pub mod policy;

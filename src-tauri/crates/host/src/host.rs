@@ -23,8 +23,8 @@ use rouse_gateway::{
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
-    CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, memory_tools, routine_tools,
-    skill_tools,
+    CommandConfig, HttpConfig, OwnPorts, ReaderProgram, ToolsConfig, builtin, memory_tools,
+    routine_tools, skill_tools, web_tools,
 };
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -271,8 +271,14 @@ impl Ground {
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let is_risky_workspace = config.is_risky_workspace();
-        let mut tools =
-            builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
+        let mut tools = builtin(ToolsConfig {
+            read_file_max_bytes,
+            http: http.clone(),
+            command,
+            is_risky_workspace,
+        });
+        let history = Arc::new(self.store.clone());
+        tools.extend(web_tools(&http, ReaderProgram::default(), history));
         let safety = Safety::new(Arc::clone(&self.book));
         let index = CleanIndex { store: self.store.clone(), safety: safety.clone() };
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));

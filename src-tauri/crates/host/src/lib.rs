@@ -45,4 +45,4 @@ pub use memory::share_one_heap;
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions};
 pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};
-pub use rouse_tools::{Layers, SandboxError, sandbox_available};
+pub use rouse_tools::{Layers, SandboxError, read_page_if_asked, sandbox_available};

@@ -34,6 +34,7 @@ mod missed;
 mod namesake;
 mod counted;
 mod due;
+mod fetches;
 mod events;
 mod finish;
 mod grants;

@@ -14,12 +14,15 @@ mod arguments;
 mod answer;
 mod spec;
 mod text;
+mod charset;
+mod piece;
 
 mod echo;
 mod json;
 mod time;
 
 mod http;
+mod web_fetch;
 
 mod workspace;
 mod reach;
@@ -51,6 +54,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rouse_core::fetches::FetchHistory;
 use rouse_core::tool::Tool;
 
 pub use child::{MARK, end_strays};
@@ -61,6 +65,8 @@ pub use run_command::{CommandConfig, Environment, private_homes, remove_homes_wi
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
 pub use skill_read::skill_tools;
 pub use text::{plain_line, plain_text};
+pub use web_fetch::ReaderProgram;
+pub use web_fetch::reader::read_page_if_asked;
 
 /// The limits of the built-in tools, from the configuration.
 #[derive(Debug, Clone)]
@@ -84,6 +90,16 @@ impl Default for ToolsConfig {
             is_risky_workspace: false,
         }
     }
+}
+
+/// The tools that read pages of the web for a model.
+#[must_use]
+pub fn web_tools(
+    http: &HttpConfig,
+    reader: ReaderProgram,
+    history: Arc<dyn FetchHistory>,
+) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(web_fetch::WebFetch::new(http, reader, history))]
 }
 
 /// All built-in tools, in the order of the catalogue.

@@ -7,6 +7,7 @@ mod claims;
 mod crash;
 mod due;
 mod events;
+mod fetches;
 mod finish;
 mod garbled;
 #[cfg(unix)]

@@ -6,9 +6,9 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, finish, grants,
-    history, incidents, jobs, memory, missed, outbox, outside, retention, runs, sessions, set_back,
-    spending, steps, summaries, system_events, webhooks,
+    RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, fetches, finish,
+    grants, history, incidents, jobs, memory, missed, outbox, outside, retention, runs, sessions,
+    set_back, spending, steps, summaries, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -277,6 +277,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     for query in [outside::ANY_HAS_CALLED, summaries::IN_VAIN] {
         check(store, query, &[journal]).await;
     }
+    check(store, fetches::LAST, &[journal, "USING INDEX runs_by_job (job_id=?)"]).await;
     let of_day = &["INDEX sqlite_autoindex_runs_1 (id>?)", "INDEX runs_open"];
     check(store, steps::CALLED_SINCE, of_day).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])

@@ -11,13 +11,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE,
+};
 use reqwest::{Client, Method, Response, StatusCode, redirect};
 use rouse_core::tool::{Fault, SandboxMode};
 use thiserror::Error;
 
 use super::HttpConfig;
-use super::page::Page;
+use super::packing::{ACCEPTED, PackingError};
+use super::page::{Answer, Page};
 use super::resolve::{NoSecondLookup, Resolve, SystemResolver};
 use super::rules::Rules;
 use super::target::{Host, Target, UrlError};
@@ -109,6 +112,9 @@ pub(crate) enum FetchError {
     /// Connecting, sending or reading failed.
     #[error("{host} could not be fetched ({}).", cause(source))]
     Transport { host: String, source: reqwest::Error },
+    /// The answer is packed in a way that cannot be read.
+    #[error("The answer of {host} could not be read: {source}.")]
+    Packing { host: String, source: PackingError },
     /// Time ran out.
     #[error("No complete answer within {} seconds.", .0.as_secs())]
     Timeout(Duration),
@@ -121,22 +127,32 @@ impl Fetcher {
         Self { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout }
     }
 
-    /// Sends the request and reads the answer, through at most five redirects.
+    /// Sends the request and reads the answer as text, through at most five redirects.
     pub(crate) async fn send(&self, request: Request) -> Result<Page, FetchError> {
+        let (most, host) = (request.most, request.target.host().to_string());
+        let has_secret = request.has_secret;
+        let answer = self.fetch(request).await?;
+        let page = Page::of(answer, most);
+        let page = page.map_err(|source| FetchError::Packing { host, source })?;
+        Ok(if has_secret { page.without_tail() } else { page })
+    }
+
+    /// Sends the request and reads the answer as it comes, through at most five redirects.
+    pub(crate) async fn fetch(&self, request: Request) -> Result<Answer, FetchError> {
         let followed = tokio::time::timeout(self.timeout, self.follow(request)).await;
         followed.unwrap_or(Err(FetchError::Timeout(self.timeout)))
     }
 
-    async fn follow(&self, mut request: Request) -> Result<Page, FetchError> {
+    async fn follow(&self, mut request: Request) -> Result<Answer, FetchError> {
         let mut response = self.hop(&request).await?;
         for _ in 0..MOST_REDIRECTS {
             match self.next(&request, &response).await? {
                 Some(next) => (request, response) = next,
-                None => return page(&request, response).await,
+                None => return answer(&request, response).await,
             }
         }
         match request.after(&response) {
-            Ok(None) => page(&request, response).await,
+            Ok(None) => answer(&request, response).await,
             _ => Err(FetchError::TooManyRedirects),
         }
     }
@@ -169,6 +185,10 @@ impl Fetcher {
         let mut sending = client
             .request(request.method.clone(), target.url().clone())
             .headers(request.headers.clone());
+        // A part of a packed answer could not be unpacked.
+        if request.asks_for_part().is_none() {
+            sending = sending.header(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
+        }
         if let Some(body) = &request.body {
             sending = sending.body(body.clone());
         }
@@ -318,10 +338,9 @@ fn becomes_get(status: StatusCode, method: &Method) -> bool {
     }
 }
 
-async fn page(request: &Request, response: Response) -> Result<Page, FetchError> {
+async fn answer(request: &Request, response: Response) -> Result<Answer, FetchError> {
     let location = redirection(&response).map(|location| request.shown(&location));
-    let read = Page::read(response, location, request.most).await;
-    let read = read.map(|page| if request.has_secret { page.without_tail() } else { page });
+    let read = Answer::read(response, location, request.most).await;
     read.map_err(|source| FetchError::Transport { host: request.target.host().to_string(), source })
 }
 
@@ -330,7 +349,10 @@ impl FetchError {
     pub(crate) fn may_have_arrived(&self) -> bool {
         match self {
             Self::Transport { source, .. } => !source.is_connect(),
-            Self::Timeout(_) | Self::Redirect { .. } | Self::TooManyRedirects => true,
+            Self::Timeout(_)
+            | Self::Redirect { .. }
+            | Self::TooManyRedirects
+            | Self::Packing { .. } => true,
             _ => false,
         }
     }
@@ -353,9 +375,10 @@ impl Faulty for FetchError {
             },
             Self::Lookup { .. } | Self::NoAddress { .. } => Fault::Unreached,
             Self::Transport { source, .. } if source.is_connect() => Fault::Unreached,
-            Self::Location | Self::TooManyRedirects | Self::Transport { .. } => {
-                Fault::ExternalService
-            }
+            Self::Location
+            | Self::TooManyRedirects
+            | Self::Transport { .. }
+            | Self::Packing { .. } => Fault::ExternalService,
             Self::Timeout(_) => Fault::Timeout,
         }
     }
@@ -369,6 +392,7 @@ pub(crate) fn client_to(target: &Target, addresses: &[IpAddr]) -> reqwest::Resul
         .no_proxy()
         .redirect(redirect::Policy::none())
         .referer(false)
+        .no_gzip()
         .pool_max_idle_per_host(0)
         .user_agent(concat!("Rouse/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(NoSecondLookup);

@@ -24,18 +24,19 @@ mod rules;
 
 mod request;
 mod fetch;
+mod packing;
 mod page;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::time::Duration;
 
 use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Destination, RateLimit, SandboxMode, Tool, ToolContext,
-    ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Destination, RateLimit, SandboxMode, TOLD_BYTES, Tool,
+    ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::visible::visible;
 use serde_json::{Value, json};
@@ -44,8 +45,9 @@ use crate::answer::Faulty as _;
 use crate::{arguments, spec};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use address::{Reach, reach};
-pub(crate) use fetch::Fetcher;
-use fetch::Request;
+pub(crate) use fetch::{FetchError, Fetcher, Request};
+pub(crate) use packing::{Unpacked, unpack};
+pub(crate) use page::{Answer, Page};
 use request::{Arguments, MOST_BODY};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use resolve::Resolve;
@@ -68,7 +70,14 @@ const SENSITIVE: &[&str] = &[
     "private-token",
 ];
 
-const RATE: RateLimit = RateLimit { per_minute: 30, per_hour: 500 };
+/// How often the web may be asked.
+pub(crate) const RATE: RateLimit = RateLimit { per_minute: 30, per_hour: 500 };
+
+/// The largest offset into a body.
+const MOST_OFFSET: usize = 16 << 20;
+
+/// What stands beside a body in an answer that a model is told, and what is shown of it in more letters than it has.
+pub(crate) const BESIDE: usize = 6 << 10;
 
 /// Where `http` may go, and how much of it comes back. The default is the strictest.
 #[derive(Debug, Clone)]
@@ -105,8 +114,9 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(config: HttpConfig) -> Self {
         let description = format!(
-            "Sends a request to a public URL; returns status, url, contentType, body and truncated. At most {} bytes and {} \
-             seconds. A status of 400 or more is an error.",
+            "Sends a request to a public URL; returns status, url, contentType, body and truncated. To read a page use web_fetch. \
+             A long body comes in parts: nextOffset says where to go on. At most {} bytes and {} seconds. A status of 400 or \
+             more is an error.",
             config.max_bytes,
             config.timeout.as_secs()
         );
@@ -123,6 +133,7 @@ impl Http {
                 "body": { "type": "string", "maxLength": MOST_BODY, "description": "Text to send." },
                 "json": { "description": "Instead of body." },
                 "maxBytes": { "type": "integer", "minimum": 1 },
+                "offset": { "type": "integer", "minimum": 0, "maximum": MOST_OFFSET },
             }),
         );
         let harmless = spec::harmless(("http", "Ask a web address"), &description, parameters);
@@ -152,14 +163,19 @@ impl Http {
             );
             return arguments::misfit(words);
         }
-        // Who chooses where an answer is cut could choose the last letter but one of a value in it.
-        if has_secret && arguments.max_bytes.is_some() {
-            let words = "maxBytes cannot stand beside a stored secret: a part of its value could come back unseen.";
-            return arguments::misfit(words.to_owned());
+        // A caller that chooses where an answer is cut could cut a secret in two, and neither half would be recognised.
+        let cuts = [("maxBytes", arguments.max_bytes.is_some()), ("offset", arguments.offset > 0)];
+        if let Some((cut, _)) = cuts.iter().find(|(_, is_given)| has_secret && *is_given) {
+            let words = format!(
+                "{cut} cannot stand beside a stored secret: a part of its value could come back unseen."
+            );
+            return arguments::misfit(words);
         }
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
+        let most = arguments.offset + most;
         match self.fetcher.send(Request { most, has_secret, ..request.among(sandbox) }).await {
             Ok(page) => {
+                let page = shown(page, arguments, has_secret, sandbox);
                 let (fault, words) = (page.fault(), page.complaint());
                 ToolOutput { fault, words, ..ToolOutput::ok(page.into_value()) }
             }
@@ -175,10 +191,31 @@ impl Http {
     fn asks(arguments: &Value, sandbox: &SandboxMode) -> bool {
         let Ok(arguments) = arguments::read::<Arguments>(arguments) else { return true };
         let Ok(request) = arguments.request() else { return true };
-        let hosts = sandbox.hosts();
-        let is_granted = hosts.is_empty() || granted(hosts).names(&request.target);
-        !(arguments.is_mere_look() && is_granted)
+        !(arguments.is_mere_look() && may_look_at(&request.target, sandbox))
     }
+}
+
+/// The part of a page that is returned: its beginning, or what follows the offset, as far as a model is told. A call that
+/// a person has written gets all that was read.
+fn shown(page: Page, arguments: &Arguments, has_secret: bool, sandbox: &SandboxMode) -> Page {
+    let is_a_persons = matches!(sandbox, SandboxMode::ByPersonUnsandboxed { .. });
+    let room = if is_a_persons { usize::MAX } else { TOLD_BYTES - BESIDE };
+    let page = page.part(arguments.offset, room);
+    let next = page.next.filter(|_| arguments.may_go_on() && !has_secret);
+    let page = Page { next, ..page };
+    if has_secret { page.without_tail() } else { page }
+}
+
+/// Whether a mere look at this target needs no approval: its host is granted to the job, or the job names no hosts.
+pub(crate) fn may_look_at(target: &Target, sandbox: &SandboxMode) -> bool {
+    let hosts = sandbox.hosts();
+    hosts.is_empty() || granted(hosts).names(target)
+}
+
+/// Whether a person has named this host for the run, in the job's hosts or in the text of the task.
+pub(crate) fn is_named(target: &Target, context: &ToolContext) -> bool {
+    let names = |hosts: &[String]| granted(hosts).names(target);
+    names(context.sandbox.hosts()) || names(&context.named_hosts)
 }
 
 /// The hosts of a job, as rules.
@@ -214,9 +251,7 @@ impl Tool for Http {
     fn sends_out(&self, arguments: &Value, context: &ToolContext) -> bool {
         let Ok(arguments) = arguments::read::<Arguments>(arguments) else { return true };
         let Ok(request) = arguments.request() else { return true };
-        let names = |hosts: &[String]| granted(hosts).names(&request.target);
-        let is_named = names(context.sandbox.hosts()) || names(&context.named_hosts);
-        !(arguments.is_mere_look() && is_named)
+        !(arguments.is_mere_look() && is_named(&request.target, context))
     }
 
     fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {

@@ -1,18 +1,60 @@
-//! What was fetched: status, final URL, and the body as text up to a limit.
+//! The answer of a server: its head, its bytes up to a bound, and the text of them.
 //!
-//! The body is read piece by piece and given up at the limit, after unpacking, so that neither a long answer nor a
-//! small packed one that unpacks without end fills the memory.
+//! Owns the bound on what is read and on what it unpacks to, so that neither a long answer nor a small packed one fills
+//! the memory. Never shows bytes that are no text. Pitfall: the two bounds are different numbers of the same answer.
 
-use encoding_rs::{Encoding, UTF_8};
-use reqwest::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use rouse_core::tool::Fault;
 use serde_json::{Value, json};
 
-use crate::text::plain_text;
+use super::packing::{PackingError, Unpacked, unpack};
+use crate::charset;
+use crate::piece::{Piece, piece};
 
 /// Bytes that no value in a request is longer than, but for one that fills its body.
 const TAIL: usize = 8 << 10;
+
+/// An answer as it came over the network.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) url: String,
+    pub(crate) content_type: Option<String>,
+    /// How the body is packed (`Content-Encoding`).
+    pub(crate) packing: Option<String>,
+    /// When the server wants to be asked again, in its own words (RFC 9110, 10.2.3).
+    pub(crate) retry_after: Option<String>,
+    /// Where a redirect leads that was not followed.
+    pub(crate) location: Option<String>,
+    pub(crate) body: Unpacked,
+}
+
+impl Answer {
+    /// Reads at most `most` bytes of the body.
+    pub(crate) async fn read(
+        mut response: Response,
+        location: Option<String>,
+        most: usize,
+    ) -> reqwest::Result<Self> {
+        let body = read_body(&mut response, most).await.map_err(reqwest::Error::without_url)?;
+        Ok(Self {
+            status: response.status().as_u16(),
+            url: response.url().to_string(),
+            content_type: header(&response, &CONTENT_TYPE),
+            packing: header(&response, &CONTENT_ENCODING),
+            retry_after: header(&response, &RETRY_AFTER),
+            location,
+            body,
+        })
+    }
+
+    /// The error that the status says. A "no" may pass when the server was too slow, too early or asked too often (RFC
+    /// 9110, 15.5.9; RFC 8470, 5.2; RFC 6585, 4), or when it has failed itself.
+    pub(crate) const fn fault(&self) -> Option<Fault> {
+        fault_of(self.status)
+    }
+}
 
 /// A fetched page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,28 +62,36 @@ pub(crate) struct Page {
     pub(crate) status: u16,
     pub(crate) url: String,
     pub(crate) content_type: Option<String>,
-    /// When the server wants to be asked again, in its own words (RFC 9110, 10.2.3).
     pub(crate) retry_after: Option<String>,
-    /// Where a redirect leads that was not followed.
     pub(crate) location: Option<String>,
     pub(crate) body: String,
     pub(crate) is_truncated: bool,
+    /// Where the rest of the body begins, when it was cut and the same call can be made again.
+    pub(crate) next: Option<usize>,
 }
 
 impl Page {
-    /// Reads at most `most` bytes of the body.
-    pub(crate) async fn read(
-        mut response: Response,
-        location: Option<String>,
-        most: usize,
-    ) -> reqwest::Result<Self> {
-        let content_type = header(&response, &CONTENT_TYPE);
-        let retry_after = header(&response, &RETRY_AFTER);
-        let (bytes, is_truncated) =
-            read_body(&mut response, most).await.map_err(reqwest::Error::without_url)?;
-        let body = text_of(&bytes, content_type.as_deref(), is_truncated);
-        let (status, url) = (response.status().as_u16(), response.url().to_string());
-        Ok(Self { status, url, content_type, retry_after, location, body, is_truncated })
+    /// The text of an answer, of at most `most` bytes.
+    pub(crate) fn of(answer: Answer, most: usize) -> Result<Self, PackingError> {
+        let Answer { status, url, content_type, packing, retry_after, location, body } = answer;
+        let Unpacked { bytes, is_cut } = unpack(body, packing.as_deref(), most)?;
+        let body = match charset::text_of(&bytes, content_type.as_deref()) {
+            // The limit may have cut the last character in two.
+            Some(text) if is_cut => text.trim_end_matches('\u{FFFD}').to_owned(),
+            Some(text) => text,
+            None => "(The body is binary and is not shown.)".to_owned(),
+        };
+        let (is_truncated, next) = (is_cut, None);
+        Ok(Self { status, url, content_type, retry_after, location, body, is_truncated, next })
+    }
+
+    /// The part of the body that begins at `offset` and takes at most `room` bytes as JSON.
+    pub(crate) fn part(mut self, offset: usize, room: usize) -> Self {
+        let Piece { text, end, has_more } = piece(&self.body, offset, room);
+        // A body that was cut on its way goes on as well, unless there is nothing left of it.
+        let has_more = has_more || (self.is_truncated && !text.is_empty());
+        self.body = text.to_owned();
+        Self { is_truncated: has_more, next: has_more.then_some(end), ..self }
     }
 
     /// The same without the end of a body that was cut, which may be a part of a secret.
@@ -52,14 +102,9 @@ impl Page {
         self
     }
 
-    /// What the server says is wrong. A "no" may pass when the server was too slow, too early or asked too often (RFC 9110,
-    /// 15.5.9; RFC 8470, 5.2; RFC 6585, 4), or when it has failed itself.
+    /// The error that the status says.
     pub(crate) const fn fault(&self) -> Option<Fault> {
-        match self.status {
-            ..400 => None,
-            408 | 425 | 429 | 500.. => Some(Fault::ExternalService),
-            _ => Some(Fault::Refused),
-        }
+        fault_of(self.status)
     }
 
     /// What a person is told of an answer that says "no": the status, and what the server says, unless that is a page for a
@@ -78,7 +123,16 @@ impl Page {
         Some(format!("The server answered {}{reason}{end}", self.status))
     }
 
-    /// The body comes last: whoever shows only the beginning of a long answer still shows the rest.
+    /// What to do about a long body.
+    fn hint(&self) -> &'static str {
+        if self.content_type.as_deref().is_some_and(|kind| kind.contains("html")) {
+            "This is the source of a page; web_fetch returns its readable text. Call http with offset for the rest of the source."
+        } else {
+            "Call http with offset for the rest."
+        }
+    }
+
+    /// The body stands last, so that a reader of only the beginning sees every other field.
     pub(crate) fn into_value(self) -> Value {
         let mut value = json!({
             "status": self.status,
@@ -86,6 +140,10 @@ impl Page {
             "contentType": self.content_type,
             "truncated": self.is_truncated,
         });
+        if let Some(next) = self.next {
+            value["nextOffset"] = next.into();
+            value["hint"] = self.hint().into();
+        }
         if let Some(retry_after) = self.retry_after {
             value["retryAfter"] = retry_after.into();
         }
@@ -102,36 +160,23 @@ fn header(response: &Response, name: &HeaderName) -> Option<String> {
     Some(crate::plain_line(&String::from_utf8_lossy(value.as_bytes())))
 }
 
-async fn read_body(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
-    let mut body = Vec::new();
+const fn fault_of(status: u16) -> Option<Fault> {
+    match status {
+        ..400 => None,
+        408 | 425 | 429 | 500.. => Some(Fault::ExternalService),
+        _ => Some(Fault::Refused),
+    }
+}
+
+async fn read_body(response: &mut Response, most: usize) -> reqwest::Result<Unpacked> {
+    let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        let room = most - body.len();
+        let room = most - bytes.len();
         if chunk.len() > room {
-            body.extend_from_slice(&chunk[..room]);
-            return Ok((body, true));
+            bytes.extend_from_slice(&chunk[..room]);
+            return Ok(Unpacked { bytes, is_cut: true });
         }
-        body.extend_from_slice(&chunk);
+        bytes.extend_from_slice(&chunk);
     }
-    Ok((body, false))
-}
-
-fn text_of(bytes: &[u8], content_type: Option<&str>, is_truncated: bool) -> String {
-    let (encoding, bytes) = match Encoding::for_bom(bytes) {
-        Some((encoding, mark)) => (encoding, &bytes[mark..]),
-        None => (content_type.and_then(named_charset).unwrap_or(UTF_8), bytes),
-    };
-    if encoding.is_ascii_compatible() && bytes.contains(&0) {
-        return "(The body is binary and is not shown.)".to_owned();
-    }
-    let (text, _) = encoding.decode_without_bom_handling(bytes);
-    // The limit may have cut the last character in two.
-    let text = if is_truncated { text.trim_end_matches('\u{FFFD}') } else { &text };
-    plain_text(text)
-}
-
-fn named_charset(content_type: &str) -> Option<&'static Encoding> {
-    let parameters =
-        content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
-    Encoding::for_label(charsets.next()?.1.trim().trim_matches('"').as_bytes())
+    Ok(Unpacked { bytes, is_cut: false })
 }

@@ -46,6 +46,9 @@ pub(super) struct Arguments {
     #[serde(default, deserialize_with = "present")]
     json: Option<Value>,
     pub(super) max_bytes: Option<usize>,
+    /// Where the part of the body begins that is wanted.
+    #[serde(default)]
+    pub(super) offset: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -74,6 +77,8 @@ pub(super) enum RequestError {
     TwoBodies,
     #[error("{0} takes no body.")]
     NoBody(Method),
+    #[error("offset goes with GET alone: {0} would be carried out a second time.")]
+    Offset(Method),
     #[error("The body has {0} bytes; at most {MOST_BODY} are sent.")]
     TooLarge(usize),
 }
@@ -89,6 +94,9 @@ impl Arguments {
             (None, Some(json)) => Some((json.to_string(), "application/json")),
             (None, None) => None,
         };
+        if self.offset > 0 && !self.may_go_on() {
+            return Err(RequestError::Offset(method));
+        }
         if body.is_some() && self.method.only_looks() {
             return Err(RequestError::NoBody(method));
         }
@@ -122,6 +130,11 @@ impl Arguments {
         Ok(headers)
     }
 
+    /// Whether the rest of a long answer can be had by the same call again.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.method == Verb::Get
+    }
+
     /// Whether it asks a server for something and tells it nothing else.
     pub(super) fn is_mere_look(&self) -> bool {
         let is_form = |name: &String| FORM.contains(&name.to_ascii_lowercase().as_str());
@@ -153,6 +166,10 @@ impl Arguments {
         if let Some(body) = self.body.as_ref().or(json.as_ref()) {
             shown.push('\n');
             shown.push_str(body);
+        }
+        if self.offset > 0 {
+            write!(shown, "\n(The answer is shown from byte {} on.)", self.offset)
+                .expect("BUG: writing into a string does not fail");
         }
         if let Some(most) = self.max_bytes {
             write!(shown, "\n(At most {most} bytes of the answer are read.)")

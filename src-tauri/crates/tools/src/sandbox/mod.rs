@@ -60,6 +60,8 @@ pub(crate) struct Sandbox {
     pub(crate) folder: PathBuf,
     /// What is not to be seen even if the workspace holds it.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Programs outside of the system's folders that may be run, by their real paths.
+    pub(crate) shown: Vec<PathBuf>,
     /// Hosts that may be reached; none when empty.
     pub(crate) hosts: Vec<String>,
     /// Files of the workspace of which the command sees these copies.
@@ -260,6 +262,7 @@ impl Sandbox {
             granted: Vec::new(),
             folder,
             hidden: Vec::new(),
+            shown: Vec::new(),
             hosts: Vec::new(),
             sealed: Vec::new(),
             limits: Limits::default(),

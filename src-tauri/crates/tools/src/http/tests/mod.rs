@@ -5,5 +5,5 @@ mod network;
 mod sending;
 mod rebinding;
 mod redirects;
-mod server;
+pub(crate) mod server;
 mod urls;

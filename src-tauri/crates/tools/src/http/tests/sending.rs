@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use rouse_core::tool::{
-    Annotations, ApprovalRule, Destination, Fault, SandboxMode, Tool, ToolContext, ToolOutput,
+    Annotations, ApprovalRule, Destination, Fault, SandboxMode, TOLD_BYTES, Tool, ToolContext,
+    ToolOutput,
 };
 use serde_json::{Value, json};
 
 use super::server::{Server, Then, ok, redirect};
 use crate::http::request::MOST_BODY;
 use crate::http::{Http, HttpConfig};
-use crate::testing::{call, context};
+use crate::testing::{call, call_with, context};
 
 fn tool(allowed: &[&Server]) -> Http {
     let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
@@ -418,4 +419,42 @@ fn a_call_says_to_which_host_alone_it_sends() {
     assert_eq!(to("https://{{secret:x}}/"), None);
     assert_eq!(to("https://user@example.com/"), None);
     assert_eq!(http.destination(&json!({ "path": "x" })), None);
+}
+
+#[tokio::test]
+async fn long_body_keeps_its_beginning_and_says_how_to_go_on() {
+    let body: String = (0..20_000).map(|line| format!("\"line {line}\"\n")).collect();
+    let sent = body.clone().into_bytes();
+    let server = Server::start(Box::new(move |_| (ok("text/html", &sent), Then::Close))).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let sandbox = SandboxMode::Sandboxed { hosts: Vec::new() };
+    let of_model = ToolContext { sandbox, ..context(folder.path()) };
+    let http = tool(&[&server]);
+    let (mut all, mut offset) = (String::new(), Some(0));
+    while let Some(from) = offset {
+        let arguments = json!({ "url": server.url("/"), "offset": from });
+        let value = call_with(&http, &of_model, arguments).await.value;
+        assert!(value.to_string().len() <= TOLD_BYTES, "{}", value.to_string().len());
+        all.push_str(value["body"].as_str().expect("a text"));
+        offset = value["nextOffset"].as_u64();
+        assert_eq!(value["truncated"], offset.is_some());
+        let hint = value["hint"].as_str().unwrap_or("web_fetch");
+        assert!(hint.contains("web_fetch"), "{hint}");
+    }
+    assert!(all == body, "{} of {} bytes", all.len(), body.len());
+    // A person's own call gets all that was read.
+    let whole = call(&http, json!({ "url": server.url("/"), "maxBytes": 200_000 })).await.value;
+    assert_eq!(
+        (whole["body"].as_str().map(str::len), &whole["truncated"]),
+        (Some(200_000), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn offset_goes_with_get_alone() {
+    let server = Server::saying("done").await;
+    let post = json!({ "url": server.url("/"), "method": "POST", "offset": 5 });
+    let output = send(&server, post).await;
+    assert_eq!(output.fault, Some(Fault::InvalidParameters), "{output:?}");
+    assert_eq!(server.requests(), Vec::<String>::new());
 }

@@ -7,10 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What the server answers to a path: the bytes of a response, and whether the connection is then left open.
-pub(super) type Answer = Box<dyn Fn(&str) -> (Vec<u8>, Then) + Send + Sync>;
+pub(crate) type Answer = Box<dyn Fn(&str) -> (Vec<u8>, Then) + Send + Sync>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(crate) enum Then {
     Close,
     /// Say nothing more and keep the connection.
     Hang,
@@ -19,17 +19,17 @@ pub(super) enum Then {
 }
 
 /// The running server; it ends with the test's runtime.
-pub(super) struct Server {
-    pub(super) port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    pub(super) async fn start(answer: Answer) -> Self {
+    pub(crate) async fn start(answer: Answer) -> Self {
         Self::start_on(IpAddr::V4(Ipv4Addr::LOCALHOST), answer).await
     }
 
-    pub(super) async fn start_on(address: IpAddr, answer: Answer) -> Self {
+    pub(crate) async fn start_on(address: IpAddr, answer: Answer) -> Self {
         let listener = TcpListener::bind((address, 0)).await.expect("a free port");
         let port = listener.local_addr().expect("a bound socket").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// Answers one request; nobody listens any more by then.
-    pub(super) async fn once(answer: Answer) -> Self {
+    pub(crate) async fn once(answer: Answer) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let port = listener.local_addr().expect("a bound socket").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -52,12 +52,12 @@ impl Server {
     }
 
     /// Answers 200 with `body` to everything.
-    pub(super) async fn saying(body: &'static str) -> Self {
+    pub(crate) async fn saying(body: &'static str) -> Self {
         Self::start(Box::new(move |_| (ok("text/plain", body.as_bytes()), Then::Close))).await
     }
 
     /// Redirects `/` to `location` and answers everything else with its path.
-    pub(super) async fn redirecting_to(location: String) -> Self {
+    pub(crate) async fn redirecting_to(location: String) -> Self {
         Self::start(Box::new(move |path| match path {
             "/" => (redirect(&location), Then::Close),
             other => (ok("text/plain", other.as_bytes()), Then::Close),
@@ -66,21 +66,21 @@ impl Server {
     }
 
     /// The heads and bodies of all requests so far.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("nobody panicked").clone()
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
     /// The entry that lets `http` reach this server.
-    pub(super) fn entry(&self) -> String {
+    pub(crate) fn entry(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 }
 
-pub(super) fn ok(content_type: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn ok(content_type: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
@@ -88,7 +88,7 @@ pub(super) fn ok(content_type: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-pub(super) fn redirect(location: &str) -> Vec<u8> {
+pub(crate) fn redirect(location: &str) -> Vec<u8> {
     format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into_bytes()
 }
 

@@ -147,9 +147,10 @@ impl Plan {
             mend: "Filters exist for x86_64 and aarch64.".to_owned(),
         })?;
         let sealed = sandbox.map_or(&[][..], |sandbox| &sandbox.sealed);
+        let shown = sandbox.map_or(&[][..], |sandbox| &sandbox.shown);
         Ok(Self {
             identity: Identity::own(),
-            view: View::new(sandbox, limits)?.with_copies(sealed)?,
+            view: View::new(sandbox, limits)?.with_programs(shown)?.with_copies(sealed)?,
             limits: resource_limits(limits),
             process_numbers: process_numbers(limits)?,
             proxy_port: sandbox

@@ -196,6 +196,15 @@ impl View {
         Ok(())
     }
 
+    /// The same with programs that lie outside of the system's folders.
+    pub(super) fn with_programs(mut self, shown: &[PathBuf]) -> Result<Self, SandboxError> {
+        let is_there = |path: &&PathBuf| PROGRAMS.iter().any(|folder| path.starts_with(folder));
+        for path in shown.iter().filter(|path| !is_there(path)) {
+            self.show(path, Access::Run)?;
+        }
+        Ok(self)
+    }
+
     /// The same with copies in the place of files. They are mounted over the files and kept where the command cannot
     /// reach them; that another process on this computer takes a file away from beneath is found out at the end.
     pub(super) fn with_copies(mut self, sealed: &[Sealed]) -> Result<Self, SandboxError> {

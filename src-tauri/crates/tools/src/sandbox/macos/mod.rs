@@ -83,10 +83,17 @@ impl Shown<'_> {
             ("HOME", home.unwrap_or(self.temporary)),
             ("TEMPORARY", self.temporary),
             ("HIDDEN", self.hidden),
+            ("PROGRAM", self.program()),
         ];
         let granted = self.granted().iter().enumerate();
         let granted = granted.map(|(at, folder)| (seatbelt::folder(at), folder.path.as_path()));
         fixed.map(|(name, path)| (name.to_owned(), path)).into_iter().chain(granted).collect()
+    }
+
+    /// The program outside of the system's folders; a parameter has to name something.
+    fn program(&self) -> &Path {
+        let program = self.sandbox.and_then(|sandbox| sandbox.shown.first());
+        program.map_or(Path::new("/nonexistent"), PathBuf::as_path)
     }
 
     fn granted(&self) -> &[GrantedFolder] {
