@@ -15,6 +15,7 @@ mod engine;
 mod http;
 mod probes;
 
+mod command_line;
 mod cron_add;
 mod cron_change;
 mod cron_words;

@@ -4,6 +4,7 @@
 //! it prints with `--json` is that method's result as it came; the list of jobs has the heartbeat beside them.
 
 mod exit;
+mod command_line;
 mod usage;
 mod flags;
 mod lengths;
@@ -30,7 +31,9 @@ mod doctor;
 mod logs;
 mod serve;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
 
 use crate::exit::Failure;
 use crate::session::Session;
@@ -117,12 +120,13 @@ impl<C: Subcommand + Default> Of<C> {
 
 fn main() -> std::process::ExitCode {
     output::end_where_nothing_can_be_printed();
-    let cli = match Cli::try_parse() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match command_line::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage::refuse(&error),
+        Err(error) => return usage::refuse(&error, &arguments),
     };
     let json = cli.json;
-    match run(cli) {
+    match command_line::check_environment().and_then(|()| run(cli)) {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(failure) => failure.report(json),
     }
@@ -132,7 +136,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "rouse", &mut script);
+            clap_complete::generate(shell, &mut command_line::command(), "rouse", &mut script);
             anstream::print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
@@ -174,6 +178,8 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]

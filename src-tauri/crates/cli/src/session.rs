@@ -52,6 +52,12 @@ impl Session {
         at.map(|at| at.0).map_err(|error| Failure::input(format!("{what}: {error}")))
     }
 
+    /// The begin of a span that ends now, as a person wrote it for `flag`.
+    pub(crate) fn past_instant(&self, flag: &str, text: &str) -> Result<i64, Failure> {
+        let at = rouse_core::when::past_instant(text, self.clock.now(), self.clock.zone());
+        at.map(|at| at.0).map_err(|error| Failure::input(format!("{flag}: {error}")))
+    }
+
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let client = self.client()?;
