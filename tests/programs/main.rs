@@ -35,6 +35,7 @@ mod kills;
 mod many_starts;
 mod soak;
 mod models;
+mod connect_model;
 mod secrets;
 mod stored_secrets;
 mod door;

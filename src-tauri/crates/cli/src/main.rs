@@ -16,6 +16,7 @@ mod wake;
 mod heartbeat;
 mod config;
 mod tools;
+mod models;
 mod troubles;
 mod secrets;
 mod skills;
@@ -67,6 +68,8 @@ enum Command {
     Config(Of<config::Command>),
     /// The tools that runs can call.
     Tools(tools::Args),
+    /// Models: connect one, list, test.
+    Models(Of<models::Command>),
     /// Keys that requests name and no model sees.
     Secrets(Of<secrets::Command>),
     /// Instructions that jobs name: what there is, and what is trusted.
@@ -158,6 +161,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Wake(args) => wake::run(args, &session).await,
         Command::Heartbeat(of) => heartbeat::run(&of.asked(), &session).await,
         Command::Config(of) => config::run(of.asked(), &session).await,
+        Command::Models(of) => models::run(of.asked(), &session).await,
         Command::Secrets(of) => secrets::run(of.asked(), &session).await,
         Command::Skills(of) => skills::run(of.asked(), &session).await,
         Command::Hooks => hooks::run(&session).await,
