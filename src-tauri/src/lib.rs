@@ -46,7 +46,9 @@ const STARTED_WITHIN: Duration = Duration::from_secs(5);
 /// Runs the app until it is quit.
 #[must_use]
 pub fn run() -> ExitCode {
-    let options = match CommandLine::parse(std::env::args().skip(1)) {
+    let arguments = std::env::args_os().skip(1);
+    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let options = match CommandLine::parse(arguments) {
         CommandLine::Start(options) => options,
         CommandLine::Print(words, complaint) => return print(&words, complaint),
     };
@@ -60,6 +62,9 @@ pub fn run() -> ExitCode {
 }
 
 fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    if let Some(complaint) = rouse_host::variable_not_utf8(|name| std::env::var_os(name)) {
+        return Err(complaint.into());
+    }
     let home = Home::find(&|name| std::env::var(name).ok())?;
     let env = |name: &str| std::env::var(name).ok();
     let chatty = env("ROUSE_LOG").is_some() || std::io::stdout().is_terminal();

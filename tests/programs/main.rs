@@ -15,6 +15,7 @@ mod engine;
 mod http;
 mod probes;
 
+mod command_line;
 mod cron_add;
 mod cron_change;
 mod cron_words;
@@ -34,6 +35,7 @@ mod kills;
 mod many_starts;
 mod soak;
 mod models;
+mod connect_model;
 mod secrets;
 mod stored_secrets;
 mod door;

@@ -51,7 +51,9 @@ cargo xtask <chore>
   --yes     install missing system packages without asking";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments = std::env::args_os().skip(1);
+    let arguments: Vec<String> =
+        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     match dispatch(&arguments) {
         Ok(code) => code,
         Err(failure) => {

@@ -9,6 +9,8 @@ export const keys = {
   spending: ["spending"],
   estimates: ["estimate"],
   providers: ["providers"],
+  modelPresets: ["providers", "presets"],
+  pull: ["pull"],
   tools: ["tools"],
   secrets: ["secrets"],
   skills: ["skills"],

@@ -91,7 +91,7 @@ export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
   return {
     version: "0.1.0", mode: "serve", pid: 1, nowMs: noon, startedAtMs: noon, zone: "UTC", zoneData: { version: "2026a", folder: "/usr/share/zoneinfo" }, home: "/home/ada", seq: 1,
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, nextAtMs: null, lastSkipReason: null, lastSkip: null, queuedEvents: 0, pending: null, lastRequest: null, changedList: null },
-    model: null, failingModels: [], notifications: { available: true, reason: null, failing: false },
+    model: null, modelIsUntried: false, failingModels: [], notifications: { available: true, reason: null, failing: false },
     firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
     ...parts,
     cron: { enabled: true, offReason: null, problem: null, pause: null, next: null, running: 0, betweenAttempts: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },

@@ -22,7 +22,9 @@ mod skills;
 
 pub use condition::{Conditions, Subject, event_of};
 pub use discover::{
-    FoundIn, FoundModel, LocalAddresses, discover, is_usual_name, title_of_local,
+    CatalogError, FoundIn, FoundModel, ListedModel, LocalAddresses, ModelTrial, ModelVerdict,
+    PresetKey, ProviderPreset, PullError, PullProgress, SUGGESTED_MODELS, SuggestedModel, discover,
+    is_ollama_empty, is_usual_name, listed_models, presets, pull, test_model, title_of_local,
     usual_key_variable, usual_key_variables,
 };
 pub use driver::{

@@ -125,6 +125,12 @@ impl Models {
         self.first().map(|entry| &entry.found)
     }
 
+    /// The provider of this name.
+    #[must_use]
+    pub fn provider_called(&self, name: &str) -> Option<&FoundModel> {
+        self.entries.iter().map(|entry| &entry.found).find(|found| found.provider.name == name)
+    }
+
     fn first(&self) -> Option<&Entry> {
         self.entries.first().filter(|_| !self.is_preferred_away)
     }

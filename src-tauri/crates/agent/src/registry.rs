@@ -129,7 +129,11 @@ impl ToolRegistry {
                 "must be a tool that does something by itself; this one belongs to a turn of a model"
                     .to_owned(),
             )),
-            Some(entry) => entry.complaints(arguments).map(Complaint::Arguments),
+            Some(entry) => {
+                let misfit = entry.complaints(arguments);
+                let error = misfit.or_else(|| entry.tool.argument_error(arguments));
+                error.map(Complaint::Arguments)
+            }
             None => {
                 let by_themselves = self.specs().filter(|spec| is_by_itself(spec));
                 let names: Vec<&str> = by_themselves.map(|spec| spec.name.as_str()).collect();

@@ -45,10 +45,16 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     if waits(session, &sent.run_id).await? {
         anstream::eprintln!("The main session is at work: your message waits for its turn.");
     }
-    let mut shown = Shown::default();
+    let (mut shown, mut reason) = (Shown::default(), String::new());
     let show = |event: &EventView| {
         if event.kind == EventKind::RunText && !session.json {
             show_words(event, &mut shown);
+        } else if runs::is_model_failure(event) {
+            let words = event.data.get("words").and_then(Value::as_str).unwrap_or_default();
+            if words != reason {
+                words.clone_into(&mut reason);
+                anstream::eprintln!("Waiting for the model. {}", plain(words));
+            }
         }
     };
     runs::look_on(events, &sent.run_id, session, show).await?;

@@ -165,7 +165,7 @@ fn of_engine(status: &SystemStatus, is_model_told: bool, clock: &SystemClock) ->
     findings.push(fine(format!("Time zone rules: {}", zone_data(&status.zone_data))));
     let in_use = status.model.as_deref();
     if !is_model_told && !status.failing_models.iter().any(|failing| is_of(failing, in_use)) {
-        findings.push(of_model(in_use));
+        findings.push(of_model(in_use, status.model_is_untried));
     }
     findings.extend(status.failing_models.iter().map(|failing| of_failing(failing, clock)));
     findings.extend(of_notifications(&status.notifications));
@@ -200,15 +200,19 @@ fn of_firing(cron: &CronStatus) -> Option<Finding> {
     }
 }
 
-fn of_model(model: Option<&str>) -> Finding {
-    match model {
-        Some(model) => fine(format!("Model: {model}")),
-        None => Finding {
-            ok: true,
-            what: "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
-            mend: Some("Start Ollama or LM Studio, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a provider in the settings.".to_owned()),
-        },
-    }
+/// The model in use. One that was never asked is no fault, and is not told as working.
+fn of_model(model: Option<&str>, is_untried: bool) -> Finding {
+    let (what, mend) = match model {
+        Some(model) if is_untried => {
+            (format!("Model: {model}, not tried yet"), "Test it: rouse models test")
+        }
+        Some(model) => return fine(format!("Model: {model}")),
+        None => (
+            "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
+            "Connect one: rouse models add anthropic (or openai, openrouter, ollama, lmstudio)",
+        ),
+    };
+    Finding { ok: true, what, mend: Some(mend.to_owned()) }
 }
 
 /// Runs of this model end without an answer, whatever else is in order.

@@ -4,6 +4,7 @@
 //! it prints with `--json` is that method's result as it came; the list of jobs has the heartbeat beside them.
 
 mod exit;
+mod command_line;
 mod usage;
 mod flags;
 mod lengths;
@@ -15,6 +16,7 @@ mod wake;
 mod heartbeat;
 mod config;
 mod tools;
+mod models;
 mod troubles;
 mod secrets;
 mod skills;
@@ -30,7 +32,9 @@ mod doctor;
 mod logs;
 mod serve;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
 
 use crate::exit::Failure;
 use crate::session::Session;
@@ -64,6 +68,8 @@ enum Command {
     Config(Of<config::Command>),
     /// The tools that runs can call.
     Tools(tools::Args),
+    /// Models: connect one, list, test.
+    Models(Of<models::Command>),
     /// Keys that requests name and no model sees.
     Secrets(Of<secrets::Command>),
     /// Instructions that jobs name: what there is, and what is trusted.
@@ -120,12 +126,13 @@ fn main() -> std::process::ExitCode {
         return code;
     }
     output::end_where_nothing_can_be_printed();
-    let cli = match Cli::try_parse() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match command_line::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage::refuse(&error),
+        Err(error) => return usage::refuse(&error, &arguments),
     };
     let json = cli.json;
-    match run(cli) {
+    match command_line::check_environment().and_then(|()| run(cli)) {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(failure) => failure.report(json),
     }
@@ -135,7 +142,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "rouse", &mut script);
+            clap_complete::generate(shell, &mut command_line::command(), "rouse", &mut script);
             anstream::print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
@@ -157,6 +164,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Wake(args) => wake::run(args, &session).await,
         Command::Heartbeat(of) => heartbeat::run(&of.asked(), &session).await,
         Command::Config(of) => config::run(of.asked(), &session).await,
+        Command::Models(of) => models::run(of.asked(), &session).await,
         Command::Secrets(of) => secrets::run(of.asked(), &session).await,
         Command::Skills(of) => skills::run(of.asked(), &session).await,
         Command::Hooks => hooks::run(&session).await,
@@ -177,6 +185,8 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]

@@ -23,14 +23,26 @@ pub(crate) fn end_where_nothing_can_be_printed() {
 /// How the words begin that a failed print panics with.
 const UNPRINTED: &str = "failed printing to stdout: ";
 
-/// A borderless table with `columns` as its head.
+/// A borderless table with `columns` as its head. Cells wrap where the terminal is too narrow for them.
 pub(crate) fn table(columns: &[&str]) -> Table {
     let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(columns);
+    table.set_content_arrangement(arrangement(table.width()));
     table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(columns);
-    table
+}
+
+/// How cells are arranged on a terminal of `width` columns. 0 columns means that the width is unknown (a serial line, some
+/// editors), and then nothing wraps.
+const fn arrangement(width: Option<u16>) -> ContentArrangement {
+    match width {
+        Some(0) => ContentArrangement::Disabled,
+        None | Some(_) => ContentArrangement::Dynamic,
+    }
+}
+
+/// Whether the terminal reports a width of 0 columns.
+pub(crate) fn is_width_unknown() -> bool {
+    Table::new().width() == Some(0)
 }
 
 /// Columns of a terminal that whole ids leave room in.
@@ -40,7 +52,7 @@ const END: usize = 8;
 
 /// Whether `table` goes to a terminal that is too narrow for whole ids.
 pub(crate) fn is_narrow(table: &Table) -> bool {
-    table.width().is_some_and(|width| width < WIDE)
+    table.width().is_some_and(|width| (1..WIDE).contains(&width))
 }
 
 /// An id for a row of `table`: whole, or its end where there is no room, which names it as well.

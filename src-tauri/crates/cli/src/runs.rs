@@ -4,7 +4,7 @@ mod decision;
 mod detail;
 mod following;
 
-pub(crate) use following::{from_now_on, inside_of, look_on, wait};
+pub(crate) use following::{from_now_on, inside_of, is_model_failure, look_on, wait};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
@@ -58,14 +58,27 @@ pub(crate) struct ListArgs {
     /// Only runs that went wrong: failed, timed out or interrupted.
     #[arg(long, conflicts_with = "state")]
     failed: bool,
-    /// At most so many.
+    /// Only runs since then: `2h` (ago), `18:00` (the last one), `2026-12-24`, an ISO 8601 time.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only runs with this text in the job's name, the outcome, the error or the transcript.
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Maximum number of runs.
     #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
 }
 
 impl Default for Command {
     fn default() -> Self {
-        Self::List(ListArgs { job: None, state: Vec::new(), failed: false, limit: USUAL })
+        Self::List(ListArgs {
+            job: None,
+            state: Vec::new(),
+            failed: false,
+            since: None,
+            search: None,
+            limit: USUAL,
+        })
     }
 }
 
@@ -174,17 +187,21 @@ async fn list(args: ListArgs, session: &Session) -> Result<(), Failure> {
         false => args.state,
     };
     let states = (!states.is_empty()).then_some(states);
-    let is_all = states.is_none();
-    let params = json!({ "jobId": job_id, "states": states, "limit": args.limit });
-    session
-        .show("runs.list", params, |session, result: RunsListResult| {
-            match result.runs.as_slice() {
-                [] if !is_all => anstream::println!("No run matches."),
-                runs => print_table(session, runs),
-            }
-            Ok(())
-        })
-        .await
+    let since =
+        args.since.as_deref().map(|since| session.past_instant("--since", since)).transpose()?;
+    let is_all = states.is_none() && since.is_none() && args.search.is_none();
+    let params = json!({
+        "jobId": job_id, "states": states, "fromMs": since, "search": args.search, "limit": args.limit,
+    });
+    let answer = session.call("runs.list", params).await;
+    let answer = answer.map_err(|failure| failure.calling(&[("search", "--search")]))?;
+    session.tell(answer, |session, result: RunsListResult| {
+        match result.runs.as_slice() {
+            [] if !is_all => anstream::println!("No run matches."),
+            runs => print_table(session, runs),
+        }
+        Ok(())
+    })
 }
 
 /// Runs as a table.

@@ -7,6 +7,7 @@ use std::io::{IsTerminal as _, Read as _, stdin};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
+use rouse_core::words::capitalised;
 use rouse_gateway::wire::{SecretKeeper, SecretRemoved, SecretView, SecretsListResult};
 use serde_json::json;
 
@@ -46,7 +47,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
     match command {
         Command::List => session.show("secrets.list", json!({}), print_list).await,
         Command::Set { name, hosts } => {
-            let mut params = json!({ "name": name, "value": read_value(&name)? });
+            let mut params = json!({ "name": name, "value": read_value(&format!("value of {}", plain(&name)))? });
             if !hosts.is_empty() {
                 params["hosts"] = json!(hosts);
             }
@@ -94,10 +95,10 @@ fn called(failure: Failure) -> Failure {
     failure.calling(&[("name", "NAME"), ("hosts", "--host"), ("value", "the value")])
 }
 
-/// The value, from the keyboard or a pipe.
-fn read_value(name: &str) -> Result<String, Failure> {
+/// Reads `what` from the keyboard without showing it, or from a pipe.
+pub(crate) fn read_value(what: &str) -> Result<String, Failure> {
     if stdin().is_terminal() {
-        return Ok(rpassword::prompt_password(format!("Value of {}: ", plain(name)))?);
+        return Ok(rpassword::prompt_password(format!("{}: ", capitalised(what)))?);
     }
     let mut value = String::new();
     stdin().take(MOST_READ).read_to_string(&mut value)?;

@@ -109,9 +109,10 @@ fn announce(args: &Args, host: &Host) {
     anstream::println!("Stop:               Ctrl+C");
 }
 
-/// How this command was called: whoever wrote a path must write it again.
+/// The name that starts this command again: the path if it was started by a path.
 fn own_name() -> String {
-    let name = std::env::args().next().unwrap_or_default();
+    let name = std::env::args_os().next().unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
     if name.contains(['/', '\\']) { name } else { "rouse".to_owned() }
 }
 

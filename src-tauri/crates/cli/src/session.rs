@@ -16,6 +16,8 @@ pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 const FILE_ANSWERED_WITHIN: Duration = Duration::from_secs(300);
 /// The same where a person may have to unlock the keyring first.
 const KEYRING_ANSWERED_WITHIN: Duration = Duration::from_secs(60);
+/// The same where a model answers twice; a local server loads it first.
+const MODEL_ANSWERED_WITHIN: Duration = Duration::from_secs(400);
 
 /// The engine of this user's data directory.
 pub(crate) struct Session {
@@ -52,12 +54,21 @@ impl Session {
         at.map(|at| at.0).map_err(|error| Failure::input(format!("{what}: {error}")))
     }
 
+    /// The begin of a span that ends now, as a person wrote it for `flag`.
+    pub(crate) fn past_instant(&self, flag: &str, text: &str) -> Result<i64, Failure> {
+        let at = rouse_core::when::past_instant(text, self.clock.now(), self.clock.zone());
+        at.map(|at| at.0).map_err(|error| Failure::input(format!("{flag}: {error}")))
+    }
+
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let client = self.client()?;
         let patience = match method {
             "cron.import" => FILE_ANSWERED_WITHIN,
-            _ if method.starts_with("secrets.") => KEYRING_ANSWERED_WITHIN,
+            "models.test" => MODEL_ANSWERED_WITHIN,
+            _ if method.starts_with("secrets.") || method.starts_with("models.") => {
+                KEYRING_ANSWERED_WITHIN
+            }
             _ => ANSWERED_WITHIN,
         };
         Ok(client.clone().answered_within(patience).call(method, params).await?)

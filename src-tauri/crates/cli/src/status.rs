@@ -42,7 +42,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             let in_use = status.model.as_deref();
             let failing = &status.failing_models;
             if trouble.is_some() || !failing.iter().any(|failing| is_of(failing, in_use)) {
-                anstream::println!("{}", model(trouble.as_deref(), in_use));
+                let is_untried = status.model_is_untried && trouble.is_none();
+                let untried = if is_untried { ", not tried yet" } else { "" };
+                anstream::println!("{}{untried}", model(trouble.as_deref(), in_use));
             }
             for failing in failing {
                 anstream::println!("✗ Model: {}", fails(failing, &session.clock));

@@ -3,13 +3,22 @@
 //! The parser's own words stay; this adds what a shell did to the line before, which the parser cannot know, and says it
 //! as JSON where that was asked for.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+
+use crate::command_line::argument_not_utf8;
 use crate::exit::Failure;
 
-/// Says what is wrong, or the help that was asked for, and names the exit code.
-pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
-    let args: Vec<String> = std::env::args().collect();
+/// Prints the complaint about a command line, or the help that was asked for, and returns the exit code.
+pub(crate) fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let args: Vec<String> =
+        arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let not_utf8 = argument_not_utf8(arguments).filter(|_| error.kind() == ErrorKind::InvalidUtf8);
+    if let Some(complaint) = not_utf8 {
+        return Failure::input(complaint).report(args.iter().any(|arg| arg == "--json"));
+    }
     let hint = unquoted_pattern(&args);
     if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
         let words = error.render().to_string();

@@ -390,6 +390,12 @@ pub trait Tool: Send + Sync {
         let _ = (arguments, context);
         self.spec().approval
     }
+    /// Why a call with these arguments can never be made, though they fit the schema: an empty command, a URL without a scheme.
+    /// A job with such a call is refused when it is saved. Looks at nothing but the arguments.
+    fn argument_error(&self, arguments: &Value) -> Option<String> {
+        let _ = arguments;
+        None
+    }
     /// How its calls are judged in a run that is confined like this, when a call says nothing finer.
     fn usual_approval(&self, sandbox: &SandboxMode) -> ApprovalRule {
         let _ = sandbox;

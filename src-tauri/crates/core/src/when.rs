@@ -39,6 +39,58 @@ pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
     }
 }
 
+/// Reads the begin of a span that ends now: an instant, a duration before `now` (`2h`, `2h ago`), `today`, `yesterday`, or a
+/// time of the day, which is the last one up to `now`.
+///
+/// # Errors
+/// What was expected, as the end of a sentence.
+pub fn past_instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
+    let text = text.trim();
+    let day = match text.to_ascii_lowercase().as_str() {
+        "today" => Some(0),
+        "yesterday" => Some(1),
+        _ => None,
+    };
+    if let Some(days_ago) = day {
+        return Ok(UnixMs(
+            last(days_ago..=days_ago, NaiveTime::MIN, now, zone)?.map_or(0, |at| at.0),
+        ));
+    }
+    if let Some((days, time)) = time_of_day(text).filter(|(days, _)| *days == (0..=1)) {
+        return Ok(UnixMs(last(days, time, now, zone)?.map_or(0, |at| at.0)));
+    }
+    if let Ok(ms) = parse_duration(text.strip_suffix("ago").unwrap_or(text).trim_end()) {
+        return Ok(now.plus_ms(-ms));
+    }
+    let is_number = text.chars().all(|c| c.is_ascii_digit()) && text.len() >= 11;
+    match on_its_day(text, zone) {
+        Some(at) => at,
+        None if is_number => instant(text, now, zone),
+        None => Err(format!(
+            "expected a time such as 2h, today, yesterday, 18:00, 2026-12-24, 2026-12-24T18:00 or 1766595600000, found `{}`",
+            visible_line(text)
+        )),
+    }
+}
+
+/// The last `time` up to `now` on one of the days before today; 0 is today.
+fn last(
+    days_ago: RangeInclusive<u64>,
+    time: NaiveTime,
+    now: UnixMs,
+    zone: Zone,
+) -> Result<Option<UnixMs>, String> {
+    let here = DateTime::from_timestamp_millis(now.0).map(|now| now.with_timezone(&zone));
+    let today = here.ok_or("cannot be found: the clock is out of range")?.date_naive();
+    for date in days_ago.filter_map(|days| today.checked_sub_days(Days::new(days))) {
+        let instants = on_the_clock(date.and_time(time), zone)?;
+        if let Some(at) = instants.into_iter().rev().find(|at| *at <= now) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
 /// Reads a time that names its day, which is the same whenever it is read: one that is written into a job.
 ///
 /// # Errors
@@ -243,6 +295,31 @@ mod tests {
         ] {
             let said = instant(text, UnixMs(0), berlin()).expect_err(text);
             assert!(said.contains("such as 18:00, 6pm, tomorrow 18:00"), "{said}");
+        }
+    }
+
+    #[test]
+    fn past_instant_lies_before_now() {
+        let now = DateTime::parse_from_rfc3339("2026-06-02T08:00:00+02:00").expect("a time");
+        let now = UnixMs(now.timestamp_millis());
+        for (text, expected) in [
+            ("2h", "2026-06-02T06:00:00+02:00"),
+            ("1d ago", "2026-06-01T08:00:00+02:00"),
+            ("today", "2026-06-02T00:00:00+02:00"),
+            ("Yesterday", "2026-06-01T00:00:00+02:00"),
+            ("7:30", "2026-06-02T07:30:00+02:00"),
+            ("9pm", "2026-06-01T21:00:00+02:00"),
+            ("2026-05-01", "2026-05-01T00:00:00+02:00"),
+            ("2026-05-01T10:00Z", "2026-05-01T12:00:00+02:00"),
+        ] {
+            let at = past_instant(text, now, berlin()).expect(text);
+            let at = DateTime::from_timestamp_millis(at.0).expect("a time");
+            assert_eq!(at.with_timezone(&berlin()).to_rfc3339(), expected, "{text}");
+        }
+        assert_eq!(past_instant("1766595600000", now, berlin()), Ok(UnixMs(1_766_595_600_000)));
+        for text in ["tomorrow 9:00", "lately", "", "2026-13-01"] {
+            let said = past_instant(text, now, berlin()).expect_err(text);
+            assert!(said.contains("such as 2h, today"), "{said}");
         }
     }
 

@@ -16,8 +16,9 @@ use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
 use crate::wire::{
-    BudgetConfigView, ConfigView, EngineMode, FailingModel, NotificationStatus,
-    ProvidersListResult, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
+    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The handles that handlers work with.
@@ -93,12 +94,32 @@ pub trait Models: Send + Sync {
     fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult>;
     /// The one in use, for people.
     fn active_label(&self) -> Option<String>;
+    /// Whether the one in use was never asked, so that nobody knows whether it answers.
+    fn is_untried(&self) -> bool;
     /// That the settings name a provider that there is not, so that nobody answers until they are mended.
     fn nobody(&self) -> Option<String>;
     /// Why a run that wishes for this model would not be answered by it, as far as is known without looking again.
     fn doubt(&self, wish: Option<&str>) -> Option<String>;
     /// Those that did not answer when they were last asked.
     fn failing(&self) -> Vec<FailingModel>;
+    /// The models of a provider, as its own list has them.
+    fn catalog(
+        &self,
+        wanted: ModelsListParams,
+    ) -> BoxFuture<'_, Result<ModelsListResult, RpcError>>;
+    /// Tests a model and keeps the verdict.
+    fn test(&self, wanted: ModelsTestParams) -> BoxFuture<'_, Result<ModelTestView, RpcError>>;
+    /// Whether Ollama runs on this computer without a model.
+    fn ollama_needs_model(&self) -> BoxFuture<'_, bool>;
+    /// Starts a pull into Ollama, or joins the one of this model.
+    ///
+    /// # Errors
+    /// While another model is being pulled.
+    fn pull(self: Arc<Self>, model: String) -> Result<PullView, RpcError>;
+    /// The present pull, or the last one.
+    fn pull_view(&self) -> Option<PullView>;
+    /// Cancels the pull. Returns whether there was one.
+    fn cancel_pull(&self) -> bool;
 }
 
 /// The stored secrets, kept by the composition root. Nothing answers with a value.

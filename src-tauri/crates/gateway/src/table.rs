@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, chat, config, cron, deliveries, grants, heartbeat, hooks, providers, runs, secrets,
-    sessions, skills, spending, system, tools,
+    approvals, chat, config, cron, deliveries, grants, heartbeat, hooks, models, providers, runs,
+    secrets, sessions, skills, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -102,6 +102,13 @@ methods! {
     "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;
     "skills.distrust" => skills::distrust(SkillRef) -> SkillView;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
+    "models.providers" => models::providers(Empty) -> ModelsProvidersResult;
+    "models.list" => models::list(ModelsListParams) -> ModelsListResult;
+    "models.add" => models::add(ModelsAddParams) -> ProvidersListResult;
+    "models.test" => models::test(ModelsTestParams) -> ModelTestView;
+    "models.pull" => models::pull(ModelsPullParams) -> PullView;
+    "models.pullStatus" => models::pull_status(Empty) -> ModelsPullStatusResult;
+    "models.cancelPull" => models::cancel_pull(Empty) -> Done;
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;

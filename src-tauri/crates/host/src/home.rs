@@ -44,7 +44,9 @@ pub enum HomeError {
     #[error("ROUSE_HOME is {0}, which is another folder wherever you are; write the whole path")]
     Relative(PathBuf),
     /// No place for it is known.
-    #[error("no home directory is known; set ROUSE_HOME to a folder")]
+    #[error(
+        "no home directory is known (HOME is not set, or not UTF-8 text); set ROUSE_HOME to a folder"
+    )]
     Unknown,
 }
 

@@ -43,6 +43,6 @@ pub use host::Host;
 pub use logging::{Logging, say_aside, start as start_logging};
 pub use memory::share_one_heap;
 pub use notifier::{Notifier, NotifyError};
-pub use options::{Env, HostOptions};
+pub use options::{Env, HostOptions, variable_not_utf8};
 pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};
 pub use rouse_tools::{Layers, SandboxError, read_page_if_asked, sandbox_available};

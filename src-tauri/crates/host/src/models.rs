@@ -5,7 +5,10 @@
 //! while there is none, now and then (`in_force`). The start does not wait for it.
 
 mod failing;
+mod record;
+mod setup;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
@@ -14,8 +17,11 @@ use rouse_agent::{
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
-use rouse_gateway::Models;
-use rouse_gateway::wire::{FailingModel, ProviderSource, ProviderView, ProvidersListResult};
+use rouse_gateway::wire::{
+    FailingModel, ModelTestView, ModelsListParams, ModelsListResult, ModelsTestParams,
+    ProviderSource, ProviderState, ProviderView, ProvidersListResult, PullView,
+};
+use rouse_gateway::{Models, RpcError};
 use rouse_store::{Store, StoreError};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -23,6 +29,8 @@ use tokio::sync::watch;
 use crate::config::{Config, ProviderEntry, nobody_called};
 use crate::options::Env;
 use failing::{Failing, KeyFrom};
+use record::TrackRecord;
+use setup::Pulls;
 
 /// The setting that says which server on this computer has the model in use; null when none has.
 const LAST_LOCAL: &str = "models.lastLocal";
@@ -36,6 +44,7 @@ pub(crate) struct ModelShelf {
     fixed: Option<ChosenModel>,
     known: RwLock<Known>,
     failing: Arc<Failing>,
+    pulls: Pulls,
     store: Store,
     clock: Arc<dyn Clock>,
     available: watch::Sender<bool>,
@@ -56,9 +65,21 @@ impl ModelShelf {
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
-        let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
-        let known = RwLock::default();
-        Arc::new(Self { settings, env, secrets, fixed, known, failing, store, clock, available })
+        let record = TrackRecord::open(store.clone(), Arc::clone(&clock)).await;
+        let failing = Failing::open(store.clone(), Arc::clone(&clock), record).await;
+        let (known, pulls) = (RwLock::default(), Pulls::default());
+        Arc::new(Self {
+            settings,
+            env,
+            secrets,
+            fixed,
+            known,
+            failing,
+            pulls,
+            store,
+            clock,
+            available,
+        })
     }
 
     /// Whether there is none, and one may come without a word: a server on this computer that is started.
@@ -182,6 +203,9 @@ impl ModelShelf {
         ));
         self.remember(models.preferred()).await;
         let has_model = models.choose(None).is_some();
+        let address =
+            |found: &FoundModel| (found.provider.name.clone(), found.provider.base_url.clone());
+        self.failing.record().set_addresses(found.iter().map(address).collect::<BTreeMap<_, _>>());
         let views = found.iter().map(|model| view(&config, model)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { models, views };
         self.available
@@ -219,6 +243,20 @@ impl ModelShelf {
 }
 
 impl ModelShelf {
+    /// The view with what is known of its models.
+    fn with_record(&self, mut view: ProviderView, asked: &str) -> ProviderView {
+        let record = self.failing.record();
+        view.tests = record.tests(&view.name, &view.base_url);
+        let is_failing =
+            self.failing().iter().any(|one| one.provider == view.name && one.model == asked);
+        view.state = match () {
+            () if is_failing => ProviderState::Failing,
+            () if record.has_answered(&view.name, &view.base_url, asked) => ProviderState::Answered,
+            () => ProviderState::Untried,
+        };
+        view
+    }
+
     /// What keeps a stored key from its provider, as it is now: a secret comes and goes without a look for models.
     fn with_key_trouble(&self, mut view: ProviderView) -> ProviderView {
         if let Some(secret) = &view.key_secret {
@@ -235,13 +273,21 @@ impl Models for ModelShelf {
             if refresh {
                 self.look().await;
             }
-            let active = self.models().preferred().map(|found| found.provider.name.clone());
+            let preferred = self.models().preferred().map(|found| found.provider.clone());
             let views = self.known.read().unwrap_or_else(PoisonError::into_inner).views.clone();
             for secret in views.iter().filter_map(|view| view.key_secret.as_ref()) {
                 self.secrets.seek(secret).await;
             }
-            let providers = views.into_iter().map(|view| self.with_key_trouble(view)).collect();
-            ProvidersListResult { active, providers }
+            let providers = views.into_iter().map(|view| {
+                let view = self.with_key_trouble(view);
+                let is_preferred = |known: &&ProviderConfig| known.name == view.name;
+                let asked =
+                    preferred.as_ref().filter(is_preferred).map(|known| known.model.clone());
+                let asked = asked.unwrap_or_else(|| view.model.clone());
+                self.with_record(view, &asked)
+            });
+            let providers = providers.collect();
+            ProvidersListResult { active: preferred.map(|known| known.name), providers }
         })
     }
 
@@ -254,6 +300,14 @@ impl Models for ModelShelf {
         let provider = &found.provider;
         let place = if found.source == FoundIn::ThisComputer { " on this computer" } else { "" };
         Some(format!("{} · {}{place}", provider.model, provider.name))
+    }
+
+    fn is_untried(&self) -> bool {
+        let models = self.models();
+        models.preferred().filter(|_| self.fixed.is_none()).is_some_and(|found| {
+            let ProviderConfig { name, base_url, model, .. } = &found.provider;
+            !self.failing.record().has_answered(name, base_url, model)
+        })
     }
 
     fn nobody(&self) -> Option<String> {
@@ -271,6 +325,33 @@ impl Models for ModelShelf {
         }
         let doubt = self.models().doubt(wish)?;
         Some(self.nobody_for(wish).unwrap_or(doubt))
+    }
+
+    fn catalog(
+        &self,
+        wanted: ModelsListParams,
+    ) -> BoxFuture<'_, Result<ModelsListResult, RpcError>> {
+        Box::pin(self.list_models(wanted))
+    }
+
+    fn test(&self, wanted: ModelsTestParams) -> BoxFuture<'_, Result<ModelTestView, RpcError>> {
+        Box::pin(self.test_one(wanted))
+    }
+
+    fn ollama_needs_model(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { rouse_agent::is_ollama_empty(&self.local_addresses()).await })
+    }
+
+    fn pull(self: Arc<Self>, model: String) -> Result<PullView, RpcError> {
+        self.start_pull(model)
+    }
+
+    fn pull_view(&self) -> Option<PullView> {
+        self.pulls.view()
+    }
+
+    fn cancel_pull(&self) -> bool {
+        self.pulls.cancel()
     }
 
     fn failing(&self) -> Vec<FailingModel> {
@@ -340,5 +421,7 @@ fn view(config: &Config, found: &FoundModel) -> ProviderView {
         problem: missing.map(|variable| format!("The environment variable {variable} is not set.")),
         key_env,
         key_secret,
+        state: ProviderState::Untried,
+        tests: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! What the composition root is told from outside.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use rouse_agent::{ChosenModel, Hook};
@@ -14,6 +15,42 @@ use crate::notifier::Notifier;
 
 /// Reads one environment variable.
 pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The variables that choose the data directory, the settings and the log.
+const VARIABLES: [&str; 19] = [
+    "ROUSE_HOME",
+    "XDG_DATA_HOME",
+    "LOCALAPPDATA",
+    "ROUSE_LOG",
+    "ROUSE_LOG_PAYLOADS",
+    "ROUSE_SKIP_CRON",
+    "ROUSE_KEYRING",
+    "ROUSE_LOCAL_MODELS",
+    "ROUSE_RUN_ID",
+    "HEARTBEAT_ENABLED",
+    "HEARTBEAT_INTERVAL_MS",
+    "FILE_WORKSPACE_ROOT",
+    "CODEX_CWD",
+    "FILE_WORKSPACE_MODE",
+    "RISKY_WORKSPACE_MODE",
+    "RISKY_WORKSPACE_ROOT",
+    "READ_FILE_MAX_BYTES",
+    "RUN_COMMAND_TIMEOUT_MS",
+    "MAX_MULTI_ACT_STEPS",
+];
+
+/// The complaint about the first variable that is set to something other than UTF-8. Reading it as unset would use other data
+/// or other settings than the person asked for.
+#[must_use]
+pub fn variable_not_utf8(read: impl Fn(&str) -> Option<OsString>) -> Option<String> {
+    let unreadable = |name: &&&str| read(name).is_some_and(|value| value.to_str().is_none());
+    let name = VARIABLES.iter().find(unreadable)?;
+    let value = read(name).unwrap_or_default();
+    Some(format!(
+        "The environment variable {name} is not UTF-8 text: `{}`. Set it to UTF-8 text, or unset it.",
+        value.to_string_lossy()
+    ))
+}
 
 /// Everything a host needs to know.
 pub struct HostOptions {

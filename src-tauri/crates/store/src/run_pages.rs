@@ -7,6 +7,7 @@
 //! are always bound.
 
 use rouse_core::{DeliveryId, JobId, Run, RunState, RunTrigger, UnixMs};
+use serde_json::json;
 use sqlx::AssertSqlSafe;
 
 use crate::row::{Columns, json_list, readable};
@@ -29,7 +30,7 @@ pub struct RunQuery {
     pub to: Option<UnixMs>,
     /// Told of by this digest.
     pub digest: Option<DeliveryId>,
-    /// With these words in the job's name, summary, error or reason.
+    /// With this text in the job's name, the outcome, the error, the reason or the transcript.
     pub text: Option<String>,
     /// Most runs of the page; 0 means 50.
     pub limit: u32,
@@ -50,6 +51,15 @@ pub struct RunPage {
 
 const COUNTED: u32 = 100_000;
 const DEFAULT_LIMIT: u32 = 50;
+
+/// Runs whose row or transcript holds a text. The first pattern is of the row's text. The second is of the JSON of a message
+/// and spares reading most of them as JSON; the third is of its strings, and of those only what was said, asked of a tool
+/// or answered by one.
+const HAS_TEXT: &str = r"(coalesce(job_name || char(10) || coalesce(summary, '') || char(10) || coalesce(error, '')
+        || char(10) || coalesce(reason, ''), '') LIKE ? ESCAPE '\' OR id IN
+    (SELECT run_id FROM messages WHERE run_id IS NOT NULL AND message LIKE ? ESCAPE '\' AND CASE WHEN json_valid(message)
+        THEN EXISTS (SELECT 1 FROM json_tree(message) WHERE type = 'text' AND (key = 'text' OR path LIKE '%.arguments%')
+            AND atom LIKE ? ESCAPE '\') END))";
 
 /// A value for a place in the statement.
 enum Bound {
@@ -118,9 +128,10 @@ impl Filter {
             filter.add(of_digest, Bound::Text(digest.to_string()));
         }
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-            let columns = "coalesce(job_name || char(10) || coalesce(summary, '') || char(10) || coalesce(error, '')
-                || char(10) || coalesce(reason, ''), '')";
-            filter.add(&format!("{columns} LIKE ? ESCAPE '\\'"), Bound::Text(pattern(text)));
+            let in_json = json!(text).to_string();
+            filter.add(HAS_TEXT, Bound::Text(pattern(text)));
+            filter.values.push(Bound::Text(pattern(&in_json[1..in_json.len() - 1])));
+            filter.values.push(Bound::Text(pattern(text)));
         }
         filter
     }

@@ -310,6 +310,11 @@ impl Tool for RunCommand {
         &self.spec
     }
 
+    fn argument_error(&self, arguments: &Value) -> Option<String> {
+        let command = arguments["command"].as_str().unwrap_or_default();
+        command.trim().is_empty().then(|| "/command: must not be empty or only spaces".to_owned())
+    }
+
     /// Out of the sandbox each call is asked for, unless a person has written it.
     fn approval(&self, _: &Value, context: &ToolContext) -> ApprovalRule {
         self.usual_approval(&context.sandbox)

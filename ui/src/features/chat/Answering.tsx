@@ -4,14 +4,16 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { Button } from "@/components/Button";
 import { toast } from "@/components/Toasts";
+import { Worded } from "@/components/Worded";
 import { useAnswer, useOpenApprovals } from "@/data/approvals";
 import { useStopAnswer } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
-import { useRun } from "@/data/queries";
+import { useRun, useStatus } from "@/data/queries";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
 import { answerWord } from "@/domain/approval/words";
 import { ModelText } from "@/domain/ModelText";
 import { StateGlyph } from "@/domain/runState";
+import { firstLine } from "@/format/text";
 import type { Answer, OpenMessage } from "@/platform";
 
 import styles from "./ChatPage.module.css";
@@ -50,7 +52,7 @@ export function Answering({ message, isSaid, onStop, onReturned }: Props) {
         ) : (
           <p className={styles.doing}>
             <StateGlyph state={state} size={14} />
-            <span role="status">{state === "queued" ? "Waits for its turn" : <Doing runId={runId} />}</span>
+            <span role="status">{state === "queued" ? "Queued" : <Doing runId={runId} hasWords={liveText !== null && liveText.trim() !== ""} />}</span>
             <Button small look="ghost" isPending={stop.isPending} onPress={end}>Stop</Button>
           </p>
         )}
@@ -59,10 +61,16 @@ export function Answering({ message, isSaid, onStop, onReturned }: Props) {
   );
 }
 
-/** What is being done right now: the tool that is at work, or the model. */
-function Doing({ runId }: { runId: string }) {
-  const last = useRun(runId).data?.steps.at(-1);
-  return last?.kind === "toolCall" && last.status === "started" ? <>Calls <code>{last.name}</code></> : "Answers";
+/** The present step: a tool call, an answer on its way, or a model that does not answer, with the reason. */
+function Doing({ runId, hasWords }: { runId: string; hasWords: boolean }) {
+  const { data } = useRun(runId);
+  const failing = useStatus().data?.failingModels ?? [];
+  const last = data?.steps.at(-1);
+  if (last?.kind === "toolCall" && last.status === "started") return <>Calling <code>{last.name}</code></>;
+  if (hasWords) return "Answering";
+  const silent = failing.find(({ model }) => model === (last?.name ?? data?.run.model)) ?? (failing.length === 1 ? failing[0] : undefined);
+  if (silent === undefined) return "Waiting for the model";
+  return <>Waiting for the model, retrying. <Worded text={firstLine(silent.words)} /></>;
 }
 
 function Asked({ runId }: { runId: string }) {

@@ -25,12 +25,12 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   await user.keyboard("{Enter}");
   await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) as string }]));
   await waitFor(() => expect(box).toHaveValue(""));
-  expect(await screen.findByText("Answers")).toBeInTheDocument();
+  expect(await screen.findByText("Waiting for the model")).toBeInTheDocument();
   await hears(host, { runId: "r1", text: "Good mor" });
   host.answers["sessions.get"] = () => said({ messages: [aMessage({ from: "person", text: "Hello\nthere", runId: "r1" }), aMessage({ id: 2, from: "model", text: "Good morning." })] });
   host.emit("run", { runId: "r1", state: "succeeded" });
   expect(await screen.findByText("Good morning.")).toBeInTheDocument();
-  expect(screen.queryByText("Answers")).not.toBeInTheDocument();
+  expect(screen.queryByText(/^(Answering|Waiting for the model)$/)).not.toBeInTheDocument();
 });
 
 test("what a turn of the answer has said stands once, also while the next is being said and when the words are thrown away", async () => {
@@ -38,7 +38,7 @@ test("what a turn of the answer has said stands once, also while the next is bei
   const looked = aMessage({ id: 2, from: "model", text: "I will look.", runId: "r1" });
   const host = withModel({ "sessions.get": () => said({ messages: [asked], open: [open()] }) });
   renderApp("/chat", host);
-  expect(await screen.findByText("Answers")).toBeInTheDocument();
+  expect(await screen.findByText("Waiting for the model")).toBeInTheDocument();
   await hears(host, { runId: "r1", turn: 1, text: "I will look." });
   host.answers["sessions.get"] = () => said({ messages: [asked, looked], open: [open({ liveText: "It is" })] });
   host.emit("run", { runId: "r1", step: 2 });
@@ -53,7 +53,7 @@ test("what a turn of the answer has said stands once, also while the next is bei
 test("words that stand in the conversation already are not said twice while they are answered", async () => {
   renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })], open: [open()] }) }));
   expect(await screen.findAllByText("Hello")).toHaveLength(1);
-  expect(await screen.findByText("Answers")).toBeInTheDocument();
+  expect(await screen.findByText("Waiting for the model")).toBeInTheDocument();
 });
 
 test("an answer can be stopped; what could not be sent stays to be sent again", async () => {
@@ -114,12 +114,37 @@ const spoke = aStep({ seq: 2, kind: "modelTurn", output: { text: "Lisbon is" } }
 test.each([
   ["cancelled", [silent, spoke], "You stopped this. See what was said"],
   ["cancelled", [silent, aStep({ output: "Nothing of a model" })], "You stopped this. See the run"],
-  ["failed", [], "No answer came of this. See why"],
+  ["failed", [], "No answer. Details"],
 ] as const)("under words that no model has answered stands what came of their run: %s, %#", async (state, steps, words) => {
   renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })] }), "runs.get": () => aDetail({ id: "r1", state }, { steps: [...steps] }) }));
-  const link = await screen.findByRole("link", { name: /^See / });
+  const link = await screen.findByRole("link", { name: /^(See |Details)/ });
   expect(link).toHaveAttribute("href", "/runs/r1");
   expect(link.parentElement).toHaveTextContent(words);
+});
+
+test("chat_on_failing_model names the reason while it waits", async () => {
+  const failing = { provider: "openai", model: "gpt-5.6-terra", sinceMs: 0, words: "openai is overloaded.\nmore", mend: "", keyEnv: null };
+  const turn = aStep({ kind: "modelTurn", name: "gpt-5.6-terra", status: "started", output: null });
+  const host = withModel({ "sessions.get": () => said({ open: [open()] }), "runs.get": () => aDetail({ id: "r1", state: "running" }, { steps: [turn] }) });
+  renderApp("/chat", host);
+  expect(await screen.findByText("Waiting for the model")).toBeInTheDocument();
+  host.answers["system.status"] = () => aStatus({ model: "told", failingModels: [failing] });
+  host.emit("config", {});
+  expect(await screen.findByText(/^Waiting for the model, retrying\./)).toHaveTextContent("Waiting for the model, retrying. openai is overloaded.");
+});
+
+test("chat_without_answer offers to try again", async () => {
+  const asked = aMessage({ from: "person", text: "Hello", runId: "r1" });
+  const host = withModel({
+    "sessions.get": () => said({ messages: [asked] }),
+    "runs.get": () => aDetail({ id: "r1", state: "failed", error: "openai does not accept the key.\nmore" }, { payload: { kind: "chat", text: "Hello" } }),
+    "chat.send": () => ({ runId: "r2" }),
+  });
+  const { user } = renderApp("/chat", host);
+  const again = await screen.findByRole("button", { name: "Try again" });
+  expect(again.parentElement).toHaveTextContent("No answer. openai does not accept the key. Details");
+  await user.click(again);
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello" }]));
 });
 
 test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {
@@ -192,7 +217,7 @@ test("the keys of a question are named only while they count: Escape leaves the 
   const host = withModel({ "sessions.get": () => said({ open: [open()] }), "approvals.list": () => ({ approvals: [question] }) });
   const { user } = renderApp("/chat", host);
   const box = await screen.findByRole("textbox", { name: "Message" });
-  await screen.findByText("Answers");
+  await screen.findByText("Waiting for the model");
   await user.keyboard("{Escape}");
   expect(box).toHaveFocus();
 

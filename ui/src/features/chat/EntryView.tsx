@@ -3,10 +3,14 @@
 import { Link } from "@tanstack/react-router";
 import { CalendarClock } from "lucide-react";
 
-import { ButtonLink } from "@/components/Button";
+import { Button, ButtonLink } from "@/components/Button";
 import { Folded } from "@/components/Folded";
 import { Marks } from "@/components/Marks";
 import { Time } from "@/components/Time";
+import { toast } from "@/components/Toasts";
+import { Worded } from "@/components/Worded";
+import { useCall } from "@/data/actions";
+import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { useJob, useRun } from "@/data/queries";
 import type { ChangedJob } from "@/domain/changedJob";
@@ -54,19 +58,33 @@ export function EntryView({ entry }: { entry: Entry }) {
   }
 }
 
-/** Why no model has answered stands in the run; whoever has stopped it knows why, and finds there what was said until then, if
-    anything was. */
+/** A message without an answer: the reason, and a way to send it again. A message that was stopped needs no reason. */
 function Unanswered({ runId }: { runId: string }) {
   const { data, isPending } = useRun(runId);
+  const send = useCall("chat.send", [keys.transcripts, keys.status]);
   if (isPending) return <p className={styles.nothing}>&nbsp;</p>;
   const isStopped = data?.run.state === "cancelled";
   const hasWords = data?.steps.some(({ kind, output }) => kind === "modelTurn" && modelText(output).trim() !== "") ?? false;
+  const reason = isStopped ? null : (data?.run.error ?? data?.run.reason ?? null);
+  const text = chatText(data?.payload);
   return (
-    <p className={styles.nothing}>
-      {isStopped ? "You stopped this." : "No answer came of this."}{" "}
-      <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{!isStopped ? "See why" : hasWords ? "See what was said" : "See the run"}</Link>
-    </p>
+    <div className={styles.nothing}>
+      {isStopped ? "You stopped this." : "No answer."}{" "}
+      {reason !== null && <><Worded text={firstLine(reason)} />{" "}</>}
+      <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{!isStopped ? "Details" : hasWords ? "See what was said" : "See the run"}</Link>
+      {!isStopped && text !== undefined && (
+        <Button small isPending={send.isPending} onPress={() => send.mutate({ text }, { onError: (error) => toast({ title: "The message was not sent", about: error.message }) })} className={styles.again}>
+          Try again
+        </Button>
+      )}
+    </div>
   );
+}
+
+/** The words of the message that a run answers. */
+function chatText(payload: unknown): string | undefined {
+  const { text } = (typeof payload === "object" && payload !== null ? payload : {}) as { text?: unknown };
+  return typeof text === "string" && text.trim() !== "" ? text : undefined;
 }
 
 /** What the person wrote, as they wrote it. */

@@ -14,6 +14,9 @@ import { useDelivery } from "@/data/deliveries";
 import { useFirstJobs } from "@/data/jobs";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
+import { useProviders } from "@/data/queries";
+import { ConnectModel } from "@/domain/connect/ConnectModel";
+import { ModelTest } from "@/domain/connect/ModelTest";
 import { canNotify, fateOf } from "@/domain/words";
 import { plural } from "@/format/amount";
 import type { SystemStatus } from "@/platform";
@@ -101,26 +104,32 @@ function NotificationStep() {
 }
 
 function ModelStep({ status: { model } }: { status: SystemStatus }) {
+  const { data } = useProviders();
   const look = useCall("providers.list", [keys.providers, keys.status]);
+  const active = data?.providers.find(({ name }) => name === data.active);
   if (model !== null) {
+    const has = active?.state ?? "untried";
+    const about = { answered: `${model} is in use.`, untried: `Found ${model}. Test it to see whether it can call tools.`, failing: `${model} does not answer.` }[has];
     return (
-      <Step done title="A model" action={<ButtonLink to="/settings" hash="model" small>Change</ButtonLink>}>
-        Found: {model}.
+      <Step done={has === "answered"} title="Connect a model" action={<ButtonLink to="/settings" hash="model" small>{has === "answered" ? "Change" : "Settings"}</ButtonLink>}
+        below={active && has !== "answered" && <ModelTest provider={active.name} model={active.model} />}
+      >
+        {about}
       </Step>
     );
   }
   return (
     <Step
       done={false}
-      title="A model"
+      title="Connect a model"
       action={
         <Button small isPending={look.isPending} onPress={() => look.mutate({ refresh: true })}>
           Look again
         </Button>
       }
+      below={<ConnectModel taken={[]} />}
     >
-      None found. Ollama, LM Studio and llama.cpp on this computer are found once they run. A provider’s key comes from the environment that Rouse
-      starts in, where it is called <code>ANTHROPIC_API_KEY</code> or the like, or from the settings. Jobs without a model work now.
+      Agents need a model; reminders and tool calls do not. Choose a provider, paste its key, and test it.
     </Step>
   );
 }
@@ -137,7 +146,16 @@ function AutostartStep() {
   );
 }
 
-function Step({ done, title, action, children }: { done: boolean; title: string; action: ReactNode; children: ReactNode }) {
+interface StepProps {
+  done: boolean;
+  title: string;
+  action: ReactNode;
+  children: ReactNode;
+  /** What takes the whole width below. */
+  below?: ReactNode;
+}
+
+function Step({ done, title, action, children, below }: StepProps) {
   return (
     <li className={styles.step}>
       <span className={cx(styles.mark, done && styles.done)}>
@@ -149,6 +167,7 @@ function Step({ done, title, action, children }: { done: boolean; title: string;
         <p>{children}</p>
       </div>
       {action}
+      {below !== undefined && below !== false && <div className={styles.below}>{below}</div>}
     </li>
   );
 }

@@ -153,7 +153,7 @@ test("the first start shows that a job has fired, tests notifications, looks for
 test("where there is no desktop the first start has no step that could never be done", async () => {
   renderApp("/", fakeHost({ "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: null, exampleRunId: null }, notifications: { available: false, reason: "Rouse runs without a desktop here.", failing: false } }) }));
   const steps = within((await screen.findByText("Welcome to Rouse")).closest("section")!);
-  expect(steps.getByRole("heading", { name: "A model" })).toBeInTheDocument();
+  expect(steps.getByRole("heading", { name: "Connect a model" })).toBeInTheDocument();
   expect(steps.queryByRole("heading", { name: "Notifications" })).not.toBeInTheDocument();
 });
 

@@ -74,5 +74,5 @@ function Words({ value, onChange }: { value: string; onChange: (q: string) => vo
   const now = () => {
     if (typed !== value) onChange(typed);
   };
-  return <SearchField label="Search runs" placeholder="Search" value={typed} onChange={setTyped} onSubmit={now} onBlur={now} className={styles.search} />;
+  return <SearchField label="Search runs" placeholder="Names and transcripts" value={typed} onChange={setTyped} onSubmit={now} onBlur={now} className={styles.search} />;
 }

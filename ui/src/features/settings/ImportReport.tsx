@@ -31,7 +31,7 @@ export interface ImportedFile {
   result: CronImportResult;
 }
 
-const formats: Record<ImportFormat, string> = { rouse: "an export of Rouse", rfc: "a jobs.json", openclaw: "jobs of OpenClaw", crontab: "a crontab" };
+const formats: Record<ImportFormat, string> = { rouse: "an export of Rouse", rfc: "a jobs.json", openclaw: "jobs of OpenClaw", crontab: "a crontab", systemcrontab: "a system crontab" };
 
 const looks: Record<ImportOutcome, { icon: typeof CirclePlus; label: string }> = {
   created: { icon: CirclePlus, label: "Will be added" },

@@ -1,7 +1,7 @@
-/* Which model works: what was found, what is in use, and how to point Rouse at one. A key that is entered here becomes a secret;
-   the file holds its name, or that of an environment variable, and never the key. */
+/* The model: what was found, what is in use, and how to connect one. A key that is entered here becomes a secret; the file holds
+   its name, or that of an environment variable, and never the key. */
 
-import { Check, RefreshCw, TriangleAlert } from "lucide-react";
+import { Check, CircleDashed, RefreshCw, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/Button";
@@ -15,9 +15,11 @@ import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useProviders, useStatus } from "@/data/queries";
+import { ConnectModel } from "@/domain/connect/ConnectModel";
+import { ModelTest, Verdict } from "@/domain/connect/ModelTest";
 import { firstLine } from "@/format/text";
 import { whenWithin } from "@/format/time";
-import type { ConfigView, FailingModel, ProviderSource, ProviderView } from "@/platform";
+import type { ConfigView, FailingModel, ProviderSource, ProviderState, ProviderView } from "@/platform";
 
 import { ProviderForm } from "./ProviderForm";
 import { ProviderKey } from "./ProviderKey";
@@ -46,26 +48,20 @@ export function ModelSection({ config }: { config: ConfigView }) {
     >
       {(look.error ?? error) && <Failure title="The models could not be listed." error={look.error ?? error ?? new Error()} onRetry={() => void refetch()} />}
       <div className={styles.list}>
-        {data?.providers.length === 0 && <Setting title="No model yet" help="Jobs without a model work as they are. For the others, point Rouse at one as described below." />}
+        {data?.providers.length === 0 && <Setting title="No model yet" help="Reminders and tool calls work without one. Agents need a model: connect one below." />}
         {data?.providers.map((provider) => (
           <Provider key={provider.name} provider={provider} isActive={data.active === provider.name} isChosen={config.model.provider === provider.name} config={config} />
         ))}
         {config.model.provider !== null && <Automatic provider={config.model.provider} isKnown={data?.providers.some(({ name }) => name === config.model.provider) ?? true} />}
         {data !== undefined && data.providers.length > 0 && <ModelName key={config.model.name} config={config} providers={data.providers} active={data.active} />}
       </div>
-      <Folded title="How to point Rouse at a model" summary="A local server, a key in the environment, or an address">
-        <div className={styles.how}>
-          <ul>
-            <li>Start Ollama, LM Studio or llama.cpp on this computer; it is found by itself. “Look again” looks at once.</li>
-            <li>
-              Or set a provider’s key in the environment that Rouse starts in, such as <code>ANTHROPIC_API_KEY</code> or <code>OPENAI_API_KEY</code>, and start
-              Rouse again.
-            </li>
-            <li>Or add any server that speaks the OpenAI or the Anthropic format here. Its key is kept as a secret in the system’s keyring, or in an environment variable.</li>
-          </ul>
-        </div>
-      </Folded>
-      <Folded title="Add a server" summary="By its address">
+      {data && (
+        <Folded title="Connect a model" summary="Anthropic, OpenAI, OpenRouter, Ollama, LM Studio, or another server" defaultExpanded={data.providers.length === 0}>
+          <ConnectModel taken={config.model.providers.map(({ name }) => name)} />
+          <p className={styles.help}>Servers on this computer (Ollama, LM Studio, llama.cpp, Foundry Local) and keys in the environment, such as <code>ANTHROPIC_API_KEY</code>, are found without this.</p>
+        </Folded>
+      )}
+      <Folded title="Add a provider by hand" summary="With an environment variable or a context window">
         <ProviderForm taken={config.model.providers.map(({ name }) => name)} />
       </Folded>
     </Section>
@@ -76,22 +72,25 @@ function Provider({ provider, isActive, isChosen, config }: { provider: Provider
   const { fate, set } = useSetting("model.provider");
   const patch = usePatch();
   const [removal, follow] = useFate();
-  const { name, label, model, baseUrl, source, keyEnv, problem } = provider;
+  const { name, label, model, baseUrl, source, keyEnv, problem, tests } = provider;
   const asked = (isActive ? config.model.name : null) ?? model;
   const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === asked);
+  const tested = tests.find((test) => test.model === asked);
   const help = (
     <>
       {model} · {baseUrl} · {sources[source]}
       {keyEnv !== null && <> · its key comes from the environment variable <code>{keyEnv}</code></>}
       {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
       {failing && <Silence failing={failing} />}
+      {tested && <Verdict test={tested} isDated />}
       {source === "config" && keyEnv === null && <ProviderKey provider={provider} config={config} />}
     </>
   );
   const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);
   return (
     <Setting title={label} help={help} fate={removal.kind === "failed" ? removal : fate}>
-      {isActive && (failing ? <span className={cx(styles.using, styles.problem)}><TriangleAlert size={14} aria-hidden /> Does not answer</span> : <span className={styles.using}><Check size={14} aria-hidden /> In use</span>)}
+      {isActive && <InUse state={failing ? "failing" : provider.state} />}
+      <ModelTest provider={name} model={asked} isCompact />
       {source === "config" && (
         <Button small look="ghost" isPending={removal.kind === "saving"} onPress={remove} aria-label={`Remove ${label}`}>
           Remove
@@ -104,6 +103,18 @@ function Provider({ provider, isActive, isChosen, config }: { provider: Provider
       )}
     </Setting>
   );
+}
+
+/** Whether the model in use has answered: one that never did is not told as working. */
+function InUse({ state }: { state: ProviderState }) {
+  switch (state) {
+    case "failing":
+      return <span className={cx(styles.using, styles.problem)}><TriangleAlert size={14} aria-hidden /> Does not answer</span>;
+    case "untried":
+      return <span className={cx(styles.using, styles.untried)}><CircleDashed size={14} aria-hidden /> Not tried yet</span>;
+    case "answered":
+      return <span className={styles.using}><Check size={14} aria-hidden /> In use</span>;
+  }
 }
 
 /** Since when it has not answered, with what it said, and what can be done. */

@@ -25,7 +25,7 @@ interface Provider {
 }
 
 const empty: Provider = { name: "", kind: "openai", baseUrl: "", model: "", key: "", keyEnv: "", contextTokens: "" };
-const kinds = [{ id: "openai", label: "OpenAI" }, { id: "anthropic", label: "Anthropic" }];
+const kinds = [{ id: "openai", label: "OpenAI" }, { id: "openai-responses", label: "OpenAI Responses" }, { id: "anthropic", label: "Anthropic" }];
 
 /** What goes into the file, never the key itself; where a key comes from and the size of a context only when they are given. */
 export function providerPatch({ name, keyEnv, contextTokens, ...rest }: Provider, keySecret?: string): Record<string, unknown> {

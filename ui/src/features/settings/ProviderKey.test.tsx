@@ -7,7 +7,7 @@ import { renderApp } from "@/test/renderApp";
 
 import { hostOf, secretNameFor } from "./keyOfProvider";
 
-const work: ProviderView = { name: "work", label: "work (m)", kind: "openai", baseUrl: "https://llm.example.com/v1", model: "m", source: "config", keyEnv: null, keySecret: null, problem: null };
+const work: ProviderView = { name: "work", label: "work (m)", kind: "openai", baseUrl: "https://llm.example.com/v1", model: "m", source: "config", keyEnv: null, keySecret: null, problem: null, state: "answered", tests: [] };
 const secret: SecretView = { name: "work", hosts: ["llm.example.com"], setAtMs: 0, keptIn: "keyring", problem: null, warning: null };
 
 function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = []) {
@@ -43,7 +43,7 @@ test("a secret is named after its provider, and takes no other's place", () => {
 });
 
 async function fill(user: ReturnType<typeof renderApp>["user"], fields: Record<string, string>) {
-  await user.click(await screen.findByRole("button", { name: /Add a server/ }));
+  await user.click(await screen.findByRole("button", { name: /Add a provider by hand/ }));
   const form = within(screen.getByRole("form", { name: "Add a server" }));
   for (const [label, text] of Object.entries(fields)) {
     await user.click(form.getByLabelText(label));

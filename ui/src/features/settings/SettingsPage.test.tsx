@@ -10,7 +10,7 @@ import { mostBytes, textOf } from "./importFile";
 import { complaintAbout, patchFor, providerName } from "./patch";
 import { providerPatch } from "./ProviderForm";
 
-const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, keySecret: null, problem: null };
+const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, keySecret: null, problem: null, state: "answered", tests: [] };
 
 function hostWith(config = aConfig(), providers: ProviderView[] = [ollama]) {
   return fakeHost({
@@ -216,7 +216,7 @@ test("a provider that was found in the environment says which variable its key c
 test("a key is not taken where its variable's name belongs", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
-  await user.click(await screen.findByRole("button", { name: /Add a server/ }));
+  await user.click(await screen.findByRole("button", { name: /Add a provider by hand/ }));
   await user.type(screen.getByRole("textbox", { name: "Or the variable that holds it" }), "sk-abc123");
   await user.click(screen.getByRole("button", { name: "Add server" }));
   expect(await screen.findByText(/looks like a key/)).toBeInTheDocument();

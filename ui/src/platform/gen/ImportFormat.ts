@@ -3,4 +3,4 @@
 /**
  * Where a file comes from.
  */
-export type ImportFormat = "rouse" | "rfc" | "openclaw" | "crontab";
+export type ImportFormat = "rouse" | "rfc" | "openclaw" | "crontab" | "systemcrontab";

@@ -60,6 +60,10 @@ heartbeat: HeartbeatStatus,
  */
 model: string | null, 
 /**
+ * Whether the model in use was never asked, so that nobody knows whether it answers.
+ */
+modelIsUntried: boolean, 
+/**
  * Models that did not answer when they were last asked.
  */
 failingModels: Array<FailingModel>, 

@@ -1,16 +1,18 @@
 //! Model servers on this computer.
 //!
 //! Each is asked for its list of models at its usual port, all at once and for a moment only: a server on this
-//! computer that needs longer than that to list its models is not ready to work either. Models that can call tools go
+//! computer that needs longer than that to list its models is not ready to work either. Foundry Local has no usual port and
+//! is asked for its own first. Models that can call tools go
 //! first where the server tells, because a job without tools can do little.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{FoundIn, FoundModel};
+use super::{FoundIn, FoundModel, foundry};
 use crate::provider::{ProviderConfig, ProviderKind};
 
 /// How long all of this may take.
@@ -31,6 +33,8 @@ pub struct LocalAddresses {
     pub lm_studio: Option<String>,
     /// llama.cpp's `llama-server`.
     pub llama_cpp: Option<String>,
+    /// The command of Foundry Local, which knows the port of its server.
+    pub foundry_command: Option<OsString>,
 }
 
 impl Default for LocalAddresses {
@@ -40,6 +44,7 @@ impl Default for LocalAddresses {
             ollama: Some("http://127.0.0.1:11434".to_owned()),
             lm_studio: Some("http://127.0.0.1:1234".to_owned()),
             llama_cpp: Some("http://127.0.0.1:8080".to_owned()),
+            foundry_command: Some("foundry".into()),
         }
     }
 }
@@ -48,7 +53,7 @@ impl LocalAddresses {
     /// Nowhere.
     #[must_use]
     pub const fn nowhere() -> Self {
-        Self { ollama: None, lm_studio: None, llama_cpp: None }
+        Self { ollama: None, lm_studio: None, llama_cpp: None, foundry_command: None }
     }
 }
 
@@ -60,8 +65,11 @@ struct Server {
     read: fn(&Value) -> Option<Vec<String>>,
 }
 
+/// The name of the provider that Ollama on this computer is.
+pub(super) const OLLAMA_NAME: &str = "ollama";
+
 const OLLAMA: Server =
-    Server { name: "ollama", title: "Ollama", list_path: "/api/tags", read: read_ollama };
+    Server { name: OLLAMA_NAME, title: "Ollama", list_path: "/api/tags", read: read_ollama };
 const LM_STUDIO: Server = Server {
     name: "lmstudio",
     title: "LM Studio",
@@ -70,11 +78,13 @@ const LM_STUDIO: Server = Server {
 };
 const LLAMA_CPP: Server =
     Server { name: "llamacpp", title: "llama.cpp", list_path: "/v1/models", read: read_llama_cpp };
+const FOUNDRY: Server =
+    Server { name: "foundry", title: "Foundry Local", list_path: "/v1/models", read: read_foundry };
 
 /// What people call the server on this computer that a provider of this name is; none for any other.
 #[must_use]
 pub fn title_of_local(name: &str) -> Option<&'static str> {
-    let servers = [OLLAMA, LM_STUDIO, LLAMA_CPP];
+    let servers = [OLLAMA, LM_STUDIO, LLAMA_CPP, FOUNDRY];
     servers.iter().find(|server| server.name == name).map(|server| server.title)
 }
 
@@ -91,12 +101,24 @@ pub(super) async fn find(addresses: &LocalAddresses) -> Vec<FoundModel> {
         tracing::warn!("no HTTP client could be made; local model servers are not looked for");
         return Vec::new();
     };
-    let (ollama, lm_studio, llama_cpp) = tokio::join!(
+    let (ollama, lm_studio, llama_cpp, foundry) = tokio::join!(
         OLLAMA.ask(&http, addresses.ollama.as_deref()),
         LM_STUDIO.ask(&http, addresses.lm_studio.as_deref()),
         LLAMA_CPP.ask(&http, addresses.llama_cpp.as_deref()),
+        async {
+            let address = foundry::address(addresses.foundry_command.as_deref()?).await;
+            FOUNDRY.ask(&http, address.as_deref()).await
+        },
     );
-    [ollama, lm_studio, llama_cpp].into_iter().flatten().collect()
+    [ollama, lm_studio, llama_cpp, foundry].into_iter().flatten().collect()
+}
+
+/// Whether the Ollama at `root` answers without a model that can chat.
+pub(super) async fn is_ollama_empty(root: &str) -> bool {
+    let http = reqwest::Client::builder().no_proxy().timeout(ANSWER_FOR).build();
+    let Ok(http) = http else { return false };
+    let list = get_json(http.get(format!("{}{}", root.trim_end_matches('/'), OLLAMA.list_path)));
+    list.await.as_ref().and_then(read_ollama).is_some_and(|models| models.is_empty())
 }
 
 impl Server {
@@ -199,6 +221,22 @@ fn read_llama_cpp(list: &Value) -> Option<Vec<String>> {
     })
 }
 
+/// Foundry Local: the address comes from its own command, so any list is its list. Models that call tools go first.
+fn read_foundry(list: &Value) -> Option<Vec<String>> {
+    let models = list.get("data")?.as_array()?;
+    let mut chatting: Vec<(bool, String)> = models
+        .iter()
+        .filter_map(|model| {
+            let calls_tools = ["toolCalling", "supportsToolCalling"];
+            let calls_tools = calls_tools.iter().any(|key| model.get(key) == Some(&true.into()));
+            Some((calls_tools, text(model, "id")?))
+        })
+        .filter(|(_, name)| can_chat(name))
+        .collect();
+    chatting.sort_by_key(|(calls_tools, _)| !calls_tools);
+    Some(chatting.into_iter().map(|(_, name)| name).collect())
+}
+
 fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
 }
@@ -208,7 +246,8 @@ fn lists(value: &Value, key: &str, word: &str) -> bool {
     words.is_some_and(|words| words.iter().any(|listed| listed == word))
 }
 
-fn can_chat(model: &str) -> bool {
+/// Whether a model of this name holds conversations.
+pub(super) fn can_chat(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     !["embed", "minilm", "rerank", "bge-"].iter().any(|word| model.contains(word))
 }

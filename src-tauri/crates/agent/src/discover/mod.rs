@@ -8,9 +8,18 @@
 //!
 //! One could get it wrong by sending a key to whatever listens on a local port: probes carry none.
 
+mod catalog;
+mod foundry;
 mod local;
+mod presets;
+mod pull;
+mod trial;
 
+pub use catalog::{CatalogError, ListedModel, listed_models};
 pub use local::title_of_local;
+pub use presets::{PresetKey, ProviderPreset, presets};
+pub use pull::{PullError, PullProgress, SUGGESTED_MODELS, SuggestedModel, pull};
+pub use trial::{ModelTrial, ModelVerdict, test_model};
 
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::secret::{ApiKey, ProviderKey};
@@ -102,6 +111,14 @@ const VENDORS: [Vendor; 3] = [
         model: "anthropic/claude-sonnet-5.5",
     },
 ];
+
+/// Whether Ollama runs at its usual address and has no model that can chat.
+pub async fn is_ollama_empty(addresses: &LocalAddresses) -> bool {
+    match &addresses.ollama {
+        Some(root) => local::is_ollama_empty(root).await,
+        None => false,
+    }
+}
 
 /// Whether a provider is called so that is looked for by itself: a vendor, or a server on this computer.
 #[must_use]

@@ -65,6 +65,7 @@ async fn configured_then_this_computer_then_keys() {
         ollama: Some(ollama.url()),
         lm_studio: Some(lm_studio.url()),
         llama_cpp: Some(llama_cpp.url()),
+        foundry_command: None,
     };
     let configured = ProviderConfig {
         context_tokens: None,
@@ -105,6 +106,7 @@ async fn nothing_is_a_normal_answer() {
         ollama: Some(gone.clone()),
         lm_studio: Some(gone.clone()),
         llama_cpp: Some(gone),
+        foundry_command: Some("/nowhere/foundry".into()),
     };
     assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
     let blank = |name: &str| (name == "OPENAI_API_KEY").then(|| " ".to_owned());
@@ -120,8 +122,12 @@ async fn another_program_on_the_port_is_not_a_model() {
     let empty = serving("/api/tags", json!({"models": []}));
     for server in [&stranger, &web, &empty] {
         let url = Some(server.url());
-        let addresses =
-            LocalAddresses { ollama: url.clone(), lm_studio: url.clone(), llama_cpp: url };
+        let addresses = LocalAddresses {
+            ollama: url.clone(),
+            lm_studio: url.clone(),
+            llama_cpp: url,
+            foundry_command: None,
+        };
         assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
     }
     let other = llama_cpp("vllm");
@@ -137,6 +143,7 @@ async fn a_server_that_hangs_does_not_hold_up_the_others() {
         ollama: Some(ollama.url()),
         lm_studio: Some(hanging.url()),
         llama_cpp: None,
+        foundry_command: None,
     };
     assert_eq!(names(&discover(Vec::new(), nothing, &addresses).await), [("ollama", "qwen3:4b")]);
 }
@@ -161,4 +168,27 @@ async fn an_address_in_the_environment_wins_over_the_vendor_s() {
     let found = discover(Vec::new(), env, &LocalAddresses::nowhere()).await;
     let addresses: Vec<_> = found.iter().map(|found| found.provider.base_url.as_str()).collect();
     assert_eq!(addresses, ["https://api.anthropic.com", "http://127.0.0.1:9/v1"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn foundry_local_is_found_at_the_address_it_tells() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let list = json!({"data": [{"id": "phi-4-mini"}, {"id": "qwen3-4b", "toolCalling": true}]});
+    let server = serving("/v1/models", list);
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = folder.path().join("foundry");
+    let script = format!("#!/bin/sh\necho \"Service is Started on {}/, PID 1!\"\n", server.url());
+    std::fs::write(&command, script).expect("written");
+    std::fs::set_permissions(&command, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let foundry_command = Some(command.into_os_string());
+    let addresses = LocalAddresses { foundry_command, ..LocalAddresses::nowhere() };
+    let found = discover(Vec::new(), nothing, &addresses).await;
+    assert_eq!(names(&found), [("foundry", "qwen3-4b")]);
+    assert_eq!(found[0].provider.base_url, server.url() + "/v1");
+    assert!(found[0].label.starts_with("Foundry Local on this computer"));
+    for request in server.requests() {
+        assert_eq!(request.header("authorization"), None, "the probe carries no key");
+    }
 }

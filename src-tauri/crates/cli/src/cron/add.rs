@@ -8,6 +8,15 @@ use super::{list, naming, offer, tell_saved, warn_when_off, webhook};
 use crate::exit::Failure;
 use crate::session::Session;
 
+/// The head of `rouse cron add --help`.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  rouse cron add --cron \"30 7 * * 1-5\" --message \"What changed on https://example.org?\"
+  rouse cron add --at 20m --system-event \"Take the bread out of the oven\"
+  rouse cron add --every 1h --tool run_command --arguments '{\"command\": \"df -h /\"}'
+  rouse cron add --after \"Backup\" --on failure --message \"Find out why the backup failed\"
+";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What people call it; made from what it does when absent.

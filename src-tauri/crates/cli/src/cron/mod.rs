@@ -37,7 +37,7 @@ pub(crate) enum Command {
     #[command(alias = "ls")]
     List(list::Args),
     /// Make a job.
-    #[command(aliases = ["new", "create"])]
+    #[command(aliases = ["new", "create"], before_help = add::EXAMPLES)]
     Add(Box<add::Args>),
     /// Change a job; only what is named changes.
     Edit(Box<edit::Args>),

@@ -57,6 +57,10 @@ pub(crate) struct ImportArgs {
     /// Read the file as this, whatever it looks like.
     #[arg(long, value_enum)]
     format: Option<FormatName>,
+    /// The crontab names a user before each command, as /etc/crontab does. Files in /etc/cron.d and files with such a
+    /// heading need no flag.
+    #[arg(long, conflicts_with = "format")]
+    system: bool,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -246,7 +250,7 @@ fn write(path: &Path, text: &str, replaces: bool) -> Result<(), Failure> {
 pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Failure> {
     let params = json!({
         "text": read(&jobs_of(&args.file))?,
-        "format": args.format.map(wire_format),
+        "format": format_of(&args),
         "dryRun": args.dry_run,
         "enable": args.enable,
         "update": args.update,
@@ -362,6 +366,20 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// The format that a flag or the path names; none to recognise it by the text.
+fn format_of(args: &ImportArgs) -> Option<ImportFormat> {
+    let is_system = args.system || (args.format.is_none() && is_system_crontab(&args.file));
+    let by_place = is_system.then_some(ImportFormat::SystemCrontab);
+    by_place.or_else(|| args.format.map(wire_format))
+}
+
+/// Whether cron reads the file with a user before each command: `/etc/crontab` and the files in `/etc/cron.d`.
+fn is_system_crontab(file: &Path) -> bool {
+    std::path::absolute(file).is_ok_and(|path| {
+        path == Path::new("/etc/crontab") || path.parent() == Some(Path::new("/etc/cron.d"))
+    })
+}
+
 const fn wire_format(name: FormatName) -> ImportFormat {
     match name {
         FormatName::Rouse => ImportFormat::Rouse,
@@ -428,6 +446,21 @@ mod tests {
         let expected = ["a_b.jsonl", "a_b~2.jsonl", "A_B~3.jsonl", "___b.jsonl"].map(str::to_owned);
         assert_eq!(names[..4], expected);
         assert_eq!(names[4..], [format!("{x}.jsonl"), format!("{x}~2.jsonl")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn system_crontab_is_recognised_by_path() {
+        for (file, is_system) in [
+            ("/etc/crontab", true),
+            ("/etc/cron.d/e2scrub_all", true),
+            ("/etc/cron.d/deeper/x", false),
+            ("/home/me/crontab", false),
+            ("crontab", false),
+            ("-", false),
+        ] {
+            assert_eq!(is_system_crontab(Path::new(file)), is_system, "{file}");
+        }
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) async fn from_now_on(session: &Session) -> Result<EventStream, Failur
     Ok(session.client()?.events(Some(status.seq)).await?)
 }
 
-/// Looks on until the run is over or the person leaves; hands on each of its events and asks its questions.
+/// Looks on until the run is over or the person leaves. Hands on each event of the run and each failure of a model, and asks
+/// the questions of the run.
 pub(crate) async fn look_on(
     mut events: EventStream,
     run: &str,
@@ -48,6 +49,9 @@ pub(crate) async fn look_on(
                 }
             };
             let Some(event) = event else { break };
+            if is_model_failure(&event) {
+                see(&event);
+            }
             if event.data.get("runId").and_then(Value::as_str) != Some(run) {
                 continue;
             }
@@ -85,6 +89,11 @@ pub(crate) async fn wait(events: EventStream, run: &str, session: &Session) -> R
         }
         other => Err(anyhow::anyhow!("The run ended as: {}.", state(other)).into()),
     }
+}
+
+/// Whether an event tells that a model did not answer.
+pub(crate) fn is_model_failure(event: &EventView) -> bool {
+    event.kind == EventKind::Config && event.data.get("failingModel").is_some()
 }
 
 /// Whether an event tells the end of a run.

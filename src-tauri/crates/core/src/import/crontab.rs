@@ -1,19 +1,20 @@
-//! A user's crontab. A system's has a user before each command, which is told and left in place.
+//! Crontabs: a user's, and a system's with a user before each command.
 //!
-//! Each line becomes a call of `run_command` with the line's own schedule. It stays off whatever was asked: what ran as
-//! cron had it runs here in another surrounding, so a person looks at it and switches it on. Settings above a line count
-//! for it as cron has them: `CRON_TZ` is the zone of its schedule, `TZ` is only told to the command. Values of other
-//! settings are left out unless they are known to be harmless, because keys live there. A line gets an id from what it
-//! says. One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what
-//! follows is what the command reads.
+//! Each line becomes a disabled job that calls `run_command` with the line's own schedule. The person reviews the job and
+//! enables it, because a command may behave differently outside cron. Settings above a line apply to it as in cron:
+//! `CRON_TZ` is the zone of its schedule, `TZ` reaches only the command. Values of other settings are dropped unless they
+//! are known to be harmless, because keys live there. The id of a job is a hash of its line. Never guesses the user column
+//! from the first word of a command: `mail` and `mysql` are users and programs. Pitfall: the first unescaped `%` ends the
+//! command, and the rest is its input.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::comments::{CommentBlock, has_user_column, name_of};
 use super::identity::Seen;
 use super::shell::{quoted, reading};
-use super::{Entry, ImportError, MOST_JOBS, ORIGIN, shortened};
+use super::{Entry, Format, ImportError, MOST_JOBS, ORIGIN, shortened};
 use crate::schedule::CronPattern;
 
 /// Settings whose values are nobody's secret.
@@ -34,74 +35,103 @@ const HARMLESS: [&str; 12] = [
 const STAYS_OFF: &str =
     "A shell command. It stays off until you have looked at it and switched it on.";
 
-/// Users whose names stand in the system crontabs that distributions bring along. Another user's is recognised by the
-/// heading that such a file has.
-const SYSTEM_USERS: [&str; 12] = [
-    "root", "www-data", "nobody", "daemon", "postgres", "mysql", "backup", "mail", "news", "munin",
-    "logcheck", "nagios",
-];
-
-/// A line that is neither empty nor a comment.
+/// A line that is no comment.
 enum Line<'a> {
+    Empty,
     Setting(&'a str, String),
-    Command {
-        schedule: &'a str,
-        rest: &'a str,
-    },
+    Command(CommandLine<'a>),
     /// Neither.
     Broken,
 }
 
-/// Reads a text that nobody said is a crontab.
-pub(super) fn recognise(text: &str) -> Result<Vec<Entry>, ImportError> {
-    let entries = read(text);
-    if entries.iter().any(|entry| entry.job.is_ok()) {
-        return Ok(entries);
-    }
-    // A file of nothing but start-up lines is one as well.
-    let has_start_up = lines(text).any(|(_, line)| line.starts_with("@reboot"));
-    if has_start_up { Ok(entries) } else { Err(ImportError::NoJobs) }
+/// The parts of a line with a command.
+struct CommandLine<'a> {
+    schedule: &'a str,
+    /// The user of a system crontab.
+    user: Option<&'a str>,
+    command: &'a str,
 }
 
-/// One entry for each line that is no comment and no setting.
-pub(super) fn read(text: &str) -> Vec<Entry> {
+/// Where a command stands in the file.
+struct Source<'a> {
+    number: usize,
+    line: &'a str,
+    /// The name that a comment gives it.
+    name: Option<String>,
+}
+
+/// Reads a text whose format is unknown.
+pub(super) fn recognise(text: &str) -> Result<(Format, Vec<Entry>), ImportError> {
+    let (format, entries) = read(text, Format::Crontab);
+    // A file of nothing but start-up lines is a crontab too.
+    let has_start_up = || lines(text).any(|(_, line)| line.starts_with("@reboot"));
+    if entries.iter().any(|entry| entry.job.is_ok()) || has_start_up() {
+        Ok((format, entries))
+    } else {
+        Err(ImportError::NoJobs)
+    }
+}
+
+/// Returns one entry for each line that is neither comment nor setting. A heading with a user column makes `Crontab` a
+/// `SystemCrontab`.
+pub(super) fn read(text: &str, format: Format) -> (Format, Vec<Entry>) {
+    let format = if has_user_column(text) { Format::SystemCrontab } else { format };
     let mut settings = BTreeMap::new();
     let mut seen = Seen::default();
+    let mut comments = CommentBlock::default();
     let mut entries = Vec::new();
-    let has_users = has_user_column(text);
     for (number, line) in lines(text) {
+        // One more than is taken refuses the whole file.
         if entries.len() > MOST_JOBS {
-            // The whole file is refused for it; there is no sense in reading on.
             break;
         }
-        match split(line) {
+        if line.starts_with('#') {
+            comments.add(line);
+            continue;
+        }
+        match split(line, format) {
+            Line::Empty => comments.clear(),
             Line::Setting(name, value) => {
+                comments.clear();
                 settings.insert(name.to_owned(), value);
             }
-            Line::Command { schedule, rest } => {
-                let mut entry = command(number, line, schedule, rest, &settings, &mut seen);
-                if entry.job.is_ok() {
-                    entry.notes.extend(user_column(rest, has_users));
-                }
-                entries.push(entry);
+            Line::Command(command) => {
+                let name = comments.take_name(is_entry);
+                let source = Source { number, line, name };
+                entries.push(entry(source, &command, &settings, &mut seen));
             }
-            Line::Broken => entries.push(Entry::refused(
-                format!("line {number}"),
-                format!("expected five fields and a command, found `{}`", shortened(line, 80)),
-            )),
+            Line::Broken => {
+                comments.clear();
+                let expected = match format {
+                    Format::SystemCrontab => "five fields, a user and a command",
+                    _ => "five fields and a command",
+                };
+                let reason = format!("expected {expected}, found `{}`", shortened(line, 80));
+                entries.push(Entry::refused(format!("line {number}"), reason));
+            }
         }
     }
-    entries
+    (format, entries)
 }
 
+/// The lines with their numbers, trimmed.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()))
 }
 
-fn split(line: &str) -> Line<'_> {
+/// Whether a line without its `#` is a setting or a command that was switched off.
+fn is_entry(line: &str) -> bool {
+    match split(line, Format::Crontab) {
+        Line::Setting(..) => true,
+        Line::Command(command) => pattern(command.schedule).is_ok() || line.starts_with("@reboot"),
+        Line::Empty | Line::Broken => false,
+    }
+}
+
+fn split(line: &str, format: Format) -> Line<'_> {
+    if line.is_empty() {
+        return Line::Empty;
+    }
     if let Some((name, value)) = setting(line) {
         return Line::Setting(name, value);
     }
@@ -114,7 +144,17 @@ fn split(line: &str) -> Line<'_> {
         end = begin + line[begin..].find(char::is_whitespace).unwrap_or(line.len() - begin);
     }
     let (schedule, rest) = (&line[..end], line[end..].trim_start());
-    if rest.is_empty() { Line::Broken } else { Line::Command { schedule, rest } }
+    let (user, command) = match format {
+        Format::SystemCrontab => match rest.split_once(char::is_whitespace) {
+            Some((user, command)) => (Some(user), command.trim_start()),
+            None => return Line::Broken,
+        },
+        _ => (None, rest),
+    };
+    if command.is_empty() {
+        return Line::Broken;
+    }
+    Line::Command(CommandLine { schedule, user, command })
 }
 
 /// `NAME = value`, the value perhaps in quotes.
@@ -129,41 +169,40 @@ fn setting(line: &str) -> Option<(&str, String)> {
     is_name.then(|| (name, inner.unwrap_or(value).to_owned()))
 }
 
-fn command(
-    number: usize,
-    line: &str,
-    schedule: &str,
-    rest: &str,
+/// The job of a command line, or why it cannot be one.
+fn entry(
+    source: Source<'_>,
+    parts: &CommandLine<'_>,
     settings: &BTreeMap<String, String>,
     seen: &mut Seen,
 ) -> Entry {
-    let (command, input) = without_percent(rest);
+    let Source { number, line, name } = source;
+    let (command, input) = without_percent(parts.command);
     if command.trim().is_empty() {
         let found = shortened(line, 80);
         let reason = format!("expected a command before the %, found `{found}`");
         return Entry::refused(format!("line {number}"), reason);
     }
-    let name = shortened(&command, 60);
-    let expr = match pattern(schedule) {
+    let name = name.unwrap_or_else(|| name_of(&command));
+    let expr = match pattern(parts.schedule) {
         Ok(expr) => expr,
         Err(reason) => return Entry::refused(format!("line {number}: {name}"), reason),
     };
     let zone = settings.get("CRON_TZ").filter(|zone| !zone.is_empty()).cloned();
     let mut notes = vec![STAYS_OFF.to_owned()];
     notes.extend(odd_days(&expr));
-    let hidden: Vec<&str> =
-        settings.keys().filter(|name| !is_harmless(name)).map(String::as_str).collect();
-    if !hidden.is_empty() {
-        notes.push(format!("Values that may be secret are left out: {}.", hidden.join(", ")));
-    }
+    notes.extend(hidden_values(settings));
     notes.extend(zone_of_the_command(settings));
     notes.extend(unsupported(settings));
+    notes.extend(
+        parts.user.map(|user| format!("The file runs it as `{user}`; Rouse runs it as you.")),
+    );
     let kept: BTreeMap<&str, Option<&str>> = settings
         .iter()
         .map(|(name, value)| (name.as_str(), is_harmless(name).then_some(value.as_str())))
         .collect();
     let mut job = json!({
-        "id": seen.id_of(format!("{zone:?}\n{expr}\n{rest}")),
+        "id": seen.id_of(format!("{zone:?}\n{expr}\n{}", parts.command)),
         "name": name,
         "description": "From a crontab.",
         "enabled": false,
@@ -181,6 +220,14 @@ fn command(
     }
     job[ORIGIN] = json!({ "format": "crontab", "line": number, "text": line, "environment": kept });
     Entry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
+}
+
+/// The note that names the settings whose values were dropped.
+fn hidden_values(settings: &BTreeMap<String, String>) -> Option<String> {
+    let hidden: Vec<&str> =
+        settings.keys().filter(|name| !is_harmless(name)).map(String::as_str).collect();
+    let names = hidden.join(", ");
+    (!hidden.is_empty()).then(|| format!("Values that may be secret are left out: {names}."))
 }
 
 /// Where cron would run it (crontab(5), `HOME`).
@@ -251,24 +298,6 @@ fn pattern(schedule: &str) -> Result<String, String> {
         Ok(_) => Ok(expr),
         Err(error) => Err(error.to_string()),
     }
-}
-
-/// Whether a comment heads the columns as a system crontab has them: `# m h dom mon dow user command`.
-fn has_user_column(text: &str) -> bool {
-    text.lines().filter_map(|line| line.trim().strip_prefix('#')).any(|heading| {
-        let words: Vec<&str> = heading.split_whitespace().collect();
-        words.contains(&"dow") && words.ends_with(&["user", "command"])
-            || words.ends_with(&["user-name", "command", "to", "be", "executed"])
-    })
-}
-
-/// What to know of a command that seems to begin with the user of a system crontab.
-fn user_column(rest: &str, has_users: bool) -> Option<String> {
-    let (user, command) = rest.split_once(char::is_whitespace)?;
-    let is_user = has_users || SYSTEM_USERS.contains(&user);
-    (is_user && !command.trim().is_empty()).then(|| {
-        format!("`{user}` looks like the user of a system crontab and would be run as the command: take it out first. The rest then runs as you.")
-    })
 }
 
 /// cron takes both day fields together when one of them begins with `*`; Rouse takes either.

@@ -13,6 +13,7 @@ mod identity;
 mod rouse;
 mod rfc;
 mod openclaw;
+mod comments;
 mod crontab;
 
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub enum Format {
     OpenClaw,
     /// A user's crontab.
     Crontab,
+    /// A system's crontab, with a user before each command.
+    SystemCrontab,
 }
 
 /// What a file holds.
@@ -102,6 +105,7 @@ impl Format {
             Self::Rfc => "rfc",
             Self::OpenClaw => "openclaw",
             Self::Crontab => "crontab",
+            Self::SystemCrontab => "systemcrontab",
         }
     }
 }
@@ -120,8 +124,8 @@ pub fn read(text: &str, format: Option<Format>) -> Result<Import, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
     let is_json = text.trim_start().starts_with(['{', '[']);
     let (format, entries) = match format {
-        Some(Format::Crontab) => (Format::Crontab, crontab::read(text)),
-        None if !is_json => (Format::Crontab, crontab::recognise(text)?),
+        Some(crontab @ (Format::Crontab | Format::SystemCrontab)) => crontab::read(text, crontab),
+        None if !is_json => crontab::recognise(text)?,
         wanted => read_json(text, wanted)?,
     };
     match entries.len() {
@@ -148,7 +152,7 @@ fn read_json(text: &str, wanted: Option<Format>) -> Result<(Format, Vec<Entry>),
     let read = match format {
         Format::OpenClaw => openclaw::read,
         Format::Rfc => rfc::read,
-        Format::Rouse | Format::Crontab => rouse::read,
+        Format::Rouse | Format::Crontab | Format::SystemCrontab => rouse::read,
     };
     let mut seen = Seen::default();
     let entries = jobs.into_iter().enumerate().map(|(index, mut job)| {

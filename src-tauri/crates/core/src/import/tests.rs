@@ -465,28 +465,96 @@ fn no_text_makes_it_fall() {
     }
 }
 
+fn command(entry: &Entry) -> &str {
+    job(entry)["payload"]["arguments"]["command"].as_str().expect("a command")
+}
+
+/// `/etc/crontab` of Debian 12, with its tabs.
+const DEBIAN: &str = "# /etc/crontab: system-wide crontab
+# Unlike any other crontab you don't have to run the `crontab'
+# command to install the new version when you edit this file
+# and files in /etc/cron.d. These files also have username fields,
+# that none of the other crontabs do.
+
+SHELL=/bin/sh
+PATH=/usr/local/sbin:/usr/local/bin:/sbin:/bin:/usr/sbin:/usr/bin
+
+# Example of job definition:
+# .---------------- minute (0 - 59)
+# |  .------------- hour (0 - 23)
+# |  |  .---------- day of month (1 - 31)
+# |  |  |  .------- month (1 - 12) OR jan,feb,mar,apr ...
+# |  |  |  |  .---- day of week (0 - 6) (Sunday=0 or 7) OR sun,mon,tue,wed,thu,fri,sat
+# |  |  |  |  |
+# *  *  *  *  * user-name command to be executed
+17 *\t* * *\troot\tcd / && run-parts --report /etc/cron.hourly
+25 6\t* * *\troot\ttest -x /usr/sbin/anacron || { cd / && run-parts --report /etc/cron.daily; }
+#
+";
+
 #[test]
-fn the_user_of_a_system_crontab_is_told_apart_from_a_command() {
-    let notes = |text: &str| {
-        let entry = entries(text).remove(0);
-        entry.notes.into_iter().filter(|note| note.contains("system crontab")).collect::<Vec<_>>()
-    };
-    for (line, user) in [
-        ("17 * * * * root cd / && run-parts --report /etc/cron.hourly", "root"),
-        ("@daily\twww-data\t/usr/bin/php /srv/tidy.php", "www-data"),
-        ("# m h dom mon dow user  command\n5 4 * * * ada /home/ada/bin/tidy", "ada"),
+fn debian_system_crontab_is_read_without_its_users() {
+    let read = read(DEBIAN, None).expect("a crontab");
+    assert_eq!(read.format, Format::SystemCrontab);
+    let [hourly, daily] = &read.entries[..] else { panic!("two jobs: {read:?}") };
+    assert_eq!(hourly.name, "cd / && run-parts --report /etc/cron.hourly");
+    assert_eq!(job(hourly)["schedule"]["expr"], "17 * * * *");
+    assert!(command(hourly).ends_with("; cd / && run-parts --report /etc/cron.hourly"));
+    assert!(command(daily).contains("; test -x /usr/sbin/anacron ||"), "{}", command(daily));
+    for entry in [hourly, daily] {
+        let note = "The file runs it as `root`; Rouse runs it as you.";
+        assert_eq!(entry.notes.last().map(String::as_str), Some(note));
+        let job = imported_job_from_json(job(entry).clone(), UnixMs(0), chrono_tz::UTC);
+        assert!(job.is_ok(), "{job:?}");
+    }
+}
+
+#[test]
+fn user_column_comes_from_heading_or_format_alone() {
+    let heading = "# m h dom mon dow user\tcommand\n5 4 * * * ada /home/ada/bin/tidy\n";
+    assert_eq!(command(&entries(heading)[0]), "/home/ada/bin/tidy");
+    let line = "@daily\twww-data\t/usr/bin/php /srv/tidy.php\n0 7 * * * root\n";
+    let system = read(line, Some(Format::SystemCrontab)).expect("a crontab").entries;
+    assert_eq!(command(&system[0]), "/usr/bin/php /srv/tidy.php");
+    let reason = "expected five fields, a user and a command, found `0 7 * * * root`";
+    assert_eq!(system[1].job.as_ref().err().map(String::as_str), Some(reason));
+    for (line, whole) in [
+        ("0 7 * * * mail -s Hello me < /tmp/a", "mail -s Hello me < /tmp/a"),
+        ("0 7 * * * mysql -u root tidy", "mysql -u root tidy"),
+        ("0 7 * * * root", "root"),
+        ("# m h dom mon dow command\n0 7 * * * backup now", "backup now"),
     ] {
-        let said = notes(line);
-        assert!(said.len() == 1 && said[0].contains(&format!("`{user}`")), "{line}: {said:?}");
         let entry = entries(line).remove(0);
-        let command = job(&entry)["payload"]["arguments"]["command"].as_str().expect("a command");
-        assert!(command.starts_with(user), "what the file says stays: {command}");
+        assert_eq!(command(&entry), whole);
+        assert!(!entry.notes.iter().any(|note| note.contains("The file runs it")), "{entry:?}");
     }
-    for line in [
-        "0 7 * * * /usr/bin/root-check root",
-        "0 7 * * * root",
-        "# m h dom mon dow command\n0 7 * * * tidy up",
+}
+
+#[test]
+fn command_with_tab_gets_a_name_in_one_line() {
+    let entry = entries("0 7 * * * sort -t'\t'  -k2\t/srv/a\n").remove(0);
+    assert_eq!(entry.name, "sort -t' ' -k2 /srv/a");
+    assert_eq!(command(&entry), "sort -t'\t'  -k2\t/srv/a");
+    assert!(imported_job_from_json(job(&entry).clone(), UnixMs(0), chrono_tz::UTC).is_ok());
+}
+
+#[test]
+fn comment_above_a_command_names_its_job() {
+    let names =
+        |text: &str| -> Vec<String> { entries(text).into_iter().map(|entry| entry.name).collect() };
+    for (text, name) in [
+        ("# Back up the notes:\n0 7 * * * x\n", "Back up the notes"),
+        ("## Gr\u{fc}\u{df}e an alle.\n# jeden Morgen\n0 7 * * * x\n", "Gr\u{fc}\u{df}e an alle"),
+        ("# 0 6 * * * old\n# Weekly report\n0 7 * * * x\n", "Weekly report"),
+        ("# Far above\n\n0 7 * * * x\n", "x"),
+        ("# The mail\nMAILTO=me\n0 7 * * * x\n", "x"),
+        ("# MAILTO=me\n0 7 * * * x\n", "x"),
+        ("# @daily old\n0 7 * * * x\n", "x"),
+        ("# ----\n#\n0 7 * * * x\n", "x"),
+        ("# m h  dom mon dow   command\n0 7 * * * x\n", "x"),
+        ("# A\n# long\n# text\n# about the file\n0 7 * * * x\n", "x"),
     ] {
-        assert_eq!(notes(line), Vec::<String>::new(), "{line}");
+        assert_eq!(names(text), [name], "{text}");
     }
+    assert_eq!(names("# Back up\n0 7 * * * x\n0 8 * * * y\n"), ["Back up", "y"]);
 }

@@ -28,6 +28,12 @@ pub enum CronError {
         /// The word.
         found: String,
     },
+    /// The pattern begins with a zone, as other crons take it.
+    #[error("name the zone with --tz (`tz` of the schedule), not in the pattern: found `{found}`")]
+    Zone {
+        /// The word that names it.
+        found: String,
+    },
     /// Longer than any sensible pattern.
     #[error("expected at most {MAX_LENGTH} characters")]
     TooLong,
@@ -121,7 +127,11 @@ impl Fields {
         if text.len() > MAX_LENGTH {
             return Err(CronError::TooLong);
         }
-        let text = text.trim().to_ascii_uppercase();
+        let text = text.trim();
+        if let Some(found) = zone_prefix(text) {
+            return Err(CronError::Zone { found: found.chars().take(40).collect() });
+        }
+        let text = text.to_ascii_uppercase();
         let text = if text.starts_with('@') { alias(&text)? } else { text.as_str() };
         let parts: Vec<&str> = text.split_whitespace().collect();
         let (seconds, parts) = match parts.len() {
@@ -317,8 +327,14 @@ impl CronField {
             return Ok(Item::AllStep { step });
         }
         if !base.contains('-') {
+            // Other crons take `5/15` for every 15th minute from 5 on.
+            let last = if self == Self::DayOfWeek { 6 } else { most };
+            let range = match self.read_value(base, text) {
+                Ok(first) if least < first && first <= last => format!("{first}-{last}/{step}"),
+                Ok(_) | Err(_) => format!("*/{step}"),
+            };
             return self
-                .complain(format!("`*` or a range before the slash, such as `*/{step}`"), text);
+                .complain(format!("`*` or a range before the slash, such as `{range}`"), text);
         }
         let (first, last) = self.read_range(base, text)?;
         Ok(Item::RangeStep { first, last, step })
@@ -393,6 +409,13 @@ impl fmt::Display for CronField {
             Self::DayOfWeek => "day of week",
         })
     }
+}
+
+/// The first word of `CRON_TZ=Europe/Berlin 0 7 * * *`.
+fn zone_prefix(text: &str) -> Option<&str> {
+    let word = text.split_whitespace().next()?;
+    let (name, _) = word.split_once('=')?;
+    ["CRON_TZ", "TZ"].iter().any(|known| name.eq_ignore_ascii_case(known)).then_some(word)
 }
 
 /// `L` and `LW` in one list would be two days where one is meant.

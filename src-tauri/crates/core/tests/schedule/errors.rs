@@ -63,6 +63,18 @@ fn a_wrong_field_is_named_with_what_was_expected() {
             "/15 * * * *",
             "minute: expected `*` or a range before the slash, such as `*/15`, found `/15`",
         ),
+        (
+            "5/15 * * * *",
+            "minute: expected `*` or a range before the slash, such as `5-59/15`, found `5/15`",
+        ),
+        (
+            "0 0 1/2 * *",
+            "day of month: expected `*` or a range before the slash, such as `*/2`, found `1/2`",
+        ),
+        (
+            "0 0 * * MON/2",
+            "day of week: expected `*` or a range before the slash, such as `1-6/2`, found `MON/2`",
+        ),
         ("*/0 * * * *", "minute: expected a step of 1 to 60 after the slash, found `*/0`"),
         ("*/90 * * * *", "minute: expected a step of 1 to 60 after the slash, found `*/90`"),
         ("*/ * * * *", "minute: expected a step of 1 to 60 after the slash, found `*/`"),
@@ -99,6 +111,15 @@ fn the_shape_of_the_text_is_explained() {
     for text in ["@reboot", "@dayly", "@"] {
         let words = format!(
             "expected one of @hourly, @daily, @weekly, @monthly or @yearly, found `{text}`"
+        );
+        assert_eq!(refusal(text).to_string(), words);
+    }
+    for (text, found) in [
+        ("CRON_TZ=Europe/Berlin 0 7 * * *", "CRON_TZ=Europe/Berlin"),
+        (" tz=UTC 0 7 * * *", "tz=UTC"),
+    ] {
+        let words = format!(
+            "name the zone with --tz (`tz` of the schedule), not in the pattern: found `{found}`"
         );
         assert_eq!(refusal(text).to_string(), words);
     }

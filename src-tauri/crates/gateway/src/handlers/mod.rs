@@ -8,6 +8,7 @@ pub(crate) mod deliveries;
 pub(crate) mod grants;
 pub(crate) mod heartbeat;
 pub(crate) mod hooks;
+pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod secrets;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::{ModelTestView, ProviderState};
+
 /// `providers.list`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", default)]
@@ -44,6 +46,10 @@ pub struct ProviderView {
     pub key_secret: Option<String>,
     /// What keeps it from working, in words.
     pub problem: Option<String>,
+    /// Whether its model has answered.
+    pub state: ProviderState,
+    /// The tests of its models, the newest first.
+    pub tests: Vec<ModelTestView>,
 }
 
 /// Where a provider comes from.

@@ -33,6 +33,8 @@ pub struct SystemStatus {
     pub heartbeat: HeartbeatStatus,
     /// The model in use, for people: "llama3.2 · Ollama on this computer"; none: no model yet.
     pub model: Option<String>,
+    /// Whether the model in use was never asked, so that nobody knows whether it answers.
+    pub model_is_untried: bool,
     /// Models that did not answer when they were last asked.
     #[serde(default)]
     pub failing_models: Vec<FailingModel>,

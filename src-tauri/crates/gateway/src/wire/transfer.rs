@@ -101,6 +101,8 @@ pub enum ImportFormat {
     OpenClaw,
     /// A user's crontab.
     Crontab,
+    /// A system's crontab, with a user before each command.
+    SystemCrontab,
 }
 
 /// `cron.import`.

@@ -8,8 +8,9 @@ use rouse_core::job::Job;
 use rouse_core::tool::{BoxFuture, Tool};
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    BudgetConfigView, ConfigView, EngineMode, FailingModel, NotificationStatus,
-    ProvidersListResult, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
+    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
@@ -273,6 +274,10 @@ impl Models for LateModel {
         self.0.load(Ordering::SeqCst).then(|| "late".to_owned())
     }
 
+    fn is_untried(&self) -> bool {
+        false
+    }
+
     fn nobody(&self) -> Option<String> {
         None
     }
@@ -284,6 +289,34 @@ impl Models for LateModel {
     fn failing(&self) -> Vec<FailingModel> {
         Vec::new()
     }
+
+    fn catalog(&self, _: ModelsListParams) -> BoxFuture<'_, Result<ModelsListResult, RpcError>> {
+        Box::pin(async { Err(no_model()) })
+    }
+
+    fn test(&self, _: ModelsTestParams) -> BoxFuture<'_, Result<ModelTestView, RpcError>> {
+        Box::pin(async { Err(no_model()) })
+    }
+
+    fn ollama_needs_model(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { false })
+    }
+
+    fn pull(self: Arc<Self>, _: String) -> Result<PullView, RpcError> {
+        Err(no_model())
+    }
+
+    fn pull_view(&self) -> Option<PullView> {
+        None
+    }
+
+    fn cancel_pull(&self) -> bool {
+        false
+    }
+}
+
+fn no_model() -> RpcError {
+    RpcError::new(ErrorCode::NotFound, "There is no model.")
 }
 
 struct NoSecrets;

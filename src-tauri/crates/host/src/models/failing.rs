@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rouse_agent::{ChosenModel, Lineup, SecretBook};
+use rouse_core::event::EventKind;
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{
     Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
@@ -19,6 +20,9 @@ use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::FailingModel;
 use rouse_store::Store;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::record::TrackRecord;
 
 /// The setting of the store that holds them.
 const FAILING: &str = "models.failing";
@@ -30,6 +34,7 @@ pub(super) struct Failing {
     known: Mutex<Failures>,
     /// Held while they are written, so that the newest are written last.
     writing: tokio::sync::Mutex<()>,
+    record: Arc<TrackRecord>,
     store: Store,
     clock: Arc<dyn Clock>,
 }
@@ -64,19 +69,23 @@ enum Cure {
 
 impl Failing {
     /// Those that the store knows.
-    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) async fn open(
+        store: Store,
+        clock: Arc<dyn Clock>,
+        record: Arc<TrackRecord>,
+    ) -> Arc<Self> {
         let stored = match store.setting(FAILING).await {
             Ok(stored) => stored.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "which models fail cannot be read");
-                serde_json::Value::Null
+                Value::Null
             }
         };
         // What an older or a newer Rouse has written otherwise is found out again by the next run.
         let stored: Vec<Failure> = serde_json::from_value(stored).unwrap_or_default();
         let known = stored.into_iter().map(|failure| (failure.key(), failure)).collect();
         let (known, writing) = (Mutex::new(known), tokio::sync::Mutex::default());
-        Arc::new(Self { known, writing, store, clock })
+        Arc::new(Self { known, writing, record, store, clock })
     }
 
     /// The same models, whose answers and failures are kept here.
@@ -86,12 +95,22 @@ impl Failing {
         }
         let models = (0..).map_while(|place| lineup.at(place));
         Lineup::of(models.map(|ChosenModel { provider, model }| ChosenModel {
-            provider: Arc::new(Watched {
-                provider: Arc::clone(provider),
-                failing: Arc::clone(self),
-            }),
+            provider: self.watched(Arc::clone(provider)),
             model: model.clone(),
         }))
+    }
+
+    /// The same provider, whose answers and failures are kept here.
+    pub(super) fn watched(
+        self: &Arc<Self>,
+        provider: Arc<dyn ModelProvider>,
+    ) -> Arc<dyn ModelProvider> {
+        Arc::new(Watched { provider, failing: Arc::clone(self) })
+    }
+
+    /// Which models have answered.
+    pub(super) fn record(&self) -> &TrackRecord {
+        &self.record
     }
 
     /// Those of providers that are at hand; `key_of` says which variable the key of one comes from, or that it is not.
@@ -125,11 +144,13 @@ impl Failing {
             }
             known.insert(failure.key(), failure);
         }
-        self.write().await;
+        let words = error.message.lines().next().unwrap_or_default();
+        self.write(json!({ "failingModel": model, "words": words })).await;
     }
 
     /// What kept the provider's other models from answering is over, too, unless it was a matter of the model.
     async fn answered(&self, provider: &str, model: &str) {
+        self.record.answered(provider, model).await;
         let is_over = |failure: &Failure| {
             failure.provider == provider
                 && (failure.model == model || failure.cure != Cure::Request)
@@ -141,15 +162,18 @@ impl Failing {
             known.len() < before
         };
         if is_news {
-            self.write().await;
+            self.write(json!({})).await;
         }
     }
 
-    async fn write(&self) {
+    /// Writes the failures. The event has clients read the state of models anew, so that a chat says at once why no answer
+    /// comes.
+    async fn write(&self, event: Value) {
         let _writing = self.writing.lock().await;
         let known: Vec<Failure> = self.lock().values().cloned().collect();
-        let known = serde_json::json!(known);
-        let stored = self.store.put_setting(FAILING, &known, None, self.clock.now());
+        let known = json!(known);
+        let event = Some((EventKind::Config, event));
+        let stored = self.store.put_setting(FAILING, &known, event, self.clock.now());
         if let Err(error) = stored.await {
             tracing::warn!(%error, "which models fail cannot be remembered");
         }
@@ -309,6 +333,11 @@ mod tests {
         ProviderError::new(kind, "mine says no.")
     }
 
+    async fn open(store: Store, clock: Arc<ManualClock>) -> Arc<Failing> {
+        let record = TrackRecord::open(store.clone(), clock.clone()).await;
+        Failing::open(store, clock, record).await
+    }
+
     fn names(failing: &Failing) -> Vec<String> {
         let told = failing.told(|name| (name != "gone").then_some(KeyFrom::Nowhere));
         told.into_iter().map(|one| format!("{}:{}", one.provider, one.model)).collect()
@@ -320,7 +349,7 @@ mod tests {
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let store = store.expect("a store");
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.clone(), clock.clone()).await;
+        let failing = open(store.clone(), clock.clone()).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::BadRequest)).await;
         failing.failed("other", "c", &error(ProviderErrorKind::Server)).await;
@@ -332,7 +361,7 @@ mod tests {
 
         failing.answered("mine", "e").await;
         assert_eq!(names(&failing), ["mine:b", "other:c"], "b may still be no model");
-        let after_restart = Failing::open(store, clock).await;
+        let after_restart = open(store, clock).await;
         assert_eq!(names(&after_restart), names(&failing));
         failing.answered("mine", "b").await;
         assert_eq!(names(&failing), ["other:c"]);
@@ -343,7 +372,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.expect("a store"), clock).await;
+        let failing = open(store.expect("a store"), clock).await;
         failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
         failing.failed("mine", "b", &error(ProviderErrorKind::Server)).await;
         let told = |set_at| {
@@ -361,7 +390,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
-        let failing = Failing::open(store.expect("a store"), clock.clone()).await;
+        let failing = open(store.expect("a store"), clock.clone()).await;
         let day = 86_400_000;
         let since = || failing.told(|_| Some(KeyFrom::Nowhere)).first().map(|one| one.since_ms);
         for week in 0..3 {

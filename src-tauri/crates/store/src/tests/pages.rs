@@ -1,3 +1,6 @@
+use rouse_core::SessionKey;
+use rouse_core::message::{Message, Part, ToolCallRequest};
+
 use super::*;
 use crate::RunQuery;
 
@@ -98,6 +101,47 @@ async fn words_are_found_and_wildcards_are_letters() {
         assert_eq!(page.runs, [fields[found].clone()], "{text}");
         assert_eq!(page.total, 1);
     }
+}
+
+#[tokio::test]
+async fn search_finds_text_of_transcripts() {
+    let fixture = Fixture::new().await;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let runs = [manual_run(), manual_run()];
+    for run in &runs {
+        fixture.store.insert_run(run, NOW).await.unwrap();
+    }
+    let call = Part::ToolCall(ToolCallRequest {
+        id: "call-17".to_owned(),
+        tool: "http".to_owned(),
+        arguments: json!({ "url": "https://example.org/prices" }),
+    });
+    let opaque = json!({ "thinking": "hidden thought" });
+    let opaque = Part::Opaque { provider: "anthropic".to_owned(), block: opaque };
+    let result = Message::ToolResult {
+        call_id: "call-17".to_owned(),
+        tool: "http".to_owned(),
+        text: "Gr\u{fc}n said \"yes\"\n100% of it".to_owned(),
+        is_error: false,
+    };
+    let messages = [Message::Assistant { parts: vec![call, opaque] }, result];
+    fixture.store.append_messages(&session, Some(&runs[0].id), &messages, NOW).await.unwrap();
+    let found = async |text: &str| {
+        let query = RunQuery { text: Some(text.to_owned()), ..RunQuery::default() };
+        let page = fixture.store.runs(&query).await.unwrap();
+        assert_eq!(page.total as usize, page.runs.len());
+        page.runs.into_iter().map(|run| run.id).collect::<Vec<_>>()
+    };
+    for text in ["gr\u{fc}n", "said \"yes\"", "yes\"\n100% of", "example.org/PRICES"] {
+        assert_eq!(found(text).await, [runs[0].id.clone()], "{text}");
+    }
+    for text in ["assistant", "toolResult", "call-17", "hidden thought", "100_", "anthropic"] {
+        assert_eq!(found(text).await, [], "{text}");
+    }
+    let garble = "UPDATE messages SET message = '{gr\u{fc}n' \
+        WHERE id = (SELECT max(id) FROM messages WHERE run_id = ?1)";
+    fixture.garble(garble, runs[0].id.as_str()).await;
+    assert_eq!(found("gr\u{fc}n").await, [], "a damaged message hides no other run");
 }
 
 #[tokio::test]

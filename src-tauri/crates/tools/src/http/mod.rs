@@ -228,6 +228,11 @@ impl Tool for Http {
         &self.spec
     }
 
+    fn argument_error(&self, arguments: &Value) -> Option<String> {
+        let arguments = arguments::read::<Arguments>(arguments).ok()?;
+        arguments.request().err().map(|error| error.to_string())
+    }
+
     fn approval(&self, arguments: &Value, context: &ToolContext) -> ApprovalRule {
         if Self::asks(arguments, &context.sandbox) {
             ApprovalRule::UnlessGranted

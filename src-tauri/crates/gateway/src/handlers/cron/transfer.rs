@@ -385,6 +385,7 @@ const fn core_format(format: ImportFormat) -> Format {
         ImportFormat::Rfc => Format::Rfc,
         ImportFormat::OpenClaw => Format::OpenClaw,
         ImportFormat::Crontab => Format::Crontab,
+        ImportFormat::SystemCrontab => Format::SystemCrontab,
     }
 }
 
@@ -394,5 +395,6 @@ const fn wire_format(format: Format) -> ImportFormat {
         Format::Rfc => ImportFormat::Rfc,
         Format::OpenClaw => ImportFormat::OpenClaw,
         Format::Crontab => ImportFormat::Crontab,
+        Format::SystemCrontab => ImportFormat::SystemCrontab,
     }
 }

@@ -1,0 +1,114 @@
+/* One provider: its key, its models, the test. The steps stand below each other, and each appears when the one before it is
+   done. */
+
+import { ExternalLink } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "@/components/Button";
+import { ComboBox, Select, TextField } from "@/components/Field";
+import { Worded } from "@/components/Worded";
+import { useAddModel, useListModels } from "@/data/models";
+import { usePlatform } from "@/data/platform";
+import { bytes as sized } from "@/format/amount";
+import type { ListedModelView, PresetView, ServerDraft, SuggestedModelView } from "@/platform";
+
+import styles from "./Connect.module.css";
+import { ModelTest } from "./ModelTest";
+import { PullModel } from "./PullModel";
+
+const kinds = [{ id: "openai", label: "OpenAI" }, { id: "openai-responses", label: "OpenAI Responses" }, { id: "anthropic", label: "Anthropic" }];
+const nameOf = (text: string) => text.trim().replace(/[^A-Za-z0-9_-]+/g, "-");
+
+interface Props {
+  preset: PresetView;
+  /** Names that providers have already. */
+  taken: readonly string[];
+  suggested: readonly SuggestedModelView[];
+  onConnected?: () => void;
+}
+
+export function ServerForm({ preset, taken, suggested, onConnected }: Props) {
+  const { openExternal } = usePlatform();
+  const isOther = preset.name === "";
+  const isHere = !isOther && preset.keyPage === null;
+  const [name, setName] = useState(preset.name);
+  const [kind, setKind] = useState(preset.kind);
+  const [baseUrl, setBaseUrl] = useState(preset.baseUrl);
+  const [key, setKey] = useState("");
+  const [model, setModel] = useState("");
+  const [tested, setTested] = useState<{ provider: string; model: string }>();
+  const list = useListModels();
+  const add = useAddModel();
+  const server: ServerDraft = { name: nameOf(name), kind, baseUrl: baseUrl.trim(), ...(key.trim() !== "" && { key: key.trim() }) };
+  const isTaken = isOther && taken.includes(server.name);
+  const isWhole = server.name !== "" && server.baseUrl !== "" && !isTaken && (preset.keyPage === null || key.trim() !== "");
+  const models = list.data?.models;
+  const choose = () =>
+    list.mutate({ server }, {
+      onSuccess: ({ models: found }) => setModel(found.find(({ id }) => id === preset.model)?.id ?? found[0]?.id ?? ""),
+    });
+  const connect = () => {
+    const wanted = model.trim();
+    add.mutate({ server, model: wanted }, {
+      onSuccess: () => {
+        setKey("");
+        setTested({ provider: server.name, model: wanted });
+        onConnected?.();
+      },
+    });
+  };
+  const changed = <T,>(set: (value: T) => void) => (value: T) => {
+    set(value);
+    list.reset();
+    add.reset();
+    setTested(undefined);
+  };
+  if (tested) return <ModelTest {...tested} startsAtOnce />;
+  return (
+    <form className={styles.form} aria-label={`Connect ${preset.title}`} noValidate onSubmit={(event) => {
+      event.preventDefault();
+      if (models === undefined) choose();
+      else connect();
+    }}>
+      {isOther && (
+        <div className={styles.pair}>
+          <TextField label="Name" value={name} onChange={changed(setName)} placeholder="workstation" error={isTaken ? "A provider has this name already." : undefined} spellCheck="false" autoComplete="off" autoFocus />
+          <Select label="API type" choices={kinds} value={kind} onChange={changed(setKind)} />
+        </div>
+      )}
+      {isOther && <TextField label="Address" value={baseUrl} onChange={changed(setBaseUrl)} placeholder="https://gateway.example/v1" spellCheck="false" autoComplete="off" />}
+      {!isHere && (
+        <div className={styles.key}>
+          <TextField label={isOther ? "API key (optional)" : "API key"} type="password" value={key} onChange={changed(setKey)} help="Stored in the system’s keyring, sent to this provider only, never shown again." autoComplete="off" autoFocus={!isOther} />
+          {preset.keyPage !== null && <Button small look="ghost" icon={ExternalLink} onPress={() => void openExternal(preset.keyPage ?? "")}>Get a key</Button>}
+        </div>
+      )}
+      {isHere && models === undefined && <p className={styles.about}>{preset.title} runs on this computer at <code>{preset.baseUrl}</code>. Start it first.</p>}
+      {list.error && <Problem text={list.error.message} />}
+      {models?.length === 0 && !isHere && <Problem text="The provider lists no model that holds a conversation. Name one below." />}
+      {models?.length === 0 && preset.name === "ollama" && <PullModel suggested={suggested} onPulled={choose} />}
+      {models !== undefined && models.length > 0 && <ModelChoice models={models} value={model} onChange={setModel} />}
+      {(list.error || models?.length === 0) && preset.name !== "ollama" && <TextField label="Model name" value={model} onChange={setModel} placeholder="qwen3:14b" spellCheck="false" autoComplete="off" />}
+      {add.error && <Problem text={add.error.message} />}
+      <div className={styles.actions}>
+        {models === undefined && <Button type="submit" look="primary" isPending={list.isPending} isDisabled={!isWhole}>{isHere ? `Find models of ${preset.title}` : "List models"}</Button>}
+        {((models?.length ?? 0) > 0 || (models !== undefined && preset.name !== "ollama") || list.error) && <Button type={models === undefined ? "button" : "submit"} look={models === undefined ? "quiet" : "primary"} onPress={models === undefined ? connect : undefined} isPending={add.isPending} isDisabled={!isWhole || model.trim() === ""}>Connect and test</Button>}
+      </div>
+    </form>
+  );
+}
+
+function Problem({ text }: { text: string }) {
+  return <p className={styles.error} role="alert"><Worded text={text} /></p>;
+}
+
+/** Long lists are typed into. */
+function ModelChoice({ models, value, onChange }: { models: readonly ListedModelView[]; value: string; onChange: (id: string) => void }) {
+  const choices = models.map(({ id, title, bytes, callsTools }) => {
+    const parts = [title, bytes === null ? null : sized(bytes), callsTools === false ? "no tools" : null];
+    const words = parts.filter((part) => part !== null).join(" · ");
+    return { id, label: id, ...(words !== "" && { about: words }) };
+  });
+  const props = { label: "Model", choices, value, onChange };
+  return models.length > 12 ? <ComboBox {...props} help={`${models.length} models; type to search.`} /> : <Select {...props} />;
+}
