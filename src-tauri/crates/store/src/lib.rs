@@ -13,13 +13,13 @@
 //! writer is held), or by reading with one verb and writing with another what one transaction must
 //! do.
 
+mod answer_wait;
 mod connection;
 mod damage;
 mod error;
 mod identity;
 mod many;
 mod row;
-mod soon;
 mod to_the_end;
 mod turns;
 mod walk;
@@ -62,6 +62,7 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use answer_wait::block_while_waiting;
 pub use approvals::{Decided, Park};
 pub use attempts::Backoff;
 pub use broken::BrokenJob;
