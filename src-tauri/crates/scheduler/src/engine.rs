@@ -333,6 +333,7 @@ impl Engine {
             self.load_heartbeat().await?;
             self.load_incidents().await?;
             self.plan_nearer_if_set_back().await?;
+            self.settle_restored().await?;
             self.recover().await?;
             self.has_taken_up = true;
             self.record_ends().await?;

@@ -27,6 +27,7 @@ mod write;
 
 mod approvals;
 mod attempts;
+mod backup;
 mod broken;
 mod causes;
 mod claims;
@@ -65,6 +66,7 @@ mod tests;
 pub use answer_wait::block_while_waiting;
 pub use approvals::{Decided, Park};
 pub use attempts::Backoff;
+pub use backup::{Restored, copy_database, database_files, mark_restored};
 pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::{Claim, Claimed};
