@@ -295,9 +295,13 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     assert_shown(kills, calls);
 }
 
-/// Two hundred jobs of all kinds and policies, killed again and again in the middle of it.
+/// Two hundred jobs of all kinds and policies, killed again and again in the middle of it. Which run a kill meets depends
+/// on the speed of the machine, so only `cargo xtask torture load` plays it.
 #[tokio::test]
 async fn kills_at_random_under_load_lose_nothing() {
+    if !is_long() {
+        return;
+    }
     orphans::adopt();
     let server = MarkServer::start();
     let home = server.home();
@@ -329,8 +333,8 @@ async fn kills_at_random_under_load_lose_nothing() {
     println!("{kills} kills under the load of {LOAD} jobs, which left {orphans} processes");
     println!("{}", books.in_words());
     assert_eq!(kills, lives, "every life under load makes more calls than it is given");
-    // A guard ends most of them with the engine; in four lives there may be none that outlived it.
-    assert!(orphans > 0 || !is_long(), "no life left a process behind: nothing is shown of those");
+    // A guard ends most of them with the engine.
+    assert!(orphans > 0, "no life left a process behind: nothing is shown of those");
     assert_eq!(books.missing(&told), Vec::<&str>::new(), "nothing is shown of these");
 }
 
@@ -371,7 +375,7 @@ async fn added(number: usize, engine: &Engine<'_>, server: &MarkServer) -> (Stri
     for _ in 0..10 {
         let status = engine.call("system.status", json!({})).await;
         let now = status["nowMs"].as_i64().expect("a time");
-        let soon = now + if is_long() { 60_000 } else { 5_000 };
+        let soon = now + 60_000;
         let job = of_load(number, server, engine.home, soon);
         match engine.try_add(job.clone()).await {
             Ok(id) => return (id, job),

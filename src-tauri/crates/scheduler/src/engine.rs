@@ -5,8 +5,10 @@
 //! order. A step that the store refuses leaves memory as it was and is tried again later, so nothing needs a second way
 //! for failures. One could get it wrong by awaiting a run in here: then the engine would stand still as long as the run.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rouse_core::schedule::Zones;
@@ -92,8 +94,10 @@ pub(crate) struct Engine {
     pub(crate) pause: Option<Pause>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) lanes: Lanes<Waiting>,
-    pub(crate) running: HashMap<RunId, Running>,
+    pub(crate) running: BTreeMap<RunId, Running>,
     pub(crate) tasks: JoinSet<Outcome>,
+    /// Requests and ends of attempts take turns, so that neither starves the other.
+    first_look: FirstLook,
     pub(crate) runs_of_tasks: HashMap<task::Id, RunId>,
     /// Runs taken out of their lanes whose end is still to be written.
     pub(crate) wait_ended: VecDeque<WaitEnded>,
@@ -134,6 +138,21 @@ enum Cause {
     Wanted,
 }
 
+/// What the engine looks for first: requests or ends of attempts.
+enum FirstLook {
+    Requests,
+    Ends,
+}
+
+impl FirstLook {
+    fn swap(&mut self) {
+        *self = match self {
+            Self::Requests => Self::Ends,
+            Self::Ends => Self::Requests,
+        };
+    }
+}
+
 impl Cause {
     const fn wake(&self) -> Option<Wake> {
         match self {
@@ -158,8 +177,9 @@ impl Engine {
             model: Some(model),
             model_is_awaited,
             pause: None,
-            running: HashMap::new(),
+            running: BTreeMap::new(),
             tasks: JoinSet::new(),
+            first_look: FirstLook::Requests,
             runs_of_tasks: HashMap::new(),
             wait_ended: VecDeque::new(),
             zones: clock.zones(),
@@ -263,20 +283,14 @@ impl Engine {
                 return Cause::Request(Some(request));
             }
         }
-        let Self { timer, model, tasks, listeners, prepared, inbox, .. } = self;
+        let Self { timer, model, tasks, first_look, listeners, prepared, inbox, .. } = self;
         tokio::select! {
             biased;
             wake = timer.wait() => Cause::Timer(wake),
             is_there = model_changed(model) => Cause::Model(is_there),
             () = wanted(prepared.as_ref()) => Cause::Wanted,
-            cause = async {
-                // In any order, so that neither a flood of requests nor one of ends starves the other.
-                tokio::select! {
-                    request = inbox.recv() => Cause::Request(request),
-                    Some(result) = tasks.join_next_with_id() => Cause::Attempt(Box::new(result)),
-                    () = listeners.found_deaf() => Cause::Deaf,
-                }
-            } => cause,
+            cause = request_or_end(inbox, tasks, first_look) => cause,
+            () = listeners.found_deaf() => Cause::Deaf,
         }
     }
 
@@ -319,6 +333,7 @@ impl Engine {
             self.load_heartbeat().await?;
             self.load_incidents().await?;
             self.plan_nearer_if_set_back().await?;
+            self.settle_restored().await?;
             self.recover().await?;
             self.has_taken_up = true;
             self.record_ends().await?;
@@ -392,6 +407,35 @@ impl Engine {
 pub(crate) fn wall(now: UnixMs, monotonic: Duration, at: Duration) -> UnixMs {
     let left = at.saturating_sub(monotonic).as_micros().div_ceil(1_000);
     now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX))
+}
+
+/// The next request or end of an attempt.
+async fn request_or_end(
+    inbox: &mut mpsc::UnboundedReceiver<Request>,
+    tasks: &mut JoinSet<Outcome>,
+    first: &mut FirstLook,
+) -> Cause {
+    first.swap();
+    poll_fn(|context| {
+        let mut request = |context: &mut Context<'_>| inbox.poll_recv(context).map(Cause::Request);
+        let mut end = |context: &mut Context<'_>| match tasks.poll_join_next_with_id(context) {
+            Poll::Ready(Some(end)) => Poll::Ready(Cause::Attempt(Box::new(end))),
+            // Nothing is at work; the next look comes with whatever starts something.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        };
+        match first {
+            FirstLook::Requests => either(request(context), || end(context)),
+            FirstLook::Ends => either(end(context), || request(context)),
+        }
+    })
+    .await
+}
+
+fn either<T>(first: Poll<T>, second: impl FnOnce() -> Poll<T>) -> Poll<T> {
+    match first {
+        Poll::Pending => second(),
+        ready => ready,
+    }
 }
 
 async fn model_changed(model: &mut Option<watch::Receiver<bool>>) -> bool {

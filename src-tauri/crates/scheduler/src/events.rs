@@ -213,7 +213,7 @@ impl Engine {
         self.follow(follows, |id| inserted.contains(id));
         Ok(match firing {
             Firing::On => Called::Fired { run_id, reason },
-            Firing::Off(reason) => Called::Refused(reason),
+            Firing::Off(reason) | Firing::Restored(reason) => Called::Refused(reason),
         })
     }
 }

@@ -316,7 +316,7 @@ impl Engine {
 
     async fn reason_to_skip(&self) -> Result<Option<String>, StoreError> {
         let now = self.clock.now();
-        if let Firing::Off(reason) = self.firing_at(now) {
+        if let Firing::Off(reason) | Firing::Restored(reason) = self.firing_at(now) {
             return Ok(Some(reason));
         }
         // It was planned inside its hours, and the computer may have slept since.
@@ -416,8 +416,10 @@ impl Engine {
     fn not_firing_because(&self, at: UnixMs) -> Option<String> {
         match (self.config.firing, self.firing_at(at)) {
             (_, Firing::On) => None,
-            (true, Firing::Off(_)) => Some(PAUSED.to_owned()),
-            (false, Firing::Off(reason)) => Some(reason.trim_end_matches('.').to_owned()),
+            (true, Firing::Off(_) | Firing::Restored(_)) => Some(PAUSED.to_owned()),
+            (false, Firing::Off(reason) | Firing::Restored(reason)) => {
+                Some(reason.trim_end_matches('.').to_owned())
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 //! lock while anything works, so no run can wait for a place that it holds itself. One could get it wrong by scanning all
 //! lanes for one that may start: with ten thousand waiting runs each end of a run would cost as much as all of them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use rouse_core::{JobId, RunId, RunTrigger};
 
@@ -17,7 +17,7 @@ use rouse_core::{JobId, RunId, RunTrigger};
 const MOST_CATCH_UPS: usize = 4;
 
 /// Names a lane.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneKey {
     /// The main session's turns.
     Main,
@@ -50,7 +50,7 @@ pub struct Lanes<T> {
     catch_ups_at_work: usize,
     waiting: usize,
     next_seq: u64,
-    lanes: HashMap<LaneKey, Lane<T>>,
+    lanes: BTreeMap<LaneKey, Lane<T>>,
     /// The lanes that could start a run if the cap allowed it, by their places.
     ready: BTreeMap<(Rank, u64), LaneKey>,
 }
@@ -99,7 +99,7 @@ impl<T> Lanes<T> {
             catch_ups_at_work: 0,
             waiting: 0,
             next_seq: 0,
-            lanes: HashMap::new(),
+            lanes: BTreeMap::new(),
             ready: BTreeMap::new(),
         }
     }

@@ -38,6 +38,7 @@ mod listeners;
 mod parked;
 mod pause;
 mod recovery;
+mod restored;
 mod requests;
 mod retries;
 mod set_back;

@@ -9,7 +9,7 @@
 
 mod sought;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use rouse_core::JobId;
@@ -23,7 +23,7 @@ use sought::{Shared, Sought};
 /// Who waits for which events.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    by_job: HashMap<JobId, Listener>,
+    by_job: BTreeMap<JobId, Listener>,
     is_stale: bool,
     shared: Arc<Shared>,
     /// Patterns that nobody has begun to read.
@@ -59,7 +59,7 @@ pub(crate) struct Deaf {
 
 impl Default for Listeners {
     fn default() -> Self {
-        Self { by_job: HashMap::new(), is_stale: true, shared: Arc::default(), unread: Vec::new() }
+        Self { by_job: BTreeMap::new(), is_stale: true, shared: Arc::default(), unread: Vec::new() }
     }
 }
 

@@ -136,8 +136,9 @@ impl Engine {
             let began = self.clock.monotonic();
             let batch = match few.take() {
                 None if !is_few => tokio::select! {
-                    batch = many.next() => batch?,
+                    biased;
                     () = written.wanted() => return Ok(false),
+                    batch = many.next() => batch?,
                 },
                 few => few,
             };

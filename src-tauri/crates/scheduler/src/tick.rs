@@ -164,7 +164,7 @@ impl Engine {
         }
     }
 
-    async fn claim_due(
+    pub(crate) async fn claim_due(
         &mut self,
         now: UnixMs,
         firing: &Firing,

@@ -14,13 +14,16 @@ use std::time::Duration;
 
 use rouse_core::event::Event;
 use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection};
 
 use crate::StoreError;
+use crate::answer_wait::{answer, blocks};
 use crate::identity::Identity;
 use crate::turns::Turns;
-use crate::write::Writer;
+use crate::write::{Query, Writer};
 
 /// Told about events after their commit, in the order of their numbers. It runs while the writer is
 /// held, so it must be quick and must not call the store.
@@ -70,8 +73,9 @@ impl Store {
     pub async fn open(path: &Path, listener: EventListener) -> Result<Self, StoreError> {
         create(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
         let options = options(path);
-        let mut connection = options.connect().await.map_err(|source| open_error(path, source))?;
-        if let Err(refusal) = admit(&mut connection, path).await {
+        let mut connection =
+            answer(options.connect()).await.map_err(|source| open_error(path, source))?;
+        if let Err(refusal) = answer(admit(&mut connection, path)).await {
             // The first reason is the one to tell; closing a file that nothing was written to adds
             // none.
             drop(connection);
@@ -102,10 +106,31 @@ impl Store {
         // All that are free are held at once, or the same one would come again.
         let free: Vec<_> = (0..READERS).map_while(|_| self.free_reader()).collect();
         for mut reader in free {
-            if let Err(error) = sqlx::query(SHRINK).execute(&mut *reader).await {
+            if let Err(error) = answer(sqlx::query(SHRINK).execute(&mut *reader)).await {
                 tracing::debug!(%error, "memory of a reader is kept");
             }
         }
+    }
+
+    /// All rows of a statement.
+    pub(crate) async fn all_rows(&self, query: Query) -> sqlx::Result<Vec<SqliteRow>> {
+        let mut reader = self.reader().await?;
+        let rows = answer(query.fetch_all(&mut *reader)).await;
+        give_back(reader).await;
+        rows
+    }
+
+    /// The first row of a statement.
+    pub(crate) async fn first_row(&self, query: Query) -> sqlx::Result<Option<SqliteRow>> {
+        let mut reader = self.reader().await?;
+        let row = answer(query.fetch_optional(&mut *reader)).await;
+        give_back(reader).await;
+        row
+    }
+
+    async fn reader(&self) -> sqlx::Result<PoolConnection<Sqlite>> {
+        // A thread that blocks has given every other reader back.
+        if blocks() { answer(self.readers.acquire()).await } else { self.readers.acquire().await }
     }
 
     /// An open connection for reading that nobody uses now.
@@ -116,8 +141,15 @@ impl Store {
     /// Closes all connections; the last one moves everything from the write-ahead log into the
     /// file. Waits for the write that is going; verbs called later fail.
     pub async fn close(&self) {
-        self.readers.close().await;
+        answer(self.readers.close()).await;
         self.turns.take().await.close().await;
+    }
+}
+
+/// The pool takes a reader back in a task of its own, so that no caller waits. A thread that blocks does that at once.
+async fn give_back(mut reader: PoolConnection<Sqlite>) {
+    if blocks() {
+        answer(reader.return_to_pool()).await;
     }
 }
 

@@ -212,7 +212,7 @@ impl Store {
         size: u32,
     ) -> Result<Vec<SqliteRow>, StoreError> {
         let query = sqlx::query(DUE).bind(after.next_run_at).bind(now.0).bind(after.row).bind(size);
-        let rows = query.fetch_all(&self.readers).await;
+        let rows = self.all_rows(query).await;
         rows.map_err(|source| StoreError::Read { what: WHAT, source })
     }
 }

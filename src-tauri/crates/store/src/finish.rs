@@ -279,7 +279,7 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
 
 /// Ends one run and writes its fate into its job; none when it is not in `from` (or in any waiting
 /// state) any more.
-async fn end(
+pub(crate) async fn end(
     write: &mut Write,
     id: &RunId,
     from: Option<RunState>,

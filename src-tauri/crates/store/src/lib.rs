@@ -13,13 +13,13 @@
 //! writer is held), or by reading with one verb and writing with another what one transaction must
 //! do.
 
+mod answer_wait;
 mod connection;
 mod damage;
 mod error;
 mod identity;
 mod many;
 mod row;
-mod soon;
 mod to_the_end;
 mod turns;
 mod walk;
@@ -27,6 +27,7 @@ mod write;
 
 mod approvals;
 mod attempts;
+mod backup;
 mod broken;
 mod causes;
 mod claims;
@@ -63,8 +64,10 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use answer_wait::block_while_waiting;
 pub use approvals::{Decided, Park};
 pub use attempts::Backoff;
+pub use backup::{Restored, copy_database, database_files, mark_restored};
 pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::{Claim, Claimed};

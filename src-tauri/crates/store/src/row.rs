@@ -127,8 +127,7 @@ impl Store {
     }
 
     async fn rows(&self, what: &'static str, query: Query) -> Result<Vec<SqliteRow>, StoreError> {
-        let rows = query.fetch_all(&self.readers).await;
-        rows.map_err(|source| StoreError::Read { what, source })
+        self.all_rows(query).await.map_err(|source| StoreError::Read { what, source })
     }
 
     /// Reads the first row of a statement.
@@ -138,7 +137,7 @@ impl Store {
         query: Query,
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        let row = query.fetch_optional(&self.readers).await;
+        let row = self.first_row(query).await;
         row.and_then(|row| row.as_ref().map(read).transpose())
             .map_err(|source| StoreError::Read { what, source })
     }

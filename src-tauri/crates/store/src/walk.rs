@@ -13,8 +13,8 @@ use futures_util::TryStreamExt as _;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteQueryResult, SqliteRow};
 use sqlx::{AssertSqlSafe, Either, Execute as _, Executor as _};
 
+use crate::answer_wait::answer;
 use crate::many::Rows;
-use crate::soon::soon;
 use crate::write::Query;
 
 /// Values of one walk: a statement that would bring more begins the next.
@@ -159,9 +159,9 @@ async fn collect(
     let mut rows = Vec::new();
     // Nothing comes after the last statement, and its end is not waited for.
     while done.len() < statements
-        && let Some(answer) = soon(answers.try_next()).await?
+        && let Some(next) = answer(answers.try_next()).await?
     {
-        match answer {
+        match next {
             Either::Right(row) => rows.push(row),
             Either::Left(result) => done.push(Done { rows: std::mem::take(&mut rows), result }),
         }

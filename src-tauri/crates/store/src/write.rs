@@ -29,6 +29,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::answer_wait::answer;
 use crate::events::{PRUNED_AFTER, Unstored};
 use crate::identity::Identity;
 use crate::to_the_end::ToTheEnd;
@@ -161,7 +162,7 @@ impl Writer {
     pub(crate) async fn alone(&mut self, statements: &[&'static str]) -> sqlx::Result<()> {
         self.make_ready().await?;
         for statement in statements {
-            if let Err(error) = sqlx::query(*statement).execute(self.connection()).await {
+            if let Err(error) = answer(sqlx::query(*statement).execute(self.connection())).await {
                 self.connection = None;
                 return Err(error);
             }
@@ -172,7 +173,7 @@ impl Writer {
     pub(crate) async fn close(&mut self) {
         self.closed = true;
         if let Some(connection) = self.connection.take()
-            && let Err(error) = connection.close().await
+            && let Err(error) = answer(connection.close()).await
         {
             tracing::warn!(%error, "the database was not closed cleanly; the next start recovers it");
         }
@@ -190,7 +191,7 @@ impl Writer {
     async fn try_make_ready(&mut self) -> sqlx::Result<()> {
         if self.connection.is_none() || self.doubt == Doubt::Connection {
             self.connection = None;
-            self.connection = Some(self.options.connect().await?);
+            self.connection = Some(answer(self.options.connect()).await?);
             (self.durability, self.doubt) = (None, Doubt::Nothing);
         }
         if self.doubt == Doubt::Transaction {
@@ -232,7 +233,7 @@ impl Writer {
     /// itself (a full disk), and then says that there is none, which is as good.
     async fn roll_back_doubtful(&mut self) -> sqlx::Result<()> {
         const PLAIN_ERROR: i64 = 1;
-        match sqlx::query("ROLLBACK").execute(self.connection()).await {
+        match answer(sqlx::query("ROLLBACK").execute(self.connection())).await {
             Err(error) if crate::error::code_of(&error) != Some(PLAIN_ERROR) => return Err(error),
             _ => {}
         }
@@ -241,7 +242,7 @@ impl Writer {
     }
 
     async fn roll_back(&mut self) -> sqlx::Result<()> {
-        sqlx::query("ROLLBACK").execute(self.connection()).await?;
+        answer(sqlx::query("ROLLBACK").execute(self.connection())).await?;
         self.doubt = Doubt::Nothing;
         Ok(())
     }
@@ -395,7 +396,7 @@ impl Write {
     async fn move_log_into_file(mut self) {
         self.writer.in_log = 0;
         let checkpoint = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)");
-        if let Err(error) = checkpoint.execute(self.writer.connection()).await {
+        if let Err(error) = answer(checkpoint.execute(self.writer.connection())).await {
             tracing::debug!(%error, "the log of the database stays long");
         }
     }

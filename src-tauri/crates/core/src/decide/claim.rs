@@ -29,6 +29,9 @@ pub enum Firing {
     On,
     /// No; slots are recorded as skipped with this reason.
     Off(String),
+    /// No: the database was restored from an older state, and nobody knows whether these slots ran. They are recorded as
+    /// missed with this reason.
+    Restored(String),
 }
 
 /// A job whose stored next slot has come.
@@ -116,11 +119,8 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
     let decided = due.job.state.decided;
     let passed = due.slots.passed(due.slot, decided, now, most + 1);
     let (runs, cancel_others) = match firing {
-        Firing::Off(reason) => {
-            let newest = *passed.newest.last().expect("BUG: a due slot has passed");
-            let run = quiet(RunState::Skipped, newest, passed.count, reason.clone());
-            (vec![run.since(due.slot)], false)
-        }
+        Firing::Off(reason) => (left_out(RunState::Skipped, &passed, due.slot, reason), false),
+        Firing::Restored(reason) => (left_out(RunState::Missed, &passed, due.slot, reason), false),
         Firing::On => {
             let mut runs = made_up_for(due.job, due.slot, &passed, most, now);
             let cancel_others = apply_overlap(due.load(), now, &mut runs);
@@ -129,6 +129,12 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
     };
     let Plan { next: next_run_at, decided } = due.slots.plan_after_claim(decided, due.slot, now);
     ClaimPlan { runs, next_run_at, decided, cancel_others }
+}
+
+/// One row for all slots that have passed.
+fn left_out(state: RunState, passed: &Passed, first: UnixMs, reason: &str) -> Vec<PlannedRun> {
+    let newest = *passed.newest.last().expect("BUG: a due slot has passed");
+    vec![quiet(state, newest, passed.count, reason.to_owned()).since(first)]
 }
 
 /// The runs that the misfire policy wants, before overlap: the newest slots that are not too late, and one row for all

@@ -42,7 +42,7 @@ pub fn plan_event(
             cause.chain.len()
         ));
     }
-    if let Firing::Off(reason) = firing {
+    if let Firing::Off(reason) | Firing::Restored(reason) = firing {
         return EventPlan::skipped(reason);
     }
     let mut run = [PlannedRun {

@@ -43,7 +43,7 @@ pub fn refuse_attempt(job: Option<&Job>, run: &Run, firing: &Firing) -> Option<S
     let Some(job) = job else { return Some("The job was removed".to_owned()) };
     let is_off = match firing {
         _ if run.trigger == RunTrigger::Manual => None,
-        Firing::Off(reason) => Some(reason.clone()),
+        Firing::Off(reason) | Firing::Restored(reason) => Some(reason.clone()),
         Firing::On => (!job.enabled).then(|| "The job was switched off".to_owned()),
     };
     let was_last = run.waits_for.is_none()

@@ -25,6 +25,7 @@ mod prepared;
 mod quiet;
 mod made_up;
 mod restart;
+mod restored;
 mod set_back;
 mod trouble;
 mod waits;

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod attempts;
+mod backup;
 mod causes;
 mod claims;
 mod crash;

@@ -62,10 +62,9 @@ async fn no_call_that_fails_loses_what_was_answered_for() {
         let mut at = first;
         while at < all {
             let (calls, hits) = play(Some(at), fault, lasts).await;
-            // Which of the connections opens a file first differs from time to time; nothing else may.
-            assert!(calls > at || at + STRIDE > all, "call {at} of {all} was not made");
+            assert!(calls > at, "call {at} of {all} was not made");
             let struck = hits.broken + hits.full + hits.spared;
-            assert!(struck > 0 || calls <= at, "nothing was struck at call {at}, {fault:?}");
+            assert!(struck > 0, "nothing was struck at call {at}, {fault:?}");
             assert!(fault == Fault::Full || hits.broken == struck, "{hits:?} at call {at}");
             (broken, full) = (broken + u64::from(hits.broken > 0), full + u64::from(hits.full > 0));
             (at, tried) = (at + stride, tried + 1);

@@ -8,6 +8,7 @@ mod errors;
 mod lives;
 mod set_back;
 
+mod digest;
 mod hands;
 mod script;
 mod timeline;
@@ -40,7 +41,9 @@ fn folder_of(files: &BTreeMap<String, Vec<u8>>) -> TempDir {
     folder
 }
 
+/// Opens a store whose answers this thread blocks for, so that a seed repeats its run call by call.
 async fn open(folder: &Path) -> Result<Store, rouse_store::StoreError> {
+    rouse_store::block_while_waiting();
     Store::open(&folder.join(FILE), Arc::new(|_| ())).await
 }
 

@@ -177,6 +177,28 @@ impl Version {
         }
     }
 
+    /// Whether `next` may be the next slot, where `nearest` is the first one after now by `rules`.
+    ///
+    /// A slot is never lost: the next one is the nearest, or comes after slots whose time of day the clock has shown
+    /// already. After new rules such a slot may be left out, because it has fired at another instant.
+    pub(super) fn may_be_next(
+        &self,
+        next: Option<i64>,
+        nearest: Option<i64>,
+        rules: Rules,
+    ) -> bool {
+        let mut slot = nearest;
+        while slot != next {
+            let shown =
+                |at: &i64| self.shown.is_some_and(|shown| number(&self.shape, *at) <= shown);
+            let Some(left_out) = slot.filter(|at| self.has_new_rules && shown(at)) else {
+                return false;
+            };
+            slot = self.shape.next_after(left_out, rules);
+        }
+        true
+    }
+
     fn check(&self, rows: &[&Run], is_exact: bool) -> Result<(), String> {
         let stand_for: i64 = rows.iter().map(|run| i64::from(run.stands_for)).sum();
         let follows = matches!(self.shape, Shape::At { .. }) && self.has_new_rules;
@@ -266,6 +288,30 @@ mod tests {
         // Nobody has seen these.
         events.push(passed(10, 20));
         Required::of(&id, &events)
+    }
+
+    #[test]
+    fn next_slot_skips_only_shown_days_after_new_rules() {
+        let rules = Rules::default();
+        let shape = Shape::At { hour: 12, minute: 0, day: None, tz: crate::world::shape::ZONES[0] };
+        let first = shape.next_after(1_799_929_063_013, rules).expect("a slot");
+        let day = |n: i64| Some(first + n * DAY);
+        let version = |shown: i64, has_new_rules| Version {
+            number: 1,
+            shape: shape.clone(),
+            spans: Vec::new(),
+            count: 0,
+            shown: Some(number(&shape, first) + shown),
+            has_new_rules,
+        };
+        let shown_twice = version(1, true);
+        for n in 0..3 {
+            assert!(shown_twice.may_be_next(day(n), day(0), rules), "day {n}");
+        }
+        assert!(!shown_twice.may_be_next(day(3), day(0), rules), "a slot is lost");
+        assert!(!version(1, false).may_be_next(day(1), day(0), rules), "the rules are the same");
+        assert!(!version(-1, true).may_be_next(day(1), day(0), rules), "nobody has seen its day");
+        assert!(!shown_twice.may_be_next(None, day(0), rules));
     }
 
     #[test]
