@@ -47,6 +47,9 @@ async fn settings_are_read_and_changed_by_key() {
         ("budget.usdPerDay", "0.5", "/budget/usdPerDay", json!(0.5)),
         ("budget.usdPerDay", "none", "/budget/usdPerDay", Value::Null),
         ("system.keepAwake", "true", "/system/keepAwake", json!(true)),
+        ("search.provider", "brave", "/search/provider", json!("brave")),
+        ("search.keySecret", "brave", "/search/keySecret", json!("brave")),
+        ("search.provider", "none", "/search/provider", Value::Null),
     ];
     for (key, value, path, expected) in table {
         let said = home.rouse(["config", "set", key, value, "--json"]);

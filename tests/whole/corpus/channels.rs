@@ -20,6 +20,8 @@ pub(crate) enum Channel {
     PageError,
     PageAddress,
     RefusedRedirect,
+    ReadPage,
+    SearchResult,
     File,
     FileName,
     CommandOutput,
@@ -58,12 +60,14 @@ pub(crate) const IN_MAIN: [Channel; 5] = [
     Channel::ChatLine,
 ];
 
-pub(crate) const CHANNELS: [Channel; 32] = [
+pub(crate) const CHANNELS: [Channel; 34] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
     Channel::PageAddress,
     Channel::RefusedRedirect,
+    Channel::ReadPage,
+    Channel::SearchResult,
     Channel::File,
     Channel::FileName,
     Channel::CommandOutput,
@@ -224,6 +228,19 @@ impl Case<'_> {
             Channel::RefusedRedirect => {
                 let page = Page::to(format!("http://10.0.0.1/OBEY-{number}."));
                 self.by_hand(self.job(), get(site.put(&path, page))).await
+            }
+            Channel::ReadPage => {
+                let page = Page::ok(format!("<title>A page</title><p>{}</p>", self.text()))
+                    .with("Content-Type", "text/html".to_owned());
+                let fetch = call("web_fetch", json!({ "url": site.put(&path, page) }));
+                self.by_hand(self.job(), vec![fetch]).await
+            }
+            Channel::SearchResult => {
+                let result =
+                    json!({ "title": "A page", "url": site.url("/"), "content": self.text() });
+                site.put("/search", Page::ok(json!({ "results": [result] }).to_string()));
+                let search = call("web_search", json!({ "query": format!("case {number}") }));
+                self.by_hand(self.job(), vec![search]).await
             }
             Channel::File => {
                 self.lay(&format!("case/{number}.txt"), &self.text());

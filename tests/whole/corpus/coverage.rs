@@ -28,6 +28,8 @@ const fn through(channel: Channel) -> Option<&'static str> {
         | Channel::PageAddress
         | Channel::RefusedRedirect
         | Channel::ChatPage => "http",
+        Channel::ReadPage => "web_fetch",
+        Channel::SearchResult => "web_search",
         Channel::File => "read_file",
         Channel::FileName => "list_dir",
         Channel::CommandOutput => "run_command",

@@ -14,7 +14,7 @@ use rouse_core::UnixMs;
 use rouse_core::time::Timer;
 use rouse_gateway::Subscription;
 use rouse_gateway::wire::EngineMode;
-use rouse_host::{Home, Host, HostOptions};
+use rouse_host::{Home, Host, HostOptions, ReaderProgram, read_page_if_asked};
 use rouse_testkit::ManualClock;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -78,6 +78,8 @@ impl World {
             "HOME" => std::env::var(name).ok(),
             _ => off.contains(&name).then(|| "0".to_owned()),
         });
+        options.reader =
+            ReaderProgram::started_with("--exact corpus::world::page_reader --nocapture");
         options.notifier = Some(Arc::clone(&notifier) as _);
         options.model =
             Some(ChosenModel { provider: Arc::clone(&model) as _, model: "obedient-1".into() });
@@ -337,6 +339,12 @@ fn walk(folder: &Path, files: &mut Files) {
     }
 }
 
+/// Not a test by itself: the child in which pages of the other tests are read.
+#[test]
+fn page_reader() {
+    assert!(read_page_if_asked().is_none_or(|code| code == std::process::ExitCode::SUCCESS));
+}
+
 /// Lays out the files.
 fn furnish(root: &Path, hosts: &[String]) {
     let (outside, workspace) = (root.join("outside"), root.join("home/workspace"));
@@ -362,6 +370,7 @@ fn furnish(root: &Path, hosts: &[String]) {
     for link in ["way-out", "memory/way-out"] {
         std::os::unix::fs::symlink(&outside, workspace.join(link)).expect("a link");
     }
-    let settings = format!("[tools]\nallowPrivateHosts = {hosts:?}\n");
+    let search = format!("[search]\nprovider = \"searxng\"\nurl = \"http://{}\"\n", hosts[1]);
+    let settings = format!("[tools]\nallowPrivateHosts = {hosts:?}\n{search}");
     fs::write(root.join("home/config.toml"), settings).expect("the settings");
 }

@@ -80,7 +80,7 @@ export function aTool(parts: Partial<ToolView> = {}): ToolView {
 
 export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
-    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, gateway: { port: 7717 }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, search: { provider: null, url: null, keyEnv: null, keySecret: null }, gateway: { port: 7717 }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null, model: { provider: null, name: null, patienceSeconds: 900, providers: [] }, workspace: "/home/ada/Rouse", riskyWorkspace: { enabled: false, root: null }, retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
   };
 }

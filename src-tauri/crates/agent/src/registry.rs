@@ -86,7 +86,8 @@ impl ToolRegistry {
     /// The specs of what `policy` lets a run call.
     #[must_use]
     pub fn offered(&self, policy: &ToolPolicy) -> Vec<ToolSpec> {
-        self.specs().filter(|spec| policy.offers(spec)).cloned().collect()
+        let tools = self.entries.iter().map(|entry| &entry.tool).filter(|tool| tool.is_set_up());
+        tools.map(|tool| tool.spec()).filter(|spec| policy.offers(spec)).cloned().collect()
     }
 
     /// `policy`, which offers nothing on the ground of a grant where no call of it can be made in a run that is confined

@@ -41,7 +41,9 @@ impl ApiKey {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    pub(crate) fn expose(&self) -> &str {
+    /// The key itself, for the one request that needs it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
         &self.0
     }
 

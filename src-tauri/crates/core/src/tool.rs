@@ -406,6 +406,10 @@ pub trait Tool: Send + Sync {
         let _ = sandbox;
         Box::pin(std::future::ready(None))
     }
+    /// Whether what it needs is set up. A tool that is not set up is offered to no model; `why_not_here` says what to do.
+    fn is_set_up(&self) -> bool {
+        true
+    }
     /// What this call does to the world, where its arguments say it finer than the spec.
     fn annotations(&self, arguments: &Value) -> Annotations {
         let _ = arguments;

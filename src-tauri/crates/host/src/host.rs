@@ -23,8 +23,8 @@ use rouse_gateway::{
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
-    CommandConfig, HttpConfig, OwnPorts, ReaderProgram, ToolsConfig, builtin, memory_tools,
-    routine_tools, skill_tools, web_tools,
+    CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, memory_tools, routine_tools,
+    skill_tools, web_tools,
 };
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -48,6 +48,7 @@ use crate::outbox::Outbox;
 use crate::retention::{Ended, Retention};
 use crate::routines::{OpenDoor, RoutineDoor};
 use crate::runner::{Main, PayloadRunner};
+use crate::search::SearchShelf;
 use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
 use crate::strays::{end_what_is_left, instance};
@@ -115,7 +116,7 @@ impl Host {
         secrets::load_at_start(&ground.secrets).await;
         let own_ports = OwnPorts::default();
         own_ports.add(port.number());
-        let (agent, gate) = ground.agent(&options.home, own_ports)?;
+        let (agent, gate) = ground.agent(&options, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
         let port_notice = port_notice(&ground.store, port.instead_of()).await?;
@@ -252,9 +253,10 @@ impl Ground {
 
     fn agent(
         &self,
-        home: &Home,
+        options: &HostOptions,
         own_ports: OwnPorts,
     ) -> Result<(AgentDriver, Arc<Gate>), HostError> {
+        let home = &options.home;
         let config = self.settings.now();
         let http = HttpConfig {
             allow_private_hosts: config.tools.allow_private_hosts.clone(),
@@ -278,7 +280,9 @@ impl Ground {
             is_risky_workspace,
         });
         let history = Arc::new(self.store.clone());
-        tools.extend(web_tools(&http, ReaderProgram::default(), history));
+        let (env, secrets) = (Arc::clone(&options.env), Arc::clone(&self.book));
+        let search = Arc::new(SearchShelf { settings: self.settings.watch(), env, secrets });
+        tools.extend(web_tools(&http, options.reader.clone(), history, search));
         let safety = Safety::new(Arc::clone(&self.book));
         let index = CleanIndex { store: self.store.clone(), safety: safety.clone() };
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));

@@ -8,6 +8,7 @@ use rouse_core::Clock;
 use rouse_core::time::Timer;
 use rouse_gateway::UiFiles;
 use rouse_gateway::wire::EngineMode;
+use rouse_tools::ReaderProgram;
 
 use crate::clock::SystemClock;
 use crate::home::Home;
@@ -72,6 +73,8 @@ pub struct HostOptions {
     pub env: Env,
     /// The one model there is, whatever the settings say; looked for when absent.
     pub model: Option<ChosenModel>,
+    /// The program that is started to read a page of the web; this one once more.
+    pub reader: ReaderProgram,
     /// Hooks in this process: told and asked before those of the settings.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
@@ -90,6 +93,7 @@ impl HostOptions {
             timer: None,
             env: Arc::new(|name| std::env::var(name).ok()),
             model: None,
+            reader: ReaderProgram::default(),
             hooks: Vec::new(),
         }
     }

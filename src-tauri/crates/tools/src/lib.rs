@@ -23,6 +23,7 @@ mod time;
 
 mod http;
 mod web_fetch;
+mod web_search;
 
 mod workspace;
 mod reach;
@@ -67,6 +68,7 @@ pub use skill_read::skill_tools;
 pub use text::{plain_line, plain_text};
 pub use web_fetch::ReaderProgram;
 pub use web_fetch::reader::read_page_if_asked;
+pub use web_search::{SearchAccess, SearchKind, SearchSettings};
 
 /// The limits of the built-in tools, from the configuration.
 #[derive(Debug, Clone)]
@@ -92,14 +94,18 @@ impl Default for ToolsConfig {
     }
 }
 
-/// The tools that read pages of the web for a model.
+/// The tools that read and search the web for a model.
 #[must_use]
 pub fn web_tools(
     http: &HttpConfig,
     reader: ReaderProgram,
     history: Arc<dyn FetchHistory>,
+    search: Arc<dyn SearchSettings>,
 ) -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(web_fetch::WebFetch::new(http, reader, history))]
+    vec![
+        Arc::new(web_fetch::WebFetch::new(http, reader, history)),
+        Arc::new(web_search::WebSearch::new(search, http.own_ports.clone())),
+    ]
 }
 
 /// All built-in tools, in the order of the catalogue.

@@ -13,7 +13,7 @@ const secret: SecretView = { name: "work", hosts: ["llm.example.com"], setAtMs: 
 function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = []) {
   const view = { ...work, ...provider };
   const config = {
-    path: "/c", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, gateway: { port: 7717 },
+    path: "/c", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, search: { provider: null, url: null, keyEnv: null, keySecret: null }, gateway: { port: 7717 },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null }, quietHours: null, workspace: "/w", riskyWorkspace: { enabled: false, root: null },
     model: { provider: null, name: null, patienceSeconds: 900, providers: [{ name: view.name, kind: view.kind, baseUrl: view.baseUrl, model: view.model, keyEnv: view.keyEnv, keySecret: view.keySecret, contextTokens: null, effort: null }] },
     retention: { runsPerJob: 1, messagesPerSession: 1, maxDatabaseMb: 1 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [],

@@ -12,6 +12,7 @@ import styles from "./Settings.module.css";
 /** By the id of each, in the order of the page. */
 const sections = [
   ["model", "Model"],
+  ["search", "Web search"],
   ["heartbeat", "Heartbeat"],
   ["quiet-hours", "Quiet hours"],
   ["scheduling", "Scheduling"],

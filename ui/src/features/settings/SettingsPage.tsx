@@ -20,6 +20,7 @@ import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
 import { SectionIndex, useNamedSection } from "./SectionIndex";
 import styles from "./Settings.module.css";
+import { SearchSection } from "./SearchSection";
 import { SecretsSection } from "./SecretsSection";
 import { SpendingSection } from "./SpendingSection";
 import { StartUpSection } from "./StartUpSection";
@@ -48,6 +49,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
       <div ref={all} className={styles.sections}>
         <FileNotice config={config} />
         <ModelSection config={config} />
+        <SearchSection config={config} />
         <HeartbeatSection config={config} status={status} />
         <QuietSection config={config} />
         <SchedulingSection config={config} status={status} />

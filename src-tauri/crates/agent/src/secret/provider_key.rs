@@ -100,6 +100,15 @@ impl SecretBook {
         self.key(name, base_url).err()
     }
 
+    /// The secret `name` as the key of a service at this address; looks for it where it is not at hand.
+    ///
+    /// # Errors
+    /// When there is no such secret, or it is not bound to that host.
+    pub async fn key_for(&self, name: &str, base_url: &str) -> Result<ApiKey, KeyError> {
+        self.seek(name).await;
+        self.key(name, base_url)
+    }
+
     fn key(&self, name: &str, base_url: &str) -> Result<ApiKey, KeyError> {
         let to = destination(base_url).ok_or(KeyError::Address)?;
         let host = BoundHost::of(&to).to_string();

@@ -41,6 +41,8 @@ pub struct ConfigView {
     pub risky_workspace: RiskyWorkspaceView,
     /// Limits of tools and runs. They are changed in the file only.
     pub tools: ToolsConfigView,
+    /// The search provider of `web_search`.
+    pub search: SearchConfigView,
     /// Where clients find the engine.
     pub gateway: GatewayConfigView,
     /// What is kept.
@@ -111,6 +113,20 @@ pub struct ToolsConfigView {
     pub run_command_timeout_ms: u64,
     /// Hosts of the own network that requests may reach.
     pub allow_private_hosts: Vec<String>,
+}
+
+/// The search provider of `web_search`. Its key is named, never shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchConfigView {
+    /// Which; if none, the first whose usual variable holds a key.
+    pub provider: Option<String>,
+    /// Its address, if that is not the usual one.
+    pub url: Option<String>,
+    /// The environment variable with its key, if that is not the usual one.
+    pub key_env: Option<String>,
+    /// The stored secret that is its key.
+    pub key_secret: Option<String>,
 }
 
 /// Where clients find the engine.

@@ -11,6 +11,7 @@ mod patch;
 mod environment;
 mod heartbeat;
 mod hooks;
+mod search;
 mod troubles;
 mod view;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 
 pub use file::{ConfigError, ConfigFile, Misplaced};
 pub use names::{is_setting, setting_meant};
+pub(crate) use search::SearchConfig;
 pub(crate) use troubles::nobody_called;
 
 use std::collections::BTreeMap;
@@ -54,6 +56,8 @@ pub struct Config {
     pub narrow_workspace: Option<PathBuf>,
     /// Tools.
     pub tools: ToolLimits,
+    /// The search provider.
+    pub search: SearchConfig,
     /// Commands that are told of a step of a run, or asked about it; in force from the next start on.
     pub hooks: Vec<HookCommand>,
     /// What is kept.
@@ -241,6 +245,7 @@ fn read(
             .map_or_else(|| default_workspace.to_owned(), |path| environment::expand(&path, env)),
         narrow_workspace: None,
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
+        search: fields.object("search", search::read).unwrap_or_default(),
         hooks: Vec::new(),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
         budget: fields.object("budget", read_budget).unwrap_or_default(),
@@ -437,7 +442,7 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
 }
 
 /// The name of a secret; a key comes from one place.
-fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
+pub(super) fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
     let has_variable = !entry.text_is_absent("keyEnv");
     let name = entry.text("keySecret")?;
     if !is_secret_name(&name) || looks_like_key(&name) {
@@ -451,7 +456,7 @@ fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
 }
 
 /// The name of a variable. What is none may be the key itself, so it is not quoted, and nothing starts with it.
-fn read_key_env(entry: &mut Fields<'_>) -> Option<String> {
+pub(super) fn read_key_env(entry: &mut Fields<'_>) -> Option<String> {
     let name = entry.text("keyEnv")?;
     let spelled = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = name.chars().all(spelled)

@@ -200,3 +200,20 @@ fn a_key_that_stands_where_the_name_of_its_variable_belongs_is_refused_and_not_r
         assert!(config(provider(name), &[]).is_ok(), "{name}");
     }
 }
+
+#[test]
+fn search_provider_is_one_of_the_known_with_its_key() {
+    let search = |table: Value| config(json!({ "search": table }), &[]);
+    let read = search(json!({ "provider": "kagi", "keySecret": "kagi" })).expect("good").search;
+    assert_eq!(read.provider.map(|kind| kind.name()), Some("kagi"));
+    assert_eq!((read.url, read.key_secret.as_deref()), (None, Some("kagi")));
+    for (table, path) in [
+        (json!({ "provider": "bing" }), "search.provider"),
+        (json!({ "url": "localhost:8888" }), "search.url"),
+        (json!({ "keySecret": "sk-0123456789" }), "search.keySecret"),
+        (json!({ "keyEnv": "A", "keySecret": "b" }), "search.keySecret"),
+    ] {
+        let errors = search(table).expect_err(path);
+        assert_eq!(errors[0].path, path);
+    }
+}

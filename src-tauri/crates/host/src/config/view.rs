@@ -4,7 +4,7 @@ use rouse_agent::Prices;
 use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{Config, ConfigFile, HeartbeatConfig, OfMachine, ToolLimits};
+use super::{Config, ConfigFile, HeartbeatConfig, OfMachine, SearchConfig, ToolLimits};
 
 impl Config {
     /// What all runs together may spend on a day, as clients see it.
@@ -50,6 +50,7 @@ impl ConfigFile {
             workspace: config.workspaces().0.display().to_string(),
             risky_workspace: risky_workspace_view(config),
             tools: tools_view(&config.tools),
+            search: search_view(&config.search),
             gateway: wire::GatewayConfigView { port: config.port },
             retention: wire::RetentionConfigView {
                 runs_per_job: config.retention.runs_per_job,
@@ -109,6 +110,15 @@ fn tools_view(tools: &ToolLimits) -> wire::ToolsConfigView {
         max_steps: tools.max_steps,
         run_command_timeout_ms: u64::try_from(run_command_timeout_ms).unwrap_or(u64::MAX),
         allow_private_hosts: tools.allow_private_hosts.clone(),
+    }
+}
+
+fn search_view(search: &SearchConfig) -> wire::SearchConfigView {
+    wire::SearchConfigView {
+        provider: search.provider.map(|kind| kind.name().to_owned()),
+        url: search.url.clone(),
+        key_env: search.key_env.clone(),
+        key_secret: search.key_secret.clone(),
     }
 }
 

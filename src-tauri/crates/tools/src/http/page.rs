@@ -3,7 +3,7 @@
 //! Owns the bound on what is read and on what it unpacks to, so that neither a long answer nor a small packed one fills
 //! the memory. Never shows bytes that are no text. Pitfall: the two bounds are different numbers of the same answer.
 
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use rouse_core::tool::Fault;
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) retry_after: Option<String>,
     /// Where a redirect leads that was not followed.
     pub(crate) location: Option<String>,
+    /// The whole head.
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Unpacked,
 }
 
@@ -45,6 +47,7 @@ impl Answer {
             packing: header(&response, &CONTENT_ENCODING),
             retry_after: header(&response, &RETRY_AFTER),
             location,
+            headers: response.headers().clone(),
             body,
         })
     }
@@ -73,7 +76,7 @@ pub(crate) struct Page {
 impl Page {
     /// The text of an answer, of at most `most` bytes.
     pub(crate) fn of(answer: Answer, most: usize) -> Result<Self, PackingError> {
-        let Answer { status, url, content_type, packing, retry_after, location, body } = answer;
+        let Answer { status, url, content_type, packing, retry_after, location, body, .. } = answer;
         let Unpacked { bytes, is_cut } = unpack(body, packing.as_deref(), most)?;
         let body = match charset::text_of(&bytes, content_type.as_deref()) {
             // The limit may have cut the last character in two.

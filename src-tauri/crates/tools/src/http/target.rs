@@ -110,9 +110,14 @@ impl Target {
         self.url.scheme() == "https"
     }
 
+    /// The host as it stands in a URL.
+    pub(crate) fn host_in_url(&self) -> String {
+        self.destination().host
+    }
+
     /// The host as it stands in a URL, with the port where that is written.
     pub(crate) fn authority(&self) -> String {
-        let Destination { host, .. } = self.destination();
+        let host = self.host_in_url();
         self.url.port().map_or(host.clone(), |port| format!("{host}:{port}"))
     }
 

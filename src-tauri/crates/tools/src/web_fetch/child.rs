@@ -14,7 +14,7 @@ use std::time::Duration;
 use rouse_core::tool::{Fault, LooseEnds};
 use tempfile::TempDir;
 
-use super::reader::{ORDER, Order, PAGE, READ_PAGE, RESULT, Reading, Unread};
+use super::reader::{ORDER, Order, PAGE, PROGRAM, READ_PAGE, RESULT, Reading, Unread};
 use crate::answer::Faulty;
 use crate::child::{End, Finished};
 use crate::http::{Answer, Fetcher, HttpConfig};
@@ -31,9 +31,6 @@ const PROCESSES: u32 = 16;
 
 /// The most bytes of a result: a text of 4 MB whose every character is escaped.
 const MOST_RESULT: u64 = 12 << 20;
-
-/// The variable that names the program inside.
-const PROGRAM: &str = "ROUSE_READER";
 
 /// The program that reads pages, and what it is started with.
 #[derive(Debug, Clone)]
@@ -52,10 +49,11 @@ impl Default for ReaderProgram {
 }
 
 impl ReaderProgram {
-    /// Another program that answers to the same argument.
+    /// This program, started with these arguments before its own: for a program that does not begin with
+    /// `read_page_if_asked`, such as a test.
     #[must_use]
-    pub fn at(path: PathBuf) -> Self {
-        Self { path: Some(path), ..Self::default() }
+    pub fn started_with(arguments: &str) -> Self {
+        Self { arguments: format!("{arguments} {READ_PAGE}"), ..Self::default() }
     }
 
     #[cfg(test)]

@@ -21,6 +21,9 @@ use crate::text::plain_line;
 /// The argument by which the program is started as a reader.
 pub(crate) const READ_PAGE: &str = "__read-page";
 
+/// The variable that names the program inside the sandbox; nothing else sets it.
+pub(super) const PROGRAM: &str = "ROUSE_READER";
+
 /// The file that says what there is to read.
 pub(super) const ORDER: &str = "order.json";
 /// The file with the page, as it came over the network.
@@ -69,7 +72,8 @@ pub(crate) struct Unread(pub(crate) String);
 /// Reads a page if this process was started for that; then the program ends with the code.
 #[must_use]
 pub fn read_page_if_asked() -> Option<ExitCode> {
-    let is_asked = std::env::args_os().nth(1).is_some_and(|argument| argument == READ_PAGE);
+    let is_asked = std::env::var_os(PROGRAM).is_some()
+        && std::env::args_os().any(|argument| argument == READ_PAGE);
     is_asked.then(|| match work() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

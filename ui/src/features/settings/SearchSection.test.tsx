@@ -1,0 +1,22 @@
+/* Which fields a search provider needs. */
+
+import { screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { fakeHost } from "@/test/fakeHost";
+import { aConfig, aStatus } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+test.each([
+  [null, false, false],
+  ["searxng", true, false],
+  ["brave", false, true],
+])("provider %s shows the fields that it needs", async (provider, address, key) => {
+  const search = { provider, url: null, keyEnv: null, keySecret: null };
+  const host = fakeHost({ "config.get": () => aConfig({ search }), "providers.list": () => ({ active: null, providers: [] }) });
+  host.answers["system.status"] = () => aStatus({});
+  renderApp("/settings", host);
+  await screen.findByRole("heading", { name: "Web search" });
+  expect(screen.queryByRole("textbox", { name: "Address" }) !== null).toBe(address);
+  expect(screen.queryByRole("textbox", { name: "API key" }) !== null).toBe(key);
+});

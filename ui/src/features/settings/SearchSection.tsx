@@ -1,0 +1,59 @@
+/* The search provider of the tool web_search. Without one, no model is offered the tool. */
+
+import { Select } from "@/components/Field";
+import { Section } from "@/components/Page";
+import type { ConfigView } from "@/platform";
+
+import { TextSetting } from "./controls";
+import { overriddenBy } from "./patch";
+import { Setting } from "./Setting";
+import styles from "./Settings.module.css";
+import { useSetting } from "./useSetting";
+
+/** Stands for no provider, which the settings leave out. */
+const NONE = "none";
+
+/** The variable with the key and the host that a stored key is bound to. */
+const keys: Record<string, { variable: string; host: string }> = {
+  brave: { variable: "BRAVE_API_KEY", host: "api.search.brave.com" },
+  tavily: { variable: "TAVILY_API_KEY", host: "api.tavily.com" },
+  exa: { variable: "EXA_API_KEY", host: "api.exa.ai" },
+  kagi: { variable: "KAGI_API_KEY", host: "kagi.com" },
+};
+
+const choices = [
+  { id: NONE, label: "None" },
+  { id: "searxng", label: "SearXNG (self-hosted)" },
+  { id: "brave", label: "Brave Search" },
+  { id: "tavily", label: "Tavily" },
+  { id: "exa", label: "Exa" },
+  { id: "kagi", label: "Kagi" },
+];
+
+export function SearchSection({ config }: { config: ConfigView }) {
+  const { provider, url, keySecret } = config.search;
+  const key = provider === null ? undefined : keys[provider];
+  const { fate, set } = useSetting("search.provider");
+  const overridden = overriddenBy(config, "search.provider");
+  return (
+    <Section title="Web search" id="search">
+      <div className={styles.list}>
+        <Setting title="Search provider" help="Lets agents use web_search. Queries go to this provider." fate={fate} overridden={overridden}>
+          <Select label="Search provider" labelHidden className={styles.select} choices={choices} value={provider ?? NONE} onChange={(id) => void set(id === NONE ? null : id)} />
+        </Setting>
+        {provider === "searxng" && (
+          <TextSetting config={config} name="search.url" title="Address" help="For example http://127.0.0.1:8888. Its settings need json in search.formats." value={url ?? ""} />
+        )}
+        {key && (
+          <TextSetting
+            config={config}
+            name="search.keySecret"
+            title="API key"
+            help={`The name of a stored secret for ${key.host} (see Secrets). Empty: ${key.variable} where Rouse starts.`}
+            value={keySecret ?? ""}
+          />
+        )}
+      </div>
+    </Section>
+  );
+}
