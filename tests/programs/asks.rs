@@ -88,7 +88,10 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
     for which in ["last", &run[run.len() - 8..]] {
         assert_eq!(home.rouse(["runs", "show", which, "--json"]).json()["run"]["id"], run);
     }
-    let only = home.rouse(["approvals", "allow"]);
+    let unnamed = home.rouse(["approvals", "allow"]);
+    unnamed.refused(2, "Name what you allow. This waits: write_file");
+    assert!(unnamed.err.contains(asked) && report(&home).is_none(), "{unnamed:?}");
+    let only = home.rouse(["approvals", "allow", asked]);
     assert_eq!(only.ok().trim(), "Allowed. The run goes on.");
     home.rouse(["approvals", "allow"]).refused(4, "No question waits");
     home.rouse(["grants", "revoke", "nope"]).refused(4, "There is no grant nope");

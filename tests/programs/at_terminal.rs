@@ -128,3 +128,24 @@ async fn a_call_of_the_highest_class_is_offered_no_yes_for_the_run() {
     terminal.types("y");
     assert_eq!(terminal.ends(), 0);
 }
+
+#[tokio::test]
+async fn allow_without_id_shows_call_and_wants_yes() {
+    let server = calling(vec![write("one\n")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(writer()).await;
+    engine.run_now(&id).await;
+    question(&engine).await;
+    let mut terminal = AtTerminal::start(&home, &["approvals", "allow"]);
+    let said = terminal.until("Allow it? [y/N] ").await;
+    assert!(said.contains("write_file") && said.contains("report.md"), "{said}");
+    terminal.types("");
+    terminal.until("Nothing was allowed").await;
+    assert_eq!(terminal.ends(), 5);
+    let mut terminal = AtTerminal::start(&home, &["approvals", "allow"]);
+    terminal.until("Allow it? [y/N] ").await;
+    terminal.types("y");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(engine.ended("writer", 1).await[0]["state"], "succeeded");
+}

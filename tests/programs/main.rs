@@ -29,6 +29,7 @@ mod starting;
 mod signals;
 #[cfg(target_os = "linux")]
 mod unread;
+mod backups;
 mod damaged;
 mod dying;
 mod kills;

@@ -261,7 +261,9 @@ async fn a_tool_is_tried_and_says_what_it_answers_and_where_a_question_is_answer
     for words in ["rouse approvals allow", "Tea at four."] {
         assert!(asked.contains(words), "{asked}");
     }
-    assert!(home.rouse(["approvals", "allow"]).ok().contains("Allowed"));
+    let id = engine.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
+    let id = id.as_str().expect("an id");
+    assert!(home.rouse(["approvals", "allow", id]).ok().contains("Allowed"));
     lines.for_each(drop);
     let said = waits.wait_with_output().expect("it ends");
     assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("note.md"));

@@ -6,6 +6,7 @@ export const keys = {
   status: ["status"],
   config: ["config"],
   storage: ["storage"],
+  backups: ["backups"],
   spending: ["spending"],
   estimates: ["estimate"],
   providers: ["providers"],

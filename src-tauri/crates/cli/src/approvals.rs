@@ -3,6 +3,8 @@
 mod asking;
 mod rules;
 
+use std::io::{IsTerminal as _, Write as _};
+
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
@@ -48,7 +50,8 @@ pub(crate) enum Command {
     },
     /// Say yes.
     Allow {
-        /// The question's id, its beginning or its end, or the name of its job. None is needed when exactly one waits.
+        /// The question's id, its beginning or its end, or the name of its job. At a terminal none is needed when exactly
+        /// one waits: it is shown, and you confirm it.
         id: Option<String>,
         /// For the same call as often as this run makes it.
         #[arg(long, conflicts_with = "always")]
@@ -104,12 +107,12 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Allow { id, run, always: false, .. } => {
-            let id = which(id, session).await?;
+            let id = which_to_allow(id, session).await?;
             let kind = if run { "run" } else { "once" };
             decide(session, &id, json!({ "kind": kind })).await
         }
         Command::Allow { id, rules, until, uses, .. } => {
-            let id = which(id, session).await?;
+            let id = which_to_allow(id, session).await?;
             let rules = match rules.is_empty() {
                 true => None,
                 false => Some(rules::whole(session, &id, &rules).await?),
@@ -157,6 +160,31 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
             "{} questions wait; name one of them: rouse approvals list",
             several.len()
         ))),
+    }
+}
+
+/// The id of the question that is to be allowed. Without a word the person sees the only one that waits and confirms it: what
+/// waits now need not be what they have seen.
+async fn which_to_allow(wanted: Option<String>, session: &Session) -> Result<String, Failure> {
+    if wanted.is_some() {
+        return which(wanted, session).await;
+    }
+    let id = which(None, session).await?;
+    let asked = session.call("approvals.get", json!({ "id": id })).await?;
+    let asked: ApprovalView = serde_json::from_value(asked)?;
+    if session.json || !std::io::stdin().is_terminal() {
+        return Err(Failure::input(format!(
+            "Name what you allow. This waits: {}. To allow it: rouse approvals allow {id}",
+            plain(&what(&asked))
+        )));
+    }
+    asking::show(&asked);
+    anstream::eprint!("Allow it? [y/N] ");
+    // What cannot be flushed is shown with the next line.
+    let _ = std::io::stderr().flush();
+    match typed().await?.trim() {
+        "y" | "Y" | "yes" => Ok(id),
+        _ => Err(Failure::Refused("Nothing was allowed; the question still waits.".to_owned())),
     }
 }
 

@@ -5,11 +5,13 @@ use std::io::ErrorKind;
 use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{
-    ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus, ToolsCatalogResult,
+    BackupsView, ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus,
+    ToolsCatalogResult,
 };
 use rouse_host::{DAMAGED, DAMAGED_AT_REST, Exposure, Layers, SandboxError, SystemClock};
 use serde_json::json;
 
+use crate::backup;
 use crate::config;
 use crate::exit::Failure;
 use crate::output::plain;
@@ -53,6 +55,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             findings.extend(of_database(session, DAMAGED_AT_REST).await);
         }
     }
+    findings.extend(of_backups(session).await);
     match settings {
         Ok(view) => findings.extend(of_settings(&view)),
         Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
@@ -148,6 +151,34 @@ async fn of_database(session: &Session, mend: &str) -> Option<Finding> {
         },
         Err(error) => wrong(format!("{:#}", anyhow::Error::from(error))),
     })
+}
+
+/// When the newest backup was made. Without any, or when they cannot be read, how one is made.
+async fn of_backups(session: &Session) -> Option<Finding> {
+    if !session.home.database().exists() {
+        return of_missing_database(session);
+    }
+    let listed = backup::listed(session).await;
+    let view = listed.and_then(|view| Ok(serde_json::from_value::<BackupsView>(view)?));
+    Some(match view {
+        Ok(BackupsView { folder, backups }) => match backups.first() {
+            Some(newest) => {
+                let when = backup::when(session, newest.made_at_ms);
+                fine(format!("Newest backup: {when}; {} in {}", backups.len(), plain(&folder)))
+            }
+            None => Finding {
+                ok: true,
+                what: "No backup yet: one is made each day that Rouse works".to_owned(),
+                mend: Some("Now: rouse backup".to_owned()),
+            },
+        },
+        Err(failure) => wrong(failure.lines().join(" ")),
+    })
+}
+
+/// That the database is gone; nothing before a first start.
+fn of_missing_database(session: &Session) -> Option<Finding> {
+    rouse_host::missing_database(&session.home).map(wrong)
 }
 
 fn of_engine(status: &SystemStatus, is_model_told: bool, clock: &SystemClock) -> Vec<Finding> {

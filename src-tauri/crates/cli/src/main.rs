@@ -28,6 +28,7 @@ mod sessions;
 mod grants;
 mod status;
 mod open;
+mod backup;
 mod doctor;
 mod logs;
 mod serve;
@@ -88,6 +89,10 @@ enum Command {
     Status,
     /// Open Rouse in the browser, signed in.
     Open(open::Args),
+    /// Back up jobs, runs, settings, skills and workspace text; without secrets.
+    Backup(backup::BackupArgs),
+    /// Bring a backup back. Rouse must be stopped.
+    Restore(backup::RestoreArgs),
     /// Check this installation and say what to mend.
     Doctor,
     /// What the engine wrote down about its work.
@@ -175,6 +180,8 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Grants(of) => grants::run(of.asked(), &session).await,
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
+        Command::Backup(args) => backup::run(&args, &session).await,
+        Command::Restore(args) => backup::restore(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,
         Command::Logs(args) => logs::run(&args, &session).await,
         Command::Serve(_) | Command::Stop | Command::Completions { .. } => {

@@ -79,6 +79,7 @@ async fn own_or_attach(args: &Args, home: &Home) -> Result<Option<Host>, Failure
             Err(HostError::Home(HomeError::Owned(_))) => {}
             // The settings file is an input like any other.
             Err(HostError::Config(error)) => return Err(Failure::input(error.to_string())),
+            Err(HostError::DatabaseMissing(why)) => return Err(Failure::Refused(why)),
             Err(error) => return Err(anyhow::Error::from(error).into()),
         }
         match found(home).await {

@@ -64,7 +64,7 @@ impl Session {
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let client = self.client()?;
         let patience = match method {
-            "cron.import" => FILE_ANSWERED_WITHIN,
+            "cron.import" | "backup.create" => FILE_ANSWERED_WITHIN,
             "models.test" => MODEL_ANSWERED_WITHIN,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => {
                 KEYRING_ANSWERED_WITHIN

@@ -16,9 +16,9 @@ use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
 use crate::wire::{
-    BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
-    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BackupView, BackupsView, BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView,
+    ModelsListParams, ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult,
+    PullView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The handles that handlers work with.
@@ -35,6 +35,8 @@ pub struct Context {
     pub models: Arc<dyn Models>,
     /// The stored secrets.
     pub secrets: Arc<dyn Secrets>,
+    /// The backups of the data directory.
+    pub backups: Arc<dyn Backups>,
     /// The skills there are.
     pub skills: SkillShelf,
     /// The tools at hand, behind their gate.
@@ -72,6 +74,10 @@ pub struct Engine {
     pub notifications: NotificationStatus,
     /// Why its log cannot be written, in words; none while it can.
     pub log_problem: fn() -> Option<String>,
+    /// What this start found wrong, in words: a lost log, a low limit of the system.
+    pub start_problem: Option<String>,
+    /// Connections that may be open at once.
+    pub most_connections: usize,
 }
 
 /// The settings file, kept by the composition root.
@@ -130,4 +136,12 @@ pub trait Secrets: Send + Sync {
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
     /// Forgets one.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
+}
+
+/// The backups of the data directory, kept by the composition root.
+pub trait Backups: Send + Sync {
+    /// All of them.
+    fn list(&self) -> BoxFuture<'_, Result<BackupsView, RpcError>>;
+    /// Makes one now.
+    fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>>;
 }

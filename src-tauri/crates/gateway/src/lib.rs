@@ -21,7 +21,7 @@ mod webhook_secret;
 
 pub use auth::{Auth, AuthError, page_proof};
 pub use client::{Client, ClientError, Endpoint, EventStream, ForScreen, ScreenStream};
-pub use context::{Context, Engine, Models, Secrets, Settings};
+pub use context::{Backups, Context, Engine, Models, Secrets, Settings};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};
 pub use live::LiveText;
@@ -88,6 +88,10 @@ impl Gateway {
     /// The number of the newest event; 0 when the store cannot be read.
     pub async fn newest_event(&self) -> i64 {
         self.context.store.last_seq().await.unwrap_or_default()
+    }
+
+    pub(crate) fn most_connections(&self) -> usize {
+        self.context.engine.most_connections
     }
 
     /// The screens of this engine.

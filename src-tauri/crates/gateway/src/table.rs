@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, chat, config, cron, deliveries, grants, heartbeat, hooks, models, providers, runs,
-    secrets, sessions, skills, spending, system, tools,
+    approvals, backup, chat, config, cron, deliveries, grants, heartbeat, hooks, models, providers,
+    runs, secrets, sessions, skills, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -119,6 +119,9 @@ methods! {
     "hooks.list" => hooks::list(Empty) -> HooksListResult;
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
+
+    "backup.list" => backup::list(Empty) -> BackupsView;
+    "backup.create" => backup::create(Empty) -> BackupView;
 
     "system.status" => system::status(Empty) -> SystemStatus;
     "system.storage" => system::storage(Empty) -> StorageView;

@@ -22,6 +22,9 @@ pub enum HostError {
     /// The database is damaged.
     #[error("{}", rouse_store::DAMAGED_AT_REST)]
     Damaged(#[source] StoreError),
+    /// The database is missing or empty where an engine has worked before.
+    #[error("{0}")]
+    DatabaseMissing(String),
     /// The scheduler could not start.
     #[error(transparent)]
     Scheduler(SchedulerError),

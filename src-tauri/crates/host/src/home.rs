@@ -128,6 +128,17 @@ impl Home {
         self.root.join("secrets.json")
     }
 
+    /// The folder of backups.
+    #[must_use]
+    pub fn backups(&self) -> PathBuf {
+        self.root.join("backups")
+    }
+
+    /// The mark of an engine that runs, or was killed.
+    pub(crate) fn running_mark(&self) -> PathBuf {
+        self.root.join("running.json")
+    }
+
     /// The skills.
     #[must_use]
     pub fn skills(&self) -> PathBuf {

@@ -30,6 +30,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::backup::{BackupFolder, Safekeeping};
 use crate::clean_index::CleanIndex;
 use crate::clock::timer;
 use crate::config::{ConfigFile, OfMachine};
@@ -41,6 +42,7 @@ use crate::hooks;
 use crate::in_force::{look_for_models, put_budget_into_force, put_into_force, scheduler_config};
 use crate::machine::{self, AtWork, System};
 use crate::memory;
+use crate::missing_database;
 use crate::models::ModelShelf;
 use crate::notifier::{self, Borrowed, Notifier};
 use crate::options::HostOptions;
@@ -48,6 +50,7 @@ use crate::outbox::Outbox;
 use crate::retention::{Ended, Retention};
 use crate::routines::{OpenDoor, RoutineDoor};
 use crate::runner::{Main, PayloadRunner};
+use crate::running_mark::{self, RunningMark};
 use crate::search::SearchShelf;
 use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
@@ -85,6 +88,8 @@ struct Ground {
     ended: Arc<Ended>,
     /// Told with every change that is stored.
     worked: Arc<Notify>,
+    /// The same for backups.
+    committed: Arc<Notify>,
     events: EventBus,
     live: LiveText,
     screens: Screens,
@@ -109,6 +114,10 @@ impl Host {
         if let Some(problem) = options.clock.zones().local_problem() {
             tracing::warn!("{problem}");
         }
+        if let Some(why) = missing_database::missing_database(&options.home) {
+            return Err(HostError::DatabaseMissing(why));
+        }
+        let start_problem = start_problem(&options.home);
         end_what_is_left(&options.home);
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
@@ -121,7 +130,7 @@ impl Host {
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
         let port_notice = port_notice(&ground.store, port.instead_of()).await?;
         let facts = (started_at, port.number());
-        let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts);
+        let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts, start_problem);
         let routines = Arc::clone(&ground.routines).open(gateway.clone(), gate);
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
@@ -134,7 +143,7 @@ impl Host {
                 closing.run_until_cancelled(telling).await.unwrap_or(());
             }));
         }
-        tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
+        tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", missing_database::READY);
         let Ground { store, hooks, .. } = ground;
         Ok(Self {
             home: options.home,
@@ -189,6 +198,7 @@ impl Host {
             tracing::error!(%error, "commands of this run of Rouse were not looked for");
         }
         self.store.close().await;
+        running_mark::remove(&self.home);
         tracing::info!("the engine has stopped");
     }
 }
@@ -202,9 +212,9 @@ impl Ground {
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let ended = Arc::new(Ended::default());
-        let worked = Arc::new(Notify::new());
-        let listener =
-            listener(events.clone(), Arc::clone(&outbox), Arc::clone(&ended), Arc::clone(&worked));
+        let (worked, committed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let told = [Arc::clone(&worked), Arc::clone(&committed)];
+        let listener = listener(events.clone(), Arc::clone(&outbox), Arc::clone(&ended), told);
         let store = Store::open(&home.database(), listener).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
@@ -242,6 +252,7 @@ impl Ground {
             outbox,
             ended,
             worked,
+            committed,
             events,
             live,
             screens,
@@ -350,6 +361,7 @@ impl Ground {
         scheduler: &SchedulerHandle,
         gate: Arc<Gate>,
         (started_at, port): (UnixMs, u16),
+        start_problem: Option<String>,
     ) -> Gateway {
         let engine = Engine {
             mode: options.mode,
@@ -359,6 +371,8 @@ impl Ground {
             workspace: self.settings.now().workspace,
             notifications: notifier::status(options),
             log_problem: crate::logging::problem,
+            start_problem,
+            most_connections: most_connections(),
         };
         Gateway::new(Context {
             store: self.store.clone(),
@@ -367,6 +381,7 @@ impl Ground {
             settings: Arc::clone(&self.settings) as _,
             models: Arc::clone(&self.models) as _,
             secrets: Arc::clone(&self.secrets) as _,
+            backups: Arc::new(self.backups(&options.home)),
             skills: self.skills.clone(),
             gate,
             events: self.events.clone(),
@@ -387,6 +402,11 @@ impl Ground {
             None => (self.settings.now().port, true),
         };
         Ok((BoundPort::bind(port, or_any).await?, auth))
+    }
+
+    fn backups(&self, home: &Home) -> BackupFolder {
+        let workspace = self.settings.now().workspace;
+        BackupFolder::of(home.clone(), workspace, Arc::clone(&self.clock))
     }
 
     fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
@@ -438,6 +458,14 @@ impl Ground {
             self.settings.watch(),
             self.at_work.clone(),
         );
+        let safekeeping = Safekeeping {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            folder: self.backups(&options.home),
+            mark: RunningMark::of(&options.home),
+            committed: Arc::clone(&self.committed),
+            closing: closing.clone(),
+        };
         let resting = memory::give_back_when_quiet(
             Arc::clone(&self.worked),
             self.store.clone(),
@@ -448,6 +476,7 @@ impl Ground {
             tokio::spawn(resting),
             tokio::spawn(outbox.run()),
             tokio::spawn(retention.run()),
+            tokio::spawn(safekeeping.run()),
             tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
             tokio::spawn(async move { looking.run_until_cancelled(models).await.unwrap_or(()) }),
             tokio::spawn(async move { listening.run_until_cancelled(machine).await.unwrap_or(()) }),
@@ -455,16 +484,40 @@ impl Ground {
     }
 }
 
+/// What this start finds wrong, for the log and for whoever asks for the status.
+fn start_problem(home: &Home) -> Option<String> {
+    let lost = running_mark::lost_log(home);
+    #[cfg(unix)]
+    let few = crate::open_files::too_few();
+    #[cfg(not(unix))]
+    let few = None;
+    let found: Vec<String> = [lost, few].into_iter().flatten().collect();
+    found.iter().for_each(|problem| tracing::error!("{problem}"));
+    (!found.is_empty()).then(|| found.join(" "))
+}
+
+/// Connections that may be open at once.
+#[cfg(unix)]
+fn most_connections() -> usize {
+    crate::open_files::most_connections()
+}
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+const fn most_connections() -> usize {
+    128
+}
+
 /// Events go to clients, and a new delivery wakes the outbox, whoever put it there.
 fn listener(
     events: EventBus,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
-    worked: Arc<Notify>,
+    told: [Arc<Notify>; 2],
 ) -> EventListener {
     Arc::new(move |committed: &[Event]| {
         ended.count(committed);
-        worked.notify_one();
+        told.iter().for_each(|told| told.notify_one());
         if committed.iter().any(|event| event.kind == EventKind::Delivery) {
             outbox.notify_one();
         }

@@ -15,6 +15,9 @@ mod models;
 mod secrets;
 mod outbox;
 mod retention;
+mod backup;
+mod running_mark;
+mod missing_database;
 mod routines;
 mod search;
 mod settings;
@@ -34,6 +37,9 @@ mod error;
 #[cfg(all(test, target_os = "linux"))]
 mod own_bus;
 
+pub use backup::{
+    Backup, BackupError, BackupFolder, RestoreError, RestoreReport, restore, workspace_of,
+};
 pub use clock::SystemClock;
 pub use config::{
     Config, ConfigError, ConfigFile, Misplaced, OfMachine, is_setting, setting_meant,
@@ -43,6 +49,7 @@ pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
 pub use logging::{Logging, say_aside, start as start_logging};
 pub use memory::share_one_heap;
+pub use missing_database::missing_database;
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions, variable_not_utf8};
 pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};

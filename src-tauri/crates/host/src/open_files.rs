@@ -9,6 +9,26 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Far more than connections, runs and the database need together; the most that every system gives.
 const WANTED: u64 = 10_240;
 
+/// Most connections of clients at once. A browser needs a handful.
+const MOST_CONNECTIONS: u64 = 128;
+/// Below this limit runs can fail for want of descriptors.
+const ENOUGH: u64 = 128;
+
+/// Connections that may be open at once: a quarter of the limit, so that runs and the database have the rest.
+pub(crate) fn most_connections() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(WANTED);
+    usize::try_from((limit / 4).clamp(8, MOST_CONNECTIONS)).unwrap_or(8)
+}
+
+/// That the limit is too low for runs, with what to do; none when it is high enough.
+pub(crate) fn too_few() -> Option<String> {
+    let limit = getrlimit(Resource::Nofile).current.filter(|limit| *limit < ENOUGH)?;
+    Some(format!(
+        "This process may have {limit} files open, so runs that start programs can fail. Raise the hard limit where Rouse \
+         is started (`ulimit -n 1024`, or LimitNOFILE=1024 in its systemd unit)."
+    ))
+}
+
 /// Raises the soft limit towards the hard one.
 pub(crate) fn raise() {
     let limit = getrlimit(Resource::Nofile);

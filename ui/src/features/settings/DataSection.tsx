@@ -10,6 +10,7 @@ import { toast } from "@/components/Toasts";
 import { usePlatform } from "@/data/platform";
 import type { ConfigView, SystemStatus } from "@/platform";
 
+import { BackupsSetting } from "./BackupsSetting";
 import { ImportReport, type ImportedFile } from "./ImportReport";
 import { textOf } from "./importFile";
 import { KeptSettings } from "./KeptSettings";
@@ -30,6 +31,7 @@ export function DataSection({ config, status }: { config: ConfigView; status: Sy
           <PathSetting title="Workspace, opened wider than is safe (risky mode)" path={config.riskyWorkspace.root} />
         )}
         <KeptSettings config={config} />
+        <BackupsSetting />
         <Export />
         <Import />
       </div>

@@ -299,6 +299,22 @@ test("what is kept is shown and can be changed", async () => {
   await waitFor(() => expect(host.called("config.patch")).toEqual([{ patch: { retention: { runsPerJob: 500 } } }]));
 });
 
+test("backups are listed and one is made on request", async () => {
+  const host = hostWith();
+  const backup = { path: "/home/ada/backups/rouse-2026-11-28.tar.gz", madeAtMs: 1_795_262_400_000, bytes: 240_000 };
+  const backups: (typeof backup)[] = [];
+  host.answers["backup.list"] = () => ({ folder: "/home/ada/backups", backups });
+  host.answers["backup.create"] = () => {
+    backups.push(backup);
+    return backup;
+  };
+  const { user } = renderApp("/settings", host);
+  expect(await screen.findByText(/None yet\./)).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Back up now" }));
+  expect(await screen.findByText("rouse-2026-11-28.tar.gz")).toBeInTheDocument();
+  expect(host.called("backup.create")).toEqual([{}]);
+});
+
 test("starting with the computer is not offered in a browser", async () => {
   renderApp("/settings", hostWith());
   await screen.findByText("Theme");

@@ -12,7 +12,8 @@
 use futures_util::{StreamExt as _, stream};
 use rouse_core::DeliveryId;
 use rouse_core::approval::Approval;
-use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::decide::title_by_job;
+use rouse_core::delivery::{Channel, Delivery, NewDelivery};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{LooseEnds, ToolContext, ToolEffect, ToolOutput};
 use rouse_core::words::without_marks;
@@ -23,6 +24,11 @@ use super::conversation::{Conversation, End, MOST_QUESTIONS};
 use super::resume::{Earlier, KEPT_CALLS, LOST_CALLS, nobody_knows};
 use crate::gate::{Admission, Begun, Called, Lost, Passage, Question, Terms};
 use crate::safety::Written;
+
+/// Notifications that one run may send by itself.
+const MOST_NOTIFICATIONS: usize = 3;
+/// What the digest of all further ones says.
+const MORE: &str = "This run has more to tell. Open it to read the rest.";
 
 /// Calls that are carried out at the same time.
 const AT_ONCE: usize = 8;
@@ -259,19 +265,29 @@ impl Conversation<'_> {
         Ok(self.driver.gate.told_again(step))
     }
 
-    /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once.
+    /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once. A run has
+    /// [`MOST_NOTIFICATIONS`]; one digest stands for all that follow, which the run shows.
     async fn notify(&self, step: u32, title: Option<&str>, body: &str) -> Result<(), End> {
         let run = &self.context.run_id;
-        let id = DeliveryId::new(format!("{run}-{step}"));
-        if self.driver.store.delivery(&id).await?.is_some() {
+        let (own, digest) = (format!("{run}-{step}"), format!("{run}-more"));
+        let sent = self.driver.store.deliveries_of(run).await?;
+        let is_there = |key: &str| sent.iter().any(|delivery| delivery.id.as_str() == key);
+        // Questions of the run have keys of another form.
+        let by_tool = |delivery: &&Delivery| delivery.id.as_str().starts_with(&format!("{run}-"));
+        let is_over = sent.iter().filter(by_tool).count() >= MOST_NOTIFICATIONS;
+        if is_there(&own) || (is_over && is_there(&digest)) {
             return Ok(());
         }
+        let (key, title, body) = match is_over {
+            true => (digest, None, MORE.to_owned()),
+            false => (own, title.map(without_marks), without_marks(body)),
+        };
         let delivery = NewDelivery {
-            id,
+            id: DeliveryId::new(key),
             channel: Channel::Notification,
             to: None,
-            title: title.map_or_else(|| self.context.job_name.clone(), without_marks),
-            body: without_marks(body),
+            title: title_by_job(&self.context.job_name, title.as_deref()),
+            body,
             quiet_hours: self.quiet_hours.clone(),
         };
         Ok(self

@@ -196,6 +196,25 @@ async fn a_notification_goes_into_the_outbox_once() {
 }
 
 #[tokio::test]
+async fn run_sends_three_notifications_and_one_digest() {
+    let says_it = |id, body| (id, "notify", json!({ "title": "Rouse", "body": body }));
+    let notify = calls([
+        says_it("c1", "1"),
+        says_it("c2", "2"),
+        says_it("c3", "3"),
+        says_it("c4", "4"),
+        says_it("c5", "5"),
+    ]);
+    let house = House::new([notify, says("Done.")]).await;
+    let (run, _) = house.turn(json!({"message": "x"})).await;
+    let deliveries = house.store.deliveries_of(&run.id).await.expect("read");
+    let told: Vec<_> = deliveries.iter().map(|one| (&*one.title, &*one.body)).collect();
+    let own = "Weather: Rouse";
+    let digest = ("Weather", "This run has more to tell. Open it to read the rest.");
+    assert_eq!(told, [(own, "1"), (own, "2"), (own, "3"), digest]);
+}
+
+#[tokio::test]
 async fn earlier_runs_are_remembered_in_words() {
     let house = House::new([
         calls([("c1", "echo", json!({"text": "rain"}))]),

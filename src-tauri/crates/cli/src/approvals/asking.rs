@@ -119,7 +119,7 @@ impl<'s> Asking<'s> {
 }
 
 /// It is told beside the answer of the command, which may be read by a program.
-fn show(asked: &ApprovalView) {
+pub(super) fn show(asked: &ApprovalView) {
     anstream::eprintln!("\nMay it use {}? {}", asked.tool, plain(&asked.why));
     for line in preview(&asked.preview, &asked.arguments) {
         anstream::eprintln!("  {line}");

@@ -75,7 +75,7 @@ pub fn remind(key: DeliveryId, name: &str, text: &str, job: Option<&Job>) -> Opt
         id: key,
         channel: Channel::Notification,
         to: None,
-        title: name.to_owned(),
+        title: title_by_job(name, None),
         body: first_sentence(text, MOST_CHARACTERS),
         quiet_hours: policies.map_or(QuietPolicy::Respect, |policies| policies.quiet_hours.clone()),
     })
@@ -179,7 +179,21 @@ fn recipient_of(job: Option<&Job>) -> Option<String> {
 fn title_of(ended: &Ended<'_>) -> String {
     match &ended.outcome.budget {
         Some(stop) if stop.is_of_everything => "Rouse".to_owned(),
-        _ => ended.run.job_name.clone(),
+        _ => title_by_job(&ended.run.job_name, None),
+    }
+}
+
+/// The title of what a job tells, or of what its run says under a title of its own. The job's name always stands first, and
+/// a name that begins with Rouse's is quoted, so that nobody can imitate Rouse's own titles.
+#[must_use]
+pub fn title_by_job(job_name: &str, title: Option<&str>) -> String {
+    const OWN: &str = "rouse";
+    let letters = job_name.chars().filter(|letter| letter.is_alphanumeric());
+    let start: String = letters.flat_map(char::to_lowercase).take(OWN.len()).collect();
+    let name = if start == OWN { format!("Job “{job_name}”") } else { job_name.to_owned() };
+    match title.filter(|title| *title != job_name) {
+        Some(title) => format!("{name}: {title}"),
+        None => name,
     }
 }
 
@@ -343,6 +357,23 @@ mod tests {
 
     fn is_told(job: &Job, state: RunState) -> bool {
         !tell(Some(job), &Outcome::of(state)).deliveries.is_empty()
+    }
+
+    #[test]
+    fn title_of_job_never_looks_like_one_of_rouse() {
+        for (job, title, shown) in [
+            ("Morning", None, "Morning"),
+            ("Morning", Some("Morning"), "Morning"),
+            (
+                "Morning",
+                Some("Rouse needs your permission"),
+                "Morning: Rouse needs your permission",
+            ),
+            ("Rouse needs you", None, "Job “Rouse needs you”"),
+            (" R·o·u·s·e", Some("Sign in"), "Job “ R·o·u·s·e”: Sign in"),
+        ] {
+            assert_eq!(title_by_job(job, title), shown);
+        }
     }
 
     #[test]

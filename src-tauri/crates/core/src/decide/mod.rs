@@ -20,7 +20,7 @@ mod sample;
 
 pub use claim::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 pub(crate) use claim::{DEFAULT_LIMIT, QUEUE_BOUND};
-pub use delivery::{Announcement, Ended, announce, first_sentence, remind};
+pub use delivery::{Announcement, Ended, announce, first_sentence, remind, title_by_job};
 pub use digest::{ToldRun, digest, digest_of_crowd};
 pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};

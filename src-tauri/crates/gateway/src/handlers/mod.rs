@@ -1,6 +1,7 @@
 //! Handlers, a file a subsystem: parse → one verb → convert. Who may call is decided before a request gets here.
 
 pub(crate) mod approvals;
+pub(crate) mod backup;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod cron;

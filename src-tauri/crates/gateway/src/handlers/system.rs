@@ -41,7 +41,8 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
 
 fn problem(context: &Context) -> Option<String> {
     let of_zone = context.clock.zones().local_problem().map(str::to_owned);
-    let all = [context.scheduler.problem(), (context.engine.log_problem)(), of_zone];
+    let lost = context.engine.start_problem.clone();
+    let all = [context.scheduler.problem(), (context.engine.log_problem)(), of_zone, lost];
     let said: Vec<String> = all.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join(" "))
 }

@@ -1,15 +1,15 @@
 //! Who may stay: how many connections are open at once, and how long one may take to say what it wants.
 //!
-//! Every connection takes a file descriptor, and without any no run can start a process or open a file. So there are
-//! few places. A connection is a stranger's until one of its requests has shown the token or a session; when every
-//! place is taken, the stranger that came first goes, so that silence can never lock out who belongs here. A WebSocket
-//! keeps the place of the connection that it was. One could get this wrong by counting requests: a silent connection
-//! makes none.
+//! Every connection takes a file descriptor, and without any no run can start a process or open a file. So the bound follows
+//! from the process's limit. A connection is a stranger's until one of its requests has shown the token or a session. When
+//! every place is taken, one connection is closed for the next caller: the oldest stranger, else the oldest that is idle,
+//! else the oldest WebSocket, whose client resumes. A request in progress is never cut off. Pitfall: counting requests; a
+//! silent connection makes none.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -25,8 +25,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Connections that are open at once, WebSockets among them. A browser needs a handful.
-const PLACES: usize = 128;
 /// How long a connection may be without a whole head of a request: from its start, and from one request to the next.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 
@@ -34,6 +32,8 @@ const HEAD_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     is_known: AtomicBool,
+    is_socket: AtomicBool,
+    requests: AtomicUsize,
     leave: CancellationToken,
 }
 
@@ -42,25 +42,66 @@ impl Place {
     pub(super) fn keep(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
+
+    /// The connection has become a WebSocket. It ends when the answer does.
+    pub(super) fn become_socket(&self) -> CancellationToken {
+        self.is_socket.store(true, Ordering::Relaxed);
+        self.leave.clone()
+    }
+
+    /// Who leaves first for another caller; none for one that works on a request.
+    fn rank(&self) -> Option<LeavesAs> {
+        if !self.known() {
+            Some(LeavesAs::Stranger)
+        } else if self.is_socket.load(Ordering::Relaxed) {
+            Some(LeavesAs::Socket)
+        } else {
+            (self.requests.load(Ordering::Relaxed) == 0).then_some(LeavesAs::Idle)
+        }
+    }
+}
+
+/// As what a connection is closed for another one, the first to go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LeavesAs {
+    Stranger,
+    Idle,
+    Socket,
+}
+
+/// A request in progress.
+struct InProgress(Arc<Place>);
+
+impl InProgress {
+    fn of(place: Arc<Place>) -> Self {
+        place.requests.fetch_add(1, Ordering::Relaxed);
+        Self(place)
+    }
+}
+
+impl Drop for InProgress {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The door of one server.
 pub(super) struct Door {
     places: Arc<Semaphore>,
-    strangers: Mutex<VecDeque<Weak<Place>>>,
+    /// Oldest first.
+    taken: Mutex<VecDeque<Weak<Place>>>,
     head_within: Duration,
 }
 
-impl Default for Door {
-    fn default() -> Self {
-        Self::new(PLACES, HEAD_WITHIN)
-    }
-}
-
 impl Door {
+    /// A door for so many connections at once, WebSockets among them.
+    pub(super) fn of(places: usize) -> Self {
+        Self::new(places, HEAD_WITHIN)
+    }
+
     fn new(places: usize, head_within: Duration) -> Self {
         let places = Arc::new(Semaphore::new(places));
-        Self { places, strangers: Mutex::default(), head_within }
+        Self { places, taken: Mutex::default(), head_within }
     }
 
     /// Lets callers in until `closing`, then waits for the requests in progress.
@@ -85,32 +126,35 @@ impl Door {
         connections.wait().await;
     }
 
-    /// A place for one more, taken from the stranger that came first when there is no other.
+    /// A place for one more, taken from another connection when none is free.
     async fn place(&self) -> Arc<Place> {
         if self.places.available_permits() == 0 {
-            self.show_a_stranger_out();
+            self.close_one();
         }
         let permit = Arc::clone(&self.places).acquire_owned().await;
         let place = Arc::new(Place {
             _permit: permit.expect("BUG: the places of a door are never closed"),
             is_known: AtomicBool::new(false),
+            is_socket: AtomicBool::new(false),
+            requests: AtomicUsize::new(0),
             leave: CancellationToken::new(),
         });
-        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        strangers.retain(|stranger| stranger.upgrade().is_some_and(|place| !place.known()));
-        strangers.push_back(Arc::downgrade(&place));
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.retain(|place| place.strong_count() > 0);
+        taken.push_back(Arc::downgrade(&place));
         place
     }
 
-    fn show_a_stranger_out(&self) {
-        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(stranger) = strangers.pop_front() {
-            if let Some(place) = stranger.upgrade().filter(|place| !place.known()) {
-                place.leave.cancel();
-                return;
-            }
+    fn close_one(&self) {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = taken.iter().filter_map(Weak::upgrade);
+        let open = open.filter(|place| !place.leave.is_cancelled());
+        // Of several with the same rank the first one, which is the oldest.
+        let first = open.filter_map(|place| Some((place.rank()?, place))).min_by_key(|one| one.0);
+        match first {
+            Some((_, place)) => place.leave.cancel(),
+            None => tracing::warn!("every connection works on a request; the next caller waits"),
         }
-        tracing::warn!("every connection is in use; the next caller waits");
     }
 }
 
@@ -131,8 +175,12 @@ async fn connection(
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&place));
+        let in_progress = InProgress::of(Arc::clone(&place));
         let answer = router.call(request);
-        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+        async move {
+            let _in_progress = in_progress;
+            Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {}))
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head_within);
@@ -203,6 +251,20 @@ mod tests {
         }
         friend.write_all(b"GET /known HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("still open");
         assert_ne!(friend.read(&mut [0; 1024]).await.expect("an answer"), 0);
+        closing.cancel();
+        served.await.expect("a clean end");
+    }
+
+    #[tokio::test]
+    async fn oldest_idle_connection_makes_room_for_next_caller() {
+        let (address, closing, served) = open(Door::new(2, HEAD_WITHIN)).await;
+        let (oldest, mut newer) = (known(address).await, known(address).await);
+        let mut next = known(address).await;
+        until_closed(oldest).await;
+        for stream in [&mut newer, &mut next] {
+            stream.write_all(b"GET /known HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("still open");
+            assert_ne!(stream.read(&mut [0; 1024]).await.expect("an answer"), 0);
+        }
         closing.cancel();
         served.await.expect("a clean end");
     }

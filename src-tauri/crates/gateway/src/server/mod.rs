@@ -141,6 +141,7 @@ impl Server {
     ) -> Self {
         let BoundPort { listener, address, body_within, .. } = port;
         let closing = CancellationToken::new();
+        let most_connections = gateway.most_connections();
         let shared = Shared {
             gateway,
             auth,
@@ -151,7 +152,7 @@ impl Server {
             body_within,
             closing: closing.clone(),
         };
-        let served = Door::default().serve(listener, router(shared), closing.clone());
+        let served = Door::of(most_connections).serve(listener, router(shared), closing.clone());
         let task = tokio::spawn(served);
         Self { address, closing, task }
     }

@@ -18,6 +18,7 @@ use futures_util::stream::{SplitSink, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::door::Place;
 use super::guard::{self, Known};
@@ -48,8 +49,9 @@ pub(super) async fn upgrade(
             .into_response();
     }
     upgrade.max_message_size(MOST_BODY_BYTES).on_upgrade(async move |socket| {
-        serve(socket, shared, wishes).await;
-        // The connection's place was taken until now.
+        // Another caller may get its place; the client resumes with the number of its newest event.
+        let leave = place.become_socket();
+        leave.run_until_cancelled(serve(socket, shared, wishes)).await;
         drop(place);
     })
 }
@@ -64,6 +66,8 @@ async fn serve(socket: WebSocket, shared: Shared, wishes: Wishes) {
         None => newest(&shared).await,
     };
     let writer = tokio::spawn(write(sink, waiting, shared.clone(), after, wishes.screen));
+    // Also when this is given up for another caller.
+    let _writer = AbortOnDropHandle::new(writer);
     while let Some(Ok(message)) = requests.next().await {
         let text = match message {
             Message::Text(text) => text,
@@ -81,7 +85,6 @@ async fn serve(socket: WebSocket, shared: Shared, wishes: Wishes) {
             }
         });
     }
-    writer.abort();
 }
 
 async fn newest(shared: &Shared) -> i64 {

@@ -5,6 +5,7 @@
 
 mod announcement;
 mod approval;
+mod backup;
 mod config;
 mod cron;
 mod delivery;
@@ -26,6 +27,7 @@ mod transfer;
 
 pub use announcement::*;
 pub use approval::*;
+pub use backup::*;
 pub use config::*;
 pub use cron::*;
 pub use delivery::*;

@@ -8,13 +8,13 @@ use rouse_core::job::Job;
 use rouse_core::tool::{BoxFuture, Tool};
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
-    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BackupView, BackupsView, BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView,
+    ModelsListParams, ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult,
+    PullView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
-    Models, RpcError, Screens, Secrets, Server, Settings, UiFile, UiFiles,
+    Auth, Backups, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway,
+    LiveText, Models, RpcError, Screens, Secrets, Server, Settings, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -72,6 +72,7 @@ impl House {
             settings: Arc::new(Broken),
             models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
+            backups: Arc::new(NoBackups),
             skills: SkillShelf::new(
                 folder.path().join("skills"),
                 folder.path().join("workspace"),
@@ -92,6 +93,8 @@ impl House {
                 workspace: folder.path().join("workspace"),
                 notifications: NotificationStatus { available: true, reason: None, failing: false },
                 log_problem: || None,
+                start_problem: None,
+                most_connections: 128,
             },
         });
         let (server, client) = serve(&gateway, port, &clock, &folder);
@@ -317,6 +320,18 @@ impl Models for LateModel {
 
 fn no_model() -> RpcError {
     RpcError::new(ErrorCode::NotFound, "There is no model.")
+}
+
+struct NoBackups;
+
+impl Backups for NoBackups {
+    fn list(&self) -> BoxFuture<'_, Result<BackupsView, RpcError>> {
+        Box::pin(async { Ok(BackupsView { folder: "backups".to_owned(), backups: Vec::new() }) })
+    }
+
+    fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>> {
+        Box::pin(async { Err(RpcError::new(ErrorCode::Conflict, "There is no database.")) })
+    }
 }
 
 struct NoSecrets;

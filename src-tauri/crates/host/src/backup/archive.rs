@@ -1,0 +1,261 @@
+//! The file of a backup: a gzipped tar of database, settings, skills and workspace text.
+//!
+//! Owns its layout and its bounds. Never holds a secret: `secrets.json`, the token and the keyring stay out, and so do
+//! links and binary files of the workspace. Pitfall: a name in an archive may lead out of its folder; only plain relative
+//! names are unpacked.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
+/// The names inside of an archive.
+pub(super) const MANIFEST: &str = "backup.json";
+pub(super) const DATABASE: &str = "rouse.db";
+pub(super) const CONFIG: &str = "config.toml";
+pub(super) const SKILLS: &str = "skills";
+pub(super) const WORKSPACE: &str = "workspace";
+/// The layout that this version writes and reads.
+const FORMAT: u32 = 1;
+/// Largest text file, most bytes and most files of a folder.
+const FILE_BYTES: u64 = 1024 * 1024;
+const FOLDER_BYTES: u64 = 100 * 1024 * 1024;
+const FOLDER_FILES: usize = 10_000;
+
+/// What a backup says about itself; its first entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Manifest {
+    /// The layout.
+    pub(super) format: u32,
+    /// When it was made.
+    pub(super) made_at_ms: i64,
+    /// The version of Rouse that made it.
+    pub(super) version: String,
+}
+
+impl Manifest {
+    pub(super) fn new(made_at_ms: i64) -> Self {
+        Self { format: FORMAT, made_at_ms, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// What goes into a backup.
+pub(super) struct Sources<'a> {
+    /// A copy of the database.
+    pub(super) database: &'a Path,
+    pub(super) config: &'a Path,
+    pub(super) skills: &'a Path,
+    pub(super) workspace: &'a Path,
+}
+
+/// Writes the archive `to`, mode 0600. It appears whole or not at all.
+pub(super) fn write(to: &Path, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()> {
+    let temporary = to.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|file| fill(file, manifest, sources));
+    written.and_then(|()| fs::rename(&temporary, to)).inspect_err(|_| {
+        // Where this fails too, the first failure is the one to be told.
+        drop(fs::remove_file(&temporary));
+    })
+}
+
+fn fill(file: File, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()> {
+    let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
+    let text = serde_json::to_vec(manifest).map_err(io::Error::other)?;
+    append(&mut archive, Path::new(MANIFEST), text.as_slice(), text.len() as u64)?;
+    let database = File::open(sources.database)?;
+    let length = database.metadata()?.len();
+    append(&mut archive, Path::new(DATABASE), database, length)?;
+    if let Some(text) = text_of(sources.config)? {
+        append(&mut archive, Path::new(CONFIG), text.as_slice(), text.len() as u64)?;
+    }
+    for (name, folder) in [(SKILLS, sources.skills), (WORKSPACE, sources.workspace)] {
+        for path in texts_below(folder)? {
+            let relative = path.strip_prefix(folder).map_err(io::Error::other)?;
+            // One that has changed or gone since it was listed is as it is now.
+            if let Some(text) = text_of(&path)? {
+                let name = Path::new(name).join(relative);
+                append(&mut archive, &name, text.as_slice(), text.len() as u64)?;
+            }
+        }
+    }
+    archive.into_inner()?.finish()?.sync_all()
+}
+
+fn append(
+    archive: &mut tar::Builder<impl Write>,
+    name: &Path,
+    content: impl io::Read,
+    length: u64,
+) -> io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(length);
+    header.set_mode(0o600);
+    header.set_mtime(0);
+    archive.append_data(&mut header, name, content.take(length))
+}
+
+/// A file's text; none for one that is not there, is large or is no text.
+fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    let is_text = bytes.len() as u64 <= FILE_BYTES
+        && !bytes.contains(&0)
+        && std::str::from_utf8(&bytes).is_ok();
+    Ok(is_text.then_some(bytes))
+}
+
+/// The files below a folder that may be text, by name, without following links and within the bounds.
+fn texts_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut bytes) = (Vec::new(), 0_u64);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let mut entries: Vec<_> = entries.collect::<io::Result<_>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let length = entry.metadata().map_or(u64::MAX, |found| found.len());
+                if length > FILE_BYTES {
+                    continue;
+                }
+                bytes += length;
+                if bytes > FOLDER_BYTES || found.len() >= FOLDER_FILES {
+                    return Ok(found);
+                }
+                found.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a backup says about itself.
+pub(super) fn manifest(path: &Path) -> io::Result<Manifest> {
+    let mut archive = tar::Archive::new(GzDecoder::new(File::open(path)?));
+    let mut first = archive.entries()?.next().ok_or_else(no_backup)??;
+    read_manifest(&mut first)
+}
+
+fn read_manifest(entry: &mut tar::Entry<'_, impl io::Read>) -> io::Result<Manifest> {
+    if entry.path()?.as_ref() != Path::new(MANIFEST) {
+        return Err(no_backup());
+    }
+    let mut text = String::new();
+    entry.take(64 * 1024).read_to_string(&mut text)?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|_| no_backup())?;
+    if manifest.format != FORMAT {
+        let why = format!("it was made by Rouse {}, which is newer", manifest.version);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(manifest)
+}
+
+fn no_backup() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is no backup of Rouse")
+}
+
+/// Unpacks the archive into the empty folder `into`.
+pub(super) fn unpack(path: &Path, into: &Path) -> io::Result<Manifest> {
+    let mut archive = tar::Archive::new(GzDecoder::new(File::open(path)?));
+    let mut entries = archive.entries()?;
+    let manifest = read_manifest(&mut entries.next().ok_or_else(no_backup)??)?;
+    for entry in entries {
+        let mut entry = entry?;
+        let name = entry.path()?.into_owned();
+        let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_plain || !entry.header().entry_type().is_file() {
+            let why = format!("it holds {}, which no backup does", name.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let to = into.join(&name);
+        if let Some(folder) = to.parent() {
+            crate::home::make_private_dir(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&to)?;
+        io::copy(&mut entry, &mut file)?;
+        file.sync_all()?;
+    }
+    Ok(manifest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archive_holds_text_and_leaves_out_binary_and_links() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("workspace/notes")).expect("made");
+        fs::write(at("db"), [0, 1, 2]).expect("written");
+        fs::write(at("workspace/notes/day.md"), "Tea").expect("written");
+        fs::write(at("workspace/photo"), [0, 255]).expect("written");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", at("workspace/link")).expect("a link");
+        let sources = Sources {
+            database: &at("db"),
+            config: &at("missing.toml"),
+            skills: &at("missing"),
+            workspace: &at("workspace"),
+        };
+        let (to, manifest) = (at("backup.tar.gz"), Manifest::new(7));
+        write(&to, &manifest, &sources).expect("written");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&to).expect("there").permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(super::manifest(&to).expect("read"), manifest);
+        let into = at("into");
+        fs::create_dir(&into).expect("made");
+        assert_eq!(unpack(&to, &into).expect("unpacked"), manifest);
+        assert_eq!(fs::read(into.join("rouse.db")).expect("there"), [0, 1, 2]);
+        assert_eq!(fs::read_to_string(into.join("workspace/notes/day.md")).expect("there"), "Tea");
+        assert!(!into.join("workspace/photo").exists() && !into.join("workspace/link").exists());
+    }
+
+    #[test]
+    fn archive_name_that_leads_out_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("evil.tar.gz");
+        let file = File::create(&path).expect("made");
+        let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
+        let text = serde_json::to_vec(&Manifest::new(7)).expect("text");
+        append(&mut archive, Path::new(MANIFEST), text.as_slice(), text.len() as u64).expect("ok");
+        let mut header = tar::Header::new_gnu();
+        header.as_gnu_mut().expect("gnu").name[..11].copy_from_slice(b"../evil.txt");
+        header.set_size(1);
+        header.set_cksum();
+        archive.append(&header, &b"x"[..]).expect("appended");
+        archive.into_inner().expect("whole").finish().expect("whole");
+        let into = folder.path().join("into");
+        fs::create_dir(&into).expect("made");
+        let refused = unpack(&path, &into).expect_err("refused");
+        assert!(refused.to_string().contains("evil.txt"), "{refused}");
+        assert!(!folder.path().join("evil.txt").exists());
+        fs::write(&path, "text").expect("written");
+        assert!(unpack(&path, &into).is_err(), "it is no archive");
+    }
+}

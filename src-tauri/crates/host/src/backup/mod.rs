@@ -1,0 +1,216 @@
+//! Backups: one file a day of everything that cannot be made again.
+//!
+//! Owns the folder `backups`, what is kept in it, and the way back (`restore`). A backup holds database, settings, skills
+//! and workspace text, and no secret. Never deletes the newest one. Pitfall: a backup made of the database file itself
+//! instead of SQLite's own copy lacks what is still in the log.
+
+mod archive;
+mod daily;
+mod restore;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, UnixMs};
+use rouse_gateway::wire::{BackupView, BackupsView};
+use rouse_gateway::{Backups, RpcError};
+use rouse_store::StoreError;
+
+use crate::clock::SystemClock;
+use crate::config::{ConfigError, ConfigFile, OfMachine};
+use crate::home::{Home, make_private_dir};
+use archive::{Manifest, Sources};
+pub(crate) use daily::Safekeeping;
+pub use restore::{RestoreError, RestoreReport, restore};
+
+/// Backups that are kept.
+const KEPT: usize = 7;
+/// Most bytes of them together; the newest is kept whatever its size.
+const KEPT_BYTES: u64 = 1024 * 1024 * 1024;
+const PREFIX: &str = "rouse-";
+const SUFFIX: &str = ".tar.gz";
+
+/// A backup could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The database could not be copied.
+    #[error("the database could not be copied")]
+    Database(#[source] StoreError),
+    /// The file could not be written.
+    #[error("{path} could not be written")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A backup in the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The file.
+    pub path: PathBuf,
+    /// When it was made.
+    pub made_at: UnixMs,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The folder of backups of one data directory.
+#[derive(Clone)]
+pub struct BackupFolder {
+    home: Home,
+    workspace: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl BackupFolder {
+    /// The backups of `home`, whose file tools work in `workspace`.
+    #[must_use]
+    pub fn of(home: Home, workspace: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { home, workspace, clock }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.home.backups()
+    }
+
+    /// The backups that can be read, newest first.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn list(&self) -> io::Result<Vec<Backup>> {
+        list(&self.path())
+    }
+
+    /// Makes today's backup, in the place of an earlier one of today, and deletes those that are too many.
+    ///
+    /// # Errors
+    /// The database cannot be copied, or the file cannot be written. Earlier backups stay.
+    pub async fn create(&self) -> Result<Backup, BackupError> {
+        let (folder, now) = (self.path(), self.clock.now());
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| BackupError::Write { path, source }
+        };
+        make_private_dir(&folder).map_err(failed(&folder))?;
+        let copy = folder.join(format!("copy-{}.db", std::process::id()));
+        // Of a process with this number that was killed.
+        drop(std::fs::remove_file(&copy));
+        rouse_store::copy_database(&self.home.database(), &copy)
+            .await
+            .map_err(BackupError::Database)?;
+        let to = folder.join(name_at(now));
+        let (this, path, database) = (self.clone(), to.clone(), copy.clone());
+        let written = tokio::task::spawn_blocking(move || {
+            let sources = Sources {
+                database: &database,
+                config: &this.home.config(),
+                skills: &this.home.skills(),
+                workspace: &this.workspace,
+            };
+            let written = archive::write(&path, &Manifest::new(now.0), &sources);
+            drop(std::fs::remove_file(&database));
+            written?;
+            prune(&this.path());
+            std::fs::metadata(&path).map(|found| found.len())
+        });
+        let bytes = written.await.map_err(io::Error::other).flatten().map_err(failed(&to))?;
+        Ok(Backup { path: to, made_at: now, bytes })
+    }
+
+    fn has_one_of_today(&self) -> bool {
+        self.path().join(name_at(self.clock.now())).exists()
+    }
+}
+
+/// The folder that the file tools of `home` work in, by its settings file.
+///
+/// # Errors
+/// The settings file cannot be read.
+pub fn workspace_of(home: &Home) -> Result<PathBuf, ConfigError> {
+    let zones = SystemClock::default().zones();
+    let machine = OfMachine { env: &|name| std::env::var(name).ok(), zones: &zones, secrets: None };
+    let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
+    Ok(file.config().workspace.clone())
+}
+
+/// The name of the backup of a day, which begins in UTC as that of a log does.
+fn name_at(now: UnixMs) -> String {
+    format!("{PREFIX}{}{SUFFIX}", now.to_utc().format("%Y-%m-%d"))
+}
+
+fn list(folder: &Path) -> io::Result<Vec<Backup>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
+            continue;
+        }
+        match archive::manifest(&path).and_then(|manifest| Ok((manifest, path.metadata()?))) {
+            Ok((manifest, data)) => {
+                let made_at = UnixMs(manifest.made_at_ms);
+                found.push(Backup { path, made_at, bytes: data.len() });
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a backup cannot be read");
+            }
+        }
+    }
+    found.sort_by_key(|backup| std::cmp::Reverse(backup.made_at));
+    Ok(found)
+}
+
+/// Deletes the backups that are too many or too large together.
+fn prune(folder: &Path) {
+    let Ok(all) = list(folder) else { return };
+    let mut bytes = 0;
+    for (place, backup) in all.iter().enumerate() {
+        bytes += backup.bytes;
+        if place > 0
+            && (place >= KEPT || bytes > KEPT_BYTES)
+            && let Err(error) = std::fs::remove_file(&backup.path)
+        {
+            tracing::warn!(path = %backup.path.display(), %error, "an old backup stays");
+        }
+    }
+}
+
+impl Backups for BackupFolder {
+    fn list(&self) -> BoxFuture<'_, Result<BackupsView, RpcError>> {
+        Box::pin(async move {
+            let (folder, shown) = (self.path(), self.path().display().to_string());
+            let found = tokio::task::spawn_blocking(move || list(&folder));
+            let found = found.await.map_err(io::Error::other).flatten();
+            let found = found.map_err(|error| RpcError::internal(&error))?;
+            Ok(BackupsView { folder: shown, backups: found.into_iter().map(view).collect() })
+        })
+    }
+
+    fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>> {
+        Box::pin(async move {
+            let made = Self::create(self).await;
+            made.map(view).map_err(|error| RpcError::internal(&error))
+        })
+    }
+}
+
+fn view(backup: Backup) -> BackupView {
+    BackupView {
+        path: backup.path.display().to_string(),
+        made_at_ms: backup.made_at.0,
+        bytes: backup.bytes,
+    }
+}
