@@ -13,6 +13,8 @@ export type * from "./gen/ApprovalsListParams";
 export type * from "./gen/ApprovalsListResult";
 export type * from "./gen/BrokenJob";
 export type * from "./gen/Budget";
+export type * from "./gen/BackupView";
+export type * from "./gen/BackupsView";
 export type * from "./gen/BudgetConfigView";
 export type * from "./gen/CallView";
 export type * from "./gen/CauseView";

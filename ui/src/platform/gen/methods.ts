@@ -5,6 +5,8 @@ import type { ApprovalsDecideParams } from "./ApprovalsDecideParams";
 import type { ApprovalsDecideResult } from "./ApprovalsDecideResult";
 import type { ApprovalsListParams } from "./ApprovalsListParams";
 import type { ApprovalsListResult } from "./ApprovalsListResult";
+import type { BackupView } from "./BackupView";
+import type { BackupsView } from "./BackupsView";
 import type { ChatAbortParams } from "./ChatAbortParams";
 import type { ChatSendParams } from "./ChatSendParams";
 import type { ChatSendResult } from "./ChatSendResult";
@@ -158,6 +160,8 @@ export type Methods = {
   "hooks.list": { params: Empty; result: HooksListResult };
   "config.get": { params: Empty; result: ConfigView };
   "config.patch": { params: ConfigPatchParams; result: ConfigView };
+  "backup.list": { params: Empty; result: BackupsView };
+  "backup.create": { params: Empty; result: BackupView };
   "system.status": { params: Empty; result: SystemStatus };
   "system.storage": { params: Empty; result: StorageView };
   "system.dismissFirstStart": { params: Empty; result: Done };
