@@ -6,6 +6,8 @@
 //! before it has touched a job. The stop goes the other way. One could get this wrong by telling
 //! clients where the server is before the scheduler runs, or by closing the store while a run still wants to be recorded.
 
+mod tasks;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -402,85 +404,6 @@ impl Ground {
             None => (self.settings.now().port, true),
         };
         Ok((BoundPort::bind(port, or_any).await?, auth))
-    }
-
-    fn backups(&self, home: &Home) -> BackupFolder {
-        let workspace = self.settings.now().workspace;
-        BackupFolder::of(home.clone(), workspace, Arc::clone(&self.clock))
-    }
-
-    fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
-        match options.notifier.as_ref() {
-            Some(own) => Arc::clone(own),
-            None => Arc::new(Borrowed(self.screens.clone())),
-        }
-    }
-
-    fn tasks(
-        &self,
-        home: &Home,
-        options: &HostOptions,
-        scheduler: &SchedulerHandle,
-        closing: &CancellationToken,
-    ) -> Result<Vec<JoinHandle<()>>, HostError> {
-        let outbox = Outbox {
-            store: self.store.clone(),
-            scheduler: scheduler.clone(),
-            clock: Arc::clone(&self.clock),
-            timer: timer(options, &self.clock)?,
-            settings: self.settings.watch(),
-            notifier: self.notifier(options),
-            safety: Safety::new(Arc::clone(&self.book)),
-            hooks: self.hooks.clone(),
-            unshown: self.unshown.clone(),
-            signal: Arc::clone(&self.outbox),
-            closing: closing.clone(),
-        };
-        let retention = Retention {
-            store: self.store.clone(),
-            clock: Arc::clone(&self.clock),
-            settings: self.settings.watch(),
-            job_homes: home.job_homes(),
-            ended: Arc::clone(&self.ended),
-            closing: closing.clone(),
-        };
-        let settings =
-            put_into_force(Arc::clone(&self.settings), Arc::clone(&self.ledger), scheduler.clone());
-        let models = look_for_models(
-            self.settings.watch(),
-            Arc::clone(&self.models),
-            Arc::clone(&self.secrets),
-            self.model_is_awaited.subscribe(),
-        );
-        let machine = machine::follow(
-            System::default(),
-            scheduler.clone(),
-            self.settings.watch(),
-            self.at_work.clone(),
-        );
-        let safekeeping = Safekeeping {
-            store: self.store.clone(),
-            clock: Arc::clone(&self.clock),
-            folder: self.backups(&options.home),
-            mark: RunningMark::of(&options.home),
-            committed: Arc::clone(&self.committed),
-            closing: closing.clone(),
-        };
-        let resting = memory::give_back_when_quiet(
-            Arc::clone(&self.worked),
-            self.store.clone(),
-            closing.clone(),
-        );
-        let (listening, looking, closing) = (closing.clone(), closing.clone(), closing.clone());
-        Ok(vec![
-            tokio::spawn(resting),
-            tokio::spawn(outbox.run()),
-            tokio::spawn(retention.run()),
-            tokio::spawn(safekeeping.run()),
-            tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
-            tokio::spawn(async move { looking.run_until_cancelled(models).await.unwrap_or(()) }),
-            tokio::spawn(async move { listening.run_until_cancelled(machine).await.unwrap_or(()) }),
-        ])
     }
 }
 

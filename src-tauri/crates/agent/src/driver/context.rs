@@ -32,8 +32,9 @@ const QUESTION_FOR: Duration = Duration::from_secs(30 * 60);
 const LATE_MS: i64 = 60_000;
 
 /// The standing instructions of a job.
-pub(super) fn job_prompt(turn: &AgentTurn) -> String {
-    format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
+pub(super) fn job_prompt(turn: &AgentTurn, context: &ToolContext, offered: &[ToolSpec]) -> String {
+    let tools = if uses_tools(turn) { TOOLS } else { NO_TOOLS };
+    format!("{UNATTENDED}{tools}{}", environment(context, offered))
 }
 
 /// The surroundings of a run: the app, the system, the workspace, and what approvals and the sandbox mean for the offered

@@ -12,22 +12,24 @@
 //! is nobody's own words any more, and is told between marks when such a text has gone into it. What was said before a
 //! secret in it was stored is told without it. Days are those of the zone that the run is told its time in.
 
+mod calls;
 mod fate;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
 use rouse_core::UnixMs;
 use rouse_core::marks::closed;
-use rouse_core::message::{Message, Part, ToolCallRequest};
+use rouse_core::message::{Message, Part};
 use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
+use self::calls::{bytes_of, is_call, with_calls, without_stored_values};
 use self::fate::{Fate, fates_of};
 use super::main_session::LEAD;
 use crate::safety::{Outside, Safety};
@@ -38,9 +40,6 @@ const MOST_MESSAGES: u32 = 400;
 
 /// The most characters kept of one message.
 const MOST_CHARACTERS: usize = 6_000;
-
-/// The longest arguments of a call that is told again.
-const MOST_ARGUMENT_BYTES: usize = 2_000;
 
 /// The most runs that are left out and told of by a line of their report, and the most bytes of such a line.
 const MOST_LINES: usize = 12;
@@ -415,66 +414,6 @@ fn without_stored(message: Message, safety: &Safety) -> Message {
     }
 }
 
-/// A call without the values of secrets that were stored after it was made.
-fn without_stored_values(call: ToolCallRequest, safety: &Safety) -> ToolCallRequest {
-    let written = call.arguments.to_string();
-    let clean = safety.words(&written);
-    match clean == written {
-        true => call,
-        false => {
-            ToolCallRequest { arguments: serde_json::from_str(&clean).unwrap_or_default(), ..call }
-        }
-    }
-}
-
-const fn is_call(part: &Part) -> bool {
-    matches!(part, Part::ToolCall(_))
-}
-
-/// What was said in these messages with the calls and their results. A call without a result, or with long arguments, is left
-/// out: no provider takes the one, and the other is rarely asked about.
-fn with_calls(group: &[StoredMessage]) -> Vec<Message> {
-    let has_result = |call: &ToolCallRequest| {
-        let answers = |message: &Message| matches!(message, Message::ToolResult { call_id, .. } if *call_id == call.id);
-        group.iter().any(|stored| answers(&stored.message))
-    };
-    let is_kept = |call: &ToolCallRequest| {
-        call.tool != "complete_run"
-            && call.arguments.is_object()
-            && call.arguments.to_string().len() <= MOST_ARGUMENT_BYTES
-            && has_result(call)
-    };
-    let mut kept = HashSet::new();
-    let mut told = Vec::new();
-    for StoredMessage { message, .. } in group {
-        let words = said(message);
-        let Message::Assistant { parts } = message else {
-            if let Message::ToolResult { call_id, tool, text, is_error } = message
-                && kept.contains(call_id)
-            {
-                let (call_id, tool, text) = (call_id.clone(), tool.clone(), shortened(text));
-                told.push(Message::ToolResult { call_id, tool, text, is_error: *is_error });
-            }
-            told.extend(words);
-            continue;
-        };
-        let calls = parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) if is_kept(call) => Some(call),
-            _ => None,
-        });
-        let mut parts = match words {
-            Some(Message::Assistant { parts }) => parts,
-            _ => Vec::new(),
-        };
-        for call in calls {
-            kept.insert(call.id.clone());
-            parts.push(Part::ToolCall(call.clone()));
-        }
-        told.extend((!parts.is_empty()).then_some(Message::Assistant { parts }));
-    }
-    told
-}
-
 /// What of a message is worth remembering.
 fn said(message: &Message) -> Option<Message> {
     match message {
@@ -534,13 +473,4 @@ fn tokens(message: &Message) -> usize {
         Message::Assistant { parts } => parts.iter().map(bytes_of).sum(),
     };
     bytes / 4 + 8
-}
-
-fn bytes_of(part: &Part) -> usize {
-    match part {
-        Part::ToolCall(call) if call.tool != "complete_run" => {
-            call.tool.len() + call.arguments.to_string().len()
-        }
-        part => words_of(part).map_or(0, str::len),
-    }
 }

@@ -176,11 +176,11 @@ impl AgentDriver {
             Ok(said) => said,
             Err(outcome) => return outcome,
         };
-        let before = match self.before(run, job, turn, &session).await {
+        let Before { steps, cause, told, knows } = match self.before(run, job, turn, &session).await
+        {
             Ok(before) => before,
             Err(outcome) => return outcome,
         };
-        let Before { steps, cause, told, knows } = before;
         let context = self.turn_context(run, job, turn, &told);
         let account = self.account(run, Some(job));
         let terms = match self.terms(job, turn, &told, &account, knows).await {
@@ -196,8 +196,7 @@ impl AgentDriver {
             journal,
             models: &models,
             account,
-            system: context::job_prompt(turn)
-                + &context::environment(&context, &offered)
+            system: context::job_prompt(turn, &context, &offered)
                 + &told.instructions(self.gate.safety()),
             offered,
             terms,
@@ -217,7 +216,6 @@ impl AgentDriver {
             parts.extend(conversation.read_context_files(&turn.context_paths).await?);
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
             let task = context::task(self.gate.safety(), run, job, turn, &context, &parts);
-            // A summary is paid for: only when the run can begin.
             Ok((conversation.recall(true).await?, Opening::Fresh(task)))
         };
         match opened.await {

@@ -58,19 +58,7 @@ impl ConfigFile {
                 max_database_mb: config.retention.max_database_mb,
             },
             budget: config.budget_view(),
-            prices: wire::PricesView {
-                listed_on: Prices::date().to_owned(),
-                own: config
-                    .prices
-                    .iter()
-                    .map(|(model, price)| wire::PriceView {
-                        model: model.clone(),
-                        input: price.input,
-                        cached: price.cached,
-                        output: price.output,
-                    })
-                    .collect(),
-            },
+            prices: prices_view(config),
             overridden: config
                 .overridden
                 .iter()
@@ -143,4 +131,14 @@ fn heartbeat_view(heartbeat: &HeartbeatConfig) -> wire::HeartbeatConfigView {
         skills: heartbeat.skills.clone(),
         model: heartbeat.model.clone(),
     }
+}
+
+fn prices_view(config: &Config) -> wire::PricesView {
+    let own = config.prices.iter().map(|(model, price)| wire::PriceView {
+        model: model.clone(),
+        input: price.input,
+        cached: price.cached,
+        output: price.output,
+    });
+    wire::PricesView { listed_on: Prices::date().to_owned(), own: own.collect() }
 }
