@@ -10,6 +10,7 @@ import type { PricesView } from "./PricesView";
 import type { QuietHours } from "./QuietHours";
 import type { RetentionConfigView } from "./RetentionConfigView";
 import type { RiskyWorkspaceView } from "./RiskyWorkspaceView";
+import type { SearchConfigView } from "./SearchConfigView";
 import type { SystemConfigView } from "./SystemConfigView";
 import type { ToolsConfigView } from "./ToolsConfigView";
 import type { UnknownKey } from "./UnknownKey";
@@ -79,6 +80,10 @@ riskyWorkspace: RiskyWorkspaceView,
  * Limits of tools and runs. They are changed in the file only.
  */
 tools: ToolsConfigView, 
+/**
+ * The search provider of `web_search`.
+ */
+search: SearchConfigView, 
 /**
  * Where clients find the engine.
  */

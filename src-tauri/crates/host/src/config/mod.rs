@@ -12,6 +12,7 @@ mod environment;
 mod heartbeat;
 mod hooks;
 mod search;
+mod tools;
 mod troubles;
 mod view;
 #[cfg(test)]
@@ -20,12 +21,12 @@ mod tests;
 pub use file::{ConfigError, ConfigFile, Misplaced};
 pub use names::{is_setting, setting_meant};
 pub(crate) use search::SearchConfig;
+pub(crate) use tools::ToolLimits;
 pub(crate) use troubles::nobody_called;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rouse_agent::ProviderKind;
 use rouse_agent::{HookCommand, Price, SecretBook, is_secret_name};
@@ -172,31 +173,6 @@ pub struct ProviderEntry {
     pub effort: Option<Effort>,
 }
 
-/// Limits of tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolLimits {
-    /// The largest file that `read_file` reads.
-    pub read_file_max_bytes: u64,
-    /// Model turns with tools of a run that names no `maxSteps`.
-    pub max_steps: u32,
-    /// The time limit of a command that names none.
-    pub command_timeout: Duration,
-    /// Private hosts that `http` may reach all the same.
-    pub allow_private_hosts: Vec<String>,
-}
-
-impl ToolLimits {
-    /// Each of their keys, and whether `other` says something else of it.
-    fn differ_from(&self, other: &Self) -> [(&'static str, bool); 4] {
-        [
-            ("tools.readFileMaxBytes", self.read_file_max_bytes != other.read_file_max_bytes),
-            ("tools.maxSteps", self.max_steps != other.max_steps),
-            ("tools.runCommandTimeoutMs", self.command_timeout != other.command_timeout),
-            ("tools.allowPrivateHosts", self.allow_private_hosts != other.allow_private_hosts),
-        ]
-    }
-}
-
 /// The bytes that a largest file to read may have.
 const READ_FILE_BYTES: RangeInclusive<i64> = 1..=1_073_741_824;
 
@@ -244,7 +220,7 @@ fn read(
             .text("workspace")
             .map_or_else(|| default_workspace.to_owned(), |path| environment::expand(&path, env)),
         narrow_workspace: None,
-        tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
+        tools: fields.object("tools", tools::read).unwrap_or(ToolLimits::DEFAULT),
         search: fields.object("search", search::read).unwrap_or_default(),
         hooks: Vec::new(),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
@@ -327,15 +303,6 @@ impl HeartbeatConfig {
 impl RetentionConfig {
     const DEFAULT: Self =
         Self { runs_per_job: 2_000, messages_per_session: 2_000, max_database_mb: 1_024 };
-}
-
-impl ToolLimits {
-    const DEFAULT: Self = Self {
-        read_file_max_bytes: 524_288,
-        max_steps: 10,
-        command_timeout: Duration::from_secs(600),
-        allow_private_hosts: Vec::new(),
-    };
 }
 
 /// Hours of the day, which are a table; who writes them as on the command line is told which.
@@ -482,22 +449,6 @@ fn read_url(fields: &mut Fields<'_>) -> String {
         fields.complain("baseUrl", "expected an address that begins with http:// or https://");
     }
     url
-}
-
-fn read_tools(mut fields: Fields<'_>) -> ToolLimits {
-    let defaults = ToolLimits::DEFAULT;
-    ToolLimits {
-        read_file_max_bytes: fields
-            .integer("readFileMaxBytes", READ_FILE_BYTES)
-            .and_then(|bytes| u64::try_from(bytes).ok())
-            .unwrap_or(defaults.read_file_max_bytes),
-        max_steps: whole(&mut fields, "maxSteps", 1, 50).unwrap_or(defaults.max_steps),
-        command_timeout: fields
-            .integer("runCommandTimeoutMs", 1..=86_400_000)
-            .and_then(|ms| u64::try_from(ms).ok())
-            .map_or(defaults.command_timeout, Duration::from_millis),
-        allow_private_hosts: fields.texts("allowPrivateHosts").unwrap_or_default(),
-    }
 }
 
 fn whole(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option<u32> {
