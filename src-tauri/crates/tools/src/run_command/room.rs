@@ -191,7 +191,7 @@ mod tests {
         }
         let locked = homes.path().join("two/locked");
         std::fs::create_dir_all(locked.join("below")).expect("made");
-        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("set");
+        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("set");
         let found = private_homes(homes.path()).expect("listed");
         assert_eq!(remove_homes_without_job(&found, &[JobId::new("one")]), 1);
         let mut left: Vec<_> = std::fs::read_dir(homes.path())
