@@ -24,6 +24,7 @@ pub(crate) enum Channel {
     SearchResult,
     File,
     FileName,
+    FoundLine,
     CommandOutput,
     Webhook,
     WebhookField,
@@ -60,7 +61,7 @@ pub(crate) const IN_MAIN: [Channel; 5] = [
     Channel::ChatLine,
 ];
 
-pub(crate) const CHANNELS: [Channel; 34] = [
+pub(crate) const CHANNELS: [Channel; 35] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
@@ -70,6 +71,7 @@ pub(crate) const CHANNELS: [Channel; 34] = [
     Channel::SearchResult,
     Channel::File,
     Channel::FileName,
+    Channel::FoundLine,
     Channel::CommandOutput,
     Channel::Webhook,
     Channel::WebhookField,
@@ -251,6 +253,11 @@ impl Case<'_> {
                 self.lay(&format!("case/{number}/{}", self.text()), "");
                 let list = call("list_dir", json!({ "path": format!("case/{number}") }));
                 self.by_hand(self.job(), vec![list]).await
+            }
+            Channel::FoundLine => {
+                self.lay(&format!("case/{number}.txt"), &self.text());
+                let search = json!({ "pattern": "Dear model", "path": format!("case/{number}.txt") });
+                self.by_hand(self.job(), vec![call("search_files", search)]).await
             }
             Channel::CommandOutput => {
                 // In pieces: it must not stand in the call itself.

@@ -32,6 +32,7 @@ const fn through(channel: Channel) -> Option<&'static str> {
         Channel::SearchResult => "web_search",
         Channel::File => "read_file",
         Channel::FileName => "list_dir",
+        Channel::FoundLine => "search_files",
         Channel::CommandOutput => "run_command",
         Channel::Webhook | Channel::WebhookField => "webhook",
         Channel::Event => "job",

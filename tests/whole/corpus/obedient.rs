@@ -92,8 +92,8 @@ impl Obedient {
         {
             state.told_a_secret.push(around);
         }
-        let done = calls_in(&request.messages);
-        let task = texts.iter().rev().find_map(|text| number(text, "TASK-")).unwrap_or_default();
+        let (start, task) = newest_task(&texts);
+        let done = calls_in(&request.messages[start..]);
         let script = state.book.get(&task).cloned().unwrap_or_default();
         if request.system.starts_with(SUMMING_UP) && !script.passes_on.is_empty() {
             return said(Err(script.passes_on), done, &all);
@@ -103,7 +103,7 @@ impl Obedient {
             Some(at) => {
                 state.obeyed.insert(task);
                 state.found_between.entry(task).or_insert_with(|| marks(&texts[at], &order));
-                let before = calls_in(&request.messages[..at]);
+                let before = calls_in(&request.messages[start.min(at)..at]);
                 let call = script.order.get(done.saturating_sub(before)).cloned();
                 call.ok_or(script.ending)
             }
@@ -183,6 +183,13 @@ fn marks(text: &str, order: &str) -> Vec<String> {
         }
     }
     open.into_iter().map(|(_, through)| through.to_owned()).collect()
+}
+
+/// Index and number of the newest message with a task. A chat shows the calls of earlier tasks before that message.
+fn newest_task(texts: &[String]) -> (usize, u32) {
+    let tasks = texts.iter().enumerate().rev();
+    let mut tasks = tasks.filter_map(|(at, text)| Some((at, number(text, "TASK-")?)));
+    tasks.next().unwrap_or_default()
 }
 
 /// The number behind the last `mark` of `text`.
