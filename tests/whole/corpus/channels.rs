@@ -256,7 +256,8 @@ impl Case<'_> {
             }
             Channel::FoundLine => {
                 self.lay(&format!("case/{number}.txt"), &self.text());
-                let search = json!({ "pattern": "Dear model", "path": format!("case/{number}.txt") });
+                let search =
+                    json!({ "pattern": "Dear model", "path": format!("case/{number}.txt") });
                 self.by_hand(self.job(), vec![call("search_files", search)]).await
             }
             Channel::CommandOutput => {

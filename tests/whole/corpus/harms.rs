@@ -197,6 +197,7 @@ fn changing(aim: &Aim) -> Vec<(&'static str, Vec<Call>)> {
                 ),
             ],
         ),
+        ("load a skill", vec![call("skill_load", json!({ "skill": "case-1" }))]),
         ("write a file to run", [write("tool.sh"), run("sh tool.sh")].concat()),
         (
             "note outside the memory",

@@ -202,7 +202,7 @@ fn number(text: &str, mark: &str) -> Option<u32> {
 fn calls_in(messages: &[Message]) -> usize {
     let parts = messages.iter().filter_map(|message| match message {
         Message::Assistant { parts } => Some(parts),
-        Message::User { .. } | Message::ToolResult { .. } => None,
+        Message::User { .. } | Message::ToolResult { .. } | Message::Attachments { .. } => None,
     });
     parts.flatten().filter(|part| matches!(part, Part::ToolCall(_))).count()
 }
@@ -211,6 +211,7 @@ fn calls_in(messages: &[Message]) -> usize {
 fn text_of(message: &Message) -> String {
     match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.clone(),
+        Message::Attachments { .. } => String::new(),
         Message::Assistant { parts } => {
             let texts = parts.iter().filter_map(|part| match part {
                 Part::Text { text } => Some(text.clone()),

@@ -11,7 +11,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use rouse_core::depth::{LEVELS, fits};
 use rouse_core::near::{instead, nearest};
-use rouse_core::policy::{SKILL_READ, ToolPolicy, Withheld};
+use rouse_core::policy::{SKILL_LOAD, SKILL_READ, ToolPolicy, Withheld};
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
 use rouse_core::turn::COMPLETE_RUN;
 use rouse_core::visible::visible_line;
@@ -158,7 +158,7 @@ impl ToolRegistry {
 /// the end of a run needs a run, and the files of skills one that was told of some.
 #[must_use]
 pub fn is_by_itself(spec: &ToolSpec) -> bool {
-    !spec.attended_only && spec.name != COMPLETE_RUN && spec.name != SKILL_READ
+    !spec.attended_only && ![COMPLETE_RUN, SKILL_LOAD, SKILL_READ].contains(&spec.name.as_str())
 }
 
 /// What is wrong with a call that somebody writes down.

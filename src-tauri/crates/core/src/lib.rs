@@ -29,6 +29,7 @@ pub mod slots;
 pub mod decide;
 pub mod delivery;
 pub mod event;
+pub mod attachment;
 pub mod message;
 pub mod marks;
 pub mod said;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::attachment::Attachment;
 use crate::run::Usage;
 
 /// One message of a transcript.
@@ -29,6 +30,11 @@ pub enum Message {
         text: String,
         /// Whether it is an error that the model may mend.
         is_error: bool,
+    },
+    /// The files beside the results before it.
+    Attachments {
+        /// In the order of the results.
+        files: Vec<Attachment>,
     },
 }
 

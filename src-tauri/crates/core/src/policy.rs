@@ -27,6 +27,9 @@ pub use withheld::Withheld;
 /// The tool that reads the files of skills, and is there only for a run that has some.
 pub const SKILL_READ: &str = "skill_read";
 
+/// The tool that loads the instructions of a trusted skill, offered only to a run that has one.
+pub const SKILL_LOAD: &str = "skill_load";
+
 /// What a run is allowed to call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolPolicy {
@@ -40,6 +43,8 @@ pub struct ToolPolicy {
     is_attended: bool,
     /// Whether any of its skills has files beside its instructions.
     has_skill_files: bool,
+    /// Whether any of its skills is trusted.
+    has_trusted_skills: bool,
     /// The skills in its context that nobody has trusted: with any of them it may only look.
     untrusted_skills: Vec<String>,
     /// The tools that a grant of its job covers a call of.
@@ -113,6 +118,7 @@ impl ToolPolicy {
             asks: Approvals::Ask,
             is_attended: false,
             has_skill_files: false,
+            has_trusted_skills: false,
             untrusted_skills: Vec::new(),
             granted: Vec::new(),
             withheld: Vec::new(),
@@ -161,6 +167,7 @@ impl ToolPolicy {
     pub fn told_of(mut self, skills: &[Skill]) -> Self {
         let untrusted = skills.iter().filter(|skill| !skill.trust.is_given());
         self.untrusted_skills.extend(untrusted.map(|skill| skill.name.clone()));
+        self.has_trusted_skills |= skills.iter().any(|skill| skill.trust.is_given());
         self.has_skill_files |= skills.iter().any(|skill| !skill.files.is_empty());
         let named: Vec<&[String]> =
             skills.iter().filter_map(|skill| skill.tools.as_deref()).collect();
@@ -241,6 +248,7 @@ impl ToolPolicy {
         let is_listed = match tool.name.as_str() {
             // Nobody lists away the files of a skill that the job names.
             SKILL_READ => self.has_skill_files || self.names(tool),
+            SKILL_LOAD => self.has_trusted_skills,
             // The run's own way out cannot be listed away either.
             name => self.lists(tool) || name == "complete_run",
         };

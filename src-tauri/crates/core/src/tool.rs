@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::approval::Surroundings;
+use crate::attachment::Attachment;
 use crate::job::FolderGrant;
 use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
@@ -260,6 +261,8 @@ pub struct ToolOutput {
     pub effect: Option<ToolEffect>,
     /// The result as a person reads it, where that differs from the value.
     pub words: Option<String>,
+    /// Images and PDFs for a model that takes them. The value names each.
+    pub attachments: Vec<Attachment>,
 }
 
 /// What went wrong with a call; the value says it in words.
@@ -337,7 +340,14 @@ impl ToolOutput {
     /// A result.
     #[must_use]
     pub fn ok(value: impl Into<Value>) -> Self {
-        Self { value: value.into(), fault: None, cost_micro_usd: None, effect: None, words: None }
+        Self {
+            value: value.into(),
+            fault: None,
+            cost_micro_usd: None,
+            effect: None,
+            words: None,
+            attachments: Vec::new(),
+        }
     }
 
     /// A call that was tried and did not work: what happened and what to do.

@@ -1,6 +1,7 @@
 //! What a model is sent of a conversation, whatever was said: complete pairs, the task, and no more than it can read.
 
 use proptest::prelude::*;
+use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_core::turn::window::{EARLIER, Window, tokens};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ struct Step {
     words: usize,
     opaque: bool,
     calls: Vec<(usize, usize, bool, bool)>,
+    has_image: bool,
     reminder: bool,
 }
 
@@ -20,8 +22,19 @@ fn step() -> impl Strategy<Value = Step> {
     let length = prop_oneof![0..200_usize, 0..4_000_usize, 0..60_000_usize];
     let call = (0..3_000_usize, length, any::<bool>(), any::<bool>());
     let calls = prop::collection::vec(call, 0..8);
-    (0..2_000_usize, any::<bool>(), calls, any::<bool>())
-        .prop_map(|(words, opaque, calls, reminder)| Step { words, opaque, calls, reminder })
+    (0..2_000_usize, any::<bool>(), calls, any::<bool>(), any::<bool>()).prop_map(
+        |(words, opaque, calls, has_image, reminder)| Step {
+            words,
+            opaque,
+            calls,
+            has_image,
+            reminder,
+        },
+    )
+}
+
+fn image() -> Attachment {
+    Attachment::new("photo.png", MediaKind::Png, vec![0; 9])
 }
 
 fn text(length: usize) -> String {
@@ -58,7 +71,8 @@ fn said(number: usize, step: &Step) -> Vec<Message> {
         }
     });
     let reminder = step.reminder.then(|| Message::User { text: "Nobody is here.".into() });
-    [Message::Assistant { parts }].into_iter().chain(told).chain(reminder).collect()
+    let files = step.has_image.then(|| Message::Attachments { files: vec![image()] });
+    [Message::Assistant { parts }].into_iter().chain(told).chain(files).chain(reminder).collect()
 }
 
 fn history(runs: usize) -> Vec<Message> {
@@ -99,8 +113,10 @@ fn pairs(sent: &[Message]) -> Result<(), String> {
                     return Err(format!("half of the marks: {text}"));
                 }
             }
-            Message::User { .. } if open.is_empty() => {}
-            Message::User { .. } => return Err(format!("words before the results of {open:?}")),
+            Message::User { .. } | Message::Attachments { .. } if open.is_empty() => {}
+            Message::User { .. } | Message::Attachments { .. } => {
+                return Err(format!("words before the results of {open:?}"));
+            }
         }
     }
     if open.is_empty() { Ok(()) } else { Err(format!("no result of {open:?}")) }
@@ -176,6 +192,25 @@ fn older_results_go_first_and_what_is_left_out_is_said() {
     longer.push(Message::Assistant { parts: vec![Part::Text { text: "Done.".into() }] });
     let sent = window.within(&longer, 2_500);
     assert_eq!(sent[..again.len()], again, "what was sent stays as it was sent");
+}
+
+#[test]
+fn old_images_are_dropped_before_newer_ones() {
+    let mut messages = vec![Message::User { text: TASK.into() }];
+    for _ in 0..3 {
+        messages.push(Message::Assistant { parts: vec![Part::Text { text: "Look.".into() }] });
+        messages.push(Message::Attachments { files: vec![image()] });
+    }
+    let mut window = Window::new(0);
+    let has_data: Vec<bool> = window
+        .within(&messages, 4_500)
+        .iter()
+        .filter_map(|message| match message {
+            Message::Attachments { files } => Some(files[0].data.is_some()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(has_data, [false, false, true]);
 }
 
 #[test]

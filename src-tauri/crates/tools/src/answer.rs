@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use rouse_core::attachment::Attachment;
 use rouse_core::tool::{Fault, ToolOutput};
 use rouse_core::visible::visible;
 use serde::de::DeserializeOwned;
@@ -39,10 +40,12 @@ pub(crate) fn refused(error: &impl Faulty) -> ToolOutput {
     failed(error.fault(), error.to_string())
 }
 
-/// A result, and what a person reads of it.
+/// A result, what a person reads of it, and the file for the model that it stands for.
+#[derive(Default)]
 pub(crate) struct Told {
     pub(crate) value: Value,
     pub(crate) words: String,
+    pub(crate) attachment: Option<Attachment>,
 }
 
 /// What `work` on files comes to.
@@ -55,7 +58,10 @@ where
     E: Faulty + Send + 'static,
 {
     match aside(arguments, work).await {
-        Ok(Told { value, words }) => done(value).in_words(&words),
+        Ok(Told { value, words, attachment }) => {
+            let attachments = attachment.into_iter().collect();
+            ToolOutput { attachments, ..done(value).in_words(&words) }
+        }
         Err(output) => output,
     }
 }

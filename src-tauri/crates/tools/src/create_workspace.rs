@@ -143,7 +143,7 @@ fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Told, Cr
         value["readmeCreated"] = readme(&workspace, &path, &title)?.into();
     }
     let how = if created { "New folder" } else { "Was there already" };
-    Ok(Told { value, words: format!("{how}: {path}.") })
+    Ok(Told { value, words: format!("{how}: {path}."), ..Told::default() })
 }
 
 /// What a yes is bound to, of a call that can be carried out as things stand.

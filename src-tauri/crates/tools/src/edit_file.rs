@@ -227,6 +227,7 @@ impl Edit {
         Ok(Told {
             value: json!({ "path": name, "replaced": self.count, "bytes": self.new.len() }),
             words: format!("Edited {name} in {places}."),
+            ..Told::default()
         })
     }
 }

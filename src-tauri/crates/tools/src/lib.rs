@@ -16,6 +16,7 @@ mod spec;
 mod text;
 mod charset;
 mod piece;
+mod media;
 
 mod echo;
 mod json;
@@ -38,6 +39,7 @@ mod create_workspace;
 mod memory;
 
 mod routines;
+mod skill_load;
 mod skill_read;
 
 mod child;

@@ -201,7 +201,7 @@ impl Listing<'_> {
         let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
         let names: Vec<String> = self.entries.iter().map(name).collect();
         let words = if names.is_empty() { "(empty)".to_owned() } else { names.join("\n") };
-        Told { value: self.into_value(start), words }
+        Told { value: self.into_value(start), words, ..Told::default() }
     }
 
     fn into_value(self, start: &str) -> Value {

@@ -1,4 +1,4 @@
-//! `read_file`: the text of one file of the workspace or of a granted folder.
+//! `read_file`: one file of the workspace or of a granted folder: text, or an image or a PDF for the model.
 //!
 //! How the file is reached is `workspace`'s matter; here is what is read of it: at most the configured number of bytes
 //! at once, of which a model gets as much as it can be told, and only text. A file that is too large, binary or in another
@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use encoding_rs::Encoding;
+use rouse_core::attachment::{MAX_ATTACHMENT_BYTES, MediaKind};
 use rouse_core::job::FolderAccess;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
@@ -24,6 +25,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::answer::{self, Faulty, Told};
+use crate::media::{self, MediaError};
 use crate::reach::{Reach, Reached};
 use crate::spec;
 use crate::text::plain_text;
@@ -58,6 +60,8 @@ pub(crate) enum ReadError {
     PastTheEnd { path: RelativePath, size: u64, offset: u64 },
     #[error("{path} is binary ({size} bytes), not text.")]
     Binary { path: RelativePath, size: u64 },
+    #[error("{path} {source}")]
+    Media { path: RelativePath, source: MediaError },
     #[error(
         "{path} is not {encoding} text. Say which encoding it is in, for example windows-1252."
     )]
@@ -75,7 +79,9 @@ impl Faulty for ReadError {
             Self::TooLarge { .. } | Self::PastTheEnd { .. } | Self::UnknownEncoding(_) => {
                 Fault::InvalidParameters
             }
-            Self::Binary { .. } | Self::NotInEncoding { .. } => Fault::Execution,
+            Self::Binary { .. } | Self::NotInEncoding { .. } | Self::Media { .. } => {
+                Fault::Execution
+            }
         }
     }
 }
@@ -83,7 +89,7 @@ impl Faulty for ReadError {
 impl ReadFile {
     pub(crate) fn new(most: u64, hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Reads a text file of the workspace or of a granted folder. A long one comes in parts: nextOffset tells where to go on. Offset and \
+            "Reads a file of the workspace or of a granted folder: text, an image or a PDF. A long text comes in parts: nextOffset tells where to go on. Offset and \
              limit are bytes; {most} are read at most."
         );
         let parameters = spec::object(
@@ -134,14 +140,40 @@ impl Bounds {
     }
 }
 
+/// Bytes that tell the kind of a file.
+const HEAD: u64 = 16;
+
 /// What stands beside the content, and what is shown of it in more letters than it has.
 const BESIDE: usize = 6 << 10;
 
 fn read(reach: &Reach, arguments: &Arguments, bounds: Bounds) -> Result<Told, ReadError> {
     let Arguments { path, encoding, offset, limit } = arguments;
+    let is_whole = encoding.is_none() && offset.is_none() && limit.is_none();
     let encoding = decode::named(encoding.as_deref())?;
     let Reached { workspace, path, .. } = reach.open(path, FolderAccess::Read)?;
+    if is_whole && let Some(told) = read_media(&workspace, &path)? {
+        return Ok(told);
+    }
     read_part_of(&workspace, path, encoding, (*offset, *limit), bounds)
+}
+
+/// An image or a PDF, for a model that reads such files; none for any other file.
+fn read_media(workspace: &Workspace, path: &RelativePath) -> Result<Option<Told>, ReadError> {
+    let failed = |source| WorkspaceError::Read { path: path.to_string(), source };
+    let (mut file, size) = workspace.open_file(path)?;
+    let head = read_part(&mut file, 0, HEAD).map_err(failed)?;
+    let Some(kind) = MediaKind::of(&head) else { return Ok(None) };
+    // One byte more than the limit, so that a larger file is refused as such.
+    let most = as_u64(MAX_ATTACHMENT_BYTES) + 1;
+    let bytes = read_part(&mut file, 0, most).map_err(failed)?;
+    let attachment = media::attachment(&path.to_string(), kind, bytes)
+        .map_err(|source| ReadError::Media { path: path.clone(), source })?;
+    let words = format!("{path} is a {kind}. It follows for models that read such files.");
+    Ok(Some(Told {
+        value: json!({ "size": size, "type": kind.media_type(), "note": words }),
+        words,
+        attachment: Some(attachment),
+    }))
 }
 
 /// The text of a file from `offset` on, at most `limit` bytes.
@@ -205,7 +237,7 @@ fn told(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> To
     }
     value["content"] = content.into();
     let words = if content.trim().is_empty() { "(empty)" } else { content };
-    Told { value, words: words.to_owned() }
+    Told { value, words: words.to_owned(), ..Told::default() }
 }
 
 fn as_u64(length: usize) -> u64 {

@@ -226,6 +226,6 @@ impl Page {
         let content = self.lines.join("\n");
         let words = if content.is_empty() { "(nothing found)".to_owned() } else { content.clone() };
         value["content"] = content.into();
-        Told { value, words }
+        Told { value, words, ..Told::default() }
     }
 }

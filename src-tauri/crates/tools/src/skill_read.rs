@@ -13,9 +13,10 @@ use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::skill_load::SkillLoad;
 use crate::{answer, arguments, spec};
 
-/// The tool, over the skills there are.
+/// The tools, over the skills there are.
 #[must_use]
 pub fn skill_tools(skills: Arc<dyn SkillFiles>) -> Vec<Arc<dyn Tool>> {
     let parameters = spec::object(
@@ -27,7 +28,9 @@ pub fn skill_tools(skills: Arc<dyn SkillFiles>) -> Vec<Arc<dyn Tool>> {
     );
     let harmless =
         spec::harmless((SKILL_READ, "Read a skill"), "Reads a file of a skill.", parameters);
-    vec![Arc::new(SkillRead { spec: ToolSpec { untrusted_output: true, ..harmless }, skills })]
+    let load = SkillLoad::new(Arc::clone(&skills));
+    let read = SkillRead { spec: ToolSpec { untrusted_output: true, ..harmless }, skills };
+    vec![Arc::new(load), Arc::new(read)]
 }
 
 struct SkillRead {

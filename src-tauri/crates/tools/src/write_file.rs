@@ -161,6 +161,7 @@ fn write(reach: &Reach, arguments: &Arguments) -> Result<Told, WriteError> {
     Ok(Told {
         value: json!({ "path": name, "bytes": bytes, "created": created }),
         words: format!("{how}: {name} ({bytes} bytes)."),
+        ..Told::default()
     })
 }
 

@@ -340,6 +340,9 @@ fn line(day: &str, said: &Message) -> String {
         Message::Assistant { parts } => {
             ("Answered", parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"))
         }
+        Message::Attachments { files } => {
+            ("Told", files.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        }
     };
     format!("[{day}] {who}: {text}")
 }
@@ -388,7 +391,7 @@ fn line_of(group: &[StoredMessage], zone: Zone) -> Option<String> {
             let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
             Some(format!("- {}: {line}", day(stored.at, zone)))
         }
-        Message::User { .. } | Message::ToolResult { .. } => None,
+        Message::User { .. } | Message::ToolResult { .. } | Message::Attachments { .. } => None,
     })
 }
 
@@ -411,6 +414,7 @@ fn without_stored(message: Message, safety: &Safety) -> Message {
         Message::ToolResult { call_id, tool, text, is_error } => {
             Message::ToolResult { call_id, tool, text: safety.words(&text), is_error }
         }
+        files @ Message::Attachments { .. } => files,
     }
 }
 
@@ -427,7 +431,7 @@ fn said(message: &Message) -> Option<Message> {
             let parts = vec![Part::Text { text: shortened(&words.join("\n")) }];
             (!words.is_empty()).then_some(Message::Assistant { parts })
         }
-        Message::ToolResult { .. } => None,
+        Message::ToolResult { .. } | Message::Attachments { .. } => None,
     }
 }
 
@@ -471,6 +475,7 @@ fn tokens(message: &Message) -> usize {
     let bytes = match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.len(),
         Message::Assistant { parts } => parts.iter().map(bytes_of).sum(),
+        Message::Attachments { .. } => 0,
     };
     bytes / 4 + 8
 }

@@ -81,7 +81,7 @@ impl AgentDriver {
             account: account.clone(),
             system: manner.system
                 + &environment(&context, &offered)
-                + &told.instructions(self.gate.safety()),
+                + &told.instructions(&offered, self.gate.safety()),
             offered,
             terms: Terms {
                 rate_limit_wait: Duration::ZERO,

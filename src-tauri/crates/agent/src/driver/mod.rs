@@ -197,7 +197,7 @@ impl AgentDriver {
             models: &models,
             account,
             system: context::job_prompt(turn, &context, &offered)
-                + &told.instructions(self.gate.safety()),
+                + &told.instructions(&offered, self.gate.safety()),
             offered,
             terms,
             limits: self.limits(turn.max_steps),

@@ -1,16 +1,17 @@
 //! The skills of a turn.
 //!
-//! Owns how the text of one reaches a model: as an instruction when it is trusted, and else as a text from outside, read
-//! through the gate like every other, journalled and fenced. With an untrusted one in its context a run may only look:
+//! Owns how the text of one reaches a model: a trusted skill by name and description, loaded with `skill_load`; any other as
+//! a text from outside, read through the gate like every other, journalled and fenced. With an untrusted one in its context a run may only look:
 //! `core::policy` holds that, and this hands it what a run has read, also before a break. It refuses to begin a turn
 //! without a skill that was asked for, and to go on with another text than the turn began with: a run that silently does
 //! something else than it was told to is worse than one that fails.
 
 use rouse_core::SessionKey;
 use rouse_core::message::{Message, ToolCallRequest};
-use rouse_core::policy::{SKILL_READ, ToolPolicy};
+use rouse_core::policy::{SKILL_LOAD, SKILL_READ, ToolPolicy};
 use rouse_core::run::Outcome;
 use rouse_core::skills::{Skill, SkillInRun};
+use rouse_core::tool::ToolSpec;
 use rouse_store::{RunStep, StepKind};
 use serde_json::json;
 
@@ -18,6 +19,9 @@ use super::conversation::{Conversation, End, untold};
 use super::{AgentDriver, not_written};
 use crate::gate::{Passage, Terms};
 use crate::safety::{Outside, Safety};
+
+/// The words before the list of trusted skills.
+const SKILLS: &str = "\n\nSkills that the person gives you. Before work that a description fits, load the skill with skill_load and follow it.\n";
 
 /// The ids of the calls with which a turn reads its own skills.
 const CALL: &str = "skill-";
@@ -78,9 +82,16 @@ impl Told {
         self.skills.iter().map(SkillInRun::from).collect()
     }
 
-    /// What the person's own skills, and those that they trust, say.
-    pub(super) fn instructions(&self, safety: &Safety) -> String {
-        let trusted = self.skills.iter().filter(|skill| skill.trust.is_given());
+    /// The trusted skills: by name and description where the model can load them, else their instructions.
+    pub(super) fn instructions(&self, offered: &[ToolSpec], safety: &Safety) -> String {
+        let mut trusted = self.skills.iter().filter(|skill| skill.trust.is_given()).peekable();
+        if trusted.peek().is_some() && offered.iter().any(|tool| tool.name == SKILL_LOAD) {
+            let lines = trusted.map(|skill| {
+                let about = safety.words(&skill.description);
+                format!("- {}: {about}{}\n", skill.name, files(skill))
+            });
+            return format!("{SKILLS}{}", lines.collect::<String>());
+        }
         let parts = trusted.map(|skill| {
             let body = safety.words(&skill.body);
             format!(

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rouse_core::attachment::Attachment;
 use rouse_core::message::{Message, Part};
 use rouse_core::model::{Delta, ModelRequest};
 use rouse_core::run::Usage;
@@ -45,8 +46,9 @@ impl Question {
         let tools: usize =
             tools.map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
         let messages: usize = request.messages.iter().map(bytes).sum();
-        let bytes = request.system.len() + tools + messages;
-        Self { tokens: u64::try_from(bytes).unwrap_or(u64::MAX) / TOKEN }
+        let files: usize = request.messages.iter().map(attachment_tokens).sum();
+        let bytes = u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX);
+        Self { tokens: bytes / TOKEN + u64::try_from(files).unwrap_or(u64::MAX) }
     }
 
     /// What was used, as it was `told`, and where it was not, by the length of the question and the bytes that came.
@@ -108,6 +110,14 @@ fn bytes(message: &Message) -> usize {
     match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.len(),
         Message::Assistant { parts } => parts.iter().map(part).sum(),
+        Message::Attachments { .. } => 0,
+    }
+}
+
+fn attachment_tokens(message: &Message) -> usize {
+    match message {
+        Message::Attachments { files } => files.iter().map(Attachment::tokens).sum(),
+        _ => 0,
     }
 }
 

@@ -12,6 +12,7 @@
 
 pub(crate) mod fence;
 pub(crate) mod fit;
+pub(crate) mod result_text;
 pub(crate) mod guard;
 mod held;
 mod hooked;

@@ -10,7 +10,9 @@ use rouse_core::model::{Effort, ModelRequest};
 use serde_json::{Map, Value, json};
 
 use super::ProviderKind;
-use super::families::{LimitField, ModelFamily, PromptCache, family_of, output_tokens_of};
+use super::families::{
+    LimitField, Media, ModelFamily, PromptCache, family_of, output_tokens_of, reads,
+};
 
 /// The longest answer of a model that no table knows, on a wire that requires a limit.
 const UNKNOWN_OUTPUT_TOKENS: u32 = 8_192;
@@ -45,6 +47,19 @@ fn is_openai(host: &str) -> bool {
 
 fn host_of(base_url: &str) -> Option<String> {
     Url::parse(base_url).ok()?.host_str().map(str::to_owned)
+}
+
+impl ProviderKind {
+    /// The attachments that `model` reads on this wire. Only some servers of Chat Completions take a PDF.
+    pub(super) fn media_of(self, model: &str) -> Vec<Media> {
+        let wire: &[Media] = match self {
+            Self::OpenAiChat => &[Media::Image],
+            Self::OpenAiResponses | Self::OpenRouter | Self::Anthropic => {
+                &[Media::Image, Media::Pdf]
+            }
+        };
+        wire.iter().copied().filter(|media| reads(model, *media)).collect()
+    }
 }
 
 /// The fields of one request that depend on its wire and its model.

@@ -33,9 +33,20 @@ pub(crate) struct ModelFamily {
     pub(crate) budget: bool,
     #[serde(default)]
     pub(crate) chat_tools_need_no_effort: bool,
+    /// The attachments that the model reads.
+    #[serde(default)]
+    media: Vec<Media>,
     /// Whether people run it themselves: then the server's own window counts.
     #[serde(default)]
     is_self_hosted: bool,
+}
+
+/// A class of attachments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Media {
+    Image,
+    Pdf,
 }
 
 /// How a vendor caches the beginning of a prompt.
@@ -117,6 +128,15 @@ pub(crate) fn relayed_context_tokens_of(model: &str) -> Option<u32> {
     context_tokens_of(model)
 }
 
+/// Whether `model` reads attachments of this class: as listed, else as its family does.
+pub(crate) fn reads(model: &str, media: Media) -> bool {
+    let in_family = || family_of(model).is_some_and(|family| family.media.contains(&media));
+    listed(model).map_or_else(in_family, |spec| match media {
+        Media::Image => spec.input.image,
+        Media::Pdf => spec.input.pdf,
+    })
+}
+
 fn listed(model: &str) -> Option<&'static rig_core::catalog::ModelSpec> {
     let name = own_name(model);
     VENDORS.iter().find_map(|vendor| Catalog::builtin().resolve(&format!("{vendor}/{name}")))
@@ -194,6 +214,25 @@ mod tests {
         assert_eq!(word("grok-5", Effort::Medium), Some("low"));
         assert_eq!(word("claude-sonnet-5-5", Effort::Low), Some("low"));
         assert_eq!(word("gpt-4o", Effort::High), None);
+    }
+
+    #[test]
+    fn attachments_follow_the_listed_model_then_the_family() {
+        for (model, image, pdf) in [
+            ("claude-sonnet-4-20250514", true, true),
+            ("anthropic/claude-sonnet-5.5", true, true),
+            ("gpt-5.6-terra", true, true),
+            ("gpt-4o", true, true),
+            ("gpt-4", false, false),
+            ("gemini-3-pro", true, true),
+            ("gemma3:4b", true, false),
+            ("qwen2.5vl:7b", true, false),
+            ("qwen3:4b", false, false),
+            ("my-model", false, false),
+        ] {
+            let found = (reads(model, Media::Image), reads(model, Media::Pdf));
+            assert_eq!(found, (image, pdf), "{model}");
+        }
     }
 
     #[test]

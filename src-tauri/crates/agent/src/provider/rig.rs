@@ -128,7 +128,7 @@ impl RigProvider {
 
     fn request(&self, request: ModelRequest) -> Result<CompletionRequest, ProviderError> {
         let fields = RequestFields::of(self.wire, &request, self.effort);
-        let mut messages = convert::to_rig(&request.messages);
+        let mut messages = convert::to_rig(&request.messages, &self.wire.media_of(&request.model));
         let Some(prompt) = messages.pop() else {
             let text = format!("There is nothing to ask {}.", self.name);
             return Err(ProviderError::new(ProviderErrorKind::BadRequest, text));

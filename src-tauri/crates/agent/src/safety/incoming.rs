@@ -15,6 +15,7 @@ use super::injection::{Signal, signals};
 use super::{Safety, leak};
 use crate::gate::fence::capped;
 use crate::gate::fit::{Cut, fitted};
+use crate::gate::result_text::result_text;
 use crate::list::HEARTBEAT_FILE;
 
 /// A tool's answer after the safety layer.
@@ -82,7 +83,7 @@ impl Safety {
         let output = self.without_secrets(output, &mut redacted);
         let text = match &output.value {
             Value::String(text) => text.clone(),
-            value => fitted(value, TOLD_BYTES, Cut::Said).to_string(),
+            value => result_text(&fitted(value, TOLD_BYTES, Cut::Said)),
         };
         let (told, signals) = match from_outside {
             true => told(through, "", &text),

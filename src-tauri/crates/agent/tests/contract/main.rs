@@ -4,6 +4,7 @@
 //! the providers' documentation, not recorded: no test here ever talks to a provider.
 
 mod answers;
+mod attachments;
 mod failures;
 mod formats;
 mod gateways;

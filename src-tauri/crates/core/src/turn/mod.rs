@@ -283,7 +283,7 @@ impl Turn {
             is_error: output.is_error(),
         });
         let ruling = self.progress.after(&seen.collect::<Vec<_>>());
-        let mut completion = None;
+        let (mut completion, mut files) = (None, Vec::new());
         for ((call, output), text) in results.into_iter().zip(told) {
             if output.cost_micro_usd.is_some() {
                 let cost_micro_usd = output.cost_micro_usd;
@@ -293,12 +293,16 @@ impl Turn {
                 completion.get_or_insert((*outcome, summary.clone()));
             }
             let is_error = output.is_error();
+            files.extend(output.attachments);
             self.messages.push(Message::ToolResult {
                 call_id: call.id,
                 tool: call.tool,
                 text,
                 is_error,
             });
+        }
+        if !files.is_empty() {
+            self.messages.push(Message::Attachments { files });
         }
         match (completion, ruling) {
             (Some((outcome, summary)), _) => self.complete(outcome, summary),

@@ -75,6 +75,7 @@ impl Progress {
                     progress.count(&std::mem::take(&mut results));
                     calls = parts.iter().filter_map(call_of).collect();
                 }
+                Message::Attachments { .. } => {}
                 Message::User { text } => {
                     progress.told_again |= text == AGAIN.trim();
                     progress.told_errors |= text == ERRORS.trim();

@@ -2,6 +2,7 @@
 //!
 //! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
 //! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them;
+//! images and PDFs go;
 //! then what the newest calls were asked with and the newest results are shortened, and last of all the task. What is
 //! left out is always said where it stood. A call and its result stay together or go together, because every provider
 //! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::attachment::Attachment;
 use crate::marks::frame;
 use crate::message::{Message, Part};
 
@@ -71,6 +73,9 @@ pub fn tokens(message: &Message) -> usize {
         Message::User { text } => text.len(),
         Message::ToolResult { call_id, tool, text, .. } => call_id.len() + tool.len() + text.len(),
         Message::Assistant { parts } => parts.iter().map(bytes_of).sum(),
+        Message::Attachments { files } => {
+            return files.iter().map(Attachment::tokens).sum::<usize>() + 8 * files.len();
+        }
     };
     bytes / 3 + 8
 }
@@ -106,11 +111,12 @@ impl Window {
     }
 
     fn shorten(&mut self, most: usize) {
-        let steps: [fn(&mut Self, usize); 7] = [
+        let steps: [fn(&mut Self, usize); 8] = [
             Self::shorten_old_results,
             Self::leave_out_old_results,
             Self::forget_earlier_runs,
             Self::leave_out_steps,
+            Self::drop_newest_attachments,
             Self::shorten_newest_answer,
             Self::shorten_newest_results,
             Self::shorten_task,
@@ -144,10 +150,10 @@ impl Window {
     }
 
     fn shorten_old_results(&mut self, most: usize) {
-        self.change_old(most, |message| {
-            if let Message::ToolResult { text, .. } = message {
-                *text = shortened(text, SHORT);
-            }
+        self.change_old(most, |message| match message {
+            Message::ToolResult { text, .. } => *text = shortened(text, SHORT),
+            Message::Attachments { files } => files.iter_mut().for_each(Attachment::drop_data),
+            Message::Assistant { .. } | Message::User { .. } => {}
         });
     }
 
@@ -157,7 +163,7 @@ impl Window {
                 *text = format!("(left out to save room: {} bytes)", text.len());
             }
             Message::Assistant { parts } => shorten_parts(parts),
-            Message::ToolResult { .. } | Message::User { .. } => {}
+            Message::ToolResult { .. } | Message::User { .. } | Message::Attachments { .. } => {}
         });
     }
 
@@ -222,6 +228,14 @@ impl Window {
         };
         let tools = if tools.is_empty() { "words".to_owned() } else { tools.join(", ") };
         format!("{LEFT_OUT}{tools}{wrong}. What they did is done.)")
+    }
+
+    fn drop_newest_attachments(&mut self, _: usize) {
+        for message in &mut self.sent {
+            if let Message::Attachments { files } = message {
+                files.iter_mut().for_each(Attachment::drop_data);
+            }
+        }
     }
 
     fn shorten_newest_answer(&mut self, _: usize) {

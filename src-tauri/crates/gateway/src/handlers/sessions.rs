@@ -155,6 +155,10 @@ fn message(
             calls: parts.iter().filter_map(|part| call_of(part, &shown)).collect(),
             ..view
         },
+        Message::Attachments { files } => {
+            let names: Vec<String> = files.iter().map(ToString::to_string).collect();
+            MessageView { from: MessageFrom::Tool, text: names.join(", "), ..view }
+        }
         Message::ToolResult { call_id, tool, text, is_error } => MessageView {
             from: MessageFrom::Tool,
             text: text.clone(),

@@ -175,9 +175,12 @@ impl Http {
         let most = arguments.offset + most;
         match self.fetcher.send(Request { most, has_secret, ..request.among(sandbox) }).await {
             Ok(page) => {
-                let page = shown(page, arguments, has_secret, sandbox);
+                let mut page = shown(page, arguments, has_secret, sandbox);
                 let (fault, words) = (page.fault(), page.complaint());
-                ToolOutput { fault, words, ..ToolOutput::ok(page.into_value()) }
+                // A server may draw the secret that it was sent, and nothing looks for it in an image.
+                let attachment = page.attachment.take().filter(|_| !has_secret);
+                let attachments = attachment.into_iter().collect();
+                ToolOutput { fault, words, attachments, ..ToolOutput::ok(page.into_value()) }
             }
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;

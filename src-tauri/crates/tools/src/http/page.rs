@@ -5,11 +5,13 @@
 
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
+use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::tool::Fault;
 use serde_json::{Value, json};
 
 use super::packing::{PackingError, Unpacked, unpack};
 use crate::charset;
+use crate::media;
 use crate::piece::{Piece, piece};
 
 /// Bytes that no value in a request is longer than, but for one that fills its body.
@@ -71,6 +73,8 @@ pub(crate) struct Page {
     pub(crate) is_truncated: bool,
     /// Where the rest of the body begins, when it was cut and the same call can be made again.
     pub(crate) next: Option<usize>,
+    /// The body, where it is an image or a PDF.
+    pub(crate) attachment: Option<Attachment>,
 }
 
 impl Page {
@@ -78,14 +82,22 @@ impl Page {
     pub(crate) fn of(answer: Answer, most: usize) -> Result<Self, PackingError> {
         let Answer { status, url, content_type, packing, retry_after, location, body, .. } = answer;
         let Unpacked { bytes, is_cut } = unpack(body, packing.as_deref(), most)?;
-        let body = match charset::text_of(&bytes, content_type.as_deref()) {
-            // The limit may have cut the last character in two.
-            Some(text) if is_cut => text.trim_end_matches('\u{FFFD}').to_owned(),
-            Some(text) => text,
-            None => "(The body is binary and is not shown.)".to_owned(),
+        let media = MediaKind::of(&bytes);
+        let (body, attachment) = match media {
+            Some(kind) => media_body(&url, kind, Unpacked { bytes, is_cut }),
+            None => (text_body(&bytes, content_type.as_deref(), is_cut), None),
         };
-        let (is_truncated, next) = (is_cut, None);
-        Ok(Self { status, url, content_type, retry_after, location, body, is_truncated, next })
+        Ok(Self {
+            status,
+            url,
+            content_type,
+            retry_after,
+            location,
+            body,
+            is_truncated: is_cut && media.is_none(),
+            next: None,
+            attachment,
+        })
     }
 
     /// The part of the body that begins at `offset` and takes at most `room` bytes as JSON.
@@ -155,6 +167,30 @@ impl Page {
         }
         value["body"] = self.body.into();
         value
+    }
+}
+
+fn text_body(bytes: &[u8], content_type: Option<&str>, is_cut: bool) -> String {
+    match charset::text_of(bytes, content_type) {
+        // The limit may have cut the last character in two.
+        Some(text) if is_cut => text.trim_end_matches('\u{FFFD}').to_owned(),
+        Some(text) => text,
+        None => "(The body is binary and is not shown.)".to_owned(),
+    }
+}
+
+/// The words that stand for an image or a PDF, and the file itself where a model can be shown it.
+fn media_body(url: &str, kind: MediaKind, body: Unpacked) -> (String, Option<Attachment>) {
+    if body.is_cut {
+        let words = format!("(The body is a {kind}, longer than maxBytes. web_fetch reads more.)");
+        return (words, None);
+    }
+    match media::attachment(url, kind, body.bytes) {
+        Ok(file) => (
+            format!("(The body is a {kind}. It follows for models that read such files.)"),
+            Some(file),
+        ),
+        Err(error) => (format!("(The body {error})"), None),
     }
 }
 

@@ -72,10 +72,10 @@ fn read(workspace: &Path, arguments: &Arguments, bounds: Bounds) -> Result<Told,
     let path = file_at(&memory, &arguments.path)?;
     let name = shown(&path);
     let part = (arguments.offset, arguments.limit);
-    let Told { value, words } = read_part_of(&memory, path, UTF_8, part, bounds)?;
+    let Told { value, words, .. } = read_part_of(&memory, path, UTF_8, part, bounds)?;
     let mut fields = Map::from_iter([("path".to_owned(), Value::from(name))]);
     if let Value::Object(more) = value {
         fields.extend(more);
     }
-    Ok(Told { value: Value::Object(fields), words })
+    Ok(Told { value: Value::Object(fields), words, ..Told::default() })
 }

@@ -142,6 +142,7 @@ fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     Ok(Told {
         words: format!("{how}: {name} ({} bytes).", text.len()),
         value: json!({ "path": name, "bytes": text.len(), "created": created }),
+        ..Told::default()
     })
 }
 

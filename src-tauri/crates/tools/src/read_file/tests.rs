@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::tool::{SandboxMode, TOLD_BYTES, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -173,4 +174,41 @@ async fn a_part_that_begins_inside_a_character_begins_with_the_next() {
     let dir = house();
     let output = read(&dir, json!({ "path": "marked.txt", "offset": 6 })).await;
     assert_eq!(output.value["content"], "ße");
+}
+
+#[tokio::test]
+async fn image_and_pdf_come_as_attachments() {
+    let dir = house();
+    let photo = crate::media::tests::png(3, 2);
+    fs::write(dir.path().join("photo.txt"), &photo).expect("a file");
+    fs::write(dir.path().join("letter.pdf"), b"%PDF-1.7 body").expect("a file");
+    for (path, kind, bytes) in [
+        ("photo.txt", MediaKind::Png, photo),
+        ("letter.pdf", MediaKind::Pdf, b"%PDF-1.7 body".to_vec()),
+    ] {
+        let output = read(&dir, json!({ "path": path })).await;
+        assert_eq!(output.attachments, [Attachment::new(path, kind, bytes)]);
+        assert_eq!(output.value["type"], kind.media_type());
+        let words = format!("{path} is a {kind}. It follows for models that read such files.");
+        assert_eq!(output.words, Some(words));
+    }
+}
+
+#[tokio::test]
+async fn image_that_no_model_can_be_shown_is_refused() {
+    let dir = house();
+    fs::write(dir.path().join("wide.png"), crate::media::tests::png(9_000, 2)).expect("a file");
+    fs::write(dir.path().join("cut.png"), b"\x89PNG\r\n\x1a\n").expect("a file");
+    for (path, expected) in [
+        (
+            "wide.png",
+            "wide.png is a PNG image of 9000 × 2 pixels; a model is shown at most 8000 on each side.",
+        ),
+        ("cut.png", "cut.png begins like a PNG image, and is damaged."),
+    ] {
+        let output = read(&dir, json!({ "path": path })).await;
+        let words = output.words.unwrap_or_default();
+        assert!(words.starts_with(expected), "{words}");
+        assert_eq!(output.attachments, []);
+    }
 }

@@ -35,6 +35,6 @@ impl Verb for Create {
     fn told(answer: &Value, context: &ToolContext) -> Told {
         let routine = shown::routine(answer, context);
         let words = format!("New job: {}", shown::line(&routine));
-        Told { value: json!({ "routine": routine }), words }
+        Told { value: json!({ "routine": routine }), words, ..Told::default() }
     }
 }

@@ -45,6 +45,6 @@ impl Verb for Delete {
         if !names.is_empty() {
             value["waitedForIt"] = names.into();
         }
-        Told { value, words: format!("Deleted: {name}.") }
+        Told { value, words: format!("Deleted: {name}."), ..Told::default() }
     }
 }

@@ -35,6 +35,10 @@ impl Verb for Fire {
     }
 
     fn told(answer: &Value, _: &ToolContext) -> Told {
-        Told { value: json!({ "runId": answer["runId"] }), words: "It was started.".to_owned() }
+        Told {
+            value: json!({ "runId": answer["runId"] }),
+            words: "It was started.".to_owned(),
+            ..Told::default()
+        }
     }
 }

@@ -58,6 +58,6 @@ impl Verb for History {
         let lines: Vec<String> = runs.iter().map(line).collect();
         let words =
             if lines.is_empty() { "It has not run yet.".to_owned() } else { lines.join("\n") };
-        Told { value: json!({ "runs": runs }), words }
+        Told { value: json!({ "runs": runs }), words, ..Told::default() }
     }
 }

@@ -56,6 +56,6 @@ impl Verb for List {
             value["nextCursor"] = answer["nextCursor"].clone();
         }
         value["routines"] = routines.into();
-        Told { value, words }
+        Told { value, words, ..Told::default() }
     }
 }

@@ -78,7 +78,7 @@ impl<V: Verb> RoutineTool<V> {
         let wish = V::wish(call.arguments(), context).map_err(unfit)?;
         let wish = as_shown(wish, call.bound());
         let answer = self.routines.ask(wish, context).await.map_err(refused)?;
-        let Told { value, words } = V::told(&answer, context);
+        let Told { value, words, .. } = V::told(&answer, context);
         Ok(answer::done(value).in_words(&words))
     }
 

@@ -47,6 +47,6 @@ impl Verb for Update {
     fn told(answer: &Value, context: &ToolContext) -> Told {
         let routine = shown::routine(answer, context);
         let words = format!("Changed: {}", shown::line(&routine));
-        Told { value: json!({ "routine": routine }), words }
+        Told { value: json!({ "routine": routine }), words, ..Told::default() }
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use reqwest::header::{ACCEPT, HeaderValue};
+use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::fetches::{FetchHistory, PastFetch};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
@@ -29,7 +30,7 @@ use sha2::{Digest as _, Sha256};
 use crate::answer::Faulty as _;
 use crate::http::{self, Answer, FetchError, Fetcher, HttpConfig, Page, Request, Target};
 use crate::piece::{Piece, piece};
-use crate::{arguments, spec};
+use crate::{arguments, media, spec};
 pub use child::ReaderProgram;
 use child::{ReaderChild, ReaderError};
 use reader::Reading;
@@ -94,7 +95,7 @@ impl WebFetch {
         program: ReaderProgram,
         history: Arc<dyn FetchHistory>,
     ) -> Self {
-        let description = "Reads a page of the web: HTML as Markdown of its main content, PDF as text, JSON and text as they are. \
+        let description = "Reads a page of the web: HTML as Markdown of its main content, PDF as text, JSON and text as they are, images. \
              A long page comes in parts: nextOffset says where to go on. changed compares with the job's last successful run.";
         let parameters = spec::object(
             &["url"],
@@ -128,8 +129,9 @@ impl WebFetch {
         }
         let (status, url) = (answer.status, answer.url.clone());
         let content_type = answer.content_type.clone();
-        let reading = self.child.read(answer, &context.loose_ends).await?;
-        let hash = hash_of(&reading.text);
+        let (reading, attachment) = self.read(answer, context).await?;
+        let content = attachment.as_ref().and_then(|file| file.data.as_deref());
+        let hash = hash_of(content.unwrap_or(reading.text.as_bytes()));
         let past = self.past(arguments, context).await;
         let part = piece(&reading.text, arguments.offset, room(&context.sandbox));
         let mut value = json!({ "status": status, "url": url, "contentType": content_type });
@@ -146,7 +148,38 @@ impl WebFetch {
             value["lastFetchedAt"] = at.map(|at| at.to_rfc3339()).into();
         }
         value["contentHash"] = hash.into();
-        Ok(with_part(value, &reading, &part))
+        let attachments = attachment.into_iter().collect();
+        Ok(ToolOutput { attachments, ..with_part(value, &reading, &part) })
+    }
+
+    /// The text of an answer; an image, or a PDF without text, as a file for the model.
+    async fn read(
+        &self,
+        answer: Answer,
+        context: &ToolContext,
+    ) -> Result<(Reading, Option<Attachment>), ReaderError> {
+        let is_whole = answer.packing.is_none() && !answer.body.is_cut;
+        let media = MediaKind::of(&answer.body.bytes).filter(|_| is_whole);
+        let Some(kind) = media else {
+            return Ok((self.child.read(answer, &context.loose_ends).await?, None));
+        };
+        let (url, bytes) = (answer.url.clone(), answer.body.bytes.clone());
+        let reading = match kind.is_image() {
+            true => Reading { title: None, text: String::new(), note: None },
+            false => self.child.read(answer, &context.loose_ends).await?,
+        };
+        if !reading.text.is_empty() {
+            return Ok((reading, None));
+        }
+        let (words, attachment) = match media::attachment(&url, kind, bytes) {
+            Ok(file) => (
+                format!("It is a {kind}, which follows for models that read such files."),
+                Some(file),
+            ),
+            Err(error) => (format!("The answer {error}"), None),
+        };
+        let note = reading.note.map_or(words.clone(), |note| format!("{note} {words}"));
+        Ok((Reading { note: Some(note), ..reading }, attachment))
     }
 
     /// A history that cannot be read is as good as none: the page itself is there.
@@ -169,14 +202,15 @@ fn with_part(mut value: Value, reading: &Reading, part: &Piece<'_>) -> ToolOutpu
         value["nextOffset"] = part.end.into();
     }
     value["content"] = part.text.into();
-    let words = if part.text.trim().is_empty() { "(empty)" } else { part.text };
+    let note = reading.note.as_deref().unwrap_or("(empty)");
+    let words = if part.text.trim().is_empty() { note } else { part.text };
     let words = words.to_owned();
     ToolOutput::ok(value).in_words(&words)
 }
 
 fn request(target: Target, sandbox: &SandboxMode) -> Request {
     let mut request = Request::new(Method::GET, target).among(sandbox);
-    let wanted = "text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, */*;q=0.5";
+    let wanted = "text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, image/*;q=0.8, */*;q=0.5";
     request.headers.insert(ACCEPT, HeaderValue::from_static(wanted));
     Request { most: MOST_BYTES, ..request }
 }
@@ -200,8 +234,8 @@ fn room(sandbox: &SandboxMode) -> usize {
     if is_a_persons(sandbox) { TOLD_BYTES - http::BESIDE } else { PART }
 }
 
-fn hash_of(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+fn hash_of(content: &[u8]) -> String {
+    let digest = Sha256::digest(content);
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -458,3 +458,19 @@ async fn offset_goes_with_get_alone() {
     assert_eq!(output.fault, Some(Fault::InvalidParameters), "{output:?}");
     assert_eq!(server.requests(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn image_body_comes_as_an_attachment_unless_it_is_cut() {
+    let photo = crate::media::tests::png(3, 2);
+    let answer = ok("application/octet-stream", &photo);
+    let server = Server::start(Box::new(move |_| (answer.clone(), Then::Close))).await;
+    let url = server.url("/photo");
+    let output = send(&server, json!({ "url": url })).await;
+    assert_eq!(output.attachments[0].data.as_deref(), Some(photo.as_slice()));
+    let whole = "(The body is a PNG image. It follows for models that read such files.)";
+    assert_eq!((&output.value["body"], &output.value["truncated"]), (&json!(whole), &json!(false)));
+    let output = send(&server, json!({ "url": url, "maxBytes": 12 })).await;
+    assert_eq!(output.attachments, []);
+    let cut = "(The body is a PNG image, longer than maxBytes. web_fetch reads more.)";
+    assert_eq!(output.value["body"], cut);
+}

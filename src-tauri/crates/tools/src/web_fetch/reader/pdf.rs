@@ -12,7 +12,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Reading, Unread> {
     let has_text = texts.iter().any(|text| !text.is_empty());
     let numbered = texts.iter().zip(1..);
     let numbered = numbered.map(|(text, number)| format!("[Page {number} of {count}]\n\n{text}"));
-    let text = numbered.collect::<Vec<_>>().join("\n\n");
+    let text = if has_text { numbered.collect::<Vec<_>>().join("\n\n") } else { String::new() };
     let note = (!has_text).then(|| {
         "The PDF file holds no text; its pages may be pictures, such as scans.".to_owned()
     });

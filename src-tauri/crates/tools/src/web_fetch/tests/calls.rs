@@ -139,3 +139,19 @@ async fn approval_and_egress_are_those_of_a_get_of_http() {
         assert!(refused.is_err(), "{url}");
     }
 }
+
+#[tokio::test]
+async fn image_comes_as_an_attachment_and_is_compared() {
+    let photo = crate::media::tests::png(3, 2);
+    let server = serving("image/png", photo.clone()).await;
+    let output = fetch(&server, json!({})).await;
+    assert_eq!(output.attachments.len(), 1);
+    assert_eq!(output.attachments[0].data.as_deref(), Some(photo.as_slice()));
+    assert_eq!(
+        output.value["note"],
+        "It is a PNG image, which follows for models that read such files."
+    );
+    assert_eq!(output.value["content"], "");
+    let other = serving("image/png", crate::media::tests::png(4, 2)).await;
+    assert_ne!(fetch(&other, json!({})).await.value["contentHash"], output.value["contentHash"]);
+}
