@@ -168,7 +168,7 @@ fn read_media(workspace: &Workspace, path: &RelativePath) -> Result<Option<Told>
     let bytes = read_part(&mut file, 0, most).map_err(failed)?;
     let attachment = media::attachment(&path.to_string(), kind, bytes)
         .map_err(|source| ReadError::Media { path: path.clone(), source })?;
-    let words = format!("{path} is a {kind}. It follows for models that read such files.");
+    let words = format!("{path} is a {kind}.");
     Ok(Some(Told {
         value: json!({ "size": size, "type": kind.media_type(), "note": words }),
         words,

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::attachment::{Attachment, MediaKind};
 use crate::message::Part;
 
 fn turn(max_steps: u32) -> Turn {
@@ -511,4 +512,16 @@ fn what_a_run_said_before_a_break_is_its_last_word_and_what_others_said_is_not()
     assert_eq!(again.last_words().as_deref(), Some("Three mails."));
     let (silent, _) = Turn::resumed(said_before, Vec::new(), limits);
     assert_eq!(silent.last_words(), None);
+}
+
+#[test]
+fn attachments_follow_all_results_of_an_answer() {
+    let (answer, call) = calls("read_file");
+    let mut turn = turn(3);
+    turn.answered(answer);
+    let file = Attachment::new("a.png", MediaKind::Png, vec![1]);
+    let shown = ToolOutput { attachments: vec![file.clone()], ..ToolOutput::ok("An image.") };
+    let other = ToolCallRequest { id: "c2".into(), ..call.clone() };
+    assert_eq!(turn.called(vec![(call, shown), (other, ToolOutput::ok("x"))]), Next::AskModel);
+    assert_eq!(turn.messages().last(), Some(&Message::Attachments { files: vec![file] }));
 }

@@ -187,7 +187,7 @@ fn media_body(url: &str, kind: MediaKind, body: Unpacked) -> (String, Option<Att
     }
     match media::attachment(url, kind, body.bytes) {
         Ok(file) => (
-            format!("(The body is a {kind}. It follows for models that read such files.)"),
+            format!("(The body is a {kind}.)"),
             Some(file),
         ),
         Err(error) => (format!("(The body {error})"), None),

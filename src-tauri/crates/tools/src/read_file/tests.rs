@@ -189,7 +189,7 @@ async fn image_and_pdf_come_as_attachments() {
         let output = read(&dir, json!({ "path": path })).await;
         assert_eq!(output.attachments, [Attachment::new(path, kind, bytes)]);
         assert_eq!(output.value["type"], kind.media_type());
-        let words = format!("{path} is a {kind}. It follows for models that read such files.");
+        let words = format!("{path} is a {kind}.");
         assert_eq!(output.words, Some(words));
     }
 }

@@ -173,7 +173,7 @@ impl WebFetch {
         }
         let (words, attachment) = match media::attachment(&url, kind, bytes) {
             Ok(file) => (
-                format!("It is a {kind}, which follows for models that read such files."),
+                format!("It is a {kind}."),
                 Some(file),
             ),
             Err(error) => (format!("The answer {error}"), None),

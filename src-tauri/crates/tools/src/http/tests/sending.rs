@@ -467,7 +467,7 @@ async fn image_body_comes_as_an_attachment_unless_it_is_cut() {
     let url = server.url("/photo");
     let output = send(&server, json!({ "url": url })).await;
     assert_eq!(output.attachments[0].data.as_deref(), Some(photo.as_slice()));
-    let whole = "(The body is a PNG image. It follows for models that read such files.)";
+    let whole = "(The body is a PNG image.)";
     assert_eq!((&output.value["body"], &output.value["truncated"]), (&json!(whole), &json!(false)));
     let output = send(&server, json!({ "url": url, "maxBytes": 12 })).await;
     assert_eq!(output.attachments, []);
