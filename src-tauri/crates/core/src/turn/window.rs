@@ -8,7 +8,7 @@
 //! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
 //! a run that goes on and for people who read it.
 //!
-//! Once it is too long it is shortened to half of the bound, so that the next steps only add to it and the cached prefix
+//! Once it is too long the older part is shortened to half of the bound, so that the next steps only add to it and the cached prefix
 //! changes rarely. One could get it wrong by quoting a result from outside where
 //! its marks are not: a note tells the names of tools and how often they were called, and nothing that they said.
 
@@ -105,22 +105,30 @@ impl Window {
         self.sent.extend_from_slice(messages.get(self.taken..).unwrap_or_default());
         self.taken = messages.len();
         if cost(&self.sent) > most {
-            self.shorten(most / 2);
+            self.shorten(most);
         }
         &self.sent
     }
 
+    /// What is old goes until half of the bound is free; what is newest only as far as the bound itself wants.
     fn shorten(&mut self, most: usize) {
-        let steps: [fn(&mut Self, usize); 8] = [
+        let old = [
             Self::shorten_old_results,
             Self::leave_out_old_results,
             Self::forget_earlier_runs,
             Self::leave_out_steps,
+        ];
+        let newest = [
             Self::drop_newest_attachments,
             Self::shorten_newest_answer,
             Self::shorten_newest_results,
             Self::shorten_task,
         ];
+        self.take_steps(&old, most / 2);
+        self.take_steps(&newest, most);
+    }
+
+    fn take_steps(&mut self, steps: &[fn(&mut Self, usize)], most: usize) {
         for step in steps {
             if cost(&self.sent) <= most {
                 return;

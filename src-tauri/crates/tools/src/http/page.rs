@@ -186,10 +186,7 @@ fn media_body(url: &str, kind: MediaKind, body: Unpacked) -> (String, Option<Att
         return (words, None);
     }
     match media::attachment(url, kind, body.bytes) {
-        Ok(file) => (
-            format!("(The body is a {kind}.)"),
-            Some(file),
-        ),
+        Ok(file) => (format!("(The body is a {kind}.)"), Some(file)),
         Err(error) => (format!("(The body {error})"), None),
     }
 }

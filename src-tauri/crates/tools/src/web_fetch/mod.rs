@@ -172,10 +172,7 @@ impl WebFetch {
             return Ok((reading, None));
         }
         let (words, attachment) = match media::attachment(&url, kind, bytes) {
-            Ok(file) => (
-                format!("It is a {kind}."),
-                Some(file),
-            ),
+            Ok(file) => (format!("It is a {kind}."), Some(file)),
             Err(error) => (format!("The answer {error}"), None),
         };
         let note = reading.note.map_or(words.clone(), |note| format!("{note} {words}"));

@@ -147,10 +147,7 @@ async fn image_comes_as_an_attachment_and_is_compared() {
     let output = fetch(&server, json!({})).await;
     assert_eq!(output.attachments.len(), 1);
     assert_eq!(output.attachments[0].data.as_deref(), Some(photo.as_slice()));
-    assert_eq!(
-        output.value["note"],
-        "It is a PNG image."
-    );
+    assert_eq!(output.value["note"], "It is a PNG image.");
     assert_eq!(output.value["content"], "");
     let other = serving("image/png", crate::media::tests::png(4, 2)).await;
     assert_ne!(fetch(&other, json!({})).await.value["contentHash"], output.value["contentHash"]);
