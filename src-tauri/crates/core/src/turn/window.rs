@@ -1,16 +1,13 @@
 //! What of a conversation a model is sent: as much as it can read.
 //!
 //! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
-//! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them;
-//! images and PDFs go;
-//! then what the newest calls were asked with and the newest results are shortened, and last of all the task. What is
-//! left out is always said where it stood. A call and its result stay together or go together, because every provider
+//! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them. Then
+//! images and PDFs go, the newest calls and results are shortened, and last of all the task. Each gap is named in its place. A call and its result stay together or go together, because every provider
 //! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
 //! a run that goes on and for people who read it.
 //!
-//! Once it is too long the older part is shortened to half of the bound, so that the next steps only add to it and the cached prefix
-//! changes rarely. One could get it wrong by quoting a result from outside where
-//! its marks are not: a note tells the names of tools and how often they were called, and nothing that they said.
+//! The older part is shortened to half of the bound, so that the next steps only add to it and the cached prefix changes
+//! rarely. Pitfall: a note quotes no result from outside, only the names of tools and the number of their calls.
 
 use std::collections::BTreeMap;
 
@@ -112,13 +109,13 @@ impl Window {
 
     /// What is old goes until half of the bound is free; what is newest only as far as the bound itself wants.
     fn shorten(&mut self, most: usize) {
-        let old = [
+        let old: [fn(&mut Self, usize); 4] = [
             Self::shorten_old_results,
             Self::leave_out_old_results,
             Self::forget_earlier_runs,
             Self::leave_out_steps,
         ];
-        let newest = [
+        let newest: [fn(&mut Self, usize); 4] = [
             Self::drop_newest_attachments,
             Self::shorten_newest_answer,
             Self::shorten_newest_results,
