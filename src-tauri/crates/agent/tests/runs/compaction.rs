@@ -77,6 +77,7 @@ fn words(request: &ModelRequest) -> String {
     let text = |message: &Message| match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.clone(),
         Message::Assistant { parts } => parts.iter().filter_map(said_in).collect(),
+        Message::Attachments { .. } => String::new(),
     };
     request.messages.iter().map(text).collect::<Vec<_>>().join("\n")
 }

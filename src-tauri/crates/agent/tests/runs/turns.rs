@@ -24,6 +24,7 @@ fn text_of(message: &Message) -> String {
     match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.clone(),
         Message::Assistant { parts } => format!("{parts:?}"),
+        Message::Attachments { files } => format!("{files:?}"),
     }
 }
 

@@ -518,7 +518,7 @@ fn what_a_run_said_before_a_break_is_its_last_word_and_what_others_said_is_not()
 fn attachments_follow_all_results_of_an_answer() {
     let (answer, call) = calls("read_file");
     let mut turn = turn(3);
-    turn.answered(answer);
+    assert!(matches!(turn.answered(answer), Next::CallTools(_)));
     let file = Attachment::new("a.png", MediaKind::Png, vec![1]);
     let shown = ToolOutput { attachments: vec![file.clone()], ..ToolOutput::ok("An image.") };
     let other = ToolCallRequest { id: "c2".into(), ..call.clone() };

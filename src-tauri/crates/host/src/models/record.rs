@@ -203,7 +203,7 @@ fn words(verdict: &ModelVerdict) -> String {
     match verdict {
         ModelVerdict::Works => "Calls tools when it has to, and answers without them.".to_owned(),
         ModelVerdict::NoToolCall => {
-            "Answers, but did not call a tool when it had to. Use it for texts; choose another model for jobs with tools."
+            "Answers, but did not make the tool call that the test asks for. Use it for texts; choose another model for jobs with tools."
                 .to_owned()
         }
         ModelVerdict::NeedlessToolCall => {
