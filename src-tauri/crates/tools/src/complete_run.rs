@@ -47,10 +47,9 @@ impl From<Outcome> for Completion {
 
 impl CompleteRun {
     pub(crate) fn new() -> Self {
-        let description = "Ends the run. Call it once, when the task is done or cannot be done.";
-        let outcome = "report: there is something to tell. nothing_to_report: all is as it should be. failed: it could not be \
-                       done.";
-        let summary = "The result, or why it failed. The first sentence becomes the notification.";
+        let description = "Ends the run. Call it once.";
+        let outcome = "report: there is something to tell. nothing_to_report: all is well. failed: it could not be done.";
+        let summary = "The result, or why it failed. Its first sentence is the notification.";
         let parameters = spec::object(
             &["outcome", "summary"],
             json!({

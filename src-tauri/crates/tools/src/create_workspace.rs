@@ -67,13 +67,12 @@ impl Faulty for CreateError {
 
 impl CreateWorkspace {
     pub(crate) fn new(is_risky: bool) -> Self {
-        let description =
-            "Makes a folder for a project in the workspace. It never replaces a file.";
+        let description = "Makes a folder for a project in the workspace.";
         let parameters = spec::object(
             &[],
             json!({
                 "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-                "path": { "type": "string", "description": "Instead of name: a path in the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "path": { "type": "string", "description": "Instead of name.", "minLength": 1, "maxLength": 4_096 },
                 "allowExisting": { "type": "boolean" },
                 "createReadme": { "type": "boolean" },
                 "readmeTitle": { "type": "string", "maxLength": 200 },

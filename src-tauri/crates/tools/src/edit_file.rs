@@ -94,8 +94,7 @@ impl Faulty for EditError {
 
 impl EditFile {
     pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
-        let description = "Replaces oldText by newText in a text file. oldText has to stand in the file exactly once, unless \
-             replaceAll is set; newText may be empty. For a new file use write_file.";
+        let description = "Replaces oldText in a text file by newText. oldText must occur exactly once, unless replaceAll is set.";
         let parameters = spec::object(
             &["path", "oldText", "newText"],
             json!({

@@ -44,9 +44,7 @@ enum Operation {
 
 impl Json {
     pub(crate) fn new() -> Self {
-        let description = "Works on JSON exactly. Give the JSON as `text` or as `value`. parse: checks the text and returns the value. \
-                           get: the value at `pointer`. keys, length: of the value at `pointer`. merge: applies `patch` by RFC 7396 \
-                           (null removes a key).";
+        let description = "Works on JSON exactly. parse: checks the text. get, keys, length: of the value at `pointer`. merge: applies `patch` (RFC 7396).";
         let parameters = spec::object(
             &["op"],
             json!({

@@ -52,11 +52,12 @@ struct Arguments {
 
 impl ListDir {
     pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
-        let description = "Lists a folder of the workspace, or one that was granted, with sizes in bytes. What is hidden or named by .gitignore is only counted.";
+        let description =
+            "Lists a folder with sizes in bytes. Hidden and .gitignore'd entries are only counted.";
         let parameters = spec::object(
             &[],
             json!({
-                "path": { "type": "string", "description": "Default: the workspace itself.", "maxLength": 4_096 },
+                "path": { "type": "string", "description": "Default: the workspace.", "maxLength": 4_096 },
                 "recursive": { "type": "boolean" },
                 "showHidden": { "type": "boolean" },
                 "showIgnored": { "type": "boolean" },

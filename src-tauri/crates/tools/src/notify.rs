@@ -34,12 +34,11 @@ struct Arguments {
 
 impl Notify {
     pub(crate) fn new() -> Self {
-        let description = "Shows the person a notification now. Not for the outcome of the run: that is announced by itself. \
-                           Never put secrets into it.";
+        let description = "Shows the person a notification now. The outcome of the run is announced anyway. No secrets.";
         let parameters = spec::object(
             &["body"],
             json!({
-                "title": { "type": "string", "description": "At most 80 characters. Default: the job's name." },
+                "title": { "type": "string", "description": "Default: the job's name." },
                 "body": { "type": "string", "description": "At most 400 characters.", "minLength": 1 },
             }),
         );

@@ -89,8 +89,7 @@ impl Faulty for ReadError {
 impl ReadFile {
     pub(crate) fn new(most: u64, hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Reads a file of the workspace or of a granted folder: text, an image or a PDF. A long text comes in parts: nextOffset tells where to go on. Offset and \
-             limit are bytes; {most} are read at most."
+            "Reads a file: text, an image or a PDF. Long text comes in parts; nextOffset: where to go on. Offset and limit are bytes, at most {most}."
         );
         let parameters = spec::object(
             &["path"],

@@ -113,10 +113,7 @@ struct Arguments {
 
 impl RunCommand {
     pub(crate) fn new(config: CommandConfig) -> Self {
-        let description = "Runs a command line in the system's shell; returns exitCode, stdout, stderr, and json where stdout is JSON. \
-             Sandboxed unless the job says otherwise: it can write the workspace, HOME (a private folder, kept between runs), \
-             /tmp (deleted afterwards) and folders that the person granted; other writes fail. No network but the job's hosts. \
-             Background processes end with it.";
+        let description = "Runs a command line in the system's shell; returns exitCode, stdout, stderr, and json where stdout is JSON. Sandboxed unless the job says otherwise: writes go to the workspace, HOME (private, kept), /tmp (deleted afterwards) and granted folders; others fail. No network but the job's hosts. Background processes end with it.";
         let parameters = spec::object(
             &["command"],
             json!({

@@ -83,8 +83,7 @@ impl Faulty for SearchError {
 impl SearchFiles {
     pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Finds lines by a regular expression (pattern) in text files, or files by name (glob), below a folder. Lines come \
-             as path:line: text, {PAGE} at once; nextOffset tells how to go on. Hidden and .gitignore'd files are left out."
+            "Finds lines by regular expression (pattern), or files by name (glob), below a folder, {PAGE} at once. Hidden and .gitignore'd files are left out."
         );
         let parameters = spec::object(
             &[],

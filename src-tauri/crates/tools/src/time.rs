@@ -25,8 +25,8 @@ struct Arguments {
 
 impl Time {
     pub(crate) fn new() -> Self {
-        let description = "Tells the current date, weekday and time, in the job's time zone unless `tz` is given, and in UTC.";
-        let tz = "IANA time zone, for example Europe/Berlin.";
+        let description = "The date, weekday and time, in `tz` or the job's zone, and in UTC.";
+        let tz = "IANA zone, such as Europe/Berlin.";
         let parameters = spec::object(
             &[],
             json!({ "tz": { "type": "string", "description": tz, "maxLength": 64 } }),

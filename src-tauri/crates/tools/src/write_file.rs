@@ -81,8 +81,7 @@ impl Faulty for WriteError {
 impl WriteFile {
     pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
         let description = format!(
-            "Writes a text file of the workspace or of a folder granted for writing, at most {MOST_BYTES} bytes. It replaces what is there and makes the \
-             folders on the way."
+            "Writes a text file, at most {MOST_BYTES} bytes. Replaces it, and makes its folders."
         );
         let parameters = spec::object(
             &["path", "content"],

@@ -114,9 +114,7 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(config: HttpConfig) -> Self {
         let description = format!(
-            "Sends a request to a public URL; returns status, url, contentType, body and truncated. To read a page use web_fetch. \
-             A long body comes in parts: nextOffset says where to go on. At most {} bytes and {} seconds. A status of 400 or \
-             more is an error.",
+            "Sends a request to a public URL. For pages use web_fetch. At most {} bytes and {} seconds; nextOffset: where to go on. A status of 400 or more is an error.",
             config.max_bytes,
             config.timeout.as_secs()
         );

@@ -30,9 +30,8 @@ struct Arguments {
 
 impl MemoryRead {
     pub(super) fn new(most: u64) -> Self {
-        let description = format!(
-            "Reads a file of the memory. nextOffset tells where to go on. At most {most} bytes are read."
-        );
+        let description =
+            format!("Reads a memory file, at most {most} bytes. nextOffset: where to go on.");
         let parameters = spec::object(
             &["path"],
             json!({

@@ -36,8 +36,7 @@ struct Arguments {
 
 impl MemorySearch {
     pub(super) fn new(index: Arc<dyn MemoryIndex>) -> Self {
-        let description = "Finds files of the memory by words, the best first, with a piece of text each. Read a whole one with \
-                           memory_read.";
+        let description = "Finds memory files by words, the best first. Read one with memory_read.";
         let parameters = spec::object(
             &["query"],
             json!({

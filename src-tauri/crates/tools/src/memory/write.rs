@@ -49,8 +49,7 @@ struct Arguments {
 
 impl MemoryWrite {
     pub(super) fn new() -> Self {
-        let description = "Keeps something in mind for later runs, as a Markdown file in memory/. Replaces the file, or adds to \
-                           its end. No passwords or keys.";
+        let description = "Keeps something for later runs, as Markdown in memory/. Replaces the file, or appends. No secrets.";
         let parameters = spec::object(
             &["content"],
             json!({

@@ -95,8 +95,7 @@ impl WebFetch {
         program: ReaderProgram,
         history: Arc<dyn FetchHistory>,
     ) -> Self {
-        let description = "Reads a page of the web: HTML as Markdown of its main content, PDF as text, JSON and text as they are, images. \
-             A long page comes in parts: nextOffset says where to go on. changed compares with the job's last successful run.";
+        let description = "Reads a web page: HTML as Markdown, PDF as text, images. nextOffset: where to go on. changed: since the job's last successful run.";
         let parameters = spec::object(
             &["url"],
             json!({
