@@ -1,7 +1,7 @@
 //! An engine with something to lose, and every method with parameters that would work.
 
 use rouse_gateway::METHODS;
-use rouse_testkit::fake_model::FakeModel;
+use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
 use crate::asks::{calling, question, settings_of};
@@ -18,12 +18,15 @@ pub(crate) struct Stage<'h> {
     question: String,
     skill_digest: String,
     _model: FakeModel,
+    /// A provider that lists one model.
+    provider: FakeModel,
 }
 
 impl<'h> Stage<'h> {
     pub(crate) async fn set(home: &'h Home) -> Self {
         let model = calling(vec![("write_file", json!({ "path": "a.md", "content": "a" }))]);
         home.write_config(&settings_of(&model));
+        let provider = FakeModel::start(|_| Reply::json(200, r#"{"data":[{"id":"m-1"}]}"#));
         let skill = home.data().join("skills/installed/fetch");
         std::fs::create_dir_all(&skill).expect("a folder");
         let text = "---\nname: fetch\ndescription: About it.\n---\nFetch it.\n";
@@ -52,12 +55,18 @@ impl<'h> Stage<'h> {
             question,
             skill_digest,
             _model: model,
+            provider,
         }
     }
 
     /// Every method, as a request that does its work when it is let in.
     pub(crate) fn requests(&self) -> Vec<(&'static str, Value)> {
         METHODS.iter().map(|method| (*method, rpc(method, &self.params(method)))).collect()
+    }
+
+    fn server(&self) -> Value {
+        let base_url = format!("{}/v1", self.provider.url());
+        json!({ "name": "guessed", "kind": "openai", "baseUrl": base_url })
     }
 
     fn params(&self, method: &str) -> Value {
@@ -99,6 +108,9 @@ impl<'h> Stage<'h> {
             "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
+            "models.list" => json!({ "server": self.server() }),
+            "models.add" => json!({ "server": self.server(), "model": "m-1" }),
+            "models.pull" => json!({ "model": "guessed" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
             "heartbeat.status"
             | "cron.list"
@@ -117,6 +129,12 @@ impl<'h> Stage<'h> {
             | "secrets.list"
             | "skills.list"
             | "providers.list"
+            | "models.providers"
+            | "models.test"
+            | "models.pullStatus"
+            | "models.cancelPull"
+            | "backup.create"
+            | "backup.list"
             | "hooks.list"
             | "config.get"
             | "system.status"

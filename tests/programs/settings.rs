@@ -360,6 +360,7 @@ async fn a_stored_key_that_cannot_be_fetched_is_told_with_the_reason() {
     let home = Home::new().config(text);
     let in_keyring = json!({ "hosts": ["http://localhost:9"], "setAtMs": 1 });
     let kept = json!({ "keyringId": "1", "secrets": { "work": in_keyring } });
+    rouse_tests::make_database(&home.data()).await;
     std::fs::write(home.data().join("secrets.json"), kept.to_string()).expect("written");
     let _engine = home.serve().await;
     let why = "is not at hand, because it is in the system's keyring, which is switched off";

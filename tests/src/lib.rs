@@ -1,1 +1,14 @@
-//! Whole-system tests of Rouse.
+//! Whole-system tests of Rouse, and what several of them share.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rouse_store::Store;
+
+/// Makes the database of the data directory `home`, for a test that lays files out before the first start: files without a
+/// database count as a loss.
+pub async fn make_database(home: &Path) {
+    std::fs::create_dir_all(home).expect("a folder");
+    let store = Store::open(&home.join("rouse.db"), Arc::new(|_| ())).await;
+    store.expect("a database").close().await;
+}

@@ -49,7 +49,7 @@ async fn an_unknown_model_is_named_and_asked_for_once() {
         let said = r#"{"error":{"message":"The model `m-1` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#;
         Reply::json(404, said)
     };
-    let words = "openai does not have the model m-1 (HTTP 404). It said: The model `m-1` does not exist. Choose another one in the job or under Settings.";
+    let words = "openai does not have the model m-1 (HTTP 404). It said: The model `m-1` does not exist. Load it there first (Ollama: `ollama pull m-1`), or choose another model in the job or the settings.";
     failed(reply(), words, 1).await;
     // Nor is that of a server on this computer passed over in silence: it runs, and does not have it.
     let (run, asked) = told("mine", "Look", reply()).await;
@@ -62,7 +62,7 @@ async fn an_unknown_model_is_named_and_asked_for_once() {
 async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
     const PAGE: &str = "<!DOCTYPE html><html><body>Sign in</body></html>";
     let page = |status| Reply::page(status, PAGE);
-    let words = "openai answered the question for m-1 with a web page. Look at its address under Settings: it may be another one, or want somebody to sign in first.";
+    let words = "openai answered the request for m-1 with a web page. Check its address in the settings: it may be wrong, or ask for a sign-in first.";
     failed(page(200), words, 1).await;
     let words =
         "openai does not know where m-1 is asked (HTTP 404). Look at its address under Settings.";
@@ -74,14 +74,14 @@ async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
 
 #[tokio::test]
 async fn an_answer_of_nothing_is_asked_for_again_and_then_told() {
-    let words = "openai answered the question for m-1 with nothing. If that goes on, look under Settings at its address and at the model.";
+    let words = "openai sent an empty answer for m-1. If this repeats, check the address and the model in the settings.";
     failed(Reply::events(""), words, 3).await;
 }
 
 #[tokio::test]
 async fn a_question_that_is_too_long_is_shortened_as_long_as_that_helps() {
     let said = r#"{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
-    let words = "The conversation is longer than what m-1 of openai reads (HTTP 400). It said: This model's maximum context length is 100 tokens. Give it less to read, or choose a model that reads more.";
+    let words = "The conversation is longer than the context window of m-1 at openai (HTTP 400). It said: This model's maximum context length is 100 tokens. Give it less to read, or choose a model with a larger window.";
     failed(Reply::json(400, said), words, 1).await;
     let (run, asked) = told("openai", &"Look at it. ".repeat(2_000), Reply::json(400, said)).await;
     assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(words)), "{run:#}");

@@ -144,6 +144,7 @@ async fn a_stored_key_that_cannot_be_fetched_is_told_as_such_and_not_as_one_that
     let server = server();
     let in_keyring = json!({ "hosts": [server.url()], "setAtMs": 1 });
     let kept = json!({ "keyringId": "1", "secrets": { "work": in_keyring } });
+    rouse_tests::make_database(folder.path()).await;
     fs::write(folder.path().join("secrets.json"), kept.to_string()).expect("written");
     let text = format!(
         "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"tiny\"\nkeySecret = \"work\"\n",

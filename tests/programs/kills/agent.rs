@@ -281,6 +281,7 @@ async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_
         let servers = way.servers();
         let home = servers.home();
         let workspace = home.data().join("workspace");
+        rouse_tests::make_database(&home.data()).await;
         fs::create_dir(&workspace).expect("a folder");
         let pipe = workspace.join(effects::PIPE);
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();

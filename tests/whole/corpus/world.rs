@@ -64,6 +64,7 @@ impl World {
         let root = tempfile::tempdir().expect("a folder");
         let (thief, site) = (Ears::listen().await, Ears::listen().await);
         site.put("/out", Page::to(thief.url("/out")));
+        rouse_tests::make_database(&root.path().join("home")).await;
         furnish(root.path(), &[thief.host(), site.host()]);
         let clock = ManualClock::new(UnixMs(NOON));
         let (model, notifier) = (Arc::new(Obedient::default()), Arc::new(Recording::default()));

@@ -90,7 +90,10 @@ fn what_came_of_a_marked_process_ends_with_it_though_it_has_cleared_its_environm
     let numbers: Vec<String> = lines.take(2).map(|line| line.expect("a number")).collect();
     assert_eq!(end_strays(&format!("{instance}:")), 3);
     assert!(!leader.wait().expect("ended").success());
-    assert!(!numbers.iter().any(|number| is_alive(number)), "{numbers:?}");
+    // A signal takes effect after the call that sends it.
+    while numbers.iter().any(|number| is_alive(number)) {
+        std::thread::yield_now();
+    }
 }
 
 #[tokio::test]
