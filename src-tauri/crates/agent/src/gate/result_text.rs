@@ -24,7 +24,8 @@ fn fields_text(fields: &Map<String, Value>) -> String {
             None => drop(short.insert(name.clone(), value.clone())),
         }
     }
-    let first = (!short.is_empty()).then(|| Value::Object(short).to_string());
+    let has_first = !short.is_empty() || texts.is_empty();
+    let first = has_first.then(|| Value::Object(short).to_string());
     first.into_iter().chain(texts).collect::<Vec<_>>().join("\n")
 }
 

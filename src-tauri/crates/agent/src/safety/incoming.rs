@@ -222,11 +222,10 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_is_told_in_its_own_shape() {
+    fn large_answer_keeps_its_short_fields() {
         let output = ToolOutput::ok(json!({"stdout": "x".repeat(2 * TOLD_BYTES), "exitCode": 3}));
         let told = safety().incoming("run_command", false, output).told.text();
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        assert_eq!(told["exitCode"], 3);
+        assert!(told.starts_with("{\"exitCode\":3}\nstdout:\nxxx"), "{}", &told[..60]);
     }
 
     #[test]

@@ -61,14 +61,15 @@ async fn anthropic_gets_image_and_document_after_the_results() {
 }
 
 #[tokio::test]
-async fn responses_gets_image_and_file_in_a_user_message() {
+async fn responses_gets_image_and_file_in_user_messages() {
     let input = sent(Format::Responses, "gpt-5.6-terra", vec![photo(), letter()]).await;
-    let content = last_content(&input);
-    assert_eq!(content[1]["image_url"], "data:image/png;base64,cG5n");
-    assert_eq!(
-        (&content[2]["type"], &content[2]["file_data"]),
-        (&json!("input_file"), &json!("data:application/pdf;base64,cGRm"))
-    );
+    let items = input.as_array().expect("items");
+    let [.., result, label, image, file] = items.as_slice() else { panic!("{input}") };
+    assert_eq!(result["type"], "function_call_output");
+    assert_eq!(label["content"][0]["type"], "input_text");
+    assert_eq!(image["content"][0]["image_url"], "data:image/png;base64,cG5n");
+    assert_eq!(file["content"][0]["type"], "input_file");
+    assert_eq!(file["content"][0]["file_data"], "data:application/pdf;base64,cGRm");
 }
 
 #[tokio::test]
