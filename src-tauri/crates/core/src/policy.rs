@@ -30,9 +30,6 @@ pub const SKILL_READ: &str = "skill_read";
 /// The tool that loads the instructions of a trusted skill, offered only to a run that has one.
 pub const SKILL_LOAD: &str = "skill_load";
 
-/// Tools that are offered only to a job that lists them: a model manages without, and each costs tokens in every request.
-const LISTED_ONLY: [&str; 3] = ["create_workspace", "echo", "json"];
-
 /// What a run is allowed to call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolPolicy {
@@ -243,8 +240,8 @@ impl ToolPolicy {
             ApprovalRule::UnlessGranted => self.is_granted(&tool.name),
             ApprovalRule::Always => false,
         };
-        let is_usual = !LISTED_ONLY.contains(&tool.name.as_str()) || self.names(tool);
-        may_run && is_usual && !self.withholds(tool) && self.lets_call(tool)
+        let is_wanted = !tool.listed_only || self.names(tool);
+        may_run && is_wanted && !self.withholds(tool) && self.lets_call(tool)
     }
 
     /// Whether it may be called, if only with a yes.

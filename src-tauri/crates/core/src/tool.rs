@@ -53,6 +53,8 @@ pub struct ToolSpec {
     /// Whether only a turn that a person has started may call it: it is neither offered nor let through while nobody
     /// is there.
     pub attended_only: bool,
+    /// Whether only a job that lists it is offered it: a model manages without, and each tool costs tokens in every request.
+    pub listed_only: bool,
 }
 
 impl ToolSpec {

@@ -82,7 +82,12 @@ impl CreateWorkspace {
             spec::harmless(("create_workspace", "Make a workspace"), description, parameters);
         // Again it makes nothing more, but says so in an error; what is there is never changed.
         let annotations = Annotations { destructive: false, ..Annotations::OVERWRITES };
-        let spec = ToolSpec { annotations, approval: ApprovalRule::UnlessGranted, ..harmless };
+        let spec = ToolSpec {
+            annotations,
+            approval: ApprovalRule::UnlessGranted,
+            listed_only: true,
+            ..harmless
+        };
         Self { spec, is_risky }
     }
 }

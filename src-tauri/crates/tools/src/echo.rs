@@ -26,11 +26,14 @@ impl Echo {
         let parameters =
             spec::object(&["text"], json!({ "text": { "type": "string", "maxLength": 20_000 } }));
         Self {
-            spec: spec::harmless(
-                ("echo", "Give a text back"),
-                "Gives the text back unchanged.",
-                parameters,
-            ),
+            spec: ToolSpec {
+                listed_only: true,
+                ..spec::harmless(
+                    ("echo", "Give a text back"),
+                    "Gives the text back unchanged.",
+                    parameters,
+                )
+            },
         }
     }
 }

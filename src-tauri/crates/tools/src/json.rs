@@ -55,7 +55,8 @@ impl Json {
                 "patch": {},
             }),
         );
-        Self { spec: spec::harmless(("json", "Read JSON"), description, parameters) }
+        let harmless = spec::harmless(("json", "Read JSON"), description, parameters);
+        Self { spec: ToolSpec { listed_only: true, ..harmless } }
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn harmless(
         shell_text: Vec::new(),
         label: Some(label.to_owned()),
         attended_only: false,
+        listed_only: false,
     }
 }
 

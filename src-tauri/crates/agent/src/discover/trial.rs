@@ -124,6 +124,7 @@ fn tool() -> ToolSpec {
         sensitive: Vec::new(),
         shell_text: Vec::new(),
         attended_only: false,
+        listed_only: false,
     }
 }
 

@@ -172,6 +172,7 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
         shell_text: Vec::new(),
         label: None,
         attended_only: false,
+        listed_only: false,
     };
     let schema = json!({"type": "object", "properties": {"text": {}}});
     let mut specs = vec![

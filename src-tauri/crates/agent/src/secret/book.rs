@@ -239,6 +239,7 @@ mod tests {
             shell_text: Vec::new(),
             label: None,
             attended_only: false,
+            listed_only: false,
         })
     }
 

@@ -166,5 +166,6 @@ pub(crate) fn read_file() -> ToolSpec {
         shell_text: Vec::new(),
         label: None,
         attended_only: false,
+        listed_only: false,
     }
 }

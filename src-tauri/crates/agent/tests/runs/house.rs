@@ -363,6 +363,7 @@ impl TestTool {
             shell_text: Vec::new(),
             label: None,
             attended_only: false,
+            listed_only: false,
         };
         Self { spec, act: Box::new(act) }
     }

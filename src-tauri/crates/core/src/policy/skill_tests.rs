@@ -36,6 +36,7 @@ fn tool(name: &str, annotations: Annotations, domain: Domain) -> ToolSpec {
         shell_text: Vec::new(),
         label: None,
         attended_only: false,
+        listed_only: false,
     }
 }
 

@@ -26,6 +26,7 @@ fn tool(approval: ApprovalRule) -> ToolSpec {
         shell_text: Vec::new(),
         label: None,
         attended_only: false,
+        listed_only: false,
     }
 }
 
@@ -268,6 +269,15 @@ fn what_is_for_attended_turns_is_neither_offered_nor_let_through_elsewhere() {
     let asks = ToolSpec { approval: ApprovalRule::UnlessGranted, ..spec };
     let written = ToolPolicy::of_a_persons_call("send", &arguments());
     assert!(matches!(written.judge(&asks, arguments()), Verdict::Denied(_)));
+}
+
+#[test]
+fn listed_only_tool_is_offered_to_a_job_that_lists_it() {
+    let spec = ToolSpec { listed_only: true, ..tool(ApprovalRule::Never) };
+    let all = ToolPolicy::default();
+    assert!(!all.offers(&spec));
+    assert!(matches!(all.judge(&spec, arguments()), Verdict::Allowed(_)), "it may be called");
+    assert!(ToolPolicy::of_tools(Some(vec!["send".to_owned()])).offers(&spec));
 }
 
 #[test]

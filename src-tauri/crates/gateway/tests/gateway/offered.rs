@@ -38,6 +38,7 @@ impl Command {
             sensitive: Vec::new(),
             shell_text: Vec::new(),
             attended_only: false,
+            listed_only: false,
         })
     }
 }
