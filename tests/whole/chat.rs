@@ -420,7 +420,8 @@ async fn what_a_long_conversation_began_with_is_summed_up_once_and_outlives_a_re
     let folder = tempfile::tempdir().expect("a folder");
     let long = |number: usize| says(&format!("Answer {number}. {}", "tea ".repeat(1_000)));
     let script = (0..8).map(long).chain([says(SUM), says("Tea, then.")]);
-    let house = Plan::new(folder.path()).model(script).build().await;
+    // A quarter of the window, 8,000 tokens, is for what was said before.
+    let house = Plan::new(folder.path()).model(script).reading(32_000).build().await;
     for number in 0..9 {
         let id = send(&house, &format!("Question {number}")).await;
         let run = run_in(&house, &id, &["succeeded"]).await;
@@ -439,7 +440,8 @@ async fn what_a_long_conversation_began_with_is_summed_up_once_and_outlives_a_re
     assert_eq!(kinds, ["summary", "modelTurn"]);
     house.host.stop().await;
 
-    let house = Plan::new(folder.path()).model([says("Still tea.")]).build().await;
+    let still = Plan::new(folder.path()).model([says("Still tea.")]);
+    let house = still.reading(32_000).build().await;
     let id = send(&house, "And now?").await;
     run_in(&house, &id, &["succeeded"]).await;
     let request = house.model.requests().pop().expect("asked");

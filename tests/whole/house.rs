@@ -34,6 +34,7 @@ pub(crate) struct House {
 pub(crate) struct Plan<'a> {
     folder: &'a Path,
     clock: ManualClock,
+    context_tokens: Option<u32>,
     script: Option<Vec<Scripted>>,
     env: HashMap<String, String>,
     hooks: Vec<Arc<dyn Hook>>,
@@ -49,6 +50,7 @@ impl<'a> Plan<'a> {
             folder,
             clock,
             script: None,
+            context_tokens: None,
             env: HashMap::new(),
             hooks: Vec::new(),
             notifier,
@@ -64,6 +66,12 @@ impl<'a> Plan<'a> {
 
     pub(crate) fn model(mut self, script: impl IntoIterator<Item = Scripted>) -> Self {
         self.script = Some(script.into_iter().collect());
+        self
+    }
+
+    /// The model reads at most so many tokens at once.
+    pub(crate) fn reading(mut self, tokens: u32) -> Self {
+        self.context_tokens = Some(tokens);
         self
     }
 
@@ -91,7 +99,12 @@ impl<'a> Plan<'a> {
     }
 
     pub(crate) async fn build(self) -> House {
-        let model = Arc::new(ScriptedModel::new(self.script.clone().unwrap_or_default()));
+        let model = ScriptedModel::new(self.script.clone().unwrap_or_default());
+        let model = match self.context_tokens {
+            Some(tokens) => model.reading(tokens),
+            None => model,
+        };
+        let model = Arc::new(model);
         let mut env = self.env;
         for off in ["ROUSE_LOCAL_MODELS", "ROUSE_KEYRING"] {
             env.entry(off.to_owned()).or_insert_with(|| "0".to_owned());
