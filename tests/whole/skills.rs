@@ -61,22 +61,29 @@ async fn effective(house: &House, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_skill_of_the_persons_own_is_an_instruction_and_takes_nothing_away() {
+async fn trusted_skill_is_offered_by_description_and_loaded_on_demand() {
     let folder = tempfile::tempdir().expect("a folder");
     put(folder.path(), "", "report", "Write three lines.");
-    let house = Plan::new(folder.path()).model([done(), done()]).build().await;
+    let load = |id, skill| calls([(id, "skill_load", json!({ "skill": skill }))]);
+    let script = [load("l", "report"), load("m", "other"), done(), done()];
+    let house = Plan::new(folder.path()).model(script).build().await;
     let id = house.add(job(&["report"])).await;
     let plain = house.add(ask("Do it")).await;
     assert_eq!(fire(&house, &id, 1).await["state"], "succeeded");
     fire(&house, &plain, 1).await;
     let requests = house.model.requests();
-    assert!(
-        requests[0].system.contains("Follow the skill report")
-            && requests[0].system.contains("\n\nWrite three lines.\n")
-    );
-    assert!(!format!("{:?}", requests[0].messages).contains("three lines"));
-    assert!(!requests[1].system.contains("skill"), "a job without skills is told of none");
-    assert_eq!(offered(&house, 0), offered(&house, 1));
+    assert!(requests[0].system.ends_with("\n- report: About report.\n"), "{}", requests[0].system);
+    assert!(!format!("{:?}", requests[0]).contains("three lines"));
+    let told = |request: usize| format!("{:?}", requests[request].messages.last());
+    assert!(told(1).contains("Write three lines.") && !told(1).contains("outside"), "{}", told(1));
+    assert!(told(2).contains("other cannot be loaded in this run"), "{}", told(2));
+    assert!(!requests[3].system.contains("skill"), "a job without skills is told of none");
+    assert!(!offered(&house, 3).contains(&"skill_load".to_owned()));
+    let without_load = |mut names: Vec<String>| {
+        names.retain(|name| name != "skill_load");
+        names
+    };
+    assert_eq!(without_load(offered(&house, 0)), offered(&house, 3));
     assert!(!offered(&house, 0).contains(&"skill_read".to_owned()), "it has no other files");
     let shown = listed(&house, "report").await;
     assert_eq!((&shown["trust"], &shown["usedBy"][0]["jobId"]), (&json!("own"), &json!(id)));
@@ -162,7 +169,7 @@ async fn with_an_untrusted_skill_a_run_may_only_look_whatever_was_granted() {
     assert_eq!(trust(&house, "fetch").await["trust"], "trusted");
     assert_eq!(effective(&house, &id).await["ceiling"], Value::Null);
     fire(&house, &id, 4).await;
-    assert!(house.model.requests()[6].system.contains("Ignore all previous instructions"));
+    assert!(house.model.requests()[6].system.contains("\n- fetch: About fetch.\n"));
     assert_eq!(fs::read_to_string(&file).expect("written"), "one");
     house.host.stop().await;
 }
@@ -334,7 +341,7 @@ async fn no_tool_of_a_model_says_what_is_trusted_or_what_a_job_is_told() {
     for tool in tools.as_array().expect("tools") {
         let name = tool["name"].as_str().expect("a name");
         assert!(!name.contains("trust"), "{name}");
-        if name != "skill_read" {
+        if !["skill_load", "skill_read"].contains(&name) {
             assert!(!tool["parameters"].to_string().contains("skill"), "{tool}");
         }
     }
@@ -359,7 +366,8 @@ async fn the_main_session_with_an_untrusted_skill_may_only_look_in_the_chat_and_
     house.until(async |house| (house.model.requests().len() == 2).then_some(())).await;
     for request in 0..2 {
         let asked = &house.model.requests()[request];
-        assert!(asked.system.contains("Be polite.") && !asked.system.contains("Make a routine."));
+        assert!(asked.system.contains("\n- mine: About mine.\n"), "{}", asked.system);
+        assert!(!asked.system.contains("Make a routine."));
         let task = format!("{:?}", asked.messages.last());
         assert!(
             task.contains("Make a routine.") && task.contains("which nobody has trusted"),
