@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: the promises with numbers, measured on the real programs in one run.
 //!
 //! `cargo xtask bench -- next plan` measures only these parts: of `alone` (`next`, `year_off`, `plan`, `turnover`, `crowd`,
-//! `lateness`) and of the programs (`load`, `command`, `burst`, `memory`).
+//! `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`, `large_write`) and of the programs (`load`,
+//! `command`, `burst`, `memory`).
 //!
 //! Owns the measuring and nothing else: it starts release builds, talks to them as any client does, and prints each
 //! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:
@@ -9,6 +10,7 @@
 
 #![expect(clippy::print_stdout, reason = "printing is what a bench is for")]
 
+mod agents;
 mod alone;
 mod engine;
 mod lateness;
@@ -32,6 +34,7 @@ async fn main() -> anyhow::Result<()> {
     let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
     alone::measure(&is_wanted, &mut report).await?;
+    agents::measure(&is_wanted, &mut report).await?;
     if OF_PROGRAMS.iter().any(|part| is_wanted(part)) {
         of_the_programs(&is_wanted, &mut report).await?;
     }

@@ -34,8 +34,9 @@ cargo xtask <chore>
   test [--list] [--only <step>]... [--yes]
             run every check; the last line reads `N passed, N failed`
   bench [--peers] [-- <arguments>]
-            measure, on an optimised build (about seven minutes); arguments choose parts: next, year_off, plan,
-            turnover, crowd, lateness; with --peers, beside other schedulers (about twelve minutes)
+            measure, on an optimised build (about nine minutes); arguments choose parts: next, year_off, plan,
+            turnover, crowd, lateness, agent_turn, first_token, parallel_runs, large_write, load, command,
+            burst, memory; with --peers, beside other schedulers (about twelve minutes)
   torture [<proof>]... [--count N] [--seed S] [--from N]
             simulation, power cuts, disk errors and kills, for hours instead of seconds; kills, agents
             and reminders can begin at a call (--from)

@@ -69,6 +69,9 @@ impl Store {
         left: &Inherited,
         now: UnixMs,
     ) -> Result<(), StoreError> {
+        if *left == Inherited::default() {
+            return Ok(());
+        }
         let known = self.inherited(session).await?;
         if known.with(left) == known {
             return Ok(());

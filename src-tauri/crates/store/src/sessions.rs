@@ -17,7 +17,8 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::row::Columns;
 use crate::summaries::{self, Summary, is_summary};
-use crate::write::{Durability, Query, Write};
+use crate::walk::Walk;
+use crate::write::{Durability, Query};
 use crate::{Store, StoreError};
 
 /// A message of a transcript.
@@ -108,9 +109,13 @@ impl Store {
         messages: &[Message],
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let mut write = self.write("save the messages", Durability::Normal, now).await?;
-        append(&mut write, session, run, messages).await?;
-        write.commit().await
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let write = self.write("save the messages", Durability::Normal, now).await?;
+        let mut walk = Walk::default();
+        add_messages(&mut walk, session, run, messages, now);
+        write.commit_after(walk).await.map(drop)
     }
 
     /// The newest `limit` messages of a transcript, the newest last.
@@ -214,30 +219,24 @@ pub(crate) async fn messages_of_rows(
     Ok(messages)
 }
 
-async fn append(
-    write: &mut Write,
+fn add_messages(
+    walk: &mut Walk,
     session: &SessionKey,
     run: Option<&RunId>,
     messages: &[Message],
-) -> Result<(), StoreError> {
-    if messages.is_empty() {
-        return Ok(());
-    }
-    let now = write.now().0;
+    now: UnixMs,
+) {
     let count = i64::try_from(messages.len()).expect("BUG: more messages than fit");
-    write.run(sqlx::query(TOUCH).bind(session.as_str()).bind(now).bind(count)).await?;
+    walk.add(TOUCH, |values| values.bind(session.as_str()).bind(now.0).bind(count));
     let texts = messages.iter().map(|message| {
         Value::String(serde_json::to_string(message).expect("BUG: a message is not JSON"))
     });
     let texts = Value::Array(texts.collect()).to_string();
     let run_id = run.map(RunId::as_str);
-    write
-        .run(sqlx::query(ADD_ROWS).bind(session.as_str()).bind(run_id).bind(now).bind(texts))
-        .await?;
+    walk.add(ADD_ROWS, |values| values.bind(session.as_str()).bind(run_id).bind(now.0).bind(texts));
     if let Some(run_id) = run_id {
-        write.run(sqlx::query(NAME_SESSION).bind(run_id).bind(session.as_str())).await?;
+        walk.add(NAME_SESSION, |values| values.bind(run_id).bind(session.as_str()));
     }
-    Ok(())
 }
 
 fn read_session(row: &SqliteRow) -> sqlx::Result<SessionRow> {

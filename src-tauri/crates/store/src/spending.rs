@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::{Columns, json_list, signed};
+use crate::walk::Walk;
 use crate::write::{Query, Write};
 use crate::{Store, StoreError};
 
@@ -119,8 +120,9 @@ pub(crate) const UNMET: &str = concat!(
     was_met!("?1"),
     ")"
 );
-const INSERT: &str =
-    "INSERT INTO spending (at, run_id, job_id, tokens, cost_micro_usd) VALUES (?1, ?2, ?3, ?4, ?5)";
+// The job is that of the run.
+const INSERT: &str = "INSERT INTO spending (at, run_id, job_id, tokens, cost_micro_usd)
+    VALUES (?1, ?2, (SELECT job_id FROM runs WHERE id = ?2), ?3, ?4)";
 const PRUNE: &str = "DELETE FROM spending WHERE id <= (SELECT max(id) FROM spending) - ?1";
 const TELL: &str =
     "INSERT INTO told_budgets (key, at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
@@ -238,24 +240,19 @@ fn spent(columns: &mut Columns<'_>) -> sqlx::Result<Spent> {
     Ok(Spent { tokens: amount()?, usd: MicroUsd(amount()?), unpriced_tokens: amount()? })
 }
 
-/// Writes down what a step has cost, if it has cost anything.
-pub(crate) async fn spend(
-    write: &mut Write,
-    run: &RunId,
-    job: Option<&JobId>,
-    usage: Usage,
-) -> Result<(), StoreError> {
+/// Adds the cost of a step of `run` to a walk, if it has cost anything.
+pub(crate) fn add_spending(walk: &mut Walk, run: &RunId, usage: Usage, now: UnixMs) {
     if usage.tokens() == 0 && usage.cost_micro_usd.unwrap_or(0) == 0 {
-        return Ok(());
+        return;
     }
-    let query = sqlx::query(INSERT)
-        .bind(write.now().0)
-        .bind(run.as_str())
-        .bind(job.map(JobId::as_str))
-        .bind(signed(usage.tokens()))
-        .bind(usage.cost_micro_usd.map(signed));
-    write.run(query).await?;
-    write.run(sqlx::query(PRUNE).bind(MOST_ROWS)).await.map(drop)
+    walk.add(INSERT, |values| {
+        values
+            .bind(now.0)
+            .bind(run.as_str())
+            .bind(signed(usage.tokens()))
+            .bind(usage.cost_micro_usd.map(signed))
+    });
+    walk.add(PRUNE, |values| values.bind(MOST_ROWS));
 }
 
 /// Writes down that a budget was told to be used up; false when it was told already.

@@ -15,7 +15,8 @@ use sqlx::sqlite::SqliteRow;
 use crate::approvals::use_up;
 use crate::row::{Columns, bind_usage};
 use crate::runs::state_event;
-use crate::spending::spend;
+use crate::spending::add_spending;
+use crate::walk::{Done, Walk};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -150,8 +151,9 @@ pub struct RunStep {
 
 pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, status, repeatable, input, is_error,
         input_tokens, cached_input_tokens, output_tokens, started_at, call_id, gate)
-    VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
-        0, 0, 0, ?6, ?7, ?8)
+    SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
+        0, 0, 0, ?6, ?7, ?8
+    FROM runs WHERE id = ?1
     RETURNING seq";
 const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
         input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
@@ -283,20 +285,26 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("journal the step", Durability::Normal, now).await?;
-        let query = sqlx::query(END)
-            .bind(run.as_str())
-            .bind(seq)
-            .bind(name_of(&STATUSES, end.status))
-            .bind(end.output.as_ref().map(ToString::to_string))
-            .bind(end.is_error)
-            .bind(now.0)
-            .bind(end.duration_ms);
-        let ended = write.run(bind_usage(query, end.usage)).await?.rows_affected() > 0;
-        let Some(of_run) = RunOfStep::find(&mut write, run).await?.filter(|_| ended) else {
+        let mut walk = Walk::default();
+        walk.add(END, |values| {
+            let values = values
+                .bind(run.as_str())
+                .bind(seq)
+                .bind(name_of(&STATUSES, end.status))
+                .bind(end.output.as_ref().map(ToString::to_string))
+                .bind(end.is_error)
+                .bind(now.0)
+                .bind(end.duration_ms);
+            bind_usage(values, end.usage)
+        });
+        add_run_of_step(&mut walk, run);
+        add_spending(&mut walk, run, end.usage, now);
+        let done = write.go(walk).await?;
+        let ended = done[0].result.rows_affected() > 0;
+        let Some(of_run) = RunOfStep::first(&write, &done[1])?.filter(|_| ended) else {
             write.undo().await?;
             return Err(StoreError::NotFound { what: "step", id: format!("{run}/{seq}") });
         };
-        spend(&mut write, run, of_run.job_id.as_ref(), end.usage).await?;
         write.event(EventKind::Run, of_run.event(run, seq));
         write.commit().await
     }
@@ -331,20 +339,27 @@ impl Store {
 
 /// Writes the first line of a step and commits.
 async fn begin(mut write: Write, step: &NewStep) -> Result<u32, StoreError> {
-    let Some(run) = RunOfStep::find(&mut write, &step.run_id).await? else {
+    let now = write.now();
+    let mut walk = Walk::default();
+    add_run_of_step(&mut walk, &step.run_id);
+    walk.add(BEGIN, |values| {
+        values
+            .bind(step.run_id.as_str())
+            .bind(name_of(&KINDS, step.kind))
+            .bind(step.name.as_str())
+            .bind(step.repeatable)
+            .bind(step.input.to_string())
+            .bind(now.0)
+            .bind(step.call_id.clone())
+            .bind(step.gate.as_ref().map(|gate| json!(gate).to_string()))
+    });
+    let done = write.go(walk).await?;
+    let Some(run) = RunOfStep::first(&write, &done[0])? else {
         write.undo().await?;
         return Err(StoreError::NotFound { what: "run", id: step.run_id.to_string() });
     };
-    let query = sqlx::query(BEGIN)
-        .bind(step.run_id.as_str())
-        .bind(name_of(&KINDS, step.kind))
-        .bind(step.name.as_str())
-        .bind(step.repeatable)
-        .bind(step.input.to_string())
-        .bind(write.now().0)
-        .bind(step.call_id.clone())
-        .bind(step.gate.as_ref().map(|gate| json!(gate).to_string()));
-    let seq = write.one(query, |row| Columns::of(row).count()).await?.unwrap_or_default();
+    let seq = write.read(&done[1], |row| Columns::of(row).count())?;
+    let seq = seq.into_iter().next().unwrap_or_default();
     write.event(EventKind::Run, run.event(&step.run_id, seq));
     write.commit().await?;
     Ok(seq)
@@ -357,17 +372,16 @@ struct RunOfStep {
 }
 
 impl RunOfStep {
-    async fn find(write: &mut Write, id: &RunId) -> Result<Option<Self>, StoreError> {
-        let query = sqlx::query(OF_RUN).bind(id.as_str());
-        write
-            .one(query, |row| {
-                let mut columns = Columns::of(row);
-                Ok(Self {
-                    job_id: columns.some_id(JobId::new)?,
-                    state: columns.word(RunState::from_name)?,
-                })
+    /// Reads the row of `add_run_of_step`.
+    fn first(write: &Write, done: &Done) -> Result<Option<Self>, StoreError> {
+        let rows = write.read(done, |row| {
+            let mut columns = Columns::of(row);
+            Ok(Self {
+                job_id: columns.some_id(JobId::new)?,
+                state: columns.word(RunState::from_name)?,
             })
-            .await
+        });
+        Ok(rows?.into_iter().next())
     }
 
     fn event(&self, id: &RunId, seq: u32) -> Value {
@@ -377,18 +391,21 @@ impl RunOfStep {
     }
 }
 
+fn add_run_of_step(walk: &mut Walk, id: &RunId) {
+    walk.add(OF_RUN, |values| values.bind(id.as_str()));
+}
+
 /// The steps that were going when the process ended, as part of a write, before their run is ended or put back. Questions
 /// among them are spent, and the run has used what its steps have: nobody else is left to say so.
 pub(crate) async fn lose_unfinished(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
     let query = sqlx::query(LOSE).bind(run.as_str());
     let lost = write.list(query, |row| Columns::of(row).usage()).await?;
-    let of_run = RunOfStep::find(write, run).await?;
-    let job = of_run.and_then(|of_run| of_run.job_id);
+    let (mut walk, now) = (Walk::default(), write.now());
     for usage in lost {
-        spend(write, run, job.as_ref(), usage).await?;
+        add_spending(&mut walk, run, usage, now);
     }
-    write.run(sqlx::query(SUM_UP).bind(run.as_str())).await?;
-    Ok(())
+    walk.add(SUM_UP, |values| values.bind(run.as_str()));
+    write.go(walk).await.map(drop)
 }
 
 fn read(row: &SqliteRow) -> sqlx::Result<RunStep> {

@@ -23,7 +23,7 @@ use rouse_core::model::{ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use rouse_core::visible::shows_something;
 use rouse_store::{
-    IF_CUT_OFF, NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary,
+    IF_CUT_OFF, NewStep, RunStep, SkillText, StepEnd, StepKind, StepStatus, StoreError, Summary,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -70,6 +70,8 @@ pub(super) const SUMMARY_FOR: Duration = Duration::from_secs(120);
 pub(super) struct Recalled {
     pub(super) messages: Vec<Message>,
     pub(super) usage: Usage,
+    /// The untrusted skill texts that the session has read.
+    pub(super) skill_texts: Vec<SkillText>,
 }
 
 /// Nothing was asked of a model.
@@ -90,21 +92,21 @@ impl Conversation<'_> {
             memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         }
         self.terms.knows_outside |= memory.summary().is_some_and(|summary| summary.from_outside);
-        self.inherit().await?;
-        Ok(Recalled { messages: memory.told(share, driver.gate.safety()), usage })
+        let skill_texts = self.inherit().await?;
+        Ok(Recalled { messages: memory.told(share, driver.gate.safety()), usage, skill_texts })
     }
 
     /// Whoever is told what a session said knows what it has read. It is asked after that was read: another run of the
-    /// session may have ended while this one began.
-    async fn inherit(&mut self) -> Result<(), StoreError> {
+    /// session may have ended while this one began. Answers the untrusted skill texts of the session.
+    async fn inherit(&mut self) -> Result<Vec<SkillText>, StoreError> {
         self.terms.knows_outside |= self.driver.remembers_outside(self.session).await?;
-        let Some(shelf) = &self.driver.skills else { return Ok(()) };
+        let Some(shelf) = &self.driver.skills else { return Ok(Vec::new()) };
         let remembered = shelf.remembered(self.session).await?;
         let policy = self.terms.policy.clone().having_read(remembered.names);
         let offered = self.driver.gate.tools().offered(&policy);
         self.offered.retain(|tool| offered.iter().any(|left| left.name == tool.name));
         self.terms.policy = policy;
-        Ok(())
+        Ok(remembered.texts)
     }
 
     /// The tokens that remembering may cost.

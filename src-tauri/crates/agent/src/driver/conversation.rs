@@ -15,7 +15,7 @@ use rouse_core::run::{Outcome, WaitsFor};
 use rouse_core::tool::{ToolContext, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{Inherited, StoreError};
+use rouse_store::{Inherited, SkillText, StoreError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -221,7 +221,7 @@ fn asked_too_often(question: &Question) -> Outcome {
 impl Conversation<'_> {
     /// Talks until the run is over.
     pub(super) async fn conduct(&self, recalled: Recalled, opening: Opening) -> Outcome {
-        let Recalled { messages: mut history, usage } = recalled;
+        let Recalled { messages: mut history, usage, skill_texts } = recalled;
         let before = history.len();
         let has_spoken = opening.has_answer();
         let (mut kept, (mut turn, mut next)) = match opening {
@@ -235,7 +235,7 @@ impl Conversation<'_> {
             }
         };
         let begun = match self.keep(&turn, &mut kept).await {
-            Ok(()) => self.bequeath().await.map_err(End::Store),
+            Ok(()) => self.record_taint(skill_texts).await.map_err(End::Store),
             Err(end) => Err(end),
         };
         if let Err(end) = begun {
@@ -306,19 +306,20 @@ impl Conversation<'_> {
         let may_read = calls.iter().any(|call| outside.contains(&call.tool.as_str()));
         let results = self.call_all(calls, written).await?;
         if may_read {
-            self.bequeath().await?;
+            let skill_texts = match &self.driver.skills {
+                Some(shelf) => shelf.remembered(self.session).await?.texts,
+                None => Vec::new(),
+            };
+            self.record_taint(skill_texts).await?;
         }
         Ok(results)
     }
 
-    /// Whoever is told what this run says knows what it has read, also when that is kept no longer.
-    async fn bequeath(&self) -> Result<(), StoreError> {
+    /// Marks the session with the taint of this run: later runs are told what this run says, also when its journal is
+    /// pruned. `skill_texts` are the untrusted skill texts of the session.
+    async fn record_taint(&self, skill_texts: Vec<SkillText>) -> Result<(), StoreError> {
         let driver = self.driver;
         let from_outside = driver.gate.knows_outside(&self.terms, self.context).await?.is_some();
-        let skill_texts = match &driver.skills {
-            Some(shelf) => shelf.remembered(self.session).await?.texts,
-            None => Vec::new(),
-        };
         let left = Inherited { from_outside, skill_texts };
         driver.store.bequeath(self.session, &left, driver.clock.now()).await
     }

@@ -18,6 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use super::Finding;
+use super::clean_texts::CleanTexts;
 use super::radix;
 use super::view::{View, is_letter};
 
@@ -43,6 +44,8 @@ pub(crate) struct Known {
     read: Vec<Vec<u8>>,
     /// Those that are too short for either, with their names.
     short: Vec<(String, String)>,
+    /// Long texts in which none of them was found.
+    pub(super) clean_texts: CleanTexts,
 }
 
 /// An automaton, and what each of its patterns is.
@@ -75,7 +78,8 @@ impl Known {
         }
         short.retain(|(_, value)| !value.is_empty());
         read.retain(|letters| !letters.is_empty());
-        Self { spelled: Needles::new(spelled), bare: Needles::new(bare), read, short }
+        let (spelled, bare) = (Needles::new(spelled), Needles::new(bare));
+        Self { spelled, bare, read, short, clean_texts: CleanTexts::default() }
     }
 
     /// Whether there is nothing to look for in a text.

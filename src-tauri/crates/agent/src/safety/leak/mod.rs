@@ -9,6 +9,7 @@
 //! It stops accidents and the usual encodings. Whoever spells a secret in a way of their own gets it past every list,
 //! which is why a model is never told one in the first place.
 
+mod clean_texts;
 mod encoded;
 mod known;
 mod radix;
@@ -24,6 +25,7 @@ use std::ops::Range;
 
 use rouse_core::hidden::REDACTED;
 
+use clean_texts::CleanTexts;
 use encoded::{apart, letters, numbers};
 pub(crate) use known::{Known, SHORTEST};
 use rules::RULES;
@@ -68,14 +70,24 @@ pub(crate) fn find_within(text: &str, known: &Known) -> Vec<Finding> {
     merged(text, found)
 }
 
-/// Stored values in `text`, and the short one that it is.
-fn find_whole(text: &str, known: &Known, found: &mut Vec<Finding>) {
+/// Stored values in `text`, and the short one that it is; answers how many bytes were read.
+fn find_whole(text: &str, known: &Known, found: &mut Vec<Finding>) -> usize {
     if let Some(name) = known.short_one(text) {
         found.push(Finding { what: name.to_owned(), certain: true, at: 0..text.len() });
     }
-    if !known.is_empty() {
-        find_known(text, known, found);
+    if known.is_empty() {
+        return 0;
     }
+    let digest = CleanTexts::digest_of(text);
+    if digest.is_some_and(|digest| known.clean_texts.contains(&digest)) {
+        return 0;
+    }
+    let before = found.len();
+    let read = find_known(text, known, found);
+    if let Some(digest) = digest.filter(|_| found.len() == before) {
+        known.clean_texts.add(digest);
+    }
+    read
 }
 
 /// The same, and how many bytes were read for it.
