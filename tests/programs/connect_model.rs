@@ -34,7 +34,7 @@ fn add<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[tokio::test]
 async fn model_is_connected_with_a_piped_key_and_tested() {
     let (home, server) = (Home::new(), provider());
-    let _engine = home.serve().await;
+    let engine = home.serve().await;
     let url = server.url() + "/v1";
     assert!(home.rouse(["models"]).ok().starts_with("No model yet. Connect one: rouse models add"));
     home.rouse_reading(add(&url, &[]), "sk-wrong-0123456789\n").refused(2, "Incorrect API key");
@@ -49,6 +49,8 @@ async fn model_is_connected_with_a_piped_key_and_tested() {
     assert!(config.contains("keySecret = \"work\"") && !config.contains(KEY), "{config}");
     let secrets = home.rouse(["secrets", "list", "--json"]).json();
     assert_eq!(secrets["secrets"][0]["hosts"], json!([server.url()]));
+    let spending = engine.call("spending.get", json!({})).await;
+    assert_eq!(spending["today"]["tokens"], 240, "both turns of the test: {spending:#}");
 }
 
 #[tokio::test]

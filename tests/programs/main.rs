@@ -36,6 +36,7 @@ mod kills;
 mod many_starts;
 mod soak;
 mod models;
+mod providers;
 mod connect_model;
 mod secrets;
 mod stored_secrets;

@@ -190,22 +190,6 @@ impl ProviderError {
         !matches!(self.kind, ProviderErrorKind::Refused)
     }
 
-    /// Whether the provider may have worked on the question, so that it may have to be paid for: whenever it was sent and
-    /// not turned down at once.
-    #[must_use]
-    pub const fn may_cost(&self) -> bool {
-        let was_turned_down = matches!(self.status, Some(400..));
-        let was_read = matches!(
-            self.kind,
-            ProviderErrorKind::Unanswered
-                | ProviderErrorKind::Truncated
-                | ProviderErrorKind::TooLarge
-                | ProviderErrorKind::Server
-                | ProviderErrorKind::Refused
-        );
-        was_read && !was_turned_down
-    }
-
     /// Whether the provider cannot answer for now, so that a run may wait for it: a rate limit, an overload, a failing or
     /// unreachable server.
     #[must_use]

@@ -222,15 +222,16 @@ impl Ground {
         let book = Arc::new(SecretBook::default());
         let known = (Arc::clone(&options.env), Arc::clone(&book));
         let settings = LiveSettings::new(file, known.clone(), store.clone(), Arc::clone(&clock));
+        let ledger = Ledger::new(store.clone());
+        put_budget_into_force(&ledger, &settings.now());
         let models = ModelShelf::open(
             settings.watch(),
             known,
             options.model.clone(),
+            Arc::clone(&ledger),
             (store.clone(), Arc::clone(&clock)),
         )
         .await;
-        let ledger = Ledger::new(store.clone());
-        put_budget_into_force(&ledger, &settings.now());
         let secrets = secrets::shelf(options, &settings, Arc::clone(&book));
         let skills =
             SkillShelf::new(home.skills(), settings.now().workspace.clone(), store.clone());

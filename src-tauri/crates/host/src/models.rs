@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
-    ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKey,
-    Safety, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
+    ApiKey, ChosenModel, FoundIn, FoundModel, Ledger, Lineup, LocalAddresses, ProviderConfig,
+    ProviderKey, Safety, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
@@ -45,6 +45,7 @@ pub(crate) struct ModelShelf {
     known: RwLock<Known>,
     failing: Arc<Failing>,
     pulls: Pulls,
+    ledger: Arc<Ledger>,
     store: Store,
     clock: Arc<dyn Clock>,
     available: watch::Sender<bool>,
@@ -62,6 +63,7 @@ impl ModelShelf {
         settings: watch::Receiver<Config>,
         (env, secrets): (Env, Arc<SecretBook>),
         fixed: Option<ChosenModel>,
+        ledger: Arc<Ledger>,
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
@@ -76,6 +78,7 @@ impl ModelShelf {
             known,
             failing,
             pulls,
+            ledger,
             store,
             clock,
             available,

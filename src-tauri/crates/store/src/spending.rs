@@ -19,7 +19,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::row::{Columns, json_list, signed};
 use crate::walk::Walk;
-use crate::write::{Query, Write};
+use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
 /// How far ahead of the clock a row is believed: 48 hours.
@@ -180,6 +180,22 @@ impl Store {
     pub async fn spent_since(&self, since: UnixMs, now: UnixMs) -> Result<Spent, StoreError> {
         let believed = self.believe(now).await?;
         self.sum(believed.bind(sqlx::query(OF_ALL).bind(since.0))).await
+    }
+
+    /// Books a call that belongs to no run, under the name of its `source`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn spend_outside_runs(
+        &self,
+        source: &str,
+        usage: Usage,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let write = self.write("book the call", Durability::Normal, now).await?;
+        let mut walk = Walk::default();
+        add_spending(&mut walk, &RunId::new(source), usage, now);
+        write.commit_after(walk).await.map(drop)
     }
 
     /// Writes down that rows were met which lie days ahead of the clock; the rows stay as they are.

@@ -10,6 +10,7 @@ mod recorder;
 pub mod faulty_disk;
 pub mod scripted_model;
 pub mod fake_model;
+pub mod vendor;
 
 pub use clock::{ManualClock, ManualTimer};
 pub use dice::Dice;

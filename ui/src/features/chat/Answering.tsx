@@ -3,18 +3,20 @@
 import { useNavigate } from "@tanstack/react-router";
 
 import { Button } from "@/components/Button";
+import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { Worded } from "@/components/Worded";
 import { useAnswer, useOpenApprovals } from "@/data/approvals";
 import { useStopAnswer } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
-import { useRun, useStatus } from "@/data/queries";
+import { useRun } from "@/data/queries";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
 import { answerWord } from "@/domain/approval/words";
 import { ModelText } from "@/domain/ModelText";
 import { StateGlyph } from "@/domain/runState";
+import { resultLine } from "@/domain/steps";
 import { firstLine } from "@/format/text";
-import type { Answer, OpenMessage } from "@/platform";
+import type { Answer, OpenMessage, RunView, StepView } from "@/platform";
 
 import styles from "./ChatPage.module.css";
 import { Words } from "./EntryView";
@@ -61,16 +63,22 @@ export function Answering({ message, isSaid, onStop, onReturned }: Props) {
   );
 }
 
-/** The present step: a tool call, an answer on its way, or a model that does not answer, with the reason. */
+/** The present step of a run: a tool call, an answer on its way, or the wait for a model or a rate limit. */
 function Doing({ runId, hasWords }: { runId: string; hasWords: boolean }) {
   const { data } = useRun(runId);
-  const failing = useStatus().data?.failingModels ?? [];
   const last = data?.steps.at(-1);
   if (last?.kind === "toolCall" && last.status === "started") return <>Calling <code>{last.name}</code></>;
   if (hasWords) return "Answering";
-  const silent = failing.find(({ model }) => model === (last?.name ?? data?.run.model)) ?? (failing.length === 1 ? failing[0] : undefined);
-  if (silent === undefined) return "Waiting for the model";
-  return <>Waiting for the model, retrying. <Worded text={firstLine(silent.words)} /></>;
+  return <Waiting run={data?.run} failed={data?.steps.findLast(({ kind, status }) => kind === "modelTurn" && status !== "started")} />;
+}
+
+/** What a run waits for, until when, and why. `failed` is the newest model call that has ended. */
+function Waiting({ run, failed }: { run: RunView | undefined; failed: StepView | undefined }) {
+  const next = run?.nextAttemptAtMs ?? null;
+  const until = next !== null && <>, next try <Time at={next} /></>;
+  if (run?.waitsFor === "rateLimit") return <>Waiting for a rate limit{until}</>;
+  if (failed?.status !== "failed") return <>Waiting for the model{until}</>;
+  return <>Waiting for the model <code>{failed.name}</code>{until || ", retrying"}. <Worded text={firstLine(resultLine(failed.output))} /></>;
 }
 
 function Asked({ runId }: { runId: string }) {

@@ -122,15 +122,20 @@ test.each([
   expect(link.parentElement).toHaveTextContent(words);
 });
 
-test("chat_on_failing_model names the reason while it waits", async () => {
-  const failing = { provider: "openai", model: "gpt-5.6-terra", sinceMs: 0, words: "openai is overloaded.\nmore", mend: "", keyEnv: null };
-  const turn = aStep({ kind: "modelTurn", name: "gpt-5.6-terra", status: "started", output: null });
-  const host = withModel({ "sessions.get": () => said({ open: [open()] }), "runs.get": () => aDetail({ id: "r1", state: "running" }, { steps: [turn] }) });
-  renderApp("/chat", host);
-  expect(await screen.findByText("Waiting for the model")).toBeInTheDocument();
-  host.answers["system.status"] = () => aStatus({ model: "told", failingModels: [failing] });
-  host.emit("config", {});
-  expect(await screen.findByText(/^Waiting for the model, retrying\./)).toHaveTextContent("Waiting for the model, retrying. openai is overloaded.");
+const failedCall = aStep({ kind: "modelTurn", name: "gpt-5.6-terra", status: "failed", output: { error: "openai is overloaded.\nmore" } });
+const startedCall = aStep({ seq: 2, kind: "modelTurn", name: "gpt-5.6-terra", status: "started", output: null });
+/** More than a day from now, so that a slow test reads the same words. */
+const later = Date.now() + 30 * 3_600_000;
+
+test.each([
+  ["first_call_runs", { waitsFor: null, nextAttemptAtMs: null }, [startedCall], "Waiting for the model"],
+  ["failed_call_is_repeated", { waitsFor: null, nextAttemptAtMs: null }, [failedCall, startedCall], "Waiting for the model gpt-5.6-terra, retrying. openai is overloaded."],
+  ["run_waits_for_its_model", { waitsFor: "model", nextAttemptAtMs: later }, [failedCall], "Waiting for the model gpt-5.6-terra, next try in 1 d. openai is overloaded."],
+  ["run_waits_for_a_rate_limit", { waitsFor: "rateLimit", nextAttemptAtMs: later }, [aStep()], "Waiting for a rate limit, next try in 1 d"],
+] as const)("chat_says_what_it_waits_for: %s", async (_, wait, steps, words) => {
+  const run = aDetail({ id: "r1", state: "running", ...wait }, { steps: [...steps] });
+  renderApp("/chat", withModel({ "sessions.get": () => said({ open: [open()] }), "runs.get": () => run }));
+  await waitFor(() => expect(screen.getAllByRole("status").map(({ textContent }) => textContent).join("")).toBe(words));
 });
 
 test("chat_without_answer offers to try again", async () => {

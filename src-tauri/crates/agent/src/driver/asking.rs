@@ -371,8 +371,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// What a question has used, and its answer with that. What its provider does not tell is estimated, of an answer
-    /// that did not come whole too: nobody says what that has cost, and it is paid for all the same.
+    /// The usage of a call, and its answer with that. What the provider does not report is estimated, also of an answer
+    /// that broke off. A call that failed before the first byte of an answer used nothing.
     pub(super) fn used(
         &self,
         model: &ChosenModel,
@@ -382,9 +382,7 @@ impl Conversation<'_> {
     ) -> (Result<ModelAnswer, End>, Used) {
         let (told, got) = match &answered {
             Ok(answer) => (answer.usage, bytes_of(&answer.parts)),
-            Err(End::Provider(error)) if !error.may_cost() && !received.is_begun() => {
-                return (answered, Used::default());
-            }
+            Err(End::Provider(_)) if !received.is_begun() => return (answered, Used::default()),
             Err(_) => (Usage::default(), received.bytes()),
         };
         let used = asked.completed(told, got);

@@ -1,10 +1,10 @@
 //! What a question to a model has used, where its provider does not say so.
 //!
-//! Owns the estimate: four bytes a token, of what was sent and of what came. A provider that tells nothing of it, an
-//! answer that broke off (with the calls that it had begun to write) and one that nobody waited for any longer are paid for
-//! all the same, and a budget that did not count them could be run past for ever. What a question has cost that the end of
-//! the process cuts off is in the journal from its beginning, for the store to spend. What is estimated is marked as such
-//! in the journal. One could get it wrong by taking zero for an answer: nobody is asked for nothing.
+//! Owns the estimate: four bytes a token, of the input and of the received output. Estimated are an answer without usage,
+//! an answer that broke off (with the calls that it had begun to write), and a call that Rouse cancelled. A call that
+//! failed before the first byte of an answer used nothing. The estimate of a call that the end of the process cuts off is in
+//! the journal from its beginning, for the store to spend. The journal marks every estimate. Pitfall: a reported usage of
+//! zero is no usage; every call has input.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -10,11 +10,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rouse_core::money::{Limit, Spent};
-use rouse_core::{JobId, RunId};
+use rouse_core::run::Usage;
+use rouse_core::{JobId, RunId, UnixMs};
 use rouse_store::{Store, StoreError};
 use tokio::sync::Notify;
 
 use super::prices::Prices;
+use crate::models::ChosenModel;
 
 /// What all runs draw on.
 pub struct Ledger {
@@ -107,6 +109,21 @@ impl Ledger {
     #[must_use]
     pub fn prices(&self) -> Arc<Prices> {
         self.settings().prices
+    }
+
+    /// Books the test of `model`, which belongs to no run.
+    ///
+    /// # Errors
+    /// The store cannot write.
+    pub async fn book_test(
+        &self,
+        model: &ChosenModel,
+        usage: Usage,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let cost = self.prices().cost(model, usage);
+        let usage = Usage { cost_micro_usd: cost.map(|cost| cost.0), ..usage };
+        self.store.spend_outside_runs("models.test", usage, now).await
     }
 
     fn settings(&self) -> Settings {

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use rouse_agent::{AgentDriver, ChosenModel, Ledger, Price, Prices};
 use rouse_core::job::Job;
 use rouse_core::message::{ModelAnswer, Part, StopReason, ToolCallRequest};
-use rouse_core::model::{Billing, Delta, ModelProvider, ModelRequest, ProviderError};
-use rouse_core::money::{Limit, MicroUsd};
+use rouse_core::model::{
+    Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind as Kind,
+};
+use rouse_core::money::{Limit, MicroUsd, Spent};
 use rouse_core::policy::ApprovedCall;
-use rouse_core::run::{Outcome, Run};
+use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{RunState, UnixMs};
 use rouse_testkit::ScriptedModel;
@@ -369,6 +372,45 @@ async fn a_model_on_this_computer_costs_nothing() {
     let outcome =
         house.driver().run_turn(&run, &job, turn_of(&job), Some(chosen), &house.cancel).await;
     assert_eq!((outcome.state, in_usd(&outcome)), (RunState::Succeeded, Some(0)));
+}
+
+#[tokio::test]
+async fn call_failed_before_first_byte_costs_nothing() {
+    for kind in [Kind::Network, Kind::Unanswered, Kind::Server, Kind::Truncated, Kind::Refused] {
+        let error = ProviderError {
+            retry_after: Some(Duration::from_secs(90)),
+            ..ProviderError::new(kind, "No answer.")
+        };
+        let (spent, usage) = spent_on(Scripted::Failure(Vec::new(), error), priced(2.0)).await;
+        assert_eq!((spent, usage), (Spent::default(), Usage::default()), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn broken_stream_costs_its_input_and_received_output() {
+    let said = vec![Delta::Text("four bytes a token".repeat(40))];
+    let error = ProviderError {
+        retry_after: Some(Duration::from_secs(90)),
+        ..ProviderError::new(Kind::Truncated, "It broke off.")
+    };
+    let (spent, usage) = spent_on(Scripted::Failure(said, error), priced(2.0)).await;
+    assert_eq!(usage.output_tokens, 180);
+    assert!(usage.input_tokens > 500, "{usage:?}");
+    let cost = usage.input_tokens * 2;
+    assert_eq!((spent.tokens, spent.usd), (usage.tokens(), MicroUsd(cost)));
+}
+
+/// What the store and the outcome say of one failed call.
+async fn spent_on(failure: Scripted, prices: Prices) -> (Spent, Usage) {
+    let house = House::new([failure]).await;
+    let ledger = Ledger::new(house.store.clone());
+    ledger.set(Limit::default(), prices);
+    let job = agent_job(json!({ "message": "Think ".repeat(400) }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let driver = house.driver().paid_from(ledger);
+    let outcome = driver.run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    assert_eq!((outcome.state, house.model.requests().len()), (RunState::Failed, 1));
+    (house.store.spent_by_run(&run.id).await.expect("read"), outcome.usage)
 }
 
 /// A tool that says what it costs before, and may say it again afterwards.

@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rouse_agent::{
-    ApiKey, CatalogError, ListedModel, ProviderConfig, ProviderKey, ProviderKind, PullProgress,
-    Safety, connect, listed_models, test_model,
+    ApiKey, CatalogError, ChosenModel, ListedModel, ProviderConfig, ProviderKey, ProviderKind,
+    PullProgress, Safety, connect, listed_models, test_model,
 };
 use rouse_gateway::wire::{
     ListedModelView, ModelTestView, ModelsListParams, ModelsListResult, ModelsTestParams,
@@ -112,7 +112,12 @@ impl ModelShelf {
         let safety = Safety::new(Arc::clone(&self.secrets));
         let connected = connect(&provider, &safety)
             .map_err(|error| RpcError::new(ErrorCode::Conflict, error.to_string()))?;
-        let trial = test_model(self.failing.watched(connected).as_ref(), &model).await;
+        let trial = test_model(self.failing.watched(Arc::clone(&connected)).as_ref(), &model).await;
+        let chosen = ChosenModel { provider: connected, model: model.clone() };
+        let booked = self.ledger.book_test(&chosen, trial.usage, self.clock.now()).await;
+        if let Err(error) = booked {
+            tracing::warn!(%error, "the tokens of a model test cannot be booked");
+        }
         let ProviderConfig { name, base_url, .. } = &provider;
         let tested = TestedModel { provider: name, base_url, model: &model };
         Ok(self.failing.record().tested(tested, &trial).await)

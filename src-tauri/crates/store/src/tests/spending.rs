@@ -36,6 +36,16 @@ fn spent(tokens: u64, usd: u64, unpriced_tokens: u64) -> Spent {
 }
 
 #[tokio::test]
+async fn call_outside_of_runs_counts_for_the_day() {
+    let fixture = Fixture::new().await;
+    let usage = Usage { input_tokens: 100, cost_micro_usd: Some(7), ..Usage::default() };
+    for usage in [usage, Usage::default()] {
+        fixture.store.spend_outside_runs("models.test", usage, NOW).await.unwrap();
+    }
+    assert_eq!(fixture.store.spent_since(NOW, NOW).await.unwrap(), spent(100, 7, 0));
+}
+
+#[tokio::test]
 async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
     let fixture = Fixture::new().await;
     let (a, b) = (fixture.running("a").await, fixture.running("b").await);
