@@ -64,8 +64,7 @@ async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
     let page = |status| Reply::page(status, PAGE);
     let words = "openai answered the request for m-1 with a web page. Check its address in the settings: it may be wrong, or ask for a sign-in first.";
     failed(page(200), words, 1).await;
-    let words =
-        "openai does not know where m-1 is asked (HTTP 404). Look at its address under Settings.";
+    let words = "openai has no such address for m-1 (HTTP 404). Check the provider's address in the settings.";
     failed(page(404), words, 1).await;
     let words =
         "openai failed (HTTP 502). It asks to wait 0 seconds. It may pass: try again later.";

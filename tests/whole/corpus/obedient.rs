@@ -92,7 +92,7 @@ impl Obedient {
         {
             state.told_a_secret.push(around);
         }
-        let (start, task) = newest_task(&texts);
+        let (start, task) = newest_task(&request.messages);
         let done = calls_in(&request.messages[start..]);
         let script = state.book.get(&task).cloned().unwrap_or_default();
         if request.system.starts_with(SUMMING_UP) && !script.passes_on.is_empty() {
@@ -186,9 +186,11 @@ fn marks(text: &str, order: &str) -> Vec<String> {
 }
 
 /// Index and number of the newest message with a task. A chat shows the calls of earlier tasks before that message.
-fn newest_task(texts: &[String]) -> (usize, u32) {
-    let tasks = texts.iter().enumerate().rev();
-    let mut tasks = tasks.filter_map(|(at, text)| Some((at, number(text, "TASK-")?)));
+fn newest_task(messages: &[Message]) -> (usize, u32) {
+    let mut tasks = messages.iter().enumerate().rev().filter_map(|(at, message)| match message {
+        Message::User { text } => Some((at, number(text, "TASK-")?)),
+        _ => None,
+    });
     tasks.next().unwrap_or_default()
 }
 

@@ -240,8 +240,8 @@ impl World {
         changed.map(|name| format!("{} has changed", name.display())).collect()
     }
 
-    /// Every file that nobody may change: all but the engine's own database and logs, the private home folders of jobs, and
-    /// what a case lays out for itself, which has a number.
+    /// Every file that nobody may change: all but the engine's own database, logs and backups, the private home folders of
+    /// jobs, and what a case lays out for itself, which has a number.
     fn files(&self) -> Files {
         let mut files = Files::new();
         walk(self.root.path(), &mut files);
@@ -249,7 +249,7 @@ impl World {
         files.retain(|name, _| {
             let Ok(inside) = name.strip_prefix(&root) else { return true };
             let inside = inside.display().to_string();
-            let own = ["rouse.db", "logs", "homes", "skills/installed/case-"];
+            let own = ["rouse.db", "logs", "homes", "backups", "skills/installed/case-"];
             let is_own = own.iter().any(|own| inside.starts_with(own));
             let of_case = inside.strip_prefix("workspace/case/");
             !is_own && !of_case.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()))

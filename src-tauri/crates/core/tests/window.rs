@@ -182,7 +182,7 @@ fn older_results_go_first_and_what_is_left_out_is_said() {
     let long = "x".repeat(3_000);
     let messages = results_of(&[&long, &long, &long]);
     let mut window = Window::new(0);
-    let sent = window.within(&messages, 2_950);
+    let sent = window.within(&messages, 2_500);
     assert!(
         matches!(&sent[2], Message::ToolResult { text, .. } if text.contains("bytes left out to save room"))
     );
@@ -190,7 +190,7 @@ fn older_results_go_first_and_what_is_left_out_is_said() {
     let again = sent.to_vec();
     let mut longer = messages;
     longer.push(Message::Assistant { parts: vec![Part::Text { text: "Done.".into() }] });
-    let sent = window.within(&longer, 2_950);
+    let sent = window.within(&longer, 2_500);
     assert_eq!(sent[..again.len()], again, "what was sent stays as it was sent");
 }
 

@@ -6,7 +6,7 @@
 //! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
 //! a run that goes on and for people who read it.
 //!
-//! The older part is shortened to half of the bound, so that the next steps only add to it and the cached prefix changes
+//! The older part is shortened to half of its room, so that the next steps only add to it and the cached prefix changes
 //! rarely. Pitfall: a note quotes no result from outside, only the names of tools and the number of their calls.
 
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ impl Window {
         &self.sent
     }
 
-    /// What is old goes until half of the bound is free; what is newest only as far as the bound itself wants.
+    /// The older part is reduced to half of the room that the newest step leaves; the newest step only to the bound itself.
     fn shorten(&mut self, most: usize) {
         let old: [fn(&mut Self, usize); 4] = [
             Self::shorten_old_results,
@@ -121,7 +121,8 @@ impl Window {
             Self::shorten_newest_results,
             Self::shorten_task,
         ];
-        self.take_steps(&old, most / 2);
+        let newest_cost = cost(&self.sent[self.newest()..]);
+        self.take_steps(&old, newest_cost + most.saturating_sub(newest_cost) / 2);
         self.take_steps(&newest, most);
     }
 
