@@ -289,6 +289,8 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens sent that the provider had cached.
     pub cached_input_tokens: u64,
+    /// Tokens sent that the provider wrote to its cache. They are part of the cost and not stored by themselves.
+    pub cache_write_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
     /// Millionths of a US dollar; none when unknown (never zero for unknown).
@@ -296,12 +298,22 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// No tokens.
+    pub const NONE: Self = Self {
+        input_tokens: 0,
+        cached_input_tokens: 0,
+        cache_write_tokens: 0,
+        output_tokens: 0,
+        cost_micro_usd: None,
+    };
+
     /// The sum; a cost stays known only while every part's is known.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             input_tokens: self.input_tokens.saturating_add(other.input_tokens),
             cached_input_tokens: self.cached_input_tokens.saturating_add(other.cached_input_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cost_micro_usd: match (self.cost_micro_usd, other.cost_micro_usd) {
                 (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -416,12 +428,7 @@ impl Outcome {
             waits_for: None,
             retry_after_ms: None,
             given_up: None,
-            usage: Usage {
-                input_tokens: 0,
-                cached_input_tokens: 0,
-                output_tokens: 0,
-                cost_micro_usd: None,
-            },
+            usage: Usage::NONE,
             model: None,
             result: None,
             verdict: None,
@@ -472,6 +479,7 @@ mod tests {
         let most = Usage {
             input_tokens: u64::MAX,
             cached_input_tokens: u64::MAX,
+            cache_write_tokens: u64::MAX,
             output_tokens: u64::MAX,
             cost_micro_usd: Some(u64::MAX),
         };

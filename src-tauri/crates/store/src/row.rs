@@ -98,6 +98,7 @@ impl<'r> Columns<'r> {
             cached_input_tokens: unsigned(self.get()?),
             output_tokens: unsigned(self.get()?),
             cost_micro_usd: self.get::<Option<i64>>()?.map(unsigned),
+            ..Usage::NONE
         })
     }
 }

@@ -171,12 +171,8 @@ pub fn fails(kind: ProviderErrorKind, message: &str) -> Scripted {
 /// An answer of ten tokens sent and five received.
 #[must_use]
 pub fn answer(parts: Vec<Part>, stop: StopReason) -> ModelAnswer {
-    let usage = Usage {
-        input_tokens: 10,
-        cached_input_tokens: 0,
-        output_tokens: 5,
-        cost_micro_usd: Some(1),
-    };
+    let usage =
+        Usage { input_tokens: 10, output_tokens: 5, cost_micro_usd: Some(1), ..Usage::NONE };
     ModelAnswer { parts, usage, model: "scripted-1".to_owned(), stop }
 }
 

@@ -74,17 +74,13 @@ pub(super) struct Recalled {
     pub(super) skill_texts: Vec<SkillText>,
 }
 
-/// Nothing was asked of a model.
-const NOTHING: Usage =
-    Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None };
-
 impl Conversation<'_> {
     /// What the session said before this run; a run that `begins` has its older part summed up where it is too much.
     pub(super) async fn recall(&mut self, begins: bool) -> Result<Recalled, End> {
         let (driver, run) = (self.driver, &self.context.run_id);
         let mut memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         let share = self.share();
-        let mut usage = NOTHING;
+        let mut usage = Usage::NONE;
         if let Some(older) = memory.too_much_for(share.newest).filter(|_| begins)
             && let Some(spent) = self.sum_up(&memory, older, share.newest).await?
         {
@@ -167,7 +163,7 @@ impl Conversation<'_> {
         let is_new = |made: &Summary| memory.summary().is_none_or(|known| known.until < made.until);
         let (Some(text), Some(made)) = (text, made.filter(is_new)) else { return Ok(None) };
         self.keep_summary(Summary { text: text.to_owned(), ..made }).await?;
-        Ok(Some(NOTHING))
+        Ok(Some(Usage::NONE))
     }
 
     /// Whether one was asked for in vain, and the session has not grown by another half of `most` tokens since.

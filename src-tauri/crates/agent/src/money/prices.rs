@@ -16,6 +16,9 @@ use serde::Deserialize;
 use crate::models::ChosenModel;
 use crate::provider::own_name;
 
+/// The price of input that is written to the cache, as a multiple of other input. It is the same at every vendor that bills it.
+const CACHE_WRITE: f64 = 1.25;
+
 /// US dollars per million tokens, which is millionths of a dollar per token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
@@ -33,8 +36,10 @@ impl Price {
     #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^53")]
     pub fn cost(self, usage: Usage) -> MicroUsd {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        let fresh = usage.input_tokens - cached;
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
+        let fresh = usage.input_tokens - cached - written;
         let micro = fresh as f64 * self.input
+            + written as f64 * self.input * CACHE_WRITE
             + cached as f64 * self.cached.unwrap_or(self.input)
             + usage.output_tokens as f64 * self.output;
         MicroUsd::of_usd(micro / 1e6)
@@ -158,7 +163,7 @@ mod tests {
             input_tokens: input,
             cached_input_tokens: cached,
             output_tokens: output,
-            cost_micro_usd: None,
+            ..Usage::NONE
         }
     }
 
@@ -187,6 +192,8 @@ mod tests {
         let price = Price { input: 2.0, cached: None, output: 0.0 };
         assert_eq!(price.cost(usage(10, 4, 0)), MicroUsd(20), "without one they cost as much");
         assert_eq!(price.cost(usage(4, 10, 0)), MicroUsd(8), "never less than nothing is fresh");
+        let written = Usage { cache_write_tokens: 80, ..usage(100, 10, 0) };
+        assert_eq!(price.cost(written), MicroUsd(240), "10 fresh, 80 written, 10 cached");
     }
 
     #[test]
@@ -247,6 +254,11 @@ mod tests {
                         (line.input, line.cached, line.output),
                         (price.input, price.cache_read, price.output),
                         "{model}"
+                    );
+                    let written = price.cache_write.unwrap_or(line.input * CACHE_WRITE);
+                    assert!(
+                        (written - line.input * CACHE_WRITE).abs() < 1e-9,
+                        "{model}: {written}"
                     );
                 }
             }

@@ -180,14 +180,18 @@ fn usage_of(response: &CompletionResponse) -> Usage {
         reason = "a price in millionths of a dollar is far inside the range, and a negative one saturates to zero"
     )]
     let micro_usd = |dollars: f64| (dollars * 1e6).round() as u64;
-    let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    // LiteLLM names it as Anthropic does, beside the fields of Chat Completions.
+    let written = || response.raw["usage"]["cache_creation_input_tokens"].as_u64();
+    let written = usage.cache_creation_input_tokens.or_else(written);
+    let counts = [usage.input_tokens, usage.cached_input_tokens, written, usage.output_tokens];
     let are_believed = counts.iter().flatten().all(|count| *count <= MOST_TOKENS);
-    let [input, cached, output] =
+    let [input, cached, written, output] =
         counts.map(|told| told.filter(|count| *count <= MOST_TOKENS).unwrap_or(0));
     let cost = usage.cost.filter(|_| are_believed).map(|cost| micro_usd(cost.total));
     Usage {
         input_tokens: input,
         cached_input_tokens: cached,
+        cache_write_tokens: written,
         output_tokens: output,
         cost_micro_usd: cost.filter(|cost| *cost <= MOST_MICRO_USD),
     }

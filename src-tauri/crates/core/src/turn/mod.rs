@@ -95,12 +95,7 @@ impl Turn {
     /// Starts with the messages that are already there: transcript, context and task.
     #[must_use]
     pub fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
-        let usage = Usage {
-            input_tokens: 0,
-            cached_input_tokens: 0,
-            output_tokens: 0,
-            cost_micro_usd: None,
-        };
+        let usage = Usage::NONE;
         let progress = Progress::default();
         let (own_from, model, cut_at, closing) = (messages.len(), None, None, None);
         let steps = 0;

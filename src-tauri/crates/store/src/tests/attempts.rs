@@ -9,6 +9,7 @@ fn backoff(run_id: &RunId) -> Backoff {
         cached_input_tokens: 4,
         output_tokens: 3,
         cost_micro_usd: Some(2),
+        ..Usage::NONE
     };
     let failure = Outcome {
         may_pass: true,

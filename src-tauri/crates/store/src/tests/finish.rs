@@ -13,8 +13,7 @@ pub(super) fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
 async fn an_outcome_is_committed_with_everything_it_tells() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
-    let usage =
-        Usage { input_tokens: 10, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: None };
+    let usage = Usage { input_tokens: 10, cached_input_tokens: 2, output_tokens: 3, ..Usage::NONE };
     let outcome = Outcome {
         usage,
         model: Some("small".to_owned()),

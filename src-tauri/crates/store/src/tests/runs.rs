@@ -29,6 +29,7 @@ async fn a_run_is_read_back_whole() {
             cached_input_tokens: 4,
             output_tokens: 3,
             cost_micro_usd: Some(2),
+            ..Usage::NONE
         },
         payload: json!({ "text": "Größe ✓", "n": 1.5, "deep": [null, { "a": true }] }),
         fell_back: Some("n did not answer".to_owned()),

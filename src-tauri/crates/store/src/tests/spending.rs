@@ -20,12 +20,7 @@ async fn call(fixture: &Fixture, run: &RunId, tokens: u64, cost: Option<u64>, at
         input: json!({}),
     };
     let seq = fixture.store.begin_step(&step, at).await.unwrap();
-    let usage = Usage {
-        input_tokens: tokens,
-        cached_input_tokens: 0,
-        output_tokens: 0,
-        cost_micro_usd: cost,
-    };
+    let usage = Usage { input_tokens: tokens, cost_micro_usd: cost, ..Usage::NONE };
     let (status, output) = (StepStatus::Finished, None);
     let end = StepEnd { status, output, is_error: false, usage, duration_ms: None };
     fixture.store.end_step(run, seq, &end, at).await.unwrap();

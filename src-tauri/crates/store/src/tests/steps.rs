@@ -48,6 +48,7 @@ async fn a_step_is_journalled_before_and_after() {
         cached_input_tokens: 2,
         output_tokens: 3,
         cost_micro_usd: Some(4),
+        ..Usage::NONE
     };
     let end = StepEnd {
         status: StepStatus::Failed,

@@ -68,6 +68,7 @@ fn chat(vendor: &ModelVendor, number: usize, turn: &VendorTurn, usage: PromptUsa
         "prompt_tokens": usage.input(), "completion_tokens": usage.output,
         "total_tokens": usage.input() + usage.output,
         "prompt_tokens_details": { "cached_tokens": usage.read },
+        "cache_creation_input_tokens": usage.written,
     });
     if vendor.reports_cost {
         #[expect(clippy::cast_precision_loss, reason = "the bill of a test is small")]
