@@ -54,6 +54,24 @@ async fn model_is_connected_with_a_piped_key_and_tested() {
 }
 
 #[tokio::test]
+async fn failed_provider_leaves_the_working_one_in_use() {
+    let (home, server) = (Home::new(), provider());
+    let engine = home.serve().await;
+    let url = server.url() + "/v1";
+    let good = format!("{KEY}\n");
+    home.rouse_reading(add(&url, &["--model", "newer"]), &good).ok();
+    let other = |name| ["models", "add", name, "--url", &url, "--model", "older"];
+    let failed = home.rouse_reading(other("home"), "sk-wrong-0123456789\n");
+    assert_eq!(failed.code, 5, "{failed:#?}");
+    assert!(failed.out.contains("A provider that answers stays in use."), "{failed:#?}");
+    let active = async || engine.call("providers.list", json!({})).await["active"].clone();
+    assert_eq!(active().await, "work");
+    let added = home.rouse_reading(other("lab"), &good);
+    assert!(added.ok().ends_with("lab is in use from now on.\n"), "{added:#?}");
+    assert_eq!(active().await, "lab");
+}
+
+#[tokio::test]
 async fn provider_that_never_answered_is_not_in_use() {
     let home = Home::new();
     let engine = home.serve().await;

@@ -66,9 +66,23 @@ async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
     failed(page(200), words, 1).await;
     let words = "openai has no such address for m-1 (HTTP 404). Check the provider's address in the settings.";
     failed(page(404), words, 1).await;
-    let words =
-        "openai failed (HTTP 502). It asks to wait 0 seconds. It may pass: try again later.";
-    failed(page(502).header("retry-after-ms", "1"), words, 3).await;
+}
+
+#[tokio::test]
+async fn web_page_of_a_failing_server_is_waited_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::start(|_| Reply::page(502, "<html></html>"));
+    let house = asking("mine", &server, folder.path()).await;
+    let id = house.add(ask("Look")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house
+        .until(async |house| {
+            let runs = house.call("cron.runs", json!({ "id": id })).await;
+            let waits = runs["runs"].as_array()?.iter().any(|run| run["waitsFor"] == "model");
+            waits.then_some(())
+        })
+        .await;
+    house.host.stop().await;
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ export function ModelTest({ provider, model, startsAtOnce = false, isCompact = f
   useEffect(() => {
     if (startsAtOnce && !started.current) {
       started.current = true;
-      mutate({ provider, model });
+      mutate({ provider, model, makeDefault: true });
     }
   }, [startsAtOnce, mutate, provider, model]);
   const button = <Button small isPending={test.isPending} onPress={() => mutate({ provider, model })} aria-label={`Test ${model} of ${provider}`}>{test.data || test.error ? "Test again" : "Test"}</Button>;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Subcommand;
 use rouse_gateway::wire::{
     ListedModelView, ModelTestVerdict, ModelTestView, ModelsListResult, ModelsProvidersResult,
-    ModelsPullStatusResult, PresetView, ProviderState, ProviderView, ProvidersListResult,
-    PullState, PullView,
+    ModelsPullStatusResult, ModelsTestParams, PresetView, ProviderState, ProviderView,
+    ProvidersListResult, PullState, PullView,
 };
 use serde_json::{Value, json};
 
@@ -123,7 +123,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         }
         Command::Add(args) => add(args, session).await,
         Command::Test { provider, model } => {
-            test(provider.as_deref(), model.as_deref(), session).await
+            let wanted = ModelsTestParams { provider, model, make_default: None };
+            answered(test(wanted, session).await?.verdict)
         }
         Command::Pull { model: Some(model) } => pull(&model, session).await,
         Command::Pull { model: None } => {
@@ -216,7 +217,20 @@ async fn add(args: AddArgs, session: &Session) -> Result<(), Failure> {
     if !session.json {
         anstream::println!("Added {}. Testing {} …", plain(&args.provider), plain(&model));
     }
-    test(Some(&args.provider), Some(&model), session).await
+    let (provider, model) = (Some(args.provider.clone()), Some(model));
+    let tested =
+        test(ModelsTestParams { provider, model, make_default: Some(true) }, session).await?;
+    if session.json {
+        return Ok(());
+    }
+    let name = plain(&args.provider);
+    match tested.verdict {
+        ModelTestVerdict::Failed => anstream::println!(
+            "{name} is set up. A provider that answers stays in use. Test again: rouse models test {name}"
+        ),
+        _ => anstream::println!("{name} is in use from now on."),
+    }
+    answered(tested.verdict)
 }
 
 /// The server that the flags and the presets name.
@@ -307,13 +321,8 @@ fn chosen(models: &[ListedModelView], answer: &str) -> Result<String, Failure> {
     }
 }
 
-async fn test(
-    provider: Option<&str>,
-    model: Option<&str>,
-    session: &Session,
-) -> Result<(), Failure> {
-    let params = json!({ "provider": provider, "model": model });
-    let answer = session.call("models.test", params).await?;
+async fn test(wanted: ModelsTestParams, session: &Session) -> Result<ModelTestView, Failure> {
+    let answer = session.call("models.test", json!(wanted)).await?;
     let result: ModelTestView = serde_json::from_value(answer.clone())?;
     session.tell(answer, |_, test: ModelTestView| {
         let name = format!("{} · {}", test.model, test.provider);
@@ -321,7 +330,11 @@ async fn test(
         anstream::println!("{} ({} tokens)", plain(&test.words), test.tokens);
         Ok(())
     })?;
-    match result.verdict {
+    Ok(result)
+}
+
+fn answered(verdict: ModelTestVerdict) -> Result<(), Failure> {
+    match verdict {
         ModelTestVerdict::Failed => Err(Failure::Refused("The model does not answer.".to_owned())),
         _ => Ok(()),
     }

@@ -11,4 +11,8 @@ provider?: string,
 /**
  * Its model; the one it is used with when absent.
  */
-model?: string, };
+model?: string, 
+/**
+ * Uses the provider by default from now on, when the model answers.
+ */
+makeDefault?: boolean, };

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{
-    Done, Empty, ModelTestView, ModelsAddParams, ModelsListParams, ModelsListResult,
-    ModelsProvidersResult, ModelsPullParams, ModelsPullStatusResult, ModelsTestParams, PresetView,
-    ProviderConfigView, ProvidersListResult, PullView, SecretSetParams, ServerDraft,
-    SuggestedModelView,
+    Done, Empty, ModelTestVerdict, ModelTestView, ModelsAddParams, ModelsListParams,
+    ModelsListResult, ModelsProvidersResult, ModelsPullParams, ModelsPullStatusResult,
+    ModelsTestParams, PresetView, ProviderConfigView, ProviderState, ProvidersListResult, PullView,
+    SecretSetParams, ServerDraft, SuggestedModelView,
 };
 
 /// Longest name of a secret, less the room for `-key-` and a number.
@@ -88,10 +88,11 @@ pub(crate) async fn add(
         "keyEnv": server.key_env,
         "contextTokens": context_tokens,
     });
-    let patch = json!({
-        "providers": { &server.name: entry },
-        "model": { "provider": server.name, "name": null },
-    });
+    let mut patch = json!({ "providers": { &server.name: entry } });
+    // A provider that answers stays the default until another one has passed its test.
+    if !has_working_default(context).await {
+        patch["model"] = default_of(&server.name);
+    }
     if let Err(error) = context.settings.clone().patch(patch, None).await {
         if let Some(kept) = kept.filter(|kept| kept.is_new) {
             // Nothing names the secret. That it stays behind is less to know than why the settings refused the provider.
@@ -172,7 +173,27 @@ pub(crate) async fn test(
     context: &Context,
     params: ModelsTestParams,
 ) -> Result<ModelTestView, RpcError> {
-    context.models.test(params).await
+    let makes_default = params.make_default == Some(true);
+    let tested = context.models.test(params).await?;
+    if makes_default && tested.verdict != ModelTestVerdict::Failed {
+        let patch = json!({ "model": default_of(&tested.provider) });
+        context.settings.clone().patch(patch, None).await?;
+    }
+    Ok(tested)
+}
+
+/// The setting by which a provider is the default, with its own model.
+fn default_of(provider: &str) -> Value {
+    json!({ "provider": provider, "name": null })
+}
+
+async fn has_working_default(context: &Context) -> bool {
+    let known = context.models.list(false).await;
+    let active = known.active.as_deref();
+    let mut providers = known.providers.iter();
+    providers.any(|provider| {
+        Some(provider.name.as_str()) == active && provider.state == ProviderState::Answered
+    })
 }
 
 pub(crate) async fn pull(

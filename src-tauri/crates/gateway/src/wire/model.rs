@@ -133,6 +133,8 @@ pub struct ModelsTestParams {
     pub provider: Option<String>,
     /// Its model; the one it is used with when absent.
     pub model: Option<String>,
+    /// Uses the provider by default from now on, when the model answers.
+    pub make_default: Option<bool>,
 }
 
 /// What a test has shown of a model.
