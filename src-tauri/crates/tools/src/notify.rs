@@ -39,7 +39,7 @@ impl Notify {
             &["body"],
             json!({
                 "title": { "type": "string", "description": "Default: the job's name." },
-                "body": { "type": "string", "description": "At most 400 characters.", "minLength": 1 },
+                "body": { "type": "string", "minLength": 1 },
             }),
         );
         let harmless = spec::harmless(("notify", "Send a notification"), description, parameters);

@@ -88,19 +88,17 @@ impl Faulty for ReadError {
 
 impl ReadFile {
     pub(crate) fn new(most: u64, hidden: Arc<[PathBuf]>) -> Self {
-        let description = format!(
-            "Reads a file: text, an image or a PDF. Long text comes in parts; nextOffset: where to go on. Offset and limit are bytes, at most {most}."
-        );
+        let description = "Reads a file: text, an image or a PDF. A long text goes on at nextOffset; offset and limit are bytes.";
         let parameters = spec::object(
             &["path"],
             json!({
                 "path": { "type": "string", "minLength": 1, "maxLength": 4_096 },
-                "encoding": { "type": "string", "description": "Default: utf-8.", "maxLength": 40 },
+                "encoding": { "type": "string", "maxLength": 40 },
                 "offset": { "type": "integer", "minimum": 0 },
                 "limit": { "type": "integer", "minimum": 4 },
             }),
         );
-        let harmless = spec::harmless(("read_file", "Read a file"), &description, parameters);
+        let harmless = spec::harmless(("read_file", "Read a file"), description, parameters);
         Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most, hidden }
     }
 }

@@ -90,11 +90,11 @@ impl SearchFiles {
             json!({
                 "pattern": { "type": "string", "minLength": 1, "maxLength": 1_000 },
                 "glob": { "type": "string", "description": "Such as *.md or src/**/*.rs.", "minLength": 1, "maxLength": 500 },
-                "path": { "type": "string", "description": "Folder or file. Default: the workspace.", "maxLength": 4_096 },
+                "path": { "type": "string", "description": "Default: the workspace.", "maxLength": 4_096 },
                 "ignoreCase": { "type": "boolean" },
                 "showHidden": { "type": "boolean" },
                 "showIgnored": { "type": "boolean" },
-                "offset": { "type": "integer", "description": "Results to skip.", "minimum": 0 },
+                "offset": { "type": "integer", "minimum": 0 },
             }),
         );
         let harmless = spec::harmless(("search_files", "Search files"), &description, parameters);

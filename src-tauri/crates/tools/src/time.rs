@@ -31,7 +31,8 @@ impl Time {
             &[],
             json!({ "tz": { "type": "string", "description": tz, "maxLength": 64 } }),
         );
-        Self { spec: spec::harmless(("time", "Tell the time"), description, parameters) }
+        let harmless = spec::harmless(("time", "Tell the time"), description, parameters);
+        Self { spec: ToolSpec { listed_only: true, ..harmless } }
     }
 }
 

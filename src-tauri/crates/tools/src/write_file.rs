@@ -80,9 +80,7 @@ impl Faulty for WriteError {
 
 impl WriteFile {
     pub(crate) fn new(hidden: Arc<[PathBuf]>) -> Self {
-        let description = format!(
-            "Writes a text file, at most {MOST_BYTES} bytes. Replaces it, and makes its folders."
-        );
+        let description = "Writes a text file of at most 1 MB. Replaces it, and makes its folders.";
         let parameters = spec::object(
             &["path", "content"],
             json!({
@@ -90,7 +88,7 @@ impl WriteFile {
                 "content": { "type": "string", "maxLength": MOST_BYTES },
             }),
         );
-        let harmless = spec::harmless(("write_file", "Write a file"), &description, parameters);
+        let harmless = spec::harmless(("write_file", "Write a file"), description, parameters);
         let spec = ToolSpec {
             annotations: Annotations::OVERWRITES,
             approval: ApprovalRule::UnlessGranted,

@@ -7,8 +7,16 @@
 
 use serde_json::{Map, Value};
 
-const BOUNDS: [&str; 6] =
-    ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
+const BOUNDS: [&str; 8] = [
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+];
 
 /// The schema without bounds.
 pub(super) fn compact(schema: &Value) -> Value {
@@ -16,7 +24,8 @@ pub(super) fn compact(schema: &Value) -> Value {
     let mut compacted = Map::new();
     for (key, value) in fields {
         let is_ban = key == "additionalProperties" && *value == Value::Bool(false);
-        if is_ban || BOUNDS.contains(&key.as_str()) {
+        let is_empty = key == "required" && value.as_array().is_some_and(Vec::is_empty);
+        if is_ban || is_empty || BOUNDS.contains(&key.as_str()) {
             continue;
         }
         let value = match (key.as_str(), value) {
@@ -46,7 +55,7 @@ mod tests {
                 "maxLength": { "type": "string", "description": "A name like a bound.", "minLength": 1, "maxLength": 5 },
                 "list": { "type": "array", "maxItems": 3, "items": { "type": "string", "maxLength": 9 } },
                 "map": { "type": "object", "maxProperties": 2, "additionalProperties": { "type": "string", "maxLength": 9 } },
-                "inner": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 7 } }, "additionalProperties": false },
+                "inner": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 7 } }, "required": [], "additionalProperties": false },
             },
             "required": ["maxLength"],
             "additionalProperties": false,
@@ -57,7 +66,7 @@ mod tests {
                 "maxLength": { "type": "string", "description": "A name like a bound." },
                 "list": { "type": "array", "items": { "type": "string" } },
                 "map": { "type": "object", "additionalProperties": { "type": "string" } },
-                "inner": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 7 } } },
+                "inner": { "type": "object", "properties": { "n": { "type": "integer" } } },
             },
             "required": ["maxLength"],
         });

@@ -178,6 +178,7 @@ pub(crate) async fn test(
     if makes_default && tested.verdict != ModelTestVerdict::Failed {
         let patch = json!({ "model": default_of(&tested.provider) });
         context.settings.clone().patch(patch, None).await?;
+        context.models.list(true).await;
     }
     Ok(tested)
 }

@@ -113,28 +113,24 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(config: HttpConfig) -> Self {
-        let description = format!(
-            "Sends a request to a public URL. For pages use web_fetch. At most {} bytes and {} seconds; nextOffset: where to go on. A status of 400 or more is an error.",
-            config.max_bytes,
-            config.timeout.as_secs()
-        );
+        let description = "Sends a request to a public URL; for pages use web_fetch. A long body goes on at nextOffset. A status of 400 or more is an error.";
         let parameters = spec::object(
             &["url"],
             json!({
                 "url": { "type": "string", "minLength": 1, "maxLength": 4_096 },
-                "method": { "type": "string", "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], "description": "Default: GET." },
+                "method": { "type": "string", "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] },
                 "headers": {
                     "type": "object",
                     "maxProperties": 20,
                     "additionalProperties": { "type": "string", "maxLength": 4_096 },
                 },
-                "body": { "type": "string", "maxLength": MOST_BODY, "description": "Text to send." },
+                "body": { "type": "string", "maxLength": MOST_BODY },
                 "json": { "description": "Instead of body." },
                 "maxBytes": { "type": "integer", "minimum": 1 },
                 "offset": { "type": "integer", "minimum": 0, "maximum": MOST_OFFSET },
             }),
         );
-        let harmless = spec::harmless(("http", "Ask a web address"), &description, parameters);
+        let harmless = spec::harmless(("http", "Ask a web address"), description, parameters);
         let spec = ToolSpec {
             annotations: Annotations::ANYTHING,
             rate: RATE,

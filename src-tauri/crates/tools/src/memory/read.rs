@@ -30,18 +30,16 @@ struct Arguments {
 
 impl MemoryRead {
     pub(super) fn new(most: u64) -> Self {
-        let description =
-            format!("Reads a memory file, at most {most} bytes. nextOffset: where to go on.");
+        let description = "Reads a memory file. A long one goes on at nextOffset.";
         let parameters = spec::object(
             &["path"],
             json!({
-                "path": { "type": "string", "description": "Such as memory/garden.md.", "minLength": 1, "maxLength": 4_096 },
+                "path": { "type": "string", "minLength": 1, "maxLength": 4_096 },
                 "offset": { "type": "integer", "minimum": 0 },
                 "limit": { "type": "integer", "minimum": 4 },
             }),
         );
-        let harmless =
-            spec::harmless(("memory_read", "Read from memory"), &description, parameters);
+        let harmless = spec::harmless(("memory_read", "Read from memory"), description, parameters);
         Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
     }
 }
