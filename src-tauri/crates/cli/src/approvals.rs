@@ -163,13 +163,13 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     }
 }
 
-/// The id of the question that is to be allowed. Without a word the person sees the only one that waits and confirms it: what
-/// waits now need not be what they have seen.
+/// The id of the approval that is to be allowed. Unless the person names it by its id, they see it and confirm: what waits
+/// now need not be what they have seen.
 async fn which_to_allow(wanted: Option<String>, session: &Session) -> Result<String, Failure> {
-    if wanted.is_some() {
-        return which(wanted, session).await;
+    let id = which(wanted.clone(), session).await?;
+    if wanted.is_some_and(|wanted| id.starts_with(&wanted)) {
+        return Ok(id);
     }
-    let id = which(None, session).await?;
     let asked = session.call("approvals.get", json!({ "id": id })).await?;
     let asked: ApprovalView = serde_json::from_value(asked)?;
     if session.json || !std::io::stdin().is_terminal() {

@@ -8,8 +8,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::Message;
+
 /// The most bytes of one attachment: 5 MB as base64, Anthropic's limit for an image.
 pub const MAX_ATTACHMENT_BYTES: usize = 3_750_000;
+
+/// The most bytes of all attachments that a conversation holds: 20 MB as base64, below the request limits of all vendors.
+const MAX_HELD_BYTES: usize = 15_000_000;
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 100;
@@ -101,7 +106,10 @@ impl Attachment {
     #[must_use]
     pub fn new(path: &str, kind: MediaKind, bytes: Vec<u8>) -> Self {
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = name.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+        // A name comes from outside, so it cannot hold a sentence in Rouse's voice.
+        let is_plain = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
+        let plain = name.chars().map(|letter| if is_plain(letter) { letter } else { '_' });
+        let name = plain.take(MAX_NAME).collect();
         Self { name, kind, size: bytes.len(), data: Some(bytes.into()) }
     }
 
@@ -117,6 +125,24 @@ impl Attachment {
             (None, _) => 0,
             (Some(data), MediaKind::Pdf) => (data.len() / PDF_BYTES_PER_TOKEN).max(MIN_PDF_TOKENS),
             (Some(_), _) => IMAGE_TOKENS,
+        }
+    }
+}
+
+/// Drops the bytes of the oldest attachments until the newest ones fit into [`MAX_HELD_BYTES`].
+pub fn bound_attachments(messages: &mut [Message]) {
+    let mut room = MAX_HELD_BYTES;
+    for message in messages.iter_mut().rev() {
+        let Message::Attachments { files } = message else { continue };
+        for file in files.iter_mut().rev() {
+            let size = file.data.as_ref().map_or(0, |data| data.len());
+            match room.checked_sub(size) {
+                Some(rest) => room = rest,
+                None => {
+                    room = 0;
+                    file.drop_data();
+                }
+            }
         }
     }
 }
@@ -150,10 +176,26 @@ mod tests {
     }
 
     #[test]
-    fn name_is_the_last_segment_without_control_characters() {
+    fn name_is_the_last_segment_in_plain_characters() {
         let named = |path| Attachment::new(path, MediaKind::Png, vec![0; 1_500]).to_string();
-        assert_eq!(named("a/b\\photo\n.png"), "“photo.png” (PNG image, 2 kB)");
+        assert_eq!(named("a/b\\pho”to\n.png"), "“pho_to_.png” (PNG image, 2 kB)");
         assert_eq!(Attachment::new(&"x".repeat(500), MediaKind::Pdf, Vec::new()).name.len(), 100);
+    }
+
+    #[test]
+    fn oldest_attachments_are_dropped_beyond_the_bound() {
+        let file = || Attachment::new("a.png", MediaKind::Png, vec![0; 4_000_000]);
+        let message = |count: usize| Message::Attachments { files: vec![file(); count] };
+        let mut messages = [message(2), message(3)];
+        bound_attachments(&mut messages);
+        let held = |message: &Message| match message {
+            Message::Attachments { files } => {
+                files.iter().map(|file| file.data.is_some()).collect::<Vec<_>>()
+            }
+            _ => Vec::new(),
+        };
+        assert_eq!(held(&messages[0]), [false, false]);
+        assert_eq!(held(&messages[1]), [true, true, true]);
     }
 
     #[test]

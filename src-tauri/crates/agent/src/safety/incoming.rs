@@ -5,6 +5,7 @@
 //! nothing of the text stands outside its marks. A redaction never refuses a text: what may look like a key in it is a
 //! reason to hide that key and not the page.
 
+use rouse_core::attachment::Attachment;
 use rouse_core::hidden::REDACTED;
 use rouse_core::marks::fenced;
 use rouse_core::tool::{TOLD_BYTES, ToolEffect, ToolOutput};
@@ -154,8 +155,29 @@ impl Safety {
             value: self.value_without(output.value, redacted),
             words: output.words.map(|words| self.text_without(&words, redacted)),
             effect,
+            attachments: self.attachments_without(output.attachments, redacted),
             ..output
         }
+    }
+
+    /// The files that hold no stored secret in plain sight. What is compressed in them is not read.
+    fn attachments_without(
+        &self,
+        files: Vec<Attachment>,
+        redacted: &mut Vec<String>,
+    ) -> Vec<Attachment> {
+        let mut clean = Vec::with_capacity(files.len());
+        for file in files {
+            let content = String::from_utf8_lossy(file.data.as_deref().unwrap_or_default());
+            let found = leak::find_stored(&content, &self.secrets.known());
+            if found.is_empty() {
+                let name = self.text_without(&file.name, redacted);
+                clean.push(Attachment { name, ..file });
+            } else {
+                redacted.extend(found.into_iter().map(|finding| finding.what));
+            }
+        }
+        clean
     }
 
     fn text_without(&self, text: &str, redacted: &mut Vec<String>) -> String {
@@ -209,6 +231,8 @@ fn told(through: &str, lead: &str, text: &str) -> (String, Vec<Signal>) {
 mod tests {
     use serde_json::json;
 
+    use rouse_core::attachment::MediaKind;
+
     use super::*;
     use crate::safety::testing::{VALUE, knowing, safety};
 
@@ -246,6 +270,19 @@ mod tests {
         );
         assert_eq!(incoming.redacted, ["secret:mail"]);
         assert!(incoming.output.is_error());
+    }
+
+    #[test]
+    fn attachment_with_a_stored_secret_is_not_shown() {
+        let file = |content: String| {
+            Attachment::new("a.gif", MediaKind::Gif, format!("GIF89a{content}").into_bytes())
+        };
+        let (clean, leaky) = (file("pixels".to_owned()), file(format!("key={VALUE}\u{0}")));
+        let attachments = vec![clean.clone(), leaky];
+        let output = ToolOutput { attachments, ..ToolOutput::ok("A GIF image.") };
+        let incoming = safety().incoming("read_file", true, output);
+        assert_eq!(incoming.told.attachments, [clean]);
+        assert_eq!(incoming.redacted, ["secret:mail"]);
     }
 
     #[test]

@@ -298,6 +298,7 @@ impl Turn {
         }
         if !files.is_empty() {
             self.messages.push(Message::Attachments { files });
+            bound_attachments(&mut self.messages);
         }
         match (completion, ruling) {
             (Some((outcome, summary)), _) => self.complete(outcome, summary),

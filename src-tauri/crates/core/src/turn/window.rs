@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, bound_attachments};
 use crate::marks::frame;
 use crate::message::{Message, Part};
 
@@ -101,6 +101,7 @@ impl Window {
     pub fn within(&mut self, messages: &[Message], most: usize) -> &[Message] {
         self.sent.extend_from_slice(messages.get(self.taken..).unwrap_or_default());
         self.taken = messages.len();
+        bound_attachments(&mut self.sent);
         if cost(&self.sent) > most {
             self.shorten(most);
         }

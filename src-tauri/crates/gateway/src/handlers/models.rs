@@ -11,8 +11,8 @@ use crate::error::RpcError;
 use crate::wire::{
     Done, Empty, ModelTestVerdict, ModelTestView, ModelsAddParams, ModelsListParams,
     ModelsListResult, ModelsProvidersResult, ModelsPullParams, ModelsPullStatusResult,
-    ModelsTestParams, PresetView, ProviderConfigView, ProviderState, ProvidersListResult, PullView,
-    SecretSetParams, ServerDraft, SuggestedModelView,
+    ModelsTestParams, PresetView, ProviderState, ProvidersListResult, PullView, SecretSetParams,
+    ServerDraft, SuggestedModelView,
 };
 
 /// Longest name of a secret, less the room for `-key-` and a number.
@@ -71,9 +71,9 @@ pub(crate) async fn add(
     }
     let config = context.settings.clone().view().await;
     let present = config.model.providers.into_iter().find(|known| known.name == server.name);
-    let kept = keep_key(context, &server, present.as_ref()).await?;
+    let kept = keep_key(context, &server).await?;
     let secret = match (&kept, &server.key_env) {
-        (Some(kept), _) => Some(kept.name.clone()),
+        (Some(kept), _) => Some(kept.clone()),
         (None, Some(_)) => None,
         // The present key stays only with the present address: another host has not been given it.
         (None, None) => present
@@ -94,29 +94,19 @@ pub(crate) async fn add(
         patch["model"] = default_of(&server.name);
     }
     if let Err(error) = context.settings.clone().patch(patch, None).await {
-        if let Some(kept) = kept.filter(|kept| kept.is_new) {
-            // Nothing names the secret. That it stays behind is less to know than why the settings refused the provider.
-            if let Err(error) = context.secrets.remove(&kept.name).await {
-                tracing::warn!(error = error.message, "a key without a provider stays stored");
-            }
+        if let Some(kept) = kept
+            && let Err(error) = context.secrets.remove(&kept).await
+        {
+            tracing::warn!(error = error.message, "a key without a provider stays stored");
         }
         return Err(error);
     }
     Ok(context.models.list(true).await)
 }
 
-/// A key that was stored for a provider.
-struct KeptKey {
-    name: String,
-    is_new: bool,
-}
-
-/// Stores the key of `server` for its host alone. Replaces the present key of the provider.
-async fn keep_key(
-    context: &Context,
-    server: &ServerDraft,
-    present: Option<&ProviderConfigView>,
-) -> Result<Option<KeptKey>, RpcError> {
+/// Stores the key of `server` for its host alone, under a name that no other secret has; answers the name. A key that is
+/// present stays as it is, for the settings may refuse the provider.
+async fn keep_key(context: &Context, server: &ServerDraft) -> Result<Option<String>, RpcError> {
     let Some(key) = server.key.as_deref().map(str::trim).filter(|key| !key.is_empty()) else {
         return Ok(None);
     };
@@ -124,17 +114,12 @@ async fn keep_key(
         RpcError::field("server.baseUrl", "must be an address that begins with http:// or https://")
     })?;
     let known = context.secrets.list().await?.secrets;
-    let own = present.and_then(|known| known.key_secret.clone());
-    let own = own.filter(|own| known.iter().any(|secret| secret.name == *own));
-    let is_new = own.is_none();
-    let name = own.unwrap_or_else(|| {
-        let taken: Vec<&str> = known.iter().map(|secret| secret.name.as_str()).collect();
-        free_name(&server.name, &taken)
-    });
+    let taken: Vec<&str> = known.iter().map(|secret| secret.name.as_str()).collect();
+    let name = free_name(&server.name, &taken);
     let (value, hosts) = (key.to_owned(), Some(vec![host]));
     let params = SecretSetParams { name: name.clone(), value, hosts };
     context.secrets.set(params).await.map_err(|error| of_key(&error))?;
-    Ok(Some(KeptKey { name, is_new }))
+    Ok(Some(name))
 }
 
 /// The refusal of a secret's value as one of the field that a person has filled in.

@@ -161,14 +161,20 @@ fn bring_back(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<
     for entry in entries {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            bring_back(&source, &target, report)?;
-        } else if target.symlink_metadata().is_err() {
-            make_private_dir(to)?;
-            fs::copy(&source, &target)?;
-            report.files += 1;
-        } else if fs::read(&target).ok() != Some(fs::read(&source)?) {
-            report.differing.push(target);
+        // A command may have put a link in the place of a folder: nothing is written through it.
+        let present = target.symlink_metadata().ok();
+        match present {
+            None if entry.file_type()?.is_dir() => bring_back(&source, &target, report)?,
+            None => {
+                make_private_dir(to)?;
+                fs::copy(&source, &target)?;
+                report.files += 1;
+            }
+            Some(present) if present.is_dir() && entry.file_type()?.is_dir() => {
+                bring_back(&source, &target, report)?;
+            }
+            Some(present) if present.is_file() && fs::read(&target)? == fs::read(&source)? => {}
+            Some(_) => report.differing.push(target),
         }
     }
     Ok(())

@@ -29,8 +29,36 @@ pub(super) fn text(path: &Path, file: &mut File) -> Option<String> {
     let read = file.take(MOST_BYTES).read_to_string(&mut text);
     file.rewind().ok()?;
     read.ok().filter(|_| !text.contains('\0'))?;
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    Some(lines.collect::<Vec<_>>().join("\n"))
+    Some(without_comments(&text))
+}
+
+/// The text without its comments, as a shell reads it: `#` begins one at the start of a word and outside of quotes.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut quote, mut before) = (String::with_capacity(text.len()), None, '\n');
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        let begins_word = before.is_whitespace() || ";&|()".contains(before);
+        before = letter;
+        match (quote, letter) {
+            (None, '#') if begins_word => {
+                before = '\n';
+                if letters.by_ref().any(|letter| letter == '\n') {
+                    kept.push('\n');
+                }
+                continue;
+            }
+            (None | Some('"'), '\\') => {
+                kept.push(letter);
+                kept.extend(letters.next());
+                continue;
+            }
+            (None, '\'' | '"') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+        kept.push(letter);
+    }
+    kept.trim().to_owned()
 }
 
 /// Whether the text names everything that the script starts.
@@ -53,8 +81,10 @@ mod tests {
 
     #[test]
     fn shell_script_is_read_without_comments() {
-        let text = text_of("x", "#!/bin/sh\n# it's\nsh a.sh\n");
-        assert_eq!(text.as_deref(), Some("sh a.sh"));
+        let text = text_of("x", "#!/bin/sh\n# it's\nsh a.sh # it's\nsh b.sh ${#x} a#b\n");
+        assert_eq!(text.as_deref(), Some("sh a.sh \nsh b.sh ${#x} a#b"));
+        let text = text_of("x.sh", "echo 'begin\n#'; sh inner.sh; echo \"\n# end\"\\#");
+        assert_eq!(text.as_deref(), Some("echo 'begin\n#'; sh inner.sh; echo \"\n# end\"\\#"));
         assert_eq!(text_of("x.sh", "ls").as_deref(), Some("ls"));
         assert_eq!(text_of("x.sh", "#!/usr/bin/env bash\nls").as_deref(), Some("ls"));
         for (name, content) in

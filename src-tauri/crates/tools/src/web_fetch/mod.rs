@@ -247,6 +247,11 @@ impl Tool for WebFetch {
         }
     }
 
+    fn argument_error(&self, arguments: &Value) -> Option<String> {
+        let arguments = arguments::read::<Arguments>(arguments).ok()?;
+        arguments.target().err()
+    }
+
     /// No stored secret goes along.
     fn destination(&self, _: &Value) -> Option<Destination> {
         None
