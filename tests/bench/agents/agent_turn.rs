@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::bench_host::BenchHost;
 use super::model_server::{Answer, Exchange, ModelServer};
+use crate::alone::{floor, timed};
 use crate::report::{Report, millis_of, quantile};
 
 /// Jobs and runs per job. Few enough that no session is summed up, which is a model call of its own.
@@ -22,6 +23,11 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     let what = "an agent run with one model call and one tool call, without the model's own time";
     report.millis(&format!("{what}, p50"), p50, 2.0);
     report.known(&format!("{what}, p99"), quantile(&mut single, 0.99), "ms");
+    report.known(
+        "floor of it: its eight transactions by plain SQLite, the last one flushed to the disk, p50",
+        transactions_of_run()?,
+        "ms",
+    );
     let mut longer = overheads(TURNS, 2, LONGER_RUNS).await?;
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let each = (quantile(&mut longer, 0.5) - p50) / (TURNS - 1) as f64;
@@ -53,8 +59,30 @@ async fn overheads(turns: usize, jobs: usize, runs: usize) -> anyhow::Result<Vec
             }
         }
     }
-    host.stop().await;
+    host.stop()?;
     Ok(overheads)
+}
+
+/// Milliseconds of the transactions of a run with one turn: task, answer and result in the transcript, the beginning and
+/// the end of two steps in the journal, and the outcome, which alone waits for the disk.
+fn transactions_of_run() -> anyhow::Result<f64> {
+    let folder = tempfile::tempdir()?;
+    let connection = floor::plain_sqlite(folder.path())?;
+    let mut samples = Vec::new();
+    for _ in 0..RUNS * JOBS {
+        let (done, took) = timed(|| -> rusqlite::Result<()> {
+            connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+            let mut insert = connection.prepare_cached("INSERT INTO events (data) VALUES (?1)")?;
+            for _ in 0..7 {
+                insert.execute([floor::DEFINITION])?;
+            }
+            connection.execute_batch("PRAGMA synchronous = FULL")?;
+            insert.execute([floor::DEFINITION]).map(drop)
+        });
+        done?;
+        samples.push(millis_of(took));
+    }
+    Ok(quantile(&mut samples, 0.5))
 }
 
 /// The end of the run in the last turn, a small tool call before.
@@ -67,6 +95,6 @@ fn next_answer(body: &str, turns: usize) -> String {
         let arguments = json!({ "outcome": "report", "summary": "All is well." });
         sse::chat_calls(&id, "complete_run", &arguments)
     } else {
-        sse::chat_calls(&id, "list_dir", &json!({ "path": "." }))
+        sse::chat_calls(&id, "echo", &json!({ "text": format!("Note {answered}") }))
     }
 }

@@ -1,22 +1,23 @@
-//! A host in this process over a folder of its own, and the instants of its events.
+//! `rouse serve` over a folder of its own, and the instants of its events.
+//!
+//! Owns the start of the program with one model and the waiting for the states of runs. An instant is that of the event at
+//! this client; the way from the engine to the client is in the begin and in the end of a run alike.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use rouse_gateway::wire::{EngineMode, EventKind, EventView};
-use rouse_gateway::{Subscription, UiFile, UiFiles};
-use rouse_host::{Home, Host, HostOptions};
+use rouse_gateway::EventStream;
+use rouse_gateway::wire::{EventKind, EventView};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model_server::ModelServer;
-use crate::engine::wait;
+use crate::engine::{Engine, Programs, wait};
 
-/// A running host with the system's clock and timer.
+/// A running engine whose only model is that of a model server.
 pub(crate) struct BenchHost {
-    host: Host,
-    events: Subscription,
+    engine: Engine,
+    events: EventStream,
     pub(crate) folder: TempDir,
 }
 
@@ -29,31 +30,24 @@ pub(crate) struct RunInstants {
 }
 
 impl BenchHost {
-    /// Starts a host whose only model is that of `server`.
+    /// Starts an engine whose only model is that of `server`.
     pub(crate) async fn start(server: &ModelServer, settings: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         std::fs::write(
             folder.path().join("config.toml"),
             format!("{settings}{}", server.config()),
         )?;
-        let home = Home::at(folder.path());
-        let mut options = HostOptions::headless(home, EngineMode::Serve, Some(0), Arc::new(NoUi));
-        options.env = Arc::new(|name| {
-            matches!(name, "ROUSE_LOCAL_MODELS" | "ROUSE_KEYRING").then(|| "0".to_owned())
-        });
-        let host = Host::start(options).await?;
-        let events = host.gateway().events(0);
-        let bench = Self { host, events, folder };
-        let status = bench.call("system.status", json!({})).await?;
+        let engine = Engine::start(&Programs::find()?, folder.path())?;
+        let events = engine.client.events(None).await?;
+        let status = engine.call("system.status", json!({})).await?;
         if let Some(example) = status["firstStart"]["exampleJobId"].as_str() {
-            bench.call("cron.remove", json!({ "id": example })).await?;
+            engine.call("cron.remove", json!({ "id": example })).await?;
         }
-        Ok(bench)
+        Ok(Self { engine, events, folder })
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
-        let answer = self.host.gateway().call(method, params).await;
-        answer.map_err(|error| anyhow::anyhow!("{method}: {error:?}"))
+        self.engine.call(method, params).await
     }
 
     /// Adds an agent job that fires by hand; its id.
@@ -99,7 +93,7 @@ impl BenchHost {
     }
 
     pub(crate) async fn next_event(&mut self) -> anyhow::Result<(EventView, Instant)> {
-        let event = self.events.next().await.context("the host has stopped")?;
+        let event = self.events.next().await.context("the engine has stopped")?;
         #[expect(clippy::disallowed_methods, reason = "a bench measures")]
         let at = Instant::now();
         Ok((event, at))
@@ -110,15 +104,7 @@ impl BenchHost {
         Ok(runs["entries"][0]["error"].to_string())
     }
 
-    pub(crate) async fn stop(self) {
-        self.host.stop().await;
-    }
-}
-
-struct NoUi;
-
-impl UiFiles for NoUi {
-    fn get(&self, _: &str) -> Option<UiFile> {
-        None
+    pub(crate) fn stop(self) -> anyhow::Result<()> {
+        self.engine.stop()
     }
 }

@@ -78,7 +78,7 @@ async fn of_length(length: usize, changed: usize) -> anyhow::Result<Times> {
         anyhow::ensure!(std::fs::read_to_string(&file)? == new, "the file was not written");
         server.take();
     }
-    host.stop().await;
+    host.stop()?;
     Ok(Times { card: quantile(&mut cards, 0.5), write: quantile(&mut writes, 0.5) })
 }
 

@@ -1,4 +1,4 @@
-//! Agent runs against a local model server: a whole host in this process, and the `rouse chat` program.
+//! Agent runs against a local model server, in the real programs.
 //!
 //! Owns the rows about agents: `agent_turn`, `first_token`, `parallel_runs`, `large_write`. The model server stands in for
 //! the provider, and its own time is subtracted or printed beside the figure. Pitfall: a model with a script would skip

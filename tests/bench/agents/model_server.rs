@@ -88,6 +88,7 @@ fn serve(
         let received = now();
         let Answer { delay, events } = handler(&body);
         if !delay.is_zero() {
+            #[expect(clippy::disallowed_methods, reason = "the time of a model that thinks")]
             thread::sleep(delay);
         }
         let answer = format!(

@@ -29,7 +29,7 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
         of_one.push(time_of(&mut host, &jobs[..1]).await?);
         of_all.push(time_of(&mut host, &jobs).await?);
     }
-    host.stop().await;
+    host.stop()?;
     let (one, all) = (quantile(&mut of_one, 0.5), quantile(&mut of_all, 0.5));
     report.known("one agent run with a model that takes 500 ms, p50", one, "ms");
     report.known("twenty such runs at once with a concurrency of 20, p50", all, "ms");

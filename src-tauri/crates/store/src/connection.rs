@@ -23,6 +23,7 @@ use crate::StoreError;
 use crate::answer_wait::{answer, blocks};
 use crate::identity::Identity;
 use crate::turns::Turns;
+use crate::walk::Walk;
 use crate::write::{Query, Writer};
 
 /// Told about events after their commit, in the order of their numbers. It runs while the writer is
@@ -126,6 +127,20 @@ impl Store {
         let row = answer(query.fetch_optional(&mut *reader)).await;
         give_back(reader).await;
         row
+    }
+
+    /// All rows of each statement of a walk, in their order, read by one reader.
+    pub(crate) async fn rows_of_each(&self, walk: Walk) -> sqlx::Result<Vec<Vec<SqliteRow>>> {
+        let mut reader = self.reader().await?;
+        let mut rows = Vec::with_capacity(walk.statements());
+        let mut went = Ok(());
+        for part in walk.into_parts() {
+            let (done, result) = part.go(("", 0), &mut reader).await;
+            rows.extend(done.into_iter().map(|done| done.rows));
+            went = went.and(result);
+        }
+        give_back(reader).await;
+        went.map(|()| rows)
     }
 
     async fn reader(&self) -> sqlx::Result<PoolConnection<Sqlite>> {

@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-fn read(columns: &mut Columns<'_>) -> sqlx::Result<Inherited> {
+pub(crate) fn read(columns: &mut Columns<'_>) -> sqlx::Result<Inherited> {
     let from_outside = columns.get()?;
     let texts = columns.json().map(serde_json::from_value::<Vec<SkillText>>);
     // What cannot be read is nobody's to forget: it stays as a text that nobody can trust.

@@ -80,6 +80,7 @@ pub use finish::{Finish, Interruption};
 pub use inherited::{Inherited, SkillText};
 pub use jobs::{JobCounts, JobPage, JobQuery};
 pub use missed::ToldMissed;
+pub use outside::SessionReads;
 pub use plans::PlannedJob;
 pub use prepared::Prepared;
 pub use retention::{FileSize, Kept};

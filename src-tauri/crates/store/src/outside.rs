@@ -7,7 +7,10 @@
 use rouse_core::{RunId, SessionKey};
 use serde_json::{Value, json};
 
-use crate::row::{Columns, json_list};
+use crate::inherited::{self, Inherited};
+use crate::row::{Columns, json_list, readable};
+use crate::summaries::{self, NEWEST_SUMMARY, Summary};
+use crate::walk::Walk;
 use crate::{Store, StoreError};
 
 /// A call that has reached its tool: what the gate has refused has told the run nothing from outside.
@@ -55,6 +58,17 @@ pub(crate) const SESSION_CALLS: &str = concat!(
 pub(crate) const ANY_HAS_CALLED: &str =
     concat!("SELECT ", any_knows!("SELECT value AS run_id FROM json_each(?1)"));
 
+/// What the runs of a session have read.
+#[derive(Debug, Default)]
+pub struct SessionReads {
+    /// The newest summary of the transcript; none when it cannot be read.
+    pub summary: Option<Summary>,
+    /// The input and the output of each call.
+    pub calls: Vec<(Value, Option<Value>)>,
+    /// The taint of runs whose journal may be pruned.
+    pub inherited: Inherited,
+}
+
 impl Store {
     /// Whether the run has called one of these tools and was told something by it. What was refused was not called.
     ///
@@ -94,21 +108,40 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
-    /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it. What
-    /// was refused or failed has told nothing.
+    /// What the runs of a session have read with this tool, as far as it is kept. A refused or failed call has read
+    /// nothing.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn session_calls(
+    pub async fn session_reads(
         &self,
         session: &SessionKey,
         tool: &str,
-    ) -> Result<Vec<(Value, Option<Value>)>, StoreError> {
-        let query = sqlx::query(SESSION_CALLS).bind(session.as_str()).bind(tool);
-        self.list("read the journal", query, |row| {
-            let mut columns = Columns::of(row);
-            Ok((columns.json()?, columns.some_json()?))
+    ) -> Result<SessionReads, StoreError> {
+        let what = "read what the session has read";
+        let mut walk = Walk::default();
+        walk.add(NEWEST_SUMMARY, |values| values.bind(session.as_str()));
+        walk.add(SESSION_CALLS, |values| values.bind(session.as_str()).bind(tool));
+        walk.add(inherited::GET, |values| values.bind(session.as_str()));
+        let rows = self.rows_of_each(walk).await;
+        let rows = rows.map_err(|source| StoreError::Read { what, source })?;
+        let Ok([summaries, calls, left]) = <[_; 3]>::try_from(rows) else {
+            panic!("BUG: three statements have three answers");
+        };
+        let summary = |row| readable(what, row, |row| summaries::read(Columns::of(row).get()?));
+        let call = |row| {
+            readable(what, row, |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.json()?, columns.some_json()?))
+            })
+        };
+        let left = left.first().map(|row| inherited::read(&mut Columns::of(row))).transpose();
+        Ok(SessionReads {
+            summary: summaries.iter().find_map(summary),
+            calls: calls.iter().filter_map(call).collect(),
+            inherited: left
+                .map_err(|source| StoreError::Read { what, source })?
+                .unwrap_or_default(),
         })
-        .await
     }
 }

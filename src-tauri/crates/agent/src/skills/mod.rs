@@ -25,7 +25,7 @@ use rouse_core::skills::{
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{SessionKey, UnixMs};
-use rouse_store::{Setting, SkillText, Store, StoreError};
+use rouse_store::{SessionReads, Setting, SkillText, Store, StoreError};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -131,13 +131,13 @@ impl SkillShelf {
     /// # Errors
     /// When the journal or the marks of trust cannot be read.
     pub async fn remembered(&self, session: &SessionKey) -> Result<Remembered, StoreError> {
+        let SessionReads { summary, calls, inherited } =
+            self.store.session_reads(session, SKILL_READ).await?;
         // What a summary was made of may be kept nowhere else.
-        let summed_up = self.store.summary(session).await?;
-        let names = summed_up.map_or_else(Vec::new, |summary| summary.untrusted_skills);
+        let names = summary.map_or_else(Vec::new, |summary| summary.untrusted_skills);
         let mut remembered = Remembered { names, texts: Vec::new() };
-        let calls = self.store.session_calls(session, SKILL_READ).await?;
         let read = calls.into_iter().filter_map(|(input, output)| text_read(&input, &output?));
-        for text in self.store.inherited(session).await?.skill_texts.into_iter().chain(read) {
+        for text in inherited.skill_texts.into_iter().chain(read) {
             if !remembered.texts.contains(&text) && !self.is_trusted_text(&text).await? {
                 remembered.names.push(text.skill.clone());
                 remembered.texts.push(text);

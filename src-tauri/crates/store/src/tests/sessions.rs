@@ -176,7 +176,7 @@ async fn a_session_is_cleared_with_all_that_tells_what_it_has_read() {
     assert_eq!(store.session(&session).await.unwrap(), None);
     assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
     assert!(!store.session_knows_outside(&session, &["http"]).await.unwrap());
-    assert_eq!(store.session_calls(&session, "http").await.unwrap(), []);
+    assert_eq!(store.session_reads(&session, "http").await.unwrap().calls, []);
     assert_eq!(store.steps(&id).await.unwrap().len(), 1, "the journal stays");
     assert!(!store.clear_session(&session, NOW).await.unwrap());
     assert_eq!(fixture.told(), [], "nothing has changed");
