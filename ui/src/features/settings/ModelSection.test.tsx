@@ -66,7 +66,7 @@ test("tile_with_key lists models, connects and tests", async () => {
   const server = { name: "openai", kind: "openai", baseUrl: "https://api.openai.com/v1", key: "sk-right" };
   expect(await screen.findByText("Works")).toBeInTheDocument();
   expect(host.called("models.add")).toEqual([{ server, model: "gpt-5.6-terra" }]);
-  expect(host.called("models.test")).toEqual([{ provider: "openai", model: "gpt-5.6-terra" }]);
+  expect(host.called("models.test")).toEqual([{ makeDefault: true, provider: "openai", model: "gpt-5.6-terra" }]);
 });
 
 test("ollama_without_model offers a pull that can be cancelled", async () => {
