@@ -13,6 +13,7 @@ pub mod window;
 mod tests;
 
 use crate::RunState;
+use crate::attachment::bound_attachments;
 use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
