@@ -69,23 +69,6 @@ async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn web_page_of_a_failing_server_is_waited_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = FakeModel::start(|_| Reply::page(502, "<html></html>"));
-    let house = asking("mine", &server, folder.path()).await;
-    let id = house.add(ask("Look")).await;
-    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
-    house
-        .until(async |house| {
-            let runs = house.call("cron.runs", json!({ "id": id })).await;
-            let waits = runs["runs"].as_array()?.iter().any(|run| run["waitsFor"] == "model");
-            waits.then_some(())
-        })
-        .await;
-    house.host.stop().await;
-}
-
-#[tokio::test]
 async fn an_answer_of_nothing_is_asked_for_again_and_then_told() {
     let words = "openai sent an empty answer for m-1. If this repeats, check the address and the model in the settings.";
     failed(Reply::events(""), words, 3).await;

@@ -389,6 +389,13 @@ fn without_usage() -> Reply {
     Reply::events(untold.concat())
 }
 
+/// An answer that breaks off behind its first words.
+fn broken() -> Reply {
+    let told = sse::chat_says("Done.");
+    let first = told.split_inclusive("\n\n").next().expect("an event").to_owned();
+    Reply::events(told).cut_after(&first)
+}
+
 /// The first run ends in `state` and is counted, and no second one begins.
 async fn is_counted(house: House, server: FakeModel, id: String, state: &str) {
     let run = force(&house, &id, 0).await;
@@ -415,8 +422,6 @@ async fn an_answer_without_its_usage_counts_by_its_length() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_counts_by_what_was_sent() {
     let folder = tempfile::tempdir().expect("a folder");
-    let broken =
-        || Reply::events(sse::chat_says("Done.")).cut_after("Done.\"},\"finish_reason\":null");
     let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| broken())).await;
     is_counted(house, server, id, "failed").await;
 }
@@ -442,8 +447,7 @@ async fn an_answer_that_the_time_runs_out_on_counts_by_what_was_sent() {
 #[tokio::test]
 async fn a_model_is_not_asked_again_on_a_budget_that_its_broken_answer_has_used_up() {
     let folder = tempfile::tempdir().expect("a folder");
-    let silent = || Reply::events(": nothing yet\n\n").cut_after("yet\n\n");
-    let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| silent())).await;
+    let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| broken())).await;
     let run = force(&house, &id, 0).await;
     assert_eq!((&run["state"], server.requests().len()), (&json!("failed"), 1), "{run:#}");
     let error = run["error"].as_str().unwrap_or_default();

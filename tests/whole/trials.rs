@@ -134,7 +134,7 @@ async fn what_could_only_fail_is_refused_beside_its_field() {
         .filter(|tool| tool["canBeTried"] == false)
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(alone.len(), 8, "{alone:?}");
+    assert_eq!(alone.len(), 9, "{alone:?}");
     assert_eq!(labels(&tools)["read_file"], "Read a file");
     let wrong = [("nobody", "tool"), ("echo", "arguments")];
     let refused = alone.iter().map(|name| (*name, "tool")).chain(wrong);
