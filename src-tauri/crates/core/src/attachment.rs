@@ -129,7 +129,7 @@ impl Attachment {
     }
 }
 
-/// Drops the bytes of the oldest attachments until the newest ones fit into [`MAX_HELD_BYTES`].
+/// Drops the bytes of the oldest attachments until the newest ones fit into 15 MB.
 pub fn bound_attachments(messages: &mut [Message]) {
     let mut room = MAX_HELD_BYTES;
     for message in messages.iter_mut().rev() {
