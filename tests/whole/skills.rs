@@ -76,7 +76,7 @@ async fn trusted_skill_is_offered_by_description_and_loaded_on_demand() {
     assert!(!format!("{:?}", requests[0]).contains("three lines"));
     let told = |request: usize| format!("{:?}", requests[request].messages.last());
     assert!(told(1).contains("Write three lines.") && !told(1).contains("outside"), "{}", told(1));
-    assert!(told(2).contains("other cannot be loaded in this run"), "{}", told(2));
+    assert!(told(2).contains("other is no skill of this run"), "{}", told(2));
     assert!(!requests[3].system.contains("skill"), "a job without skills is told of none");
     assert!(!offered(&house, 3).contains(&"skill_load".to_owned()));
     let without_load = |mut names: Vec<String>| {

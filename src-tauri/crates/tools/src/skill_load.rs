@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use rouse_core::policy::{ApprovedCall, SKILL_LOAD};
 use rouse_core::skills::SkillFiles;
-use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::skill_read::read_of;
 use crate::{answer, arguments, spec};
 
 pub(crate) struct SkillLoad {
@@ -34,18 +35,10 @@ impl SkillLoad {
     }
 
     async fn load(&self, name: &str, context: &ToolContext) -> ToolOutput {
-        let trusted: Vec<_> = context.skills.iter().filter(|skill| skill.is_trusted).collect();
-        let Some(skill) = trusted.iter().find(|skill| skill.name == name) else {
-            let names: Vec<&str> = trusted.iter().map(|skill| skill.name.as_str()).collect();
-            let words = format!(
-                "{name} cannot be loaded in this run. The skills to load are: {}.",
-                names.join(", ")
-            );
-            return answer::failed(Fault::InvalidParameters, words);
-        };
-        match self.skills.read(skill, None).await {
-            Ok(text) => answer::done(json!({ "skill": name, "instructions": text })),
-            Err(refusal) => answer::failed(Fault::Execution, refusal.to_string()),
+        let trusted = context.skills.iter().filter(|skill| skill.is_trusted).collect();
+        match read_of(&*self.skills, trusted, name, None).await {
+            Ok((_, text)) => answer::done(json!({ "skill": name, "instructions": text })),
+            Err(refusal) => *refusal,
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use rouse_core::policy::{ApprovedCall, SKILL_READ};
-use rouse_core::skills::SkillFiles;
+use rouse_core::skills::{SkillFiles, SkillInRun};
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
@@ -48,19 +48,33 @@ struct Arguments {
 impl SkillRead {
     async fn read(&self, asked: &Arguments, context: &ToolContext) -> ToolOutput {
         let Arguments { skill: name, path } = asked;
-        let Some(skill) = context.skills.iter().find(|skill| skill.name == *name) else {
-            let names: Vec<&str> = context.skills.iter().map(|skill| skill.name.as_str()).collect();
-            let words =
-                format!("{name} is no skill of this run. Its skills are: {}.", names.join(", "));
-            return answer::failed(Fault::InvalidParameters, words);
-        };
-        match self.skills.read(skill, path.as_deref()).await {
-            Ok(content) => {
+        let skills = context.skills.iter().collect();
+        match read_of(&*self.skills, skills, name, path.as_deref()).await {
+            Ok((skill, content)) => {
                 let trusted = skill.is_trusted;
                 answer::done(json!({ "skill": name, "trusted": trusted, "content": content }))
             }
-            Err(refusal) => answer::failed(Fault::Execution, refusal.to_string()),
+            Err(refusal) => *refusal,
         }
+    }
+}
+
+/// The skill of this name among `skills`, and a file of it.
+pub(crate) async fn read_of<'s>(
+    files: &dyn SkillFiles,
+    skills: Vec<&'s SkillInRun>,
+    name: &str,
+    path: Option<&str>,
+) -> Result<(&'s SkillInRun, String), Box<ToolOutput>> {
+    let Some(skill) = skills.iter().copied().find(|skill| skill.name == name) else {
+        let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        let words =
+            format!("{name} is no skill of this run. Its skills are: {}.", names.join(", "));
+        return Err(Box::new(answer::failed(Fault::InvalidParameters, words)));
+    };
+    match files.read(skill, path).await {
+        Ok(content) => Ok((skill, content)),
+        Err(refusal) => Err(Box::new(answer::failed(Fault::Execution, refusal.to_string()))),
     }
 }
 
