@@ -91,7 +91,10 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
     let unnamed = home.rouse(["approvals", "allow"]);
     unnamed.refused(2, "Name what you allow. This waits: write_file");
     assert!(unnamed.err.contains(asked) && report(&home).is_none(), "{unnamed:?}");
-    let only = home.rouse(["approvals", "allow", asked]);
+    let by_job = home.rouse(["approvals", "allow", "writer"]);
+    by_job.refused(2, "Name what you allow. This waits: write_file");
+    assert!(report(&home).is_none(), "{by_job:?}");
+    let only = home.rouse(["approvals", "allow", end]);
     assert_eq!(only.ok().trim(), "Allowed. The run goes on.");
     home.rouse(["approvals", "allow"]).refused(4, "No question waits");
     home.rouse(["grants", "revoke", "nope"]).refused(4, "There is no grant nope");

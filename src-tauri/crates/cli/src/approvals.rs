@@ -4,6 +4,7 @@ mod asking;
 mod rules;
 
 use std::io::{IsTerminal as _, Write as _};
+use std::slice::from_ref;
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
@@ -163,11 +164,11 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     }
 }
 
-/// The id of the approval that is to be allowed. Unless the person names it by its id, they see it and confirm: what waits
-/// now need not be what they have seen.
+/// The id of the approval to allow. An approval that was not named by its id is shown and confirmed: by now another one may
+/// be pending.
 async fn which_to_allow(wanted: Option<String>, session: &Session) -> Result<String, Failure> {
     let id = which(wanted.clone(), session).await?;
-    if wanted.is_some_and(|wanted| id.starts_with(&wanted)) {
+    if wanted.is_some_and(|wanted| ids::meant(&wanted, from_ref(&id)).is_ok_and(|it| it == id)) {
         return Ok(id);
     }
     let asked = session.call("approvals.get", json!({ "id": id })).await?;
