@@ -102,6 +102,20 @@ async fn key_of_a_refused_provider_is_not_kept() {
 }
 
 #[tokio::test]
+async fn refused_change_leaves_the_present_key() {
+    let (home, server) = (Home::new(), provider());
+    let engine = home.serve().await;
+    let url = server.url() + "/v1";
+    home.rouse_reading(add(&url, &["--model", "newer"]), &format!("{KEY}\n")).ok();
+    let draft =
+        json!({ "name": "work", "kind": "nonsense", "baseUrl": url, "key": "sk-typo-0123456789" });
+    let refused = engine.client.call("models.add", json!({ "server": draft, "model": "m" })).await;
+    refused.expect_err("no kind of a provider");
+    let test = home.rouse(["models", "test"]);
+    assert!(test.ok().contains("newer · work: works"), "{test:#?}");
+}
+
+#[tokio::test]
 async fn unknown_provider_is_told_with_the_known_ones() {
     let home = Home::new();
     let _engine = home.serve().await;

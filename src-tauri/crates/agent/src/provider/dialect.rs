@@ -245,6 +245,11 @@ mod tests {
                 with("claude-haiku-4-5", Effort::High),
                 json!({"thinking": {"type": "enabled", "budget_tokens": 16_384}}),
             ),
+            (
+                ProviderKind::Anthropic,
+                with("claude-opus-4-5", Effort::Low),
+                json!({"thinking": {"type": "enabled", "budget_tokens": 2_048}}),
+            ),
             (ProviderKind::Anthropic, with("claude-3-5-haiku", Effort::High), json!({})),
         ] {
             assert_eq!(parameters(wire, &request), expected, "{wire:?} {}", request.model);

@@ -179,3 +179,27 @@ fn bring_back(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<
     }
     Ok(())
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restore_writes_through_no_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for name in ["backup/notes", "backup/kept", "workspace/kept", "outside"] {
+            fs::create_dir_all(at(name)).expect("made");
+        }
+        fs::write(at("backup/notes/evil.desktop"), "Exec=touch x").expect("written");
+        fs::write(at("backup/kept/day.md"), "Tea").expect("written");
+        std::os::unix::fs::symlink(at("outside"), at("workspace/notes")).expect("a link");
+        let mut report =
+            RestoreReport { backup_at: UnixMs(0), before: None, files: 0, differing: Vec::new() };
+        bring_back(&at("backup"), &at("workspace"), &mut report).expect("restored");
+        assert!(!at("outside/evil.desktop").exists());
+        assert_eq!(report.differing, [at("workspace/notes")]);
+        assert_eq!(fs::read_to_string(at("workspace/kept/day.md")).expect("back"), "Tea");
+        assert_eq!(report.files, 1);
+    }
+}

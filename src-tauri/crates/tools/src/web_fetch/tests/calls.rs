@@ -152,3 +152,12 @@ async fn image_comes_as_an_attachment_and_is_compared() {
     let other = serving("image/png", crate::media::tests::png(4, 2)).await;
     assert_ne!(fetch(&other, json!({})).await.value["contentHash"], output.value["contentHash"]);
 }
+
+#[tokio::test]
+async fn address_without_scheme_is_an_argument_error() {
+    let server = serving("text/plain", Vec::new()).await;
+    let web_fetch = tool(&server, Arc::default());
+    let error = |url: &str| web_fetch.argument_error(&json!({ "url": url }));
+    assert!(error("example.org").is_some());
+    assert_eq!(error("https://example.org"), None);
+}
