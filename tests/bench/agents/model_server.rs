@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the server sends to one request.
+/// The answer to one request.
 pub(crate) struct Answer {
     /// The time between the request and the first byte.
     pub(crate) delay: Duration,

@@ -58,7 +58,7 @@ pub(crate) const SESSION_CALLS: &str = concat!(
 pub(crate) const ANY_HAS_CALLED: &str =
     concat!("SELECT ", any_knows!("SELECT value AS run_id FROM json_each(?1)"));
 
-/// What the runs of a session have read.
+/// The skill texts and calls that taint a session.
 #[derive(Debug, Default)]
 pub struct SessionReads {
     /// The newest summary of the transcript; none when it cannot be read.

@@ -40,7 +40,7 @@ pub(crate) fn refused(error: &impl Faulty) -> ToolOutput {
     failed(error.fault(), error.to_string())
 }
 
-/// A result, what a person reads of it, and the file for the model that it stands for.
+/// A result, its text for people, and its file for the model.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) value: Value,

@@ -315,8 +315,8 @@ impl Conversation<'_> {
         Ok(results)
     }
 
-    /// Marks the session with the taint of this run: later runs are told what this run says, also when its journal is
-    /// pruned. `skill_texts` are the untrusted skill texts of the session.
+    /// Marks the session with the taint of this run, for later runs that outlive its journal. `skill_texts` are the untrusted
+    /// skill texts of the session.
     async fn record_taint(&self, skill_texts: Vec<SkillText>) -> Result<(), StoreError> {
         let driver = self.driver;
         let from_outside = driver.gate.knows_outside(&self.terms, self.context).await?.is_some();

@@ -1,8 +1,8 @@
 //! The skills of a turn.
 //!
-//! Owns how the text of one reaches a model: a trusted skill by name and description, loaded with `skill_load`; any other as
-//! a text from outside, read through the gate like every other, journalled and fenced. With an untrusted one in its context a run may only look:
-//! `core::policy` holds that, and this hands it what a run has read, also before a break. It refuses to begin a turn
+//! Owns the way of a skill to the model. A trusted skill is offered by name and description and loaded with `skill_load`. An
+//! untrusted skill is untrusted input: read through the gate, journalled and fenced; a run with one may only look
+//! (`core::policy`). Hands the policy the skills that a run has read, also before a break. It refuses to begin a turn
 //! without a skill that was asked for, and to go on with another text than the turn began with: a run that silently does
 //! something else than it was told to is worse than one that fails.
 

@@ -160,7 +160,7 @@ impl Safety {
         }
     }
 
-    /// The files that hold no stored secret in plain sight. What is compressed in them is not read.
+    /// Drops each file with a stored secret in plain sight. Compressed content is not scanned.
     fn attachments_without(
         &self,
         files: Vec<Attachment>,

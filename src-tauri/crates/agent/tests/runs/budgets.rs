@@ -400,7 +400,7 @@ async fn broken_stream_costs_its_input_and_received_output() {
     assert_eq!((spent.tokens, spent.usd), (usage.tokens(), MicroUsd(cost)));
 }
 
-/// What the store and the outcome say of one failed call.
+/// The booked and the reported usage of one failed call.
 async fn spent_on(failure: Scripted, prices: Prices) -> (Spent, Usage) {
     let house = House::new([failure]).await;
     let ledger = Ledger::new(house.store.clone());

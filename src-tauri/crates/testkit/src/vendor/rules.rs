@@ -1,7 +1,7 @@
-//! What a vendor refuses, and with which status.
+//! The refusals of a vendor, with their status codes.
 //!
-//! Owns the checks that are the same for all vendors of a wire; what differs by vendor is a field of `VendorRules`. The words are
-//! those of the vendors, so that the reader of errors meets real ones.
+//! Owns the checks that all vendors of a wire share; a difference between vendors is a field of `VendorRules`. Error texts are
+//! the vendors' own, so that the classification of errors meets real ones.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The vendors, as data: what each takes and what it refuses. As of 2026-11-28, from the vendors' references and error texts.
+//! The vendors, as data: accepted and refused fields. As of 2026-11-28, from the vendors' references and error texts.
 
 use super::rules::{ContentShape, VendorRules};
 use super::{ModelVendor, VendorWire};
