@@ -2,9 +2,9 @@
 //!
 //! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
 //! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them. Then
-//! images and PDFs go, the newest calls and results are shortened, and last of all the task. Each gap is named in its place. A call and its result stay together or go together, because every provider
-//! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
-//! a run that goes on and for people who read it.
+//! images and PDFs go, the newest calls and results are shortened, and last of all the task. Each gap is named in its place. A call
+//! and its result stay or go together, because every provider refuses one without the other. Only what is sent is bounded:
+//! the transcript stays whole, for a run that goes on and for people who read it.
 //!
 //! The older part is shortened to half of its room, so that the next steps only add to it and the cached prefix changes
 //! rarely. Pitfall: a note quotes no result from outside, only the names of tools and the number of their calls.
@@ -117,7 +117,7 @@ impl Window {
             Self::leave_out_steps,
         ];
         let newest: [fn(&mut Self, usize); 4] = [
-            Self::drop_newest_attachments,
+            Self::drop_attachments,
             Self::shorten_newest_answer,
             Self::shorten_newest_results,
             Self::shorten_task,
@@ -237,7 +237,7 @@ impl Window {
         format!("{LEFT_OUT}{tools}{wrong}. What they did is done.)")
     }
 
-    fn drop_newest_attachments(&mut self, _: usize) {
+    fn drop_attachments(&mut self, _: usize) {
         for message in &mut self.sent {
             if let Message::Attachments { files } = message {
                 files.iter_mut().for_each(Attachment::drop_data);

@@ -173,7 +173,8 @@ fn bring_back(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<
             Some(present) if present.is_dir() && entry.file_type()?.is_dir() => {
                 bring_back(&source, &target, report)?;
             }
-            Some(present) if present.is_file() && fs::read(&target)? == fs::read(&source)? => {}
+            Some(present)
+                if present.is_file() && fs::read(&target).ok() == Some(fs::read(&source)?) => {}
             Some(_) => report.differing.push(target),
         }
     }

@@ -88,6 +88,11 @@ pub fn end_strays(_: &str) -> usize {
     0
 }
 
+/// A job object ends all its processes with the command.
+pub(crate) const fn has_strays(_: &str) -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -102,7 +102,7 @@ fn missing(layer: Layer, why: String, mend: &str) -> SandboxError {
 impl Held {
     /// No proxy answers here, and what the command needs is kept with its process.
     #[expect(clippy::unused_self, reason = "elsewhere it is asked for")]
-    pub(super) const fn begun(
+    pub(super) fn begun(
         self,
         _: &Sandbox,
         _: &Child,
