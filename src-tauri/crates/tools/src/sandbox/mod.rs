@@ -61,6 +61,7 @@ pub(crate) struct Sandbox {
     /// What is not to be seen even if the workspace holds it.
     pub(crate) hidden: Vec<PathBuf>,
     /// Programs outside of the system's folders that may be run, by their real paths.
+    #[cfg_attr(windows, expect(dead_code, reason = "an AppContainer reads installed programs"))]
     pub(crate) shown: Vec<PathBuf>,
     /// Hosts that may be reached; none when empty.
     pub(crate) hosts: Vec<String>,
