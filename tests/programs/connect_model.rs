@@ -91,6 +91,21 @@ async fn provider_that_never_answered_is_not_in_use() {
 }
 
 #[tokio::test]
+async fn removed_provider_is_gone_from_list_and_status() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let nobody = FakeModel::replying([]).url() + "/v1";
+    home.rouse(add(&nobody, &["--model", "m", "--no-key", "--no-test"])).ok();
+    home.rouse(["models", "test"]);
+    let failing = async || engine.call("system.status", json!({})).await["failingModels"].clone();
+    assert_eq!(failing().await[0]["provider"], "work");
+    home.rouse(["models", "remove", "wrok"]).refused(4, "work");
+    assert!(home.rouse(["models", "remove", "work"]).ok().starts_with("Removed work."));
+    assert_eq!(engine.call("providers.list", json!({})).await["providers"], json!([]));
+    assert_eq!(failing().await, json!([]));
+}
+
+#[tokio::test]
 async fn key_of_a_refused_provider_is_not_kept() {
     let home = Home::new();
     let engine = home.serve().await;

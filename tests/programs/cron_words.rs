@@ -323,7 +323,7 @@ async fn a_noun_alone_shows_what_there_is() {
 #[tokio::test]
 async fn a_run_between_two_attempts_is_nowhere_said_to_run() {
     let home = Home::new().config(
-        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"http://127.0.0.1:9/v1\"\nmodel = \"fake-1\"\n",
+        "[model]\npatienceSeconds = 0\n[providers.mine]\nkind = \"openai\"\nbaseUrl = \"http://127.0.0.1:9/v1\"\nmodel = \"fake-1\"\n",
     );
     let engine = home.serve().await;
     let mut job = ask("Look");

@@ -262,6 +262,19 @@ async fn a_provider_that_nobody_is_called_is_told_wherever_the_model_is() {
 }
 
 #[tokio::test]
+async fn missing_search_key_is_found_by_doctor() {
+    for (search, told) in [
+        ("keySecret = \"tavily\"", "✗ search.keySecret (line 3)"),
+        ("", "✗ search.keyEnv (line 1): TAVILY_API_KEY is not set"),
+    ] {
+        let home = Home::new().config(&format!("[search]\nprovider = \"tavily\"\n{search}\n"));
+        let _engine = home.serve().await;
+        let doctor = home.rouse(["doctor"]);
+        assert!(doctor.out.contains(told), "no `{told}` in {doctor:#?}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
     let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeyEnv = \"WORK_LLM_KEY\"\n[[hooks]]\non = \"run_started\"\ncommand = [\"/nope/guard\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"no-such-program-here\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"sh\"]\n";
     let home = Home::new().config(text);

@@ -103,7 +103,8 @@ async fn a_job_s_own_model_and_its_fallbacks_answer_although_the_usual_provider_
     with_providers(folder.path(), &[("work", format!("{}/v1", server.url()), "our-model")]);
     let file = folder.path().join("config.toml");
     let settings = std::fs::read_to_string(&file).expect("settings");
-    std::fs::write(&file, format!("[model]\nprovider = \"ollama\"\n{settings}")).expect("written");
+    let settings = settings.replace("[model]\n", "[model]\nprovider = \"ollama\"\n");
+    std::fs::write(&file, settings).expect("written");
     let house = Plan::new(folder.path()).build().await;
     for (part, value) in
         [("model", json!("work:our-model")), ("fallbacks", json!(["work:our-model"]))]
@@ -213,6 +214,7 @@ fn with_providers(folder: &std::path::Path, providers: &[(&str, String, &str)]) 
         format!("[providers.{name}]\nkind = \"openai\"\nbaseUrl = \"{url}\"\nmodel = \"{model}\"\n")
     };
     let text: String = providers.iter().map(entry).collect();
+    let text = format!("[model]\npatienceSeconds = 0\n{text}");
     std::fs::write(folder.join("config.toml"), text).expect("a settings file");
 }
 

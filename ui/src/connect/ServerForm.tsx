@@ -79,7 +79,7 @@ export function ServerForm({ preset, taken, suggested, onConnected }: Props) {
       {isOther && <TextField label="Address" value={baseUrl} onChange={changed(setBaseUrl)} placeholder="https://gateway.example/v1" spellCheck="false" autoComplete="off" />}
       {!isHere && (
         <div className={styles.key}>
-          <TextField label={isOther ? "API key (optional)" : "API key"} type="password" value={key} onChange={changed(setKey)} help="Stored in the system’s keyring, sent to this provider only, never shown again." autoComplete="off" autoFocus={!isOther} />
+          <TextField label={isOther ? "API key (optional)" : "API key"} type="password" value={key} onChange={changed(setKey)} help="Stored as a secret, sent to this provider only, never shown again." autoComplete="off" autoFocus={!isOther} />
           {preset.keyPage !== null && <Button small look="ghost" icon={ExternalLink} onPress={() => void openExternal(preset.keyPage ?? "")}>Get a key</Button>}
         </div>
       )}

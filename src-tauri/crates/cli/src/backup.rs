@@ -54,6 +54,12 @@ pub(crate) async fn run(args: &BackupArgs, session: &Session) -> Result<(), Fail
     let made = BackupView { path: path.display().to_string(), ..made };
     session.tell(json!(made), |_, made: BackupView| {
         anstream::println!("Backed up to {} ({}).", made.path, size(made.bytes));
+        if made.left_out > 0 {
+            anstream::println!(
+                "{} files of skills and workspace are not in it: a backup takes files up to 1 MB, and up to 10,000 files and 100 MB of each folder.",
+                made.left_out
+            );
+        }
         anstream::println!("Secrets are not in it. To bring it back: rouse restore {}", made.path);
         Ok(())
     })
@@ -64,11 +70,6 @@ pub(crate) async fn listed(session: &Session) -> Result<Value, Failure> {
     match session.call("backup.list", json!({})).await {
         Err(Failure::Client(ClientError::NotRunning)) => {
             let folder = folder(session)?;
-            let view = |Backup { path, made_at, bytes }| BackupView {
-                path: path.display().to_string(),
-                made_at_ms: made_at.0,
-                bytes,
-            };
             let backups = folder.list()?.into_iter().map(view).collect();
             Ok(json!(BackupsView { folder: folder.path().display().to_string(), backups }))
         }
@@ -91,9 +92,13 @@ async fn make_here(session: &Session) -> Result<Value, Failure> {
             path.display()
         )));
     }
-    let Backup { path, made_at, bytes } =
-        folder(session)?.create().await.map_err(anyhow::Error::from)?;
-    Ok(json!(BackupView { path: path.display().to_string(), made_at_ms: made_at.0, bytes }))
+    let made = folder(session)?.create().await.map_err(anyhow::Error::from)?;
+    Ok(json!(view(made)))
+}
+
+fn view(backup: Backup) -> BackupView {
+    let Backup { path, made_at, bytes, left_out } = backup;
+    BackupView { path: path.display().to_string(), made_at_ms: made_at.0, bytes, left_out }
 }
 
 /// The file that a person named, which is not there yet.
@@ -162,11 +167,11 @@ pub(crate) async fn restore(args: &RestoreArgs, session: &Session) -> Result<(),
     let report = rouse_host::restore(&session.home, &args.file, workspace, now)
         .await
         .map_err(|error| Failure::Refused(error.to_string()))?;
-    let RestoreReport { backup_at, before, files, differing } = report;
+    let RestoreReport { backup_at, before, files, differing, grants } = report;
     if session.json {
         let differing: Vec<_> = differing.iter().map(|path| path.display().to_string()).collect();
         let before = before.map(|path| path.display().to_string());
-        let said = json!({ "backupAtMs": backup_at.0, "before": before, "files": files, "differing": differing });
+        let said = json!({ "backupAtMs": backup_at.0, "before": before, "files": files, "differing": differing, "grants": grants });
         anstream::println!("{said}");
         return Ok(());
     }
@@ -183,6 +188,11 @@ pub(crate) async fn restore(args: &RestoreArgs, session: &Session) -> Result<(),
     anstream::println!(
         "Start Rouse again. Slots since the backup count as missed, and nothing fires a second time by itself."
     );
+    if grants > 0 {
+        anstream::println!(
+            "{grants} grants of the backup count again, also those that you have revoked since: rouse grants"
+        );
+    }
     anstream::println!("Secrets are not in a backup: rouse secrets list shows which are set.");
     Ok(())
 }

@@ -42,19 +42,13 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         });
     }
     let sent: ChatSendResult = serde_json::from_value(sent)?;
-    if waits(session, &sent.run_id).await? {
-        anstream::eprintln!("The main session is at work: your message waits for its turn.");
+    if let Some(why) = why_queued(session, &sent.run_id).await? {
+        anstream::eprintln!("Your message is queued: {why}.");
     }
-    let (mut shown, mut reason) = (Shown::default(), String::new());
+    let mut shown = Shown::default();
     let show = |event: &EventView| {
         if event.kind == EventKind::RunText && !session.json {
             show_words(event, &mut shown);
-        } else if runs::is_model_failure(event) {
-            let words = event.data.get("words").and_then(Value::as_str).unwrap_or_default();
-            if words != reason {
-                words.clone_into(&mut reason);
-                anstream::eprintln!("Waiting for the model. {}", plain(words));
-            }
         }
     };
     runs::look_on(events, &sent.run_id, session, show).await?;
@@ -70,14 +64,18 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Whether another turn of the main session is at work, which comes first.
-async fn waits(session: &Session, run: &str) -> Result<bool, Failure> {
+/// Why the turn is queued; none where it has begun.
+async fn why_queued(session: &Session, run: &str) -> Result<Option<&'static str>, Failure> {
     let params = json!({ "states": ["queued", "running"], "triggers": ["chat", "heartbeat"] });
     let open = session.call("runs.list", params).await?;
     let open: RunsListResult = serde_json::from_value(open)?;
     let is_queued = open.runs.iter().any(|one| one.id == run && one.state == RunState::Queued);
-    let works = |state| state == RunState::Running;
-    Ok(is_queued && open.runs.iter().any(|one| one.id != run && works(one.state)))
+    let is_busy = open.runs.iter().any(|one| one.id != run && one.state == RunState::Running);
+    let why = match is_busy {
+        true => "another turn of the main session is running",
+        false => "as many runs as may run at once are running",
+    };
+    Ok(is_queued.then_some(why))
 }
 
 /// What was printed of the turn that is being said.

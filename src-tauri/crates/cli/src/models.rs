@@ -3,6 +3,8 @@
 //! A key is typed without showing it, or piped; it never stands on a command line. What `add` asks for at a terminal, a
 //! script gives by flags. Adding ends with the test, so that nobody learns at 7:30 that the model does not work.
 
+mod removal;
+
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin};
 use std::time::Duration;
 
@@ -55,6 +57,11 @@ pub(crate) enum Command {
         /// Its model [default: the one it is used with].
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
+    },
+    /// Remove a provider from the settings.
+    Remove {
+        /// Its name.
+        provider: String,
     },
     /// Pull a model into Ollama on this computer. Ctrl+C cancels the pull.
     Pull {
@@ -126,6 +133,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             let wanted = ModelsTestParams { provider, model, make_default: None };
             answered(test(wanted, session).await?.verdict)
         }
+        Command::Remove { provider } => removal::remove(&provider, session).await,
         Command::Pull { model: Some(model) } => pull(&model, session).await,
         Command::Pull { model: None } => {
             session.show("models.providers", json!({}), print_suggested).await
@@ -269,13 +277,22 @@ fn key(args: &AddArgs, server: &Value) -> Result<Option<String>, Failure> {
     if let Some(page) = server["keyPage"].as_str().filter(|_| stdin().is_terminal()) {
         anstream::eprintln!("Create a key at {page} and paste it here.");
     }
-    let key = read_value(&format!("the key for {}", args.provider))?;
+    let may_lack_key = stdin().is_terminal() && is_on_this_computer(server);
+    let or_none = if may_lack_key { " (Enter for none)" } else { "" };
+    let key = read_value(&format!("the key for {}{or_none}", args.provider))?;
     match key.trim() {
+        "" if may_lack_key => Ok(None),
         "" => Err(Failure::input(
             "no key was given. Type or pipe it; --key-env names a variable instead, --no-key says that the server needs none",
         )),
         key => Ok(Some(key.to_owned())),
     }
+}
+
+fn is_on_this_computer(server: &Value) -> bool {
+    let url = server["baseUrl"].as_str().unwrap_or_default();
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    ["localhost", "127.", "[::1]"].iter().any(|here| host.starts_with(here))
 }
 
 /// Lets a person choose from the provider's own list.

@@ -4,7 +4,7 @@ mod decision;
 mod detail;
 mod following;
 
-pub(crate) use following::{from_now_on, inside_of, is_model_failure, look_on, wait};
+pub(crate) use following::{from_now_on, inside_of, look_on, wait};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;

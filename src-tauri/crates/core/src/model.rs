@@ -190,15 +190,16 @@ impl ProviderError {
         !matches!(self.kind, ProviderErrorKind::Refused)
     }
 
-    /// Whether the provider cannot answer for now, so that a run may wait for it: a rate limit, an overload, a failing or
-    /// unreachable server.
+    /// Whether the provider cannot answer for now, so that a run may wait for it: a rate limit, an overload, a server that
+    /// fails, cannot be reached or does not run.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         match self.kind {
             ProviderErrorKind::RateLimited
             | ProviderErrorKind::Overloaded
             | ProviderErrorKind::Network
-            | ProviderErrorKind::Unanswered => true,
+            | ProviderErrorKind::Unanswered
+            | ProviderErrorKind::NotRunning => true,
             ProviderErrorKind::Server => self.status.is_some(),
             _ => false,
         }

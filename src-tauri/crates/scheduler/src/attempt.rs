@@ -29,6 +29,9 @@ const LONGEST_WISH_MS: u64 = 86_400_000;
 /// The time limit of a beat of the heartbeat, which has no job to say so.
 const HEARTBEAT_LIMIT: Duration = Duration::from_secs(600);
 
+/// How long a turn of the main session waits for models: its lane waits with it.
+const MAIN_SESSION_PATIENCE: Duration = Duration::from_secs(60);
+
 /// A run at work.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -49,8 +52,8 @@ pub(crate) struct Running {
     pub(crate) has_place: bool,
     /// The runs that it waits for, if it does. Its place is lent as long as there is one.
     pub(crate) awaits: Vec<RunId>,
-    /// Whether its next attempt could begin but for a place.
-    pub(crate) waits_for_place: bool,
+    /// Whether its wait is over and it queues for a permit.
+    pub(crate) is_queued: bool,
     /// Whether it has removed its job, and goes on without it.
     pub(crate) outlives_job: bool,
     /// How long its attempt may work: what its job said when that began.
@@ -129,7 +132,7 @@ impl Running {
             work,
             has_place,
             awaits: Vec::new(),
-            waits_for_place: false,
+            is_queued: false,
             outlives_job: false,
             limit,
             deadline,
@@ -159,7 +162,6 @@ impl Running {
         let worked = Duration::from_millis(self.run.worked_ms.max(0).unsigned_abs());
         self.deadline = now + self.limit.saturating_sub(worked);
         self.work = Work::Attempt(attempt);
-        self.waits_for_place = false;
     }
 
     /// When its time limit or its grace ends. Between two attempts there is none.
@@ -171,12 +173,17 @@ impl Running {
         }
     }
 
-    /// When its next attempt begins.
-    pub(crate) const fn goes_on_at(&self) -> Option<Duration> {
+    /// When its wait is over; none where it does not wait, or queues for a permit already.
+    pub(crate) const fn resumes_at(&self) -> Option<Duration> {
         match &self.work {
-            Work::Backoff(wait) if !self.waits_for_place => Some(wait.until),
+            Work::Backoff(wait) if !self.is_queued => Some(wait.until),
             _ => None,
         }
+    }
+
+    /// Whether it waits for nothing but a permit.
+    pub(crate) const fn is_queued(&self) -> bool {
+        self.is_queued && matches!(self.work, Work::Backoff(_))
     }
 
     /// Whether its outcome is to be recorded.
@@ -294,7 +301,10 @@ impl Running {
         let wish = outcome.retry_after_ms.map(Duration::from_millis);
         match waits_for {
             WaitsFor::Model => {
-                self.run.job_id.as_ref()?;
+                let patience = match self.run.job_id {
+                    Some(_) => patience,
+                    None => patience.min(MAIN_SESSION_PATIENCE),
+                };
                 let waited = Duration::from_millis(self.run.model_wait_ms.max(0).unsigned_abs());
                 model_pause(waited, patience, wish, &self.run.id)
             }
@@ -315,11 +325,13 @@ impl Running {
     /// The failure with how long the run has waited for a model in vain.
     fn with_patience_told(&self, outcome: Outcome) -> Outcome {
         let waited = self.run.model_wait_ms;
-        let is_told = waited > 0 && outcome.waits_for == Some(WaitsFor::Model);
-        let told = outcome.error.as_deref().filter(|_| is_told).map(|error| {
-            format!("{error} Rouse waited {} for the model.", format_duration(waited))
-        });
-        Outcome { error: told.or(outcome.error), ..outcome }
+        if waited == 0 || outcome.waits_for != Some(WaitsFor::Model) {
+            return outcome;
+        }
+        let told = |words: String| {
+            format!("{words} Rouse waited {} for the model.", format_duration(waited))
+        };
+        Outcome { error: outcome.error.map(told), reason: outcome.reason.map(told), ..outcome }
     }
 
     /// Whether it is the next start's: it waits for its next attempt, or it ended only because Rouse stops and is found as

@@ -314,7 +314,6 @@ impl Engine {
         self.record_ends().await?;
         self.pause_deaf().await?;
         self.follow_questions().await?;
-        self.begin_next_attempts().await?;
         self.tick_if_due().await?;
         self.plan_anew_if_needed().await?;
         self.beat_if_wanted().await?;
@@ -387,11 +386,11 @@ impl Engine {
         let at = match self.trouble.keeps_still_until(monotonic) {
             Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None],
             None => {
-                let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
+                let resumes = self.running.values().filter_map(Running::resumes_at).min();
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
                 let asked = on_the_wall(self.heartbeat.asked_at(self.may_ask_main()));
                 let expiry = self.parked.next_expiry();
-                [expires, on_the_wall(goes_on), pause_end, beat, asked, expiry]
+                [expires, on_the_wall(resumes), pause_end, beat, asked, expiry]
             }
         };
         at.into_iter().flatten().min()

@@ -69,6 +69,7 @@ impl Engine {
         loop {
             let now = self.clock.now();
             self.take_places_back();
+            self.begin_next_attempts().await?;
             let startable = self.lanes.take_startable();
             if startable.is_empty() && !self.has_ends() {
                 return Ok(started);

@@ -53,6 +53,8 @@ pub struct Lanes<T> {
     lanes: BTreeMap<LaneKey, Lane<T>>,
     /// The lanes that could start a run if the cap allowed it, by their places.
     ready: BTreeMap<(Rank, u64), LaneKey>,
+    /// The runs that wait for a permit to go on. They stay in their lanes.
+    resuming: BTreeMap<(Rank, u64), RunId>,
 }
 
 #[derive(Debug)]
@@ -101,13 +103,13 @@ impl<T> Lanes<T> {
             next_seq: 0,
             lanes: BTreeMap::new(),
             ready: BTreeMap::new(),
+            resuming: BTreeMap::new(),
         }
     }
 
     /// Puts a run at the end of its lane, which from now on is `width` wide.
     pub fn enqueue(&mut self, key: LaneKey, width: usize, rank: Rank, id: RunId, load: T) {
-        let seq = self.next_seq;
-        self.next_seq += 1;
+        let seq = self.next_seq();
         self.waiting += 1;
         self.change(key, |lane| {
             lane.width = width.max(1);
@@ -118,7 +120,14 @@ impl<T> Lanes<T> {
         });
     }
 
-    /// Takes out every run that may start now: those that are on time first, then the longest waiting.
+    const fn next_seq(&mut self) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        seq
+    }
+
+    /// Takes out every run that may start now: those that are on time first, then the longest waiting. Stops where a run
+    /// that goes on has waited longer: [`Self::take_resumable`] comes first then.
     pub fn take_startable(&mut self) -> Vec<Startable<T>> {
         let mut startable = Vec::new();
         while let Some((rank, key)) = self.next_ready() {
@@ -138,8 +147,9 @@ impl<T> Lanes<T> {
     /// The lane whose first run starts next, and with which rank, if there is a place for it. Nothing that is on time is
     /// left when the first one is a catch-up.
     fn next_ready(&mut self) -> Option<(Rank, LaneKey)> {
-        let ((rank, _), _) = self.ready.first_key_value()?;
-        if !self.has_place(*rank) {
+        let (place, _) = self.ready.first_key_value()?;
+        let has_turn = self.resuming.first_key_value().is_none_or(|(resuming, _)| place < resuming);
+        if !has_turn || !self.has_place(place.0) {
             return None;
         }
         self.ready.pop_first().map(|((rank, _), key)| (rank, key))
@@ -189,13 +199,22 @@ impl<T> Lanes<T> {
         self.vacate(rank);
     }
 
-    /// Gives a run that rests a place again; false when there is none.
-    pub fn resume(&mut self, rank: Rank) -> bool {
-        let has_place = self.has_place(rank);
-        if has_place {
-            self.occupy(rank);
+    /// Lets a run that rests wait for a permit, behind the runs that wait already.
+    pub fn queue_resuming(&mut self, rank: Rank, id: RunId) {
+        let seq = self.next_seq();
+        self.resuming.insert((rank, seq), id);
+    }
+
+    /// The next run that goes on, with a permit of `rank`; none when another run comes first or no permit is free.
+    pub fn take_resumable(&mut self) -> Option<(Rank, RunId)> {
+        let (place, _) = self.resuming.first_key_value()?;
+        let has_turn = self.ready.first_key_value().is_none_or(|(ready, _)| place < ready);
+        if !has_turn || !self.has_place(place.0) {
+            return None;
         }
-        has_place
+        let ((rank, _), id) = self.resuming.pop_first()?;
+        self.occupy(rank);
+        Some((rank, id))
     }
 
     /// Gives a run that rests its place back in any case; the cap may not hold until others end.

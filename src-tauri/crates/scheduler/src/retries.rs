@@ -64,44 +64,53 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
+    /// Lets the runs whose wait is over queue for a permit, and begins as many attempts as there are permits.
     pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
-        self.take_places_back();
-        let now = self.clock.monotonic();
-        let since = |running: &Running| match &running.work {
-            Work::Backoff(wait) if wait.until <= now => Some(wait.until),
-            _ => None,
-        };
-        let over = self.running.iter().filter_map(|(id, r)| Some((since(r)?, id.clone())));
-        let mut over: Vec<(Duration, RunId)> = over.collect();
-        over.sort();
-        for (_, id) in over {
-            let Some(mut running) = self.running.remove(&id) else { continue };
-            running.has_place = running.has_place || self.lanes.resume(running.rank);
-            if !running.has_place {
-                running.waits_for_place = true;
-                self.running.insert(id, running);
+        self.queue_waits_that_are_over();
+        while let Some((rank, id)) = self.lanes.take_resumable() {
+            let Some(running) = self.running.get_mut(&id).filter(|running| running.is_queued())
+            else {
+                self.lanes.rest(rank);
                 continue;
-            }
+            };
+            running.is_queued = false;
             let attempt = running.run.attempt + u32::from(running.run.waits_for.is_none());
-            let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
-            if written.is_ok() {
-                running.run.attempt = attempt;
-                let Running { run, job, cancel, .. } = &running;
-                let begun = self.begin_attempt(run, job.as_deref(), cancel);
-                running.tries_again(begun, self.clock.monotonic());
+            if let Err(error) = self.store.set_attempt(&id, attempt, self.clock.now()).await {
+                self.lanes.rest(rank);
+                return Err(error);
             }
+            let Some(mut running) = self.running.remove(&id) else { continue };
+            running.run.attempt = attempt;
+            running.has_place = true;
+            let Running { run, job, cancel, .. } = &running;
+            let begun = self.begin_attempt(run, job.as_deref(), cancel);
+            running.tries_again(begun, self.clock.monotonic());
             self.running.insert(id, running);
-            written?;
         }
         Ok(())
+    }
+
+    fn queue_waits_that_are_over(&mut self) {
+        let now = self.clock.monotonic();
+        let due = self.running.iter().filter_map(|(id, running)| {
+            running.resumes_at().filter(|at| *at <= now).map(|at| (at, id.clone()))
+        });
+        let mut due: Vec<(Duration, RunId)> = due.collect();
+        due.sort();
+        for (_, id) in due {
+            if let Some(running) = self.running.get_mut(&id) {
+                running.is_queued = true;
+                self.lanes.queue_resuming(running.rank, id);
+            }
+        }
     }
 
     /// Ends the runs that wait for their next attempt and are nobody's by hand: those of one job, or all.
     pub(crate) fn give_up_waits(&mut self, job: Option<&JobId>, why: &str) {
         for running in self.running.values_mut() {
             let is_of_job = job.is_none_or(|job| running.run.job_id.as_ref() == Some(job));
-            if is_of_job && running.run.trigger != RunTrigger::Manual {
+            let is_by_hand = matches!(running.run.trigger, RunTrigger::Manual | RunTrigger::Chat);
+            if is_of_job && !is_by_hand {
                 running.gives_up(why, GivenUp::KeptBack);
             }
         }

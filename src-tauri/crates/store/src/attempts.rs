@@ -12,7 +12,8 @@ use rouse_core::{Outcome, Run, RunId, RunState, UnixMs};
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::{Columns, bind_usage};
-use crate::runs::{read_run, run_columns, run_event, with_usage};
+use crate::run_events::run_event;
+use crate::runs::{read_run, run_columns, with_usage};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 

@@ -66,17 +66,20 @@ async fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     closed.map_err(read)
 }
 
-/// Marks the restored file at `path`: its next start settles what lies between the backup and now.
+/// Marks the restored file at `path`: its next start settles what lies between the backup and now. Answers how many grants
+/// it holds.
 ///
 /// # Errors
 /// As [`Store::open`]; `Write`.
-pub async fn mark_restored(path: &Path, restored: Restored) -> Result<(), StoreError> {
+pub async fn mark_restored(path: &Path, restored: Restored) -> Result<usize, StoreError> {
     let store = Store::open(path, std::sync::Arc::new(|_| ())).await?;
     let Restored { backup_at, restored_at } = restored;
     let value = json!({ "backupAtMs": backup_at.0, "restoredAtMs": restored_at.0 });
     let marked = store.put_setting(RESTORED, &value, None, restored_at).await;
+    let grants = store.grants().await;
     store.close().await;
-    marked
+    marked?;
+    Ok(grants?.len())
 }
 
 /// The files of a database: the file itself and its siblings.

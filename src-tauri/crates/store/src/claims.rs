@@ -18,9 +18,8 @@ use crate::counted::{Counted, add_counted, add_marks, candidates, read_counted, 
 use crate::many::Rows;
 use crate::missed::{ToldMissed, tell as tell_missed};
 use crate::row::{Columns, json_list};
-use crate::runs::{
-    Inserted, TOUCH_JOBS, demand_runs, finished_event, insert_runs, run_event, started_event,
-};
+use crate::run_events::{finished_event, run_event, started_event};
+use crate::runs::{Inserted, TOUCH_JOBS, demand_runs, insert_runs};
 use crate::walk::Walk;
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};

@@ -23,7 +23,7 @@ use crate::many::Rows;
 use crate::missed::ToldMissed;
 use crate::retention::not_pruned;
 use crate::row::Columns;
-use crate::runs::state_event;
+use crate::run_events::state_event;
 use crate::walk::{Done, Walk};
 use crate::write::{Query, Write};
 

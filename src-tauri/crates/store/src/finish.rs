@@ -18,9 +18,8 @@ use crate::incidents;
 use crate::jobs::{delete, pause};
 use crate::outbox::{enqueue, enqueue_once};
 use crate::row::{Columns, bind_usage};
-use crate::runs::{
-    finished_event, insert_runs, makes_up_for, read_run, run_columns, run_event, with_usage,
-};
+use crate::run_events::{finished_event, run_event};
+use crate::runs::{insert_runs, makes_up_for, read_run, run_columns, with_usage};
 use crate::settings::{PENDING_TURN, put};
 use crate::spending::tell_once;
 use crate::steps::lose_unfinished;

@@ -49,6 +49,7 @@ mod memory;
 mod outbox;
 mod prepared;
 mod retention;
+mod run_events;
 mod run_pages;
 mod runs;
 mod sessions;

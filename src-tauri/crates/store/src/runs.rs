@@ -1,6 +1,6 @@
 //! The table `runs`: rows, and the way from queued to running.
 //!
-//! Owns the row of a run and the data of its events. A run is inserted by a claim, or by
+//! Owns the row of a run. A run is inserted by a claim, or by
 //! `insert_run` when no slot asked for it; how it ends is in `finish`, lists are in `run_pages`.
 //! Every update names the state it comes from, so that a late or repeated call changes nothing.
 
@@ -9,16 +9,16 @@ use std::collections::{HashMap, HashSet};
 use rouse_core::event::EventKind;
 use rouse_core::run::{Usage, WaitsFor};
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::withdraw;
 use crate::causes::copy_cause;
 use crate::counted::not_counted;
-use crate::jobs::change;
 use crate::many::Rows;
 use crate::retention::not_pruned;
 use crate::row::{Columns, bind_usage, json_list, readable};
+use crate::run_events::{run_event, started_event, state_event};
 use crate::steps::lose_unfinished;
 use crate::walk::{Walk, changed};
 use crate::write::{Durability, Query, Write};
@@ -456,39 +456,6 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         model_wait_ms: columns.get()?,
         makes_up_for: columns.some_instant()?,
     })
-}
-
-/// The data of a `run` event.
-pub(crate) fn run_event(run: &Run) -> Value {
-    state_event(&run.id, run.job_id.as_ref(), run.state)
-}
-
-pub(crate) fn state_event(id: &RunId, job_id: Option<&JobId>, state: RunState) -> Value {
-    let mut data = json!({ "runId": id.as_str(), "state": state.name() });
-    if let Some(job_id) = job_id {
-        data["jobId"] = job_id.as_str().into();
-    }
-    data
-}
-
-/// The data of a `cron` event about a run that is over.
-pub(crate) fn finished_event(run: &Run, job_id: &JobId, next_run_at: Option<UnixMs>) -> Value {
-    let mut data = change(job_id, "finished", next_run_at);
-    data["runId"] = run.id.as_str().into();
-    data["state"] = run.state.name().into();
-    if let Some(status) = run.state.rfc_status() {
-        data["status"] = status.into();
-    }
-    if let Some(error) = run.error.as_deref().or(run.reason.as_deref()) {
-        data["error"] = error.into();
-    }
-    data
-}
-
-pub(crate) fn started_event(id: &RunId, job_id: &JobId) -> Value {
-    let mut data = change(job_id, "started", None);
-    data["runId"] = id.as_str().into();
-    data
 }
 
 /// Newest first from SQL; a word that this binary does not know is left out.

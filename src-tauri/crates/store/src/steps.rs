@@ -14,7 +14,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::use_up;
 use crate::row::{Columns, bind_usage};
-use crate::runs::state_event;
+use crate::run_events::state_event;
 use crate::spending::add_spending;
 use crate::walk::{Done, Walk};
 use crate::write::{Durability, Write};

@@ -7,7 +7,7 @@ import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import { bytes } from "@/format/amount";
+import { bytes, plural } from "@/format/amount";
 import type { BackupsView } from "@/platform";
 
 import { Setting } from "./Setting";
@@ -50,7 +50,8 @@ function BackupList({ backups }: Pick<BackupsView, "backups">) {
     <ul aria-label="Backups" className={styles.backups}>
       {backups.map((backup) => (
         <li key={backup.path}>
-          <Time at={backup.madeAtMs} as="within" />, {bytes(backup.bytes)}: <code>{backup.path.split(/[/\\]/).at(-1)}</code>
+          <Time at={backup.madeAtMs} as="within" />, {bytes(backup.bytes)}
+          {backup.leftOut > 0 && `, ${plural(backup.leftOut, "large or surplus file")} left out`}: <code>{backup.path.split(/[/\\]/).at(-1)}</code>
         </li>
       ))}
     </ul>

@@ -301,7 +301,7 @@ test("what is kept is shown and can be changed", async () => {
 
 test("backups are listed and one is made on request", async () => {
   const host = hostWith();
-  const backup = { path: "/home/ada/backups/rouse-2026-11-28.tar.gz", madeAtMs: 1_795_262_400_000, bytes: 240_000 };
+  const backup = { path: "/home/ada/backups/rouse-2026-11-28.tar.gz", madeAtMs: 1_795_262_400_000, bytes: 240_000, leftOut: 2 };
   const backups: (typeof backup)[] = [];
   host.answers["backup.list"] = () => ({ folder: "/home/ada/backups", backups });
   host.answers["backup.create"] = () => {
@@ -312,6 +312,7 @@ test("backups are listed and one is made on request", async () => {
   expect(await screen.findByText(/None yet\./)).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Back up now" }));
   expect(await screen.findByText("rouse-2026-11-28.tar.gz")).toBeInTheDocument();
+  expect(screen.getByText(/2 large or surplus files left out/)).toBeInTheDocument();
   expect(host.called("backup.create")).toEqual([{}]);
 });
 

@@ -15,4 +15,8 @@ madeAtMs: number,
 /**
  * Its size.
  */
-bytes: number, };
+bytes: number, 
+/**
+ * How many files of skills and workspace are too large or too many for it.
+ */
+leftOut: number, };

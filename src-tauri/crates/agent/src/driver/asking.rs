@@ -26,7 +26,7 @@ use super::conversation::{Conversation, End};
 use super::resume::{FELL_BACK, HELD_SECRETS, Journal};
 use super::used::{Question, Received, Used, bytes_of};
 use crate::models::{ChosenModel, Lineup};
-use crate::retry::{pause, wait_before_next};
+use crate::retry::{pause, pause_before_retry};
 use crate::safety::{Live, Written};
 
 /// Where a run is in the order of its models.
@@ -204,16 +204,16 @@ impl Conversation<'_> {
         self.account.needs_price_of(&model.model).filter(|_| !is_known)
     }
 
-    /// One turn of `model`, which is asked again where that may help and nobody has read a part of its answer.
+    /// One turn of `model`. An answer that broke off is asked for again, unless a person has read a part of it.
     async fn ask_one(
         &self,
         model: &ChosenModel,
         turn: &Turn,
         sent: &mut Sent,
     ) -> Result<(ModelAnswer, Written), Unanswered> {
-        let mut attempt = 0;
+        let mut calls = 0;
         loop {
-            attempt += 1;
+            calls += 1;
             let request = self.request(model, turn, sent);
             let unanswered = match self.ask_once(model, turn, request, sent.is_shortened()).await {
                 Ok(answer) => return Ok(answer),
@@ -222,13 +222,13 @@ impl Conversation<'_> {
             let End::Provider(error) = &unanswered.end else { return Err(unanswered) };
             if error.kind == ProviderErrorKind::Overlong && sent.halve(turn) {
                 tracing::info!(error = error.for_log(), "sending less of the conversation");
-                attempt -= 1;
+                calls -= 1;
                 continue;
             }
-            let Some(wait) = wait_before_next(attempt, error, unanswered.shown) else {
+            let Some(wait) = pause_before_retry(calls, error, unanswered.shown) else {
                 return Err(unanswered);
             };
-            tracing::info!(attempt, ?wait, error = error.for_log(), "asking the model again");
+            tracing::info!(calls, ?wait, error = error.for_log(), "calling the model again");
             if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
                 return Err(Unanswered { end: End::Cancelled, shown: unanswered.shown });
             }
@@ -275,7 +275,8 @@ impl Conversation<'_> {
         };
         // A part of an answer stands only where a person has read it.
         let is_read = self.limits.is_attended && received.is_begun();
-        let answered = answered.map_err(|end| Unanswered { end, shown: is_read });
+        let answered =
+            answered.map_err(|end| Unanswered { end: broken_if(is_read, end), shown: is_read });
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
         let shown =
             |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);
@@ -396,6 +397,16 @@ impl Conversation<'_> {
         let usage = Usage { input_tokens: asked.tokens, ..Usage::default() };
         let cost = self.account.ledger().prices().estimate(model, usage);
         json!({ "inputTokens": asked.tokens, "costMicroUsd": cost.map(|cost| cost.0) })
+    }
+}
+
+/// An outage behind words that a person has read has broken the answer off: no wait can continue that answer.
+fn broken_if(is_read: bool, end: End) -> End {
+    match end {
+        End::Provider(error) if is_read && error.is_outage() => {
+            End::Provider(ProviderError { kind: ProviderErrorKind::Truncated, ..error })
+        }
+        end => end,
     }
 }
 

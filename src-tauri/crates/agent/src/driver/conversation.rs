@@ -136,18 +136,19 @@ pub(super) fn ended_early(end: &End) -> Outcome {
         End::Budget(stop) => stopped(stop),
         End::Untold(why) => Outcome::failed(why.clone()),
         End::NoModel(outcome) => (**outcome).clone(),
-        // Nothing is wrong with the job, and nobody has to do anything but start what it wants.
-        End::Provider(error) if error.kind == ProviderErrorKind::NotRunning => {
-            Outcome { may_pass: true, ..Outcome::skipped(error.to_string()) }
-        }
         End::Provider(error) => {
+            // Nothing is wrong with a job whose model on this computer does not run.
+            let outcome = match error.kind {
+                ProviderErrorKind::NotRunning => Outcome::skipped(error.to_string()),
+                _ => Outcome::failed(error.to_string()),
+            };
             let wish = error.retry_after.map(|wait| wait.as_millis());
             Outcome {
                 may_pass: error.may_pass(),
                 waits_for: error.is_outage().then_some(WaitsFor::Model),
                 error_for_log: Some(error.for_log().to_owned()),
                 retry_after_ms: wish.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
-                ..Outcome::failed(error.to_string())
+                ..outcome
             }
         }
         End::Store(error) => not_written(error),
@@ -224,14 +225,15 @@ impl Conversation<'_> {
         let Recalled { messages: mut history, usage, skill_texts } = recalled;
         let before = history.len();
         let has_spoken = opening.has_answer();
+        let tools = self.offered.iter().map(|tool| tool.name.clone()).collect();
         let (mut kept, (mut turn, mut next)) = match opening {
             Opening::Fresh(task) => {
                 history.push(task);
-                (before, (Turn::new(history, self.limits), Next::AskModel))
+                (before, (Turn::new(history, self.limits, tools), Next::AskModel))
             }
             Opening::Again(said) => {
                 let kept = before + said.len();
-                (kept, Turn::resumed(history, said, self.limits))
+                (kept, Turn::resumed(history, said, self.limits, tools))
             }
         };
         let begun = match self.keep(&turn, &mut kept).await {

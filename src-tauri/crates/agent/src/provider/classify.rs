@@ -71,6 +71,8 @@ const QUOTED: usize = 300;
 pub(super) struct ProviderContext<'c> {
     pub(super) name: &'c str,
     pub(super) model: &'c str,
+    /// Host and port of a server on this computer.
+    pub(super) address: Option<&'c str>,
     /// Whether the server is on this computer.
     pub(super) is_here: bool,
     /// Whether a part of the answer has arrived.
@@ -139,7 +141,7 @@ fn cut_off(context: ProviderContext<'_>) -> ProviderError {
 }
 
 fn of_transport(context: ProviderContext<'_>, error: &HttpError) -> ProviderError {
-    let ProviderContext { name, model, .. } = context;
+    let ProviderContext { name, model, address, .. } = context;
     if let HttpError::InvalidContentType(kind) = error {
         let what = match kind.to_str().unwrap_or_default() {
             page if page.starts_with("text/html") => "a web page",
@@ -150,6 +152,10 @@ fn of_transport(context: ProviderContext<'_>, error: &HttpError) -> ProviderErro
         );
         return ProviderError::new(Kind::BadRequest, text);
     }
+    let unreachable = || match address {
+        Some(address) => format!("{name} could not be reached at {address}"),
+        None => format!("{name} could not be reached"),
+    };
     let HttpError::Instance(inner) = error else {
         let text = format!("The request to {name} could not be made: {error}");
         return ProviderError::new(Kind::BadRequest, text);
@@ -165,10 +171,8 @@ fn of_transport(context: ProviderContext<'_>, error: &HttpError) -> ProviderErro
         Some(
             cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. }),
         ) => too_large(name, cause),
-        Some(cause) => {
-            ProviderError::new(Kind::Network, format!("{name} could not be reached: {cause}."))
-        }
-        None => ProviderError::new(Kind::Network, format!("{name} could not be reached.")),
+        Some(cause) => ProviderError::new(Kind::Network, format!("{}: {cause}.", unreachable())),
+        None => ProviderError::new(Kind::Network, format!("{}.", unreachable())),
     }
 }
 
@@ -259,7 +263,6 @@ impl Fault {
         headers: Option<&HeaderMap>,
     ) -> (String, Option<String>) {
         let ProviderContext { name, model, .. } = context;
-        let is_nowhere = status == Some(404);
         let code = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
         let (what, remediation) = match self {
             Self::NoCredit => (
@@ -289,7 +292,7 @@ impl Fault {
                 )
             }
             Self::Overlong | Self::Other => {
-                return plain_sentence(context, kind, &code, is_nowhere);
+                return plain_sentence(context, kind, &code, status);
             }
         };
         (what, Some(remediation))
@@ -310,17 +313,21 @@ fn plain_sentence(
     context: ProviderContext<'_>,
     kind: Kind,
     code: &str,
-    is_nowhere: bool,
+    status: Option<u16>,
 ) -> (String, Option<String>) {
     let ProviderContext { name, model, .. } = context;
     let (what, remediation) = match kind {
+        Kind::Auth if status == Some(403) => (
+            format!("{name} does not allow this request for {model}{code}."),
+            Some("Check what the key's account may use."),
+        ),
         Kind::Auth => (
             format!("{name} does not accept the key{code}."),
             Some("Check the key in the settings."),
         ),
         Kind::RateLimited => (format!("{name} limits the rate of requests{code}."), Some(LATER)),
         Kind::Overloaded => (format!("{name} is overloaded{code}."), Some(LATER)),
-        Kind::BadRequest if is_nowhere => (
+        Kind::BadRequest if status == Some(404) => (
             format!("{name} has no such address for {model}{code}."),
             Some("Check the provider's address in the settings."),
         ),
@@ -389,18 +396,21 @@ struct ErrorReport {
 }
 
 impl ErrorReport {
-    /// Google sends a list with one error object; some servers send the error as a text.
+    /// Google sends a list with one error object; some servers send the error as a text, FastAPI one as `detail`.
     fn read(body: &str) -> Self {
         let mut body: Value = serde_json::from_str(body).unwrap_or(Value::Null);
         if let Some(first) = body.as_array_mut().filter(|items| !items.is_empty()) {
             body = first.swap_remove(0);
         }
-        let error = body.get("error").unwrap_or(&body);
+        let error = body.get("error").or_else(|| body.get("detail")).unwrap_or(&body);
+        let error = error.get(0).unwrap_or(error);
         let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
         let status = error.get("code").and_then(Value::as_u64);
         Self {
             codes: ["code", "type", "status"].into_iter().filter_map(text).collect(),
-            message: text("message").or_else(|| error.as_str().map(str::to_owned)),
+            message: text("message")
+                .or_else(|| text("msg"))
+                .or_else(|| error.as_str().map(str::to_owned)),
             status: status.and_then(|code| u16::try_from(code).ok()),
         }
     }
@@ -470,8 +480,8 @@ mod tests {
 
     fn acme() -> ProviderContext<'static> {
         static NO_SECRETS: LazyLock<Safety> = LazyLock::new(|| Safety::new(Arc::default()));
-        let (name, model, safety) = ("acme", "m-1", &*NO_SECRETS);
-        ProviderContext { name, model, is_here: false, has_answered: false, safety }
+        let (name, model, address, safety) = ("acme", "m-1", None, &*NO_SECRETS);
+        ProviderContext { name, model, address, is_here: false, has_answered: false, safety }
     }
 
     fn kind(status: Option<u16>, body: &str) -> Kind {
@@ -494,6 +504,19 @@ mod tests {
         ] {
             assert_eq!(kind(Some(status), "<html>"), expected, "{status}");
         }
+    }
+
+    #[test]
+    fn forbidden_request_does_not_blame_the_key_and_detail_is_quoted() {
+        let message =
+            of_reply(acme(), Some(403), r#"{"detail":"Region not supported"}"#, None).message;
+        assert_eq!(
+            message,
+            "acme does not allow this request for m-1 (HTTP 403). It said: Region not supported. Check what the key's account may use."
+        );
+        let listed = r#"{"detail":[{"loc":["body"],"msg":"Field required","type":"missing"}]}"#;
+        let message = of_reply(acme(), Some(422), listed, None).message;
+        assert!(message.contains("Field required"), "{message}");
     }
 
     #[test]
@@ -605,10 +628,6 @@ mod tests {
             (
                 Some(401),
                 r#"{"error":{"message":"Incorrect API key provided","type":"invalid_request_error"}}"#,
-            ),
-            (
-                Some(403),
-                r#"{"error":{"message":"Not yours","type":"invalid_request_error","code":null}}"#,
             ),
         ] {
             let error = of_reply(acme(), status, body, None);

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use futures_util::StreamExt as _;
+use reqwest::Url;
 use rig_core::DynModel;
 use rig_core::ProviderError as RigError;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
@@ -66,6 +67,13 @@ impl Nesting {
     }
 }
 
+/// Host and port of an address.
+fn address_of(base_url: &str) -> Option<String> {
+    let url = Url::parse(base_url).ok()?;
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}{port}", url.host_str()?))
+}
+
 /// Makes rig's model of a name. rig binds a model's limits when the model is made, so each request makes its own; it is a
 /// handful of strings.
 pub(super) type MakeModel = Box<dyn Fn(&str) -> DynModel<Completion> + Send + Sync>;
@@ -75,6 +83,8 @@ pub(super) struct RigProvider {
     name: String,
     wire: ProviderKind,
     billing: Billing,
+    /// Host and port of a server on this computer. Those of others stay untold: a person may have put a key into them.
+    address: Option<String>,
     is_here: bool,
     context_tokens: Option<u32>,
     effort: Option<Effort>,
@@ -94,6 +104,7 @@ impl RigProvider {
             name: config.name.clone(),
             wire,
             billing: billing_of(wire, &config.base_url),
+            address: if is_here { address_of(&config.base_url) } else { None },
             is_here,
             context_tokens: config.context_tokens,
             effort: config.effort,
@@ -104,9 +115,10 @@ impl RigProvider {
 
     /// A call to `model`, of whose answer `received` bytes have come.
     fn context<'c>(&'c self, model: &'c str, received: usize) -> ProviderContext<'c> {
-        let Self { name, is_here, safety, .. } = self;
+        let Self { name, address, is_here, safety, .. } = self;
         let (is_here, has_answered) = (*is_here, received > 0);
-        ProviderContext { name, model, is_here, has_answered, safety }
+        let address = address.as_deref();
+        ProviderContext { name, model, address, is_here, has_answered, safety }
     }
 
     fn classify(&self, model: &str, received: usize, error: &RigError) -> ProviderError {

@@ -116,7 +116,7 @@ impl Transport {
             return Err(self.refusal(response).await);
         }
         let content_type = content_type(response.headers());
-        if content_type.starts_with("text/event-stream") || content_type.starts_with("text/html") {
+        if content_type.starts_with("text/event-stream") {
             let (status, headers) = (response.status(), response.headers().clone());
             return reply(status, headers, self.metered(response.bytes_stream()));
         }

@@ -6,10 +6,11 @@
 
 use serde_json::{Value, json};
 
-/// The error that a document reports: an object with `error`, or a list that begins with one.
+/// The error that a document reports: an object with `error` or `detail`, or a list that begins with one.
 pub(super) fn error_in(document: &Value) -> Option<&Value> {
     let document = document.as_array().map_or(Some(document), |items| items.first())?;
-    let error = document.get("error").filter(|error| !error.is_null())?;
+    let reported = |key| document.get(key).filter(|error| !error.is_null());
+    let error = reported("error").or_else(|| reported("detail"))?;
     let has_answer =
         document.get("choices").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     (!has_answer && document.get("output").is_none_or(Value::is_null)).then_some(error)

@@ -142,6 +142,18 @@ async fn error_document_with_status_200_is_quoted() {
 }
 
 #[tokio::test]
+async fn error_typed_as_a_web_page_or_named_detail_is_quoted() {
+    for (kind, body) in [
+        ("text/html", r#"{"error":{"message":"The team is blocked."}}"#),
+        ("application/json", r#"{"detail":"The team is blocked."}"#),
+    ] {
+        let exchange = exchange(Format::Chat, Reply::typed(kind, body)).await;
+        let error = exchange.error();
+        assert!(error.message.contains("The team is blocked."), "{error:?}");
+    }
+}
+
+#[tokio::test]
 async fn error_beside_a_finish_reason_shows_its_message() {
     let chunk = |rest: &str| {
         format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rouse_core::approval::Answer;
 use rouse_core::message::Message;
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
-use rouse_core::run::{Outcome, Run};
+use rouse_core::run::{Outcome, Run, WaitsFor};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
 use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
@@ -187,6 +187,18 @@ async fn nobody_goes_on_with_an_answer_that_the_person_has_begun_to_read() {
     let run = message(&house, "m1", "Look").await;
     assert_eq!(answer(&house, &run).await.state, RunState::Failed);
     assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn chat_waits_for_an_outage_unless_a_part_was_read() {
+    for (read, waits_for) in
+        [(vec![], Some(WaitsFor::Model)), (vec![Delta::Text("The".into())], None)]
+    {
+        let error = ProviderError::new(ProviderErrorKind::Overloaded, "Busy.");
+        let house = House::new([Scripted::Failure(read, error)]).await;
+        let run = message(&house, "m1", "Look").await;
+        assert_eq!(answer(&house, &run).await.waits_for, waits_for);
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rouse_agent::{ChosenModel, Lineup};
 use rouse_core::job::Job;
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
-use rouse_core::run::Outcome;
+use rouse_core::run::{Outcome, WaitsFor};
 use rouse_core::{RunState, SessionKey};
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
@@ -50,7 +50,7 @@ fn again(kind: Kind) -> Scripted {
 #[tokio::test]
 async fn the_next_model_answers_when_the_first_one_does_not() {
     let house = House::new([]).await;
-    let busy = vec![again(Kind::Overloaded), again(Kind::Overloaded), again(Kind::Overloaded)];
+    let busy = vec![again(Kind::Overloaded)];
     let (models, lineup) = lineup([busy, vec![says("Done.")], vec![]]);
     let outcome = run_with(&house, &plain(), lineup).await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn the_next_model_answers_when_the_first_one_does_not() {
     );
     assert_eq!(outcome.fell_back.as_deref(), Some("first is too busy."));
     let asked: Vec<usize> = models.iter().map(|model| model.requests().len()).collect();
-    assert_eq!(asked, [3, 1, 0], "the first is asked again before");
+    assert_eq!(asked, [1, 1, 0], "an outage is not retried before the fallback");
     assert_eq!(models[1].requests()[0].model, "second-1");
 }
 
@@ -160,7 +160,8 @@ async fn a_local_model_that_does_not_run_skips_the_run_and_fails_nothing() {
         (outcome.state, outcome.reason.as_deref()),
         (RunState::Skipped, Some("ollama could not be reached."))
     );
-    assert_eq!(models[0].requests().len(), 1, "nobody waits for it");
+    assert_eq!(outcome.waits_for, Some(WaitsFor::Model));
+    assert_eq!(models[0].requests().len(), 1, "the scheduler waits, not the run");
     let absent = Lineup::absent("Ollama is not running on this computer.");
     let outcome = run_with(&house, &plain(), absent).await;
     assert_eq!(outcome.state, RunState::Skipped);

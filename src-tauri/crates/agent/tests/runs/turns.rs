@@ -5,6 +5,7 @@ use std::time::Duration;
 use rouse_core::approval::{GateDecision, Refusal};
 use rouse_core::message::{Message, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
+use rouse_core::run::WaitsFor;
 use rouse_core::{RunState, SessionKey, UnixMs};
 use rouse_store::{StepKind, StepStatus};
 use rouse_testkit::scripted_model::{Scripted, answer, calls, fails, says};
@@ -367,7 +368,7 @@ async fn a_stream_that_broke_off_is_asked_again_where_nobody_has_read_it() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_too_long_for_a_run_is_handed_on_to_its_next_attempt() {
+async fn outage_ends_the_attempt_at_once_and_names_the_wait() {
     let error = ProviderError {
         retry_after: Some(Duration::from_secs(90)),
         ..ProviderError::new(Kind::RateLimited, "Come back later.")
@@ -375,6 +376,8 @@ async fn a_wait_that_is_too_long_for_a_run_is_handed_on_to_its_next_attempt() {
     let house = House::new([Scripted::Failure(Vec::new(), error)]).await;
     let (_, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!((outcome.may_pass, outcome.retry_after_ms), (true, Some(90_000)), "{outcome:?}");
+    assert_eq!(outcome.waits_for, Some(WaitsFor::Model));
+    assert_eq!(house.model.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -391,15 +394,15 @@ async fn the_calls_of_an_answer_that_broke_off_are_on_the_bill() {
 }
 
 #[tokio::test]
-async fn a_provider_that_asks_for_no_wait_is_asked_again_at_once() {
-    let busy = || {
+async fn answer_that_broke_off_twice_is_asked_for_a_third_time() {
+    let broken = || {
         let error = ProviderError {
             retry_after: Some(std::time::Duration::ZERO),
-            ..ProviderError::new(Kind::Overloaded, "busy")
+            ..ProviderError::new(Kind::Truncated, "It broke off.")
         };
         Scripted::Failure(Vec::new(), error)
     };
-    let house = House::new([busy(), busy(), says("At last.")]).await;
+    let house = House::new([broken(), broken(), says("At last.")]).await;
     let (run, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!(outcome.summary.as_deref(), Some("At last."));
     let steps = house.steps(&run).await;
@@ -452,11 +455,11 @@ async fn a_cancelled_run_ends_wherever_it_waits_and_keeps_what_was_said() {
     assert_eq!(house.steps(&run).await[2].status, StepStatus::Failed);
 
     // While it waits before asking again.
-    let busy = ProviderError {
+    let broken = ProviderError {
         retry_after: Some(std::time::Duration::from_secs(50)),
-        ..ProviderError::new(Kind::RateLimited, "busy")
+        ..ProviderError::new(Kind::Truncated, "It broke off.")
     };
-    let house = House::new([Scripted::Failure(Vec::new(), busy), says("never")]).await;
+    let house = House::new([Scripted::Failure(Vec::new(), broken), says("never")]).await;
     let asked = async {
         house.model.asked(1).await;
         house.cancel.cancel();

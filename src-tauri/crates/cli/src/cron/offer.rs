@@ -35,7 +35,10 @@ pub(super) async fn offer(
     let Ok(checked) = session.call("cron.check", json!({ "job": job })).await else {
         return Ok(());
     };
-    let CronCheckResult { offers, .. } = serde_json::from_value(checked)?;
+    let CronCheckResult { offers, warnings } = serde_json::from_value(checked)?;
+    for warning in warnings.iter().filter(|warning| warning.field == "policies.hosts") {
+        anstream::eprintln!("{}", plain(&warning.message));
+    }
     let Some(offers) = offers else { return Ok(()) };
     let is_allowed = match choice {
         Some(choice) => choice == NamedGrantsChoice::Allow,

@@ -26,8 +26,8 @@ pub(crate) async fn from_now_on(session: &Session) -> Result<EventStream, Failur
     Ok(session.client()?.events(Some(status.seq)).await?)
 }
 
-/// Looks on until the run is over or the person leaves. Hands on each event of the run and each failure of a model, and asks
-/// the questions of the run.
+/// Looks on until the run is over or the person leaves. Hands on each event of the run, says why the run waits, and asks the
+/// questions of the run.
 pub(crate) async fn look_on(
     mut events: EventStream,
     run: &str,
@@ -49,11 +49,11 @@ pub(crate) async fn look_on(
                 }
             };
             let Some(event) = event else { break };
-            if is_model_failure(&event) {
-                see(&event);
-            }
             if event.data.get("runId").and_then(Value::as_str) != Some(run) {
                 continue;
+            }
+            if let Some(wait) = words_of_wait(&event) {
+                anstream::eprintln!("{wait}");
             }
             see(&event);
             asking.hear(&event).await?;
@@ -91,9 +91,14 @@ pub(crate) async fn wait(events: EventStream, run: &str, session: &Session) -> R
     }
 }
 
-/// Whether an event tells that a model did not answer.
-pub(crate) fn is_model_failure(event: &EventView) -> bool {
-    event.kind == EventKind::Config && event.data.get("failingModel").is_some()
+/// What the run waits for, and why, if the event says so.
+fn words_of_wait(event: &EventView) -> Option<String> {
+    let text = |key: &str| event.data.get(key).and_then(Value::as_str);
+    let what = match text("waitsFor")? {
+        "model" => "the model",
+        _ => "a rate limit",
+    };
+    Some(format!("Waiting for {what}. {}", plain(text("why").unwrap_or_default())))
 }
 
 /// Whether an event tells the end of a run.

@@ -37,10 +37,13 @@ pub fn retry_after_ms(runtime: Option<&Runtime>, attempt: u32, run: &RunId) -> O
     Some(pause + jitter(pause / JITTER_PART, attempt, run))
 }
 
-/// Why no further attempt may begin of a run whose last one has failed; none when it may.
+/// Why no further attempt may begin of a run whose last one has failed; none when it may. A turn of the main session has
+/// no job, and only waits within its attempt.
 #[must_use]
 pub fn refuse_attempt(job: Option<&Job>, run: &Run, firing: &Firing) -> Option<String> {
-    let Some(job) = job else { return Some("The job was removed".to_owned()) };
+    let Some(job) = job else {
+        return run.job_id.is_some().then(|| "The job was removed".to_owned());
+    };
     let is_off = match firing {
         _ if run.trigger == RunTrigger::Manual => None,
         Firing::Off(reason) | Firing::Restored(reason) => Some(reason.clone()),

@@ -8,6 +8,7 @@ mod progress;
 mod question;
 mod reply_text;
 pub mod window;
+mod written_call;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,8 @@ use crate::words::grouped;
 use progress::{Progress, Ruling, Told};
 use question::ends_in_question;
 pub use reply_text::{REASONING_TAGS, answer_in};
-use reply_text::{Sentinel, is_written_call, sentinel_in};
+use reply_text::{Sentinel, plain_words, sentinel_in};
+use written_call::is_written_call;
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub struct Turn {
     /// Where what this run has said begins.
     own_from: usize,
     limits: TurnLimits,
+    /// The names of the offered tools.
+    tools: Vec<String>,
     steps: u32,
     usage: Usage,
     model: Option<String>,
@@ -93,14 +97,15 @@ pub const MOST_CALLS: usize = 20;
 pub const COMPLETE_RUN: &str = "complete_run";
 
 impl Turn {
-    /// Starts with the messages that are already there: transcript, context and task.
+    /// Starts with the messages that are already there: transcript, context and task. `tools` are the names of the offered
+    /// tools.
     #[must_use]
-    pub fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
+    pub fn new(messages: Vec<Message>, limits: TurnLimits, tools: Vec<String>) -> Self {
         let usage = Usage::NONE;
         let progress = Progress::default();
         let (own_from, model, cut_at, closing) = (messages.len(), None, None, None);
         let steps = 0;
-        Self { messages, own_from, limits, steps, usage, model, cut_at, closing, progress }
+        Self { messages, own_from, limits, tools, steps, usage, model, cut_at, closing, progress }
     }
 
     /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
@@ -109,6 +114,7 @@ impl Turn {
         mut history: Vec<Message>,
         mut said: Vec<Message>,
         limits: TurnLimits,
+        tools: Vec<String>,
     ) -> (Self, Next) {
         let asked = said.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
         let pending = asked.map_or_else(Vec::new, |asked| still_to_do(&mut said, asked));
@@ -122,7 +128,7 @@ impl Turn {
         let progress = Progress::of(&said);
         let own_from = history.len();
         history.append(&mut said);
-        let begun = Self::new(history, limits);
+        let begun = Self::new(history, limits, tools);
         let mut turn = Self { own_from, steps, closing, progress, ..begun };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
@@ -315,16 +321,35 @@ impl Turn {
     /// A reply in words: nothing to report, a report, or a mistake that the model is told once.
     fn ended_in_words(&mut self, text: &str) -> Next {
         let text = answer_in(text);
-        if is_written_call(text) {
+        if is_written_call(text, &self.tools) {
             let failure = "The model wrote a tool call as text instead of calling the tool. Choose a model that supports tools.";
             return self.nudge(WRITTEN_CALL).unwrap_or_else(|| self.fail(failure));
         }
         match sentinel_in(text) {
-            Sentinel::Alone => self.finish(RunState::NothingToReport, None, None),
+            Sentinel::Alone => match self.unchosen_report() {
+                Some(report) => self.report(&report),
+                None => self.finish(RunState::NothingToReport, None, None),
+            },
             Sentinel::Beside(rest) if !self.limits.is_attended => {
                 self.nudge(CHOOSE).unwrap_or_else(|| self.report(&rest))
             }
             Sentinel::Beside(_) | Sentinel::Absent => self.report(text),
+        }
+    }
+
+    /// The report that stood beside a sentinel when the model was asked to choose. A bare sentinel withdraws no report: only
+    /// `complete_run` does.
+    fn unchosen_report(&self) -> Option<String> {
+        let own = &self.messages[self.own_from..];
+        let is_choice =
+            |message: &Message| matches!(message, Message::User { text } if text == CHOOSE.trim());
+        let asked = own.iter().position(is_choice)?;
+        match own[..asked].last()? {
+            Message::Assistant { parts } => match sentinel_in(answer_in(&text_of(parts))) {
+                Sentinel::Beside(report) => Some(report),
+                Sentinel::Alone | Sentinel::Absent => None,
+            },
+            _ => None,
         }
     }
 
@@ -362,20 +387,26 @@ impl Turn {
         match outcome {
             Completion::Report => self.chose_report(&summary),
             Completion::NothingToReport => {
-                let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
+                let summary = Some(plain_words(&summary)).filter(|summary| !summary.is_empty());
                 self.finish(RunState::NothingToReport, summary, None)
             }
-            Completion::Failed => self.fail_in_its_words(summary, "The model reported a failure"),
+            Completion::Failed => {
+                let what = "The model reported a failure";
+                match plain_words(&summary) {
+                    words if words.is_empty() => self.fail(&format!("{what}.")),
+                    words => self.fail_in_its_words(words, what),
+                }
+            }
         }
     }
 
     /// The model has chosen already, so a sentinel beside its report is only removed.
     fn chose_report(&mut self, summary: &str) -> Next {
-        let summary = answer_in(summary);
-        match sentinel_in(summary) {
-            Sentinel::Alone => self.finish(RunState::NothingToReport, None, None),
-            Sentinel::Beside(rest) => self.report(&rest),
-            Sentinel::Absent => self.report(summary),
+        match plain_words(summary) {
+            words if words.is_empty() && !answer_in(summary).trim().is_empty() => {
+                self.finish(RunState::NothingToReport, None, None)
+            }
+            words => self.report(&words),
         }
     }
 

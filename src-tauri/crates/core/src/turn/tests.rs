@@ -10,6 +10,7 @@ fn turn(max_steps: u32) -> Turn {
     Turn::new(
         vec![Message::User { text: "task".into() }],
         TurnLimits { max_steps, is_attended: false },
+        Vec::new(),
     )
 }
 
@@ -81,9 +82,45 @@ fn sentinel_beside_text_is_asked_once_then_reported_without_it() {
 }
 
 #[test]
+fn bare_sentinel_after_the_choice_keeps_the_report() {
+    let mut turn = turn(5);
+    assert_eq!(turn.answered(says("The disk is full. HEARTBEAT_OK")), Next::AskModel);
+    let ended = outcome(turn.answered(says("HEARTBEAT_OK")));
+    assert_eq!(
+        (ended.state, ended.summary.as_deref()),
+        (RunState::Succeeded, Some("The disk is full."))
+    );
+}
+
+#[test]
+fn completion_holds_neither_reasoning_nor_sentinel() {
+    for (outcome_word, summary, state, words) in [
+        (Completion::NothingToReport, "HEARTBEAT_OK", RunState::NothingToReport, None),
+        (
+            Completion::NothingToReport,
+            "<think>a</think>Quiet.",
+            RunState::NothingToReport,
+            Some("Quiet."),
+        ),
+        (
+            Completion::Report,
+            "[THINK]a[/THINK]3 mails. ROUTINE_OK",
+            RunState::Succeeded,
+            Some("3 mails."),
+        ),
+        (Completion::Failed, "<think>a</think>No access.", RunState::Failed, Some("No access.")),
+    ] {
+        let mut turn = turn(5);
+        let ended = outcome(turn.complete(outcome_word, summary.to_owned()));
+        let told = ended.summary.or(ended.error);
+        assert_eq!((ended.state, told.as_deref()), (state, words), "{summary}");
+    }
+}
+
+#[test]
 fn sentinel_in_an_attended_answer_is_a_word() {
     let limits = TurnLimits { max_steps: 3, is_attended: true };
-    let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits);
+    let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits, Vec::new());
     let ended = outcome(turn.answered(says("HEARTBEAT_OK means that nothing happened.")));
     assert_eq!(ended.summary.as_deref(), Some("HEARTBEAT_OK means that nothing happened."));
 }
@@ -100,7 +137,7 @@ fn written_call_is_told_once_and_then_fails() {
     let call = r#"{"name": "http", "parameters": {"url": "https://example.com"}}"#;
     for is_attended in [false, true] {
         let limits = TurnLimits { max_steps: 5, is_attended };
-        let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits);
+        let mut turn = Turn::new(vec![Message::User { text: "task".into() }], limits, Vec::new());
         assert_eq!(turn.answered(says(call)), Next::AskModel);
         let ended = outcome(turn.answered(says(&format!("```json\n{call}\n```"))));
         assert_eq!(ended.state, RunState::Failed);
@@ -288,7 +325,7 @@ fn a_break_in_the_last_turn_leaves_it_the_last() {
     let mut first = turn(1);
     assert_eq!(used_up(&mut first, 1), Next::AskModel);
     let limits = TurnLimits { max_steps: 1, is_attended: false };
-    let (again, next) = Turn::resumed(Vec::new(), first.messages().to_vec(), limits);
+    let (again, next) = Turn::resumed(Vec::new(), first.messages().to_vec(), limits, Vec::new());
     assert_eq!((next, again.is_closing()), (Next::AskModel, true));
     assert_eq!(again.messages(), first.messages(), "it is told once");
 }
@@ -304,7 +341,7 @@ fn a_question_in_the_last_step_is_not_the_end_of_it() {
 fn to_a_person_who_is_there_a_question_is_an_answer_and_silence_is_none() {
     let attended = || {
         let limits = TurnLimits { max_steps: 3, is_attended: true };
-        Turn::new(vec![Message::User { text: "task".into() }], limits)
+        Turn::new(vec![Message::User { text: "task".into() }], limits, Vec::new())
     };
     let ended = outcome(attended().answered(says("Which of the two do you mean?")));
     assert_eq!(ended.state, RunState::Succeeded);
@@ -338,7 +375,7 @@ fn told_beside(turn: &Turn) -> usize {
 
 fn patient() -> Turn {
     let limits = TurnLimits { max_steps: 40, is_attended: false };
-    Turn::new(vec![Message::User { text: "task".into() }], limits)
+    Turn::new(vec![Message::User { text: "task".into() }], limits, Vec::new())
 }
 
 #[test]
@@ -428,7 +465,7 @@ fn a_break_is_no_fresh_start_for_a_circle() {
     }
     let limits = TurnLimits { max_steps: 40, is_attended: false };
     let said = before.messages().to_vec();
-    let (mut turn, next) = Turn::resumed(Vec::new(), said, limits);
+    let (mut turn, next) = Turn::resumed(Vec::new(), said, limits, Vec::new());
     assert_eq!(next, Next::AskModel);
     let (times, _) = circles(&mut turn, |_| ToolOutput::ok("pending"));
     assert_eq!((times, told_beside(&turn)), (1, 1));
@@ -465,7 +502,7 @@ fn one_answer_makes_so_many_calls_and_the_model_is_told_once_of_the_others() {
     assert_eq!(turn.answered(kept), Next::CallTools(all[..20].to_vec()));
     let [(id, text)] = refused(&turn)[..] else { panic!("not once: {:?}", refused(&turn)) };
     assert!(id == "c20" && text.contains("20 calls"), "{id}: {text}");
-    let (_, next) = Turn::resumed(Vec::new(), turn.messages().to_vec(), turn.limits);
+    let (_, next) = Turn::resumed(Vec::new(), turn.messages().to_vec(), turn.limits, Vec::new());
     assert_eq!(next, Next::CallTools(all[..20].to_vec()), "the same after a break");
 }
 
@@ -498,7 +535,7 @@ fn in_the_last_turn_the_call_that_ends_the_run_is_kept_however_many_stand_before
 fn what_a_run_said_before_a_break_is_its_last_word_and_what_others_said_is_not() {
     let limits = turn(3).limits;
     let said_before = vec![Message::Assistant { parts: says("Of another run.").parts }];
-    let mut first = Turn::new(said_before.clone(), limits);
+    let mut first = Turn::new(said_before.clone(), limits, Vec::new());
     assert_eq!(first.last_words(), None);
     let (call, _) = calls("time");
     let Next::CallTools(_) = first.answered(ModelAnswer {
@@ -508,9 +545,9 @@ fn what_a_run_said_before_a_break_is_its_last_word_and_what_others_said_is_not()
         panic!("it asks for a call")
     };
     let said = first.messages()[1..].to_vec();
-    let (again, _) = Turn::resumed(said_before.clone(), said, limits);
+    let (again, _) = Turn::resumed(said_before.clone(), said, limits, Vec::new());
     assert_eq!(again.last_words().as_deref(), Some("Three mails."));
-    let (silent, _) = Turn::resumed(said_before, Vec::new(), limits);
+    let (silent, _) = Turn::resumed(said_before, Vec::new(), limits, Vec::new());
     assert_eq!(silent.last_words(), None);
 }
 

@@ -24,4 +24,7 @@ pub struct BackupView {
     /// Its size.
     #[ts(type = "number")]
     pub bytes: u64,
+    /// How many files of skills and workspace are too large or too many for it.
+    #[ts(type = "number")]
+    pub left_out: u64,
 }

@@ -1,9 +1,10 @@
 //! The file of a backup: a gzipped tar of database, settings, skills and workspace text.
 //!
-//! Owns its layout and its bounds. Never holds a secret: `secrets.json`, the token and the keyring stay out, and so do
+//! Owns its layout and its bounds, and counts what they leave out. Never holds a secret: `secrets.json`, the token and the keyring stay out, and so do
 //! links and binary files of the workspace. Pitfall: a name in an archive may lead out of its folder; only plain relative
 //! names are unpacked.
 
+use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write};
 use std::path::{Component, Path, PathBuf};
@@ -36,11 +37,19 @@ pub(super) struct Manifest {
     pub(super) made_at_ms: i64,
     /// The version of Rouse that made it.
     pub(super) version: String,
+    /// How many files of skills and workspace are too large or too many.
+    #[serde(default)]
+    pub(super) left_out: u64,
 }
 
 impl Manifest {
     pub(super) fn new(made_at_ms: i64) -> Self {
-        Self { format: FORMAT, made_at_ms, version: env!("CARGO_PKG_VERSION").to_owned() }
+        Self {
+            format: FORMAT,
+            made_at_ms,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            left_out: 0,
+        }
     }
 }
 
@@ -53,23 +62,28 @@ pub(super) struct Sources<'a> {
     pub(super) workspace: &'a Path,
 }
 
-/// Writes the archive `to`, mode 0600. It appears whole or not at all.
-pub(super) fn write(to: &Path, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()> {
+/// Writes the archive `to`, mode 0600. It appears whole or not at all. Answers its manifest.
+pub(super) fn write(to: &Path, manifest: Manifest, sources: &Sources<'_>) -> io::Result<Manifest> {
     let temporary = to.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(&temporary).and_then(|file| fill(file, manifest, sources));
-    written.and_then(|()| fs::rename(&temporary, to)).inspect_err(|_| {
+    let moved = written.and_then(|manifest| fs::rename(&temporary, to).map(|()| manifest));
+    moved.inspect_err(|_| {
         // Where this fails too, the first failure is the one to be told.
         drop(fs::remove_file(&temporary));
     })
 }
 
-fn fill(file: File, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()> {
+fn fill(file: File, manifest: Manifest, sources: &Sources<'_>) -> io::Result<Manifest> {
+    let folders = [(SKILLS, sources.skills), (WORKSPACE, sources.workspace)];
+    let folders = folders.map(|(name, folder)| (name, folder, FolderFiles::below(folder)));
+    let left_out = folders.iter().map(|(_, _, files)| files.left_out).sum();
+    let manifest = Manifest { left_out, ..manifest };
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-    let text = serde_json::to_vec(manifest).map_err(io::Error::other)?;
+    let text = serde_json::to_vec(&manifest).map_err(io::Error::other)?;
     append(&mut archive, Path::new(MANIFEST), text.as_slice(), text.len() as u64)?;
     let database = File::open(sources.database)?;
     let length = database.metadata()?.len();
@@ -77,8 +91,8 @@ fn fill(file: File, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()
     if let Some(text) = text_of(sources.config)? {
         append(&mut archive, Path::new(CONFIG), text.as_slice(), text.len() as u64)?;
     }
-    for (name, folder) in [(SKILLS, sources.skills), (WORKSPACE, sources.workspace)] {
-        for path in texts_below(folder)? {
+    for (name, folder, files) in folders {
+        for path in files.found {
             let relative = path.strip_prefix(folder).map_err(io::Error::other)?;
             // One that has changed or gone since it was listed is as it is now.
             if let Some(text) = text_of(&path)? {
@@ -87,7 +101,8 @@ fn fill(file: File, manifest: &Manifest, sources: &Sources<'_>) -> io::Result<()
             }
         }
     }
-    archive.into_inner()?.finish()?.sync_all()
+    archive.into_inner()?.finish()?.sync_all()?;
+    Ok(manifest)
 }
 
 fn append(
@@ -119,32 +134,43 @@ fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(is_text.then_some(bytes))
 }
 
-/// The files below a folder that may be text, by name, without following links and within the bounds.
-fn texts_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut bytes) = (Vec::new(), 0_u64);
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        let mut entries: Vec<_> = entries.collect::<io::Result<_>>()?;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() {
-                let length = entry.metadata().map_or(u64::MAX, |found| found.len());
-                if length > FILE_BYTES {
-                    continue;
+/// The files of a folder that may be text.
+struct FolderFiles {
+    found: Vec<PathBuf>,
+    /// How many are beyond the bounds.
+    left_out: u64,
+}
+
+impl FolderFiles {
+    /// Those below `folder`, without following links: files of outer folders first, so that the bounds leave out the
+    /// inner ones of a package folder and not the notes.
+    fn below(folder: &Path) -> Self {
+        let (mut files, mut bytes) = (Self { found: Vec::new(), left_out: 0 }, 0_u64);
+        let mut folders = VecDeque::from([folder.to_owned()]);
+        while let Some(folder) = folders.pop_front() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let mut entries: Vec<_> = entries.flatten().collect();
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                let Ok(data) = entry.metadata() else { continue };
+                if data.is_dir() {
+                    folders.push_back(entry.path());
+                } else if data.is_file() {
+                    let total = bytes.saturating_add(data.len());
+                    let fits = data.len() <= FILE_BYTES
+                        && total <= FOLDER_BYTES
+                        && files.found.len() < FOLDER_FILES;
+                    if fits {
+                        bytes = total;
+                        files.found.push(entry.path());
+                    } else {
+                        files.left_out += 1;
+                    }
                 }
-                bytes += length;
-                if bytes > FOLDER_BYTES || found.len() >= FOLDER_FILES {
-                    return Ok(found);
-                }
-                found.push(entry.path());
             }
         }
+        files
     }
-    Ok(found)
 }
 
 /// What a backup says about itself.
@@ -177,12 +203,17 @@ pub(super) fn unpack(path: &Path, into: &Path) -> io::Result<Manifest> {
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(path)?));
     let mut entries = archive.entries()?;
     let manifest = read_manifest(&mut entries.next().ok_or_else(no_backup)??)?;
-    for entry in entries {
+    for (number, entry) in entries.enumerate() {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
         let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || !entry.header().entry_type().is_file() {
             let why = format!("it holds {}, which no backup does", name.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let is_bounded = name == Path::new(DATABASE) || entry.size() <= FILE_BYTES;
+        if !is_bounded || number > 2 * FOLDER_FILES + 1 {
+            let why = format!("{} is beyond the bounds of a backup", name.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         let to = into.join(&name);
@@ -221,7 +252,8 @@ mod tests {
             workspace: &at("workspace"),
         };
         let (to, manifest) = (at("backup.tar.gz"), Manifest::new(7));
-        write(&to, &manifest, &sources).expect("written");
+        let written = write(&to, manifest.clone(), &sources).expect("written");
+        assert_eq!(written, manifest);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -234,6 +266,23 @@ mod tests {
         assert_eq!(fs::read(into.join("rouse.db")).expect("there"), [0, 1, 2]);
         assert_eq!(fs::read_to_string(into.join("workspace/notes/day.md")).expect("there"), "Tea");
         assert!(!into.join("workspace/photo").exists() && !into.join("workspace/link").exists());
+    }
+
+    #[test]
+    fn files_beyond_the_bounds_are_counted_and_inner_ones_go_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("a_package/inner")).expect("made");
+        fs::create_dir_all(at("memory")).expect("made");
+        for number in 0..FOLDER_FILES {
+            File::create(at(&format!("a_package/inner/{number}"))).expect("made");
+        }
+        fs::write(at("memory/day.md"), "Tea").expect("written");
+        let length = FILE_BYTES + 1;
+        File::create(at("log.txt")).and_then(|file| file.set_len(length)).expect("made");
+        let files = FolderFiles::below(folder.path());
+        assert_eq!(files.left_out, 2, "the large file, and the last of the package");
+        assert!(files.found.contains(&at("memory/day.md")));
     }
 
     #[test]

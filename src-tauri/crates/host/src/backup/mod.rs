@@ -58,6 +58,8 @@ pub struct Backup {
     pub made_at: UnixMs,
     /// Its size.
     pub bytes: u64,
+    /// How many files of skills and workspace are too large or too many for it.
+    pub left_out: u64,
 }
 
 /// The folder of backups of one data directory.
@@ -115,14 +117,14 @@ impl BackupFolder {
                 skills: &this.home.skills(),
                 workspace: &this.workspace,
             };
-            let written = archive::write(&path, &Manifest::new(now.0), &sources);
+            let written = archive::write(&path, Manifest::new(now.0), &sources);
             drop(std::fs::remove_file(&database));
-            written?;
+            let left_out = written?.left_out;
             prune(&this.path());
-            std::fs::metadata(&path).map(|found| found.len())
+            let bytes = std::fs::metadata(&path)?.len();
+            Ok(Backup { path, made_at: now, bytes, left_out })
         });
-        let bytes = written.await.map_err(io::Error::other).flatten().map_err(failed(&to))?;
-        Ok(Backup { path: to, made_at: now, bytes })
+        written.await.map_err(io::Error::other).flatten().map_err(failed(&to))
     }
 
     fn has_one_of_today(&self) -> bool {
@@ -161,8 +163,9 @@ fn list(folder: &Path) -> io::Result<Vec<Backup>> {
         }
         match archive::manifest(&path).and_then(|manifest| Ok((manifest, path.metadata()?))) {
             Ok((manifest, data)) => {
-                let made_at = UnixMs(manifest.made_at_ms);
-                found.push(Backup { path, made_at, bytes: data.len() });
+                let Manifest { made_at_ms, left_out, .. } = manifest;
+                let (made_at, bytes) = (UnixMs(made_at_ms), data.len());
+                found.push(Backup { path, made_at, bytes, left_out });
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "a backup cannot be read");
@@ -212,5 +215,6 @@ fn view(backup: Backup) -> BackupView {
         path: backup.path.display().to_string(),
         made_at_ms: backup.made_at.0,
         bytes: backup.bytes,
+        left_out: backup.left_out,
     }
 }

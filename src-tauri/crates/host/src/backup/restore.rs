@@ -67,6 +67,8 @@ pub struct RestoreReport {
     pub files: usize,
     /// Files that are there with another content and stay.
     pub differing: Vec<PathBuf>,
+    /// How many grants of the backup count again.
+    pub grants: usize,
 }
 
 /// Restores the backup `file` into `home`.
@@ -101,7 +103,7 @@ async fn restore_beside(
     let manifest = archive::unpack(file, beside).map_err(unreadable)?;
     let backup_at = UnixMs(manifest.made_at_ms);
     let database = beside.join(DATABASE);
-    check(&database, Restored { backup_at, restored_at: now })
+    let grants = check(&database, Restored { backup_at, restored_at: now })
         .await
         .map_err(|why| RestoreError::Database { path: file.to_owned(), why })?;
     let before = home.root().join(format!("before-restore-{}", now.0));
@@ -124,6 +126,7 @@ async fn restore_beside(
         before: had_any.then(|| before.clone()),
         files: 0,
         differing: Vec::new(),
+        grants,
     };
     let workspace = workspace(home);
     for (name, folder) in [(SKILLS, home.skills()), (WORKSPACE, workspace)] {
@@ -132,8 +135,8 @@ async fn restore_beside(
     Ok(report)
 }
 
-/// Whether the database is whole; then it is marked.
-async fn check(database: &Path, restored: Restored) -> Result<(), String> {
+/// Whether the database is whole; then it is marked. Answers how many grants it holds.
+async fn check(database: &Path, restored: Restored) -> Result<usize, String> {
     if !database.exists() {
         return Err("it is missing".to_owned());
     }
@@ -195,8 +198,13 @@ mod tests {
         fs::write(at("backup/notes/evil.desktop"), "Exec=touch x").expect("written");
         fs::write(at("backup/kept/day.md"), "Tea").expect("written");
         std::os::unix::fs::symlink(at("outside"), at("workspace/notes")).expect("a link");
-        let mut report =
-            RestoreReport { backup_at: UnixMs(0), before: None, files: 0, differing: Vec::new() };
+        let mut report = RestoreReport {
+            backup_at: UnixMs(0),
+            before: None,
+            files: 0,
+            differing: Vec::new(),
+            grants: 0,
+        };
         bring_back(&at("backup"), &at("workspace"), &mut report).expect("restored");
         assert!(!at("outside/evil.desktop").exists());
         assert_eq!(report.differing, [at("workspace/notes")]);

@@ -36,6 +36,7 @@ pub(super) fn of(
         }));
         found.extend(secrets.and_then(|secrets| trouble_with_key(name, entry, secrets)));
     }
+    found.extend(search(config, env, secrets));
     found.extend(sleep(config, env));
     for (number, hook) in config.hooks.iter().enumerate() {
         let missing = missing_program(hook, env);
@@ -68,6 +69,22 @@ pub(super) fn brought_by(
 fn trouble_with_key(name: &str, entry: &ProviderEntry, secrets: &SecretBook) -> Option<FieldError> {
     let error = secrets.trouble_with_key(entry.key_secret.as_ref()?, &entry.base_url)?;
     Some(trouble(&format!("providers.{name}.keySecret"), error.to_string()))
+}
+
+/// Why the search provider of the settings cannot be asked: its address or its key is missing.
+fn search(config: &Config, env: Env<'_>, secrets: Option<&SecretBook>) -> Option<FieldError> {
+    let search = &config.search;
+    let kind = search.provider?;
+    let Some(url) = search.url.as_deref().or(kind.usual_url()) else {
+        return Some(trouble("search.url", format!("{} needs its address", kind.title())));
+    };
+    let usual = kind.key_variable()?;
+    if let Some(secret) = &search.key_secret {
+        let error = secrets?.trouble_with_key(secret, url)?;
+        return Some(trouble("search.keySecret", error.to_string()));
+    }
+    let variable = search.key_env.as_deref().unwrap_or(usual);
+    (!is_set(variable, env)).then(|| trouble("search.keyEnv", format!("{variable} is not set")))
 }
 
 /// Why nobody answers who is called so; none when somebody may.

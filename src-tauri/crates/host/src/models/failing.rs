@@ -144,8 +144,7 @@ impl Failing {
             }
             known.insert(failure.key(), failure);
         }
-        let words = error.message.lines().next().unwrap_or_default();
-        self.write(json!({ "failingModel": model, "words": words })).await;
+        self.write().await;
     }
 
     /// What kept the provider's other models from answering is over, too, unless it was a matter of the model.
@@ -162,17 +161,16 @@ impl Failing {
             known.len() < before
         };
         if is_news {
-            self.write(json!({})).await;
+            self.write().await;
         }
     }
 
-    /// Writes the failures. The event has clients read the state of models anew, so that a chat says at once why no answer
-    /// comes.
-    async fn write(&self, event: Value) {
+    /// Writes the failures. The event has clients read the state of models again.
+    async fn write(&self) {
         let _writing = self.writing.lock().await;
         let known: Vec<Failure> = self.lock().values().cloned().collect();
         let known = json!(known);
-        let event = Some((EventKind::Config, event));
+        let event = Some((EventKind::Config, json!({})));
         let stored = self.store.put_setting(FAILING, &known, event, self.clock.now());
         if let Err(error) = stored.await {
             tracing::warn!(%error, "which models fail cannot be remembered");

@@ -11,7 +11,11 @@ use crate::stage::{HOUR, MINUTE, START, Stage, every, once};
 async fn restored(stage: Stage) -> Stage {
     let restored = Restored { backup_at: START, restored_at: START.plus_ms(5 * HOUR) };
     let ms = 5 * HOUR + 30 * MINUTE;
-    stage.killed_and(ms, async |path| mark_restored(path, restored).await.expect("marked")).await
+    stage
+        .killed_and(ms, async |path| {
+            mark_restored(path, restored).await.expect("marked");
+        })
+        .await
 }
 
 #[tokio::test]

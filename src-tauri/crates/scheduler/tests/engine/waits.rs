@@ -5,6 +5,7 @@ use std::time::Duration;
 use rouse_core::decide::model_pause;
 use rouse_core::run::WaitsFor;
 use rouse_core::{Outcome, RunState};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 
 use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
@@ -122,4 +123,55 @@ async fn rate_limit_waits_within_the_time_limit() {
     again.end(over_limit(41_000));
     let run = stage.ended(&id).await;
     assert_eq!(run.state, RunState::Failed, "20 s of the 60 s are gone");
+}
+
+#[tokio::test]
+async fn chat_waits_a_minute_for_its_model() {
+    let stage = Stage::new().await;
+    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    let mut begun = stage.begun.next().await;
+    let run = loop {
+        begun.end(overloaded());
+        let run = stage.waits_or_over(&id).await;
+        let Some(at) = run.next_attempt_at else { break run };
+        assert_eq!(run.waits_for, Some(WaitsFor::Model));
+        advance(&stage, at.since(stage.now()));
+        begun = stage.begun.next().await;
+    };
+    assert_eq!(run.state, RunState::Failed);
+    assert!((60 * SECOND..80 * SECOND).contains(&run.model_wait_ms), "{} ms", run.model_wait_ms);
+}
+
+#[tokio::test]
+async fn chat_goes_on_after_its_model_is_back() {
+    let stage = Stage::new().await;
+    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    let begun = stage.begun.next().await;
+    begun.end(overloaded());
+    stage.between_attempts(&id).await;
+    let stage = stage.killed_for(SECOND).await;
+    advance(&stage, 10 * SECOND);
+    let again = stage.begun.next().await;
+    assert_eq!((&again.run.id, again.run.attempt), (&id, 1));
+    again.end(Outcome::succeeded("Hello."));
+    assert_eq!(stage.ended(&id).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn run_whose_wait_is_over_queues_behind_the_runs_that_wait() {
+    let (stage, first) = begun(json!({})).await;
+    let (id, pause) = (first.run.id.clone(), first_pause(&first));
+    first.end(overloaded());
+    stage.between_attempts(&id).await;
+    let (working, queued) = (every(70 * MINUTE, json!({})), every(80 * MINUTE, json!({})));
+    let (working, queued) = (stage.add(working).await, stage.add(queued).await);
+    stage.handle.run_now(&working.id, RunMode::Force).await.expect("taken");
+    let working = stage.begun.next().await;
+    stage.handle.run_now(&queued.id, RunMode::Force).await.expect("taken");
+    stage.pass(pause).await;
+    working.succeed();
+    let next = stage.begun.next().await;
+    assert_eq!(next.run.job_id.as_ref(), Some(&queued.id), "it has waited longer");
+    next.succeed();
+    assert_eq!(stage.begun.next().await.run.id, id);
 }

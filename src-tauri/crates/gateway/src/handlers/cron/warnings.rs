@@ -37,8 +37,19 @@ pub(crate) async fn check(
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
     let job = drafted(context, params.job).await?;
-    let offers = offers::of(&job, &context.engine.workspace).await;
-    Ok(CronCheckResult { warnings: of(context, &job).await?, offers })
+    let private_hosts = match offers::names_private_host(&job) {
+        true => context.settings.clone().view().await.tools.allow_private_hosts,
+        false => Vec::new(),
+    };
+    let (offers, closed) = offers::of(&job, &context.engine.workspace, &private_hosts).await;
+    let mut warnings = of(context, &job).await?;
+    warnings.extend(closed.into_iter().map(|host| {
+        let message = format!(
+            "{host} is on this computer or its network. Add it to tools.allowPrivateHosts in the settings, or no job reaches it."
+        );
+        warning("policies.hosts", message)
+    }));
+    Ok(CronCheckResult { warnings, offers })
 }
 
 /// A job as it stands in a form, which is not saved.

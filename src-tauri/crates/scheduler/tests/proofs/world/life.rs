@@ -164,6 +164,7 @@ impl World {
 
     pub(super) fn start_startable(&mut self) -> Result<(), Broken> {
         loop {
+            self.begin_next_attempts()?;
             let startable = self.lanes.take_startable();
             if startable.is_empty() {
                 return self.check_places();
@@ -313,6 +314,7 @@ impl World {
         self.is_up = false;
         self.working.clear();
         self.resting.clear();
+        self.resuming.clear();
         self.lanes = Lanes::new(CAP);
     }
 

@@ -151,6 +151,8 @@ struct World {
     working: BTreeMap<u64, i64>,
     /// Runs between two attempts, and after how much more time the next one is due.
     resting: BTreeMap<u64, i64>,
+    /// Runs whose wait is over, which queue for a permit.
+    resuming: BTreeSet<u64>,
     /// With the ranks of their places.
     started: BTreeMap<u64, Rank>,
     next_job: usize,
@@ -180,6 +182,7 @@ impl World {
             lanes: Lanes::new(CAP),
             working: BTreeMap::new(),
             resting: BTreeMap::new(),
+            resuming: BTreeSet::new(),
             started: BTreeMap::new(),
             next_job: 0,
             most_jobs,

@@ -40,16 +40,23 @@ impl World {
         Ok(true)
     }
 
-    /// Begins the attempts whose wait is over, the longest over first, as far as there are places.
+    /// Queues the runs whose wait is over, the longest over first, and begins as many attempts as there are permits.
     pub(super) fn begin_next_attempts(&mut self) -> Result<(), Broken> {
         let over = self.resting.iter().filter(|(_, left)| **left <= 0);
         let mut over: Vec<(i64, u64)> = over.map(|(id, left)| (*left, *id)).collect();
         over.sort_unstable();
         for (_, id) in over {
-            let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is over"))?;
-            if !self.lanes.resume(self.started[&id]) {
+            if self.resuming.insert(id) {
+                self.lanes.queue_resuming(self.started[&id], run_id(id));
+            }
+        }
+        while let Some((rank, id)) = self.lanes.take_resumable() {
+            let id: u64 = id.as_str().parse().expect("a number");
+            if !self.resuming.remove(&id) || !self.resting.contains_key(&id) {
+                self.lanes.rest(rank);
                 continue;
             }
+            let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is over"))?;
             hold!(row.waits.take().is_some(), "run {id} tries again without a wait");
             row.attempt += 1;
             self.attempts += 1;

@@ -1,17 +1,24 @@
 //! The grants that a job's message asks for: hosts and folders that it names.
 //!
-//! Owns the look at which named folders exist. Grants nothing: a person decides. A folder that contains the home or lies
+//! Owns the look at which named folders exist, and which hosts the settings close. Grants nothing: a person decides. A folder that contains the home or lies
 //! in the workspace is not offered, for the one cannot be granted and the other needs no grant.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use rouse_core::job::{FolderGrant, Job};
 
 use crate::wire::GrantOffers;
 
-/// What could be granted to `job`; none when its message names nothing.
-pub(super) async fn of(job: &Job, workspace: &Path) -> Option<GrantOffers> {
+/// What could be granted to `job`, and the hosts of the own network that `private_hosts` does not open.
+pub(super) async fn of(
+    job: &Job,
+    workspace: &Path,
+    private_hosts: &[String],
+) -> (Option<GrantOffers>, Vec<String>) {
     let named = job.named_grants();
+    let is_closed = |host: &String| is_private(host) && !is_opened(host, private_hosts);
+    let (closed, hosts): (Vec<_>, Vec<_>) = named.hosts.into_iter().partition(is_closed);
     let (workspace, folders) = (workspace.to_owned(), named.folders);
     let look = move || {
         let found = folders.iter().filter_map(|folder| offered(folder, &workspace));
@@ -21,8 +28,42 @@ pub(super) async fn of(job: &Job, workspace: &Path) -> Option<GrantOffers> {
     };
     let folders = tokio::task::spawn_blocking(look).await;
     let folders = folders.expect("BUG: looking for folders does not panic");
-    let offers = GrantOffers { hosts: named.hosts, folders };
-    (offers != GrantOffers::default()).then_some(offers)
+    let offers = GrantOffers { hosts, folders };
+    ((offers != GrantOffers::default()).then_some(offers), closed)
+}
+
+/// Whether the message names a host of the own network.
+pub(super) fn names_private_host(job: &Job) -> bool {
+    job.named_grants().hosts.iter().any(|host| is_private(host))
+}
+
+/// Whether a host, with or without a port, is on this computer or its network by its spelling.
+fn is_private(host: &str) -> bool {
+    let name = name_of(host).to_lowercase();
+    match name.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        Ok(IpAddr::V6(ip)) => {
+            ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
+        }
+        Err(_) => {
+            name == "localhost" || [".localhost", ".local"].iter().any(|end| name.ends_with(end))
+        }
+    }
+}
+
+fn is_opened(host: &str, private_hosts: &[String]) -> bool {
+    private_hosts.iter().any(|open| open == host || open == name_of(host))
+}
+
+/// The host without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') && !name.is_empty() => {
+            let is_bare_v6 = name.contains(':') && !name.ends_with(']');
+            if is_bare_v6 { host } else { name }
+        }
+        _ => host,
+    }
 }
 
 /// The folder to offer for a named path: the folder itself, or the one in which a named file lies.
@@ -61,6 +102,18 @@ mod tests {
     fn offer(path: &Path, workspace: &Path) -> Option<String> {
         let named = path.display().to_string().parse().expect("a folder");
         offered(&named, workspace).map(|folder| folder.path)
+    }
+
+    #[test]
+    fn private_hosts_are_known_by_their_spelling() {
+        for host in ["127.0.0.1:8080", "localhost", "nas.local:5000", "[::1]:80", "192.168.1.9"] {
+            assert!(is_private(host), "{host}");
+            assert!(!is_opened(host, &["other.local".to_owned()]), "{host}");
+            assert!(is_opened(host, &[name_of(host).to_owned()]), "{host}");
+        }
+        for host in ["example.com", "example.com:8443", "8.8.8.8", "localhost.example.com"] {
+            assert!(!is_private(host), "{host}");
+        }
     }
 
     #[test]
