@@ -335,3 +335,21 @@ async fn the_warning_says_why_a_job_will_not_fire() {
         assert!(is_logged, "{reason}");
     }
 }
+
+#[tokio::test]
+async fn private_host_in_a_message_is_warned_of_and_not_offered() {
+    let add = ["cron", "add", "--manual", "--message", "Look at http://nas.local:5000/x each day."];
+    let home = Home::new();
+    let _engine = home.serve().await;
+    let added = home.rouse(add);
+    added.ok();
+    let told = format!("{}{}", added.out, added.err);
+    assert!(told.contains("nas.local:5000 is on this computer or its network."), "{told}");
+    assert!(!told.contains("Not granted"), "{told}");
+
+    let home = Home::new().config("[tools]\nallowPrivateHosts = [\"nas.local\"]\n");
+    let _engine = home.serve().await;
+    let added = home.rouse(add);
+    assert!(added.err.contains("to grant them: --hosts nas.local:5000"), "{added:#?}");
+    assert!(!added.out.contains("is on this computer"), "{added:#?}");
+}

@@ -19,6 +19,14 @@ import { PullModel } from "./PullModel";
 const kinds = [{ id: "openai", label: "OpenAI" }, { id: "openai-responses", label: "OpenAI Responses" }, { id: "anthropic", label: "Anthropic" }];
 const nameOf = (text: string) => text.trim().replace(/[^A-Za-z0-9_-]+/g, "-");
 
+/** A name for the server at this address, such as "example" for https://llm.example.com/v1. */
+function nameFrom(baseUrl: string, taken: readonly string[]): string {
+  const host = URL.canParse(baseUrl.trim()) ? new URL(baseUrl.trim()).hostname : "";
+  const name = /^[\d.]+$|^\[|^localhost$|^$/.test(host) ? "local" : nameOf(host.split(".").at(-2) ?? host);
+  const free = [name, ...Array.from({ length: taken.length + 1 }, (_, more) => `${name}-${more + 2}`)];
+  return free.find((one) => !taken.includes(one)) ?? name;
+}
+
 interface Props {
   preset: PresetView;
   /** Names that providers have already. */
@@ -39,9 +47,10 @@ export function ServerForm({ preset, taken, suggested, onConnected }: Props) {
   const [tested, setTested] = useState<{ provider: string; model: string }>();
   const list = useListModels();
   const add = useAddModel();
-  const server: ServerDraft = { name: nameOf(name), kind, baseUrl: baseUrl.trim(), ...(key.trim() !== "" && { key: key.trim() }) };
+  const usualName = nameFrom(baseUrl, taken);
+  const server: ServerDraft = { name: nameOf(name) || usualName, kind, baseUrl: baseUrl.trim(), ...(key.trim() !== "" && { key: key.trim() }) };
   const isTaken = isOther && taken.includes(server.name);
-  const isWhole = server.name !== "" && server.baseUrl !== "" && !isTaken && (preset.keyPage === null || key.trim() !== "");
+  const isWhole = server.baseUrl !== "" && !isTaken && (preset.keyPage === null || key.trim() !== "");
   const models = list.data?.models;
   const choose = () =>
     list.mutate({ server }, {
@@ -72,7 +81,7 @@ export function ServerForm({ preset, taken, suggested, onConnected }: Props) {
     }}>
       {isOther && (
         <div className={styles.pair}>
-          <TextField label="Name" value={name} onChange={changed(setName)} placeholder="workstation" error={isTaken ? "A provider has this name already." : undefined} spellCheck="false" autoComplete="off" autoFocus />
+          <TextField label="Name" value={name} onChange={changed(setName)} placeholder={usualName} error={isTaken ? "A provider has this name already." : undefined} spellCheck="false" autoComplete="off" autoFocus />
           <Select label="API type" choices={kinds} value={kind} onChange={changed(setKind)} />
         </div>
       )}

@@ -33,6 +33,7 @@ test("named_host_and_folder_are_offered_and_allowed_once", async () => {
   expect(await within(panel).findByText("This job names example.com, ~/Notes. Allow?")).toBeInTheDocument();
   await user.click(within(panel).getByRole("button", { name: "Allow" }));
   await waitFor(() => expect(within(panel).queryByRole("button", { name: "Allow" })).toBeNull());
+  expect(within(panel).getByText("Granted: example.com, ~/Notes")).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { hosts: ["example.com"], folders: ["~/Notes"] } } }));
 });

@@ -55,7 +55,7 @@ export function LivePanel({ values, draft, preview, problem, over, job, spent, o
           <Next preview={preview} problem={problem} />
         </div>
       )}
-      <Offers offers={offers} onAllow={onAllow} />
+      <Access values={values} offers={offers} onAllow={onAllow} />
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
         <Cost values={values} jobId={job?.id} spent={spent} />
@@ -69,17 +69,23 @@ export function LivePanel({ values, draft, preview, problem, over, job, spent, o
   );
 }
 
-/** Hosts and folders that the message names: nothing of it is granted until somebody allows it, and saved with the job. */
-function Offers({ offers: { hosts, folders }, onAllow }: Pick<Props, "offers" | "onAllow">) {
-  const all = [...hosts, ...folders];
-  if (all.length === 0) return null;
+/** Granted hosts and folders, and those that the message names: nothing is granted until somebody allows and saves it. */
+function Access({ values, offers: { hosts, folders }, onAllow }: Pick<Props, "values" | "offers" | "onAllow">) {
+  const granted = [values.hosts, values.folders].flatMap((lines) => lines.split("\n")).map((line) => line.trim()).filter((line) => line !== "");
+  const named = [...hosts, ...folders];
+  if (granted.length + named.length === 0) return null;
   const meaning = [hosts.length > 0 && "Its commands and requests may then reach these hosts, and no others.", folders.length > 0 && "It may then read these folders."];
   return (
     <div className={styles.part}>
       <h3 className={styles.head}>Access</h3>
-      <p>This job names <Marks text={unmistakable(all.join(", "))} />. Allow?</p>
-      <p className={styles.note}>{meaning.filter((part) => part !== false).join(" ")}</p>
-      <Button onPress={onAllow}>Allow</Button>
+      {granted.length > 0 && <p>Granted: <Marks text={unmistakable(granted.join(", "))} /></p>}
+      {named.length > 0 && (
+        <>
+          <p>This job names <Marks text={unmistakable(named.join(", "))} />. Allow?</p>
+          <p className={styles.note}>{meaning.filter((part) => part !== false).join(" ")}</p>
+          <Button onPress={onAllow}>Allow</Button>
+        </>
+      )}
     </div>
   );
 }

@@ -69,6 +69,24 @@ test("tile_with_key lists models, connects and tests", async () => {
   expect(host.called("models.test")).toEqual([{ makeDefault: true, provider: "openai", model: "gpt-5.6-terra" }]);
 });
 
+test("other_server without a name is called after its address", async () => {
+  const host = without();
+  host.answers["models.list"] = () => ({ provider: "example", models: [listed("m-1")] });
+  host.answers["models.add"] = () => ({ active: "example", providers: [] });
+  host.answers["models.test"] = () => ({ provider: "example", model: "m-1", verdict: "works", words: "Good.", atMs: 0, tokens: 300 });
+  const { user } = renderApp("/settings", host);
+  await user.click(await screen.findByRole("button", { name: "Connect Other" }));
+  const form = within(screen.getByRole("form", { name: "Connect Other" }));
+  await user.type(form.getByRole("textbox", { name: "Address" }), "http://127.0.0.1:4000/v1");
+  expect(form.getByPlaceholderText("local")).toBeInTheDocument();
+  await user.clear(form.getByRole("textbox", { name: "Address" }));
+  await user.type(form.getByRole("textbox", { name: "Address" }), "https://llm.example.com/v1");
+  await user.click(form.getByRole("button", { name: "List models" }));
+  await user.click(await form.findByRole("button", { name: "Connect and test" }));
+  expect(await screen.findByText("Works")).toBeInTheDocument();
+  expect(host.called("models.add")).toEqual([{ server: { name: "example", kind: "openai", baseUrl: "https://llm.example.com/v1" }, model: "m-1" }]);
+});
+
 test("ollama_without_model offers a pull that can be cancelled", async () => {
   const host = without();
   let pull: PullView | null = null;

@@ -35,10 +35,7 @@ pub(super) async fn offer(
     let Ok(checked) = session.call("cron.check", json!({ "job": job })).await else {
         return Ok(());
     };
-    let CronCheckResult { offers, warnings } = serde_json::from_value(checked)?;
-    for warning in warnings.iter().filter(|warning| warning.field == "policies.hosts") {
-        anstream::eprintln!("{}", plain(&warning.message));
-    }
+    let CronCheckResult { offers, .. } = serde_json::from_value(checked)?;
     let Some(offers) = offers else { return Ok(()) };
     let is_allowed = match choice {
         Some(choice) => choice == NamedGrantsChoice::Allow,

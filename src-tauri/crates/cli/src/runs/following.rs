@@ -40,6 +40,7 @@ pub(crate) async fn look_on(
     }
     let looking = async {
         let mut asking = Asking::new(session);
+        let mut told = None;
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
@@ -52,8 +53,9 @@ pub(crate) async fn look_on(
             if event.data.get("runId").and_then(Value::as_str) != Some(run) {
                 continue;
             }
-            if let Some(wait) = words_of_wait(&event) {
+            if let Some(wait) = words_of_wait(&event).filter(|wait| told.as_ref() != Some(wait)) {
                 anstream::eprintln!("{wait}");
+                told = Some(wait);
             }
             see(&event);
             asking.hear(&event).await?;

@@ -175,3 +175,13 @@ async fn run_whose_wait_is_over_queues_behind_the_runs_that_wait() {
     next.succeed();
     assert_eq!(stage.begun.next().await.run.id, id);
 }
+
+#[tokio::test]
+async fn chat_waits_for_a_rate_limit() {
+    let stage = Stage::new().await;
+    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    stage.begun.next().await.end(over_limit(20_000));
+    assert_eq!(stage.between_attempts(&id).await.waits_for, Some(WaitsFor::RateLimit));
+    advance(&stage, 20 * SECOND);
+    assert_eq!(stage.begun.next().await.run.id, id);
+}

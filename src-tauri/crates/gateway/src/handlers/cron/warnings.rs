@@ -37,19 +37,9 @@ pub(crate) async fn check(
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
     let job = drafted(context, params.job).await?;
-    let private_hosts = match offers::names_private_host(&job) {
-        true => context.settings.clone().view().await.tools.allow_private_hosts,
-        false => Vec::new(),
-    };
-    let (offers, closed) = offers::of(&job, &context.engine.workspace, &private_hosts).await;
-    let mut warnings = of(context, &job).await?;
-    warnings.extend(closed.into_iter().map(|host| {
-        let message = format!(
-            "{host} is on this computer or its network. Add it to tools.allowPrivateHosts in the settings, or no job reaches it."
-        );
-        warning("policies.hosts", message)
-    }));
-    Ok(CronCheckResult { warnings, offers })
+    let named = offers::Named::of(context, &job).await;
+    let offers = named.offers(&context.engine.workspace).await;
+    Ok(CronCheckResult { warnings: of(context, &job).await?, offers })
 }
 
 /// A job as it stands in a form, which is not saved.
@@ -89,6 +79,7 @@ pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarn
             warnings.extend(tools(context, turn));
             warnings.extend(skills(context, turn).await?);
             warnings.extend(files(context, turn).await);
+            warnings.extend(offers::Named::of(context, job).await.closed_hosts());
             let unknown = context.gate.safety().doubt_of_text(&turn.message);
             warnings.extend(unknown.map(|what| warning("payload.message", what.to_string())));
         }

@@ -6,35 +6,56 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use rouse_core::job::{FolderGrant, Job};
+use rouse_core::job::{FolderGrant, Job, NamedGrants};
 
-use crate::wire::GrantOffers;
+use super::warning;
+use crate::context::Context;
+use crate::wire::{GrantOffers, JobWarning};
 
-/// What could be granted to `job`, and the hosts of the own network that `private_hosts` does not open.
-pub(super) async fn of(
-    job: &Job,
-    workspace: &Path,
-    private_hosts: &[String],
-) -> (Option<GrantOffers>, Vec<String>) {
-    let named = job.named_grants();
-    let is_closed = |host: &String| is_private(host) && !is_opened(host, private_hosts);
-    let (closed, hosts): (Vec<_>, Vec<_>) = named.hosts.into_iter().partition(is_closed);
-    let (workspace, folders) = (workspace.to_owned(), named.folders);
-    let look = move || {
-        let found = folders.iter().filter_map(|folder| offered(folder, &workspace));
-        let mut found: Vec<String> = found.map(|folder| folder.to_string()).collect();
-        found.dedup();
-        found
-    };
-    let folders = tokio::task::spawn_blocking(look).await;
-    let folders = folders.expect("BUG: looking for folders does not panic");
-    let offers = GrantOffers { hosts, folders };
-    ((offers != GrantOffers::default()).then_some(offers), closed)
+/// What a job's message names and the job does not grant.
+pub(super) struct Named {
+    folders: Vec<FolderGrant>,
+    hosts: Vec<String>,
+    /// Hosts of the own network that the settings do not open.
+    closed: Vec<String>,
 }
 
-/// Whether the message names a host of the own network.
-pub(super) fn names_private_host(job: &Job) -> bool {
-    job.named_grants().hosts.iter().any(|host| is_private(host))
+impl Named {
+    pub(super) async fn of(context: &Context, job: &Job) -> Self {
+        let NamedGrants { hosts, folders } = job.named_grants();
+        let open = match hosts.iter().any(|host| is_private(host)) {
+            true => context.settings.clone().view().await.tools.allow_private_hosts,
+            false => Vec::new(),
+        };
+        let is_closed = |host: &String| is_private(host) && !is_opened(host, &open);
+        let (closed, hosts) = hosts.into_iter().partition(is_closed);
+        Self { folders, hosts, closed }
+    }
+
+    /// What could be granted; none when nothing is named.
+    pub(super) async fn offers(self, workspace: &Path) -> Option<GrantOffers> {
+        let (workspace, folders) = (workspace.to_owned(), self.folders);
+        let look = move || {
+            let found = folders.iter().filter_map(|folder| offered(folder, &workspace));
+            let mut found: Vec<String> = found.map(|folder| folder.to_string()).collect();
+            found.dedup();
+            found
+        };
+        let folders = tokio::task::spawn_blocking(look).await;
+        let folders = folders.expect("BUG: looking for folders does not panic");
+        let offers = GrantOffers { hosts: self.hosts, folders };
+        (offers != GrantOffers::default()).then_some(offers)
+    }
+
+    /// The warnings about hosts that no grant opens.
+    pub(super) fn closed_hosts(self) -> impl Iterator<Item = JobWarning> {
+        self.closed.into_iter().map(|host| {
+            let message = format!(
+                "{host} is on this computer or its network. No job reaches it until it stands in `tools.allowPrivateHosts` of the settings file."
+            );
+            warning("payload.message", message)
+        })
+    }
 }
 
 /// Whether a host, with or without a port, is on this computer or its network by its spelling.
