@@ -182,7 +182,7 @@ async fn a_message_behind_another_turn_says_that_it_waits() {
     BufReader::new(second.stderr.take().expect("a pipe")).read_line(&mut line).expect("text");
     second.kill().expect("it waits");
     second.wait().expect("it ends");
-    assert!(line.starts_with("Your message is queued: another turn of the main session"), "{line}");
+    assert!(line.starts_with("Your message is queued behind another turn"), "{line}");
 }
 
 #[tokio::test]

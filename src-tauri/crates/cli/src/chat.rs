@@ -42,8 +42,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         });
     }
     let sent: ChatSendResult = serde_json::from_value(sent)?;
-    if let Some(why) = why_queued(session, &sent.run_id).await? {
-        anstream::eprintln!("Your message is queued: {why}.");
+    if is_behind_another(session, &sent.run_id).await? {
+        anstream::eprintln!("Your message is queued behind another turn of the main session.");
     }
     let mut shown = Shown::default();
     let show = |event: &EventView| {
@@ -64,18 +64,14 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Why the turn is queued; none where it has begun.
-async fn why_queued(session: &Session, run: &str) -> Result<Option<&'static str>, Failure> {
+/// Whether the turn is queued while another one of the main session runs.
+async fn is_behind_another(session: &Session, run: &str) -> Result<bool, Failure> {
     let params = json!({ "states": ["queued", "running"], "triggers": ["chat", "heartbeat"] });
     let open = session.call("runs.list", params).await?;
     let open: RunsListResult = serde_json::from_value(open)?;
     let is_queued = open.runs.iter().any(|one| one.id == run && one.state == RunState::Queued);
-    let is_busy = open.runs.iter().any(|one| one.id != run && one.state == RunState::Running);
-    let why = match is_busy {
-        true => "another turn of the main session is running",
-        false => "as many runs as may run at once are running",
-    };
-    Ok(is_queued.then_some(why))
+    let is_running = |state| state == RunState::Running;
+    Ok(is_queued && open.runs.iter().any(|one| one.id != run && is_running(one.state)))
 }
 
 /// What was printed of the turn that is being said.
