@@ -272,10 +272,10 @@ mod tests {
     fn files_beyond_the_bounds_are_counted_and_inner_ones_go_first() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        fs::create_dir_all(at("a_package/inner")).expect("made");
+        fs::create_dir_all(at("z_package/inner")).expect("made");
         fs::create_dir_all(at("memory")).expect("made");
         for number in 0..FOLDER_FILES {
-            File::create(at(&format!("a_package/inner/{number}"))).expect("made");
+            File::create(at(&format!("z_package/inner/{number}"))).expect("made");
         }
         fs::write(at("memory/day.md"), "Tea").expect("written");
         let length = FILE_BYTES + 1;
