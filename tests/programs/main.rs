@@ -47,3 +47,5 @@ mod garbage;
 mod logs;
 mod log_lines;
 mod stream;
+#[cfg(target_os = "linux")]
+mod surface;

@@ -1,0 +1,36 @@
+//! The help of every command.
+
+use std::fmt::Write as _;
+
+use super::assert_surface;
+use crate::engine::Home;
+
+#[test]
+fn help_of_every_command_is_pinned() {
+    let home = Home::new();
+    let top = home.rouse(["--help"]);
+    assert_surface("help", top.ok());
+    for command in commands_in(top.ok()) {
+        let mut text = String::new();
+        write_help(&home, &[command], &mut text);
+        assert_surface(&format!("help_{command}"), &text);
+    }
+}
+
+/// Writes the help of a command and of those below it.
+fn write_help(home: &Home, path: &[&str], text: &mut String) {
+    let help = home.rouse(path.iter().copied().chain(["--help"]));
+    let help = help.ok();
+    writeln!(text, "$ rouse {} --help\n{help}", path.join(" ")).expect("a text takes all");
+    for command in commands_in(help) {
+        write_help(home, &[path, &[command]].concat(), text);
+    }
+}
+
+/// The names in the list of commands of a help text.
+fn commands_in(help: &str) -> Vec<&str> {
+    let list = help.split_once("\nCommands:\n").map_or("", |(_, list)| list);
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}

@@ -1,0 +1,72 @@
+//! The JSON of every gateway method, over one engine with jobs, runs, a delivery, an approval and a provider.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{assert_scenario, shown};
+use crate::engine::Home;
+use crate::probes::Stage;
+
+/// The methods that change nothing. They are called first, so that no answer depends on work that goes on.
+const READS: [&str; 35] = [
+    "system.status",
+    "system.storage",
+    "config.get",
+    "cron.list",
+    "cron.get",
+    "cron.status",
+    "cron.runs",
+    "cron.ledger",
+    "cron.preview",
+    "cron.estimate",
+    "cron.check",
+    "cron.tryCondition",
+    "cron.export",
+    "spending.get",
+    "runs.list",
+    "runs.get",
+    "approvals.list",
+    "approvals.get",
+    "grants.list",
+    "deliveries.get",
+    "heartbeat.status",
+    "hooks.list",
+    "sessions.list",
+    "sessions.get",
+    "secrets.list",
+    "skills.list",
+    "tools.catalog",
+    "tools.effective",
+    "providers.list",
+    "models.providers",
+    "models.list",
+    "models.pullStatus",
+    "backup.list",
+    "models.cancelPull",
+    "chat.abort",
+];
+
+#[tokio::test]
+async fn json_of_every_method_is_pinned() {
+    let home = Home::new().env("TZ", "UTC");
+    let stage = Stage::set(&home).await;
+    let mut requests = stage.requests();
+    requests.sort_by_key(|(method, _)| {
+        READS.iter().position(|read| read == method).unwrap_or(READS.len())
+    });
+    let mut rooms: BTreeMap<&str, String> = BTreeMap::new();
+    for (method, request) in requests {
+        let answer = stage.engine.client.call(method, request["params"].clone()).await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => Value::String(error.to_string()),
+        };
+        let room = rooms.entry(method.split('.').next().unwrap_or(method)).or_default();
+        writeln!(room, "{method}\n{}\n", shown(&answer)).expect("a text takes all");
+    }
+    for (room, text) in rooms {
+        assert_scenario(&format!("methods_{room}"), &text);
+    }
+}
