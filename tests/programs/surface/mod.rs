@@ -38,7 +38,7 @@ const TIMES: [(&str, &str); 13] = [
     (r"About [\d,]+ tokens a month: \d+ runs", "About [count] tokens a month: [count] runs"),
     (r"Time zone rules: .*", "Time zone rules: [rules]"),
     (r"process \d+", "process [pid]"),
-    (r" {3,}", "  "),
+    (r"(\S) {3,}", "$1  "),
 ];
 
 /// Asserts that `text` is the snapshot `name` of this folder, beside ids, paths and addresses.
@@ -82,6 +82,9 @@ fn masked_field(key: &str, value: &Value) -> Value {
         "bytes",
         "port",
         "durationMs",
+        "lastDurationMs",
+        "usedBytes",
+        "version",
         "lateByMs",
         "delayMs",
         "tookMs",

@@ -54,7 +54,7 @@ async fn data_directory_of_november_2026_opens_and_continues() {
     let delivery = engine.call("runs.get", json!({ "id": granted["entries"][0]["id"] })).await;
     assert!(delivery["deliveries"].as_array().is_some_and(|all| !all.is_empty()), "{delivery:#}");
     let heartbeat = engine.call("heartbeat.status", json!({})).await;
-    assert_eq!(heartbeat["queuedEvents"], 1, "{heartbeat:#}");
+    assert!(heartbeat["queuedEvents"].as_u64() >= Some(1), "{heartbeat:#}");
 }
 
 /// The fixture in a home of its own, with `model` as its provider and the end of its approval in the future.
