@@ -5,6 +5,7 @@ mod house;
 
 mod firing;
 mod misfire;
+mod notification_texts;
 mod stopping;
 mod agent_runs;
 mod bad_answers;
