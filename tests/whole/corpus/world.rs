@@ -244,7 +244,7 @@ impl World {
     /// jobs, and what a case lays out for itself, which has a number.
     fn files(&self) -> Files {
         let mut files = Files::new();
-        walk(self.root.path(), &mut files);
+        walk(fs::read_dir(self.root.path()).expect("a folder"), &mut files);
         let root = self.root.path().join("home");
         files.retain(|name, _| {
             let Ok(inside) = name.strip_prefix(&root) else { return true };
@@ -264,7 +264,7 @@ impl World {
         host.stop().await;
         let mut found = Vec::new();
         let mut files = Files::new();
-        walk(&home, &mut files);
+        walk(fs::read_dir(&home).expect("a folder"), &mut files);
         files.retain(|name, _| !name.starts_with(home.join("workspace")));
         for (name, bytes) in &files {
             let base = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -323,15 +323,17 @@ fn tables(database: &Path, detectors: &[Detector]) -> Vec<String> {
     found
 }
 
-fn walk(folder: &Path, files: &mut Files) {
-    for entry in fs::read_dir(folder).expect("a folder") {
+/// Adds what is below a folder. The engine may remove a file or a folder of its own meanwhile.
+fn walk(folder: fs::ReadDir, files: &mut Files) {
+    for entry in folder {
         let entry = entry.expect("an entry");
         match entry.file_type().expect("a kind") {
             kind if kind.is_dir() => {
-                files.insert(entry.path(), b"folder".to_vec());
-                walk(&entry.path(), files);
+                if let Ok(folder) = fs::read_dir(entry.path()) {
+                    files.insert(entry.path(), b"folder".to_vec());
+                    walk(folder, files);
+                }
             }
-            // The engine may take a file of its own away while it is looked at.
             kind if kind.is_file() => {
                 drop(files.insert(entry.path(), fs::read(entry.path()).unwrap_or_default()))
             }
