@@ -84,6 +84,7 @@ fn masked_field(key: &str, value: &Value) -> Value {
         "durationMs",
         "lastDurationMs",
         "usedBytes",
+        "zoneData",
         "version",
         "lateByMs",
         "delayMs",
