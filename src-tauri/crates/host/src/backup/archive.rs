@@ -1,8 +1,8 @@
 //! The file of a backup: a gzipped tar of database, settings, skills and workspace text.
 //!
-//! Owns its layout and its bounds, and counts what they leave out. Never holds a secret: `secrets.json`, the token and the keyring stay out, and so do
-//! links and binary files of the workspace. Pitfall: a name in an archive may lead out of its folder; only plain relative
-//! names are unpacked.
+//! Owns its layout and its bounds, and counts what they leave out. Never holds a secret: `secrets.json`, the token and the
+//! keyring stay out, and so do links and binary files of the workspace. Pitfall: a name in an archive may lead out of its
+//! folder; only plain relative names are unpacked.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};

@@ -277,7 +277,12 @@ pub(super) fn only_treats(line: &str) -> bool {
 
 /// Whether its program runs nothing of what it is given.
 pub(super) fn treats(command: &Command) -> bool {
-    command.words.first().is_some_and(|word| ONLY_TREAT.contains(&word.text.as_str()))
+    command.words.first().is_some_and(|word| starts_nothing(&word.text))
+}
+
+/// Whether a program of this name runs nothing of what it is given.
+pub(super) fn starts_nothing(name: &str) -> bool {
+    ONLY_TREAT.contains(&name)
 }
 
 fn takes_orders(command: &Command) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Owns which files are shell scripts and whether all that such a script starts is known from its text. Never runs or
 //! expands anything. Pitfall: many programs start others by an option (`tar`, `sort`, `sed`, `find`) or lead later words
-//! elsewhere (`cd`), so a script with a program that is not listed here is not checked.
+//! elsewhere (`cd`), so a script that calls an unlisted program is not checked.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -11,81 +11,20 @@ use std::path::Path;
 use super::interpreters::{self, is_interpreter, is_shell};
 use super::line::{Command, DEPTH, commands};
 use super::named::first_line;
+use super::programs::starts_nothing;
 use super::unheld;
 
 /// The largest script that is read.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Programs and builtins that start no other program, whatever they are given.
-const PLAIN: [&str; 67] = [
-    "[",
-    "basename",
-    "break",
-    "cat",
-    "chmod",
-    "cksum",
-    "cmp",
-    "comm",
-    "continue",
-    "cp",
-    "curl",
-    "cut",
-    "date",
-    "df",
-    "dirname",
-    "du",
-    "echo",
-    "exit",
-    "expr",
-    "false",
-    "fold",
-    "grep",
-    "gunzip",
-    "gzip",
-    "head",
-    "hostname",
-    "id",
-    "join",
-    "jq",
-    "ln",
-    "ls",
-    "md5sum",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "nl",
-    "od",
-    "paste",
-    "printf",
-    "ps",
-    "pwd",
-    "read",
-    "readlink",
-    "realpath",
-    "return",
-    "rm",
-    "rmdir",
-    "seq",
-    "set",
-    "sha256sum",
-    "shift",
-    "sleep",
-    "stat",
-    "sync",
-    "tac",
-    "tail",
-    "tee",
-    "test",
-    "touch",
-    "tr",
-    "true",
-    "umask",
-    "uname",
-    "uniq",
-    "wc",
-    "which",
-    "whoami",
+/// What a script may call beside the programs that start nothing (`programs`): builtins of the shell, and filters.
+const ALSO_PLAIN: [&str; 15] = [
+    "break", "cksum", "comm", "continue", "join", "od", "read", "readlink", "realpath", "return",
+    "set", "shift", "sync", "umask", "which",
 ];
+
+/// Programs that lead later words elsewhere.
+const CHANGE_FOLDER: [&str; 3] = ["cd", "popd", "pushd"];
 
 /// Words of the shell before a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "fi", "while", "do", "done", "!"];
@@ -147,7 +86,8 @@ fn is_plain(command: &Command) -> bool {
     let words: Vec<&str> = words.skip_while(|word| KEYWORDS.contains(word)).collect();
     let Some((program, given)) = words.split_first() else { return true };
     let runs_file = is_interpreter(program) && interpreters::script(program, given).is_some();
-    runs_file || program.contains('/') || PLAIN.contains(program)
+    let starts_nothing = starts_nothing(program) && !CHANGE_FOLDER.contains(program);
+    runs_file || program.contains('/') || starts_nothing || ALSO_PLAIN.contains(program)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The grants that a job's message asks for: hosts and folders that it names.
 //!
-//! Owns the look at which named folders exist, and which hosts the settings close. Grants nothing: a person decides. A folder that contains the home or lies
-//! in the workspace is not offered, for the one cannot be granted and the other needs no grant.
+//! Owns the look at which named folders exist, and which hosts the settings close. Grants nothing: a person decides. A
+//! folder that contains the home or lies in the workspace is not offered, for the one cannot be granted and the other
+//! needs no grant.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
