@@ -1,20 +1,20 @@
-//! Hands Tauri its configuration, permissions and capabilities, which stand at places of our own choosing.
+//! Passes Tauri the paths of its permissions and capabilities.
 //!
-//! The page is built into the program, so `ui/dist` has to exist before anything compiles. On a tree whose UI was
-//! never built a page that says so takes its place; a built UI is never touched.
+//! The UI is compiled into the program, so `ui/dist` must exist. Without a built UI, writes a placeholder page that
+//! explains how to build it; never changes a built UI.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-const UI: &str = "ui/dist";
-const NOT_BUILT: &str = "<!doctype html><meta charset=\"utf-8\"><title>Rouse</title>\
+const UI_FOLDER: &str = "ui/dist";
+const PLACEHOLDER: &str = "<!doctype html><meta charset=\"utf-8\"><title>Rouse</title>\
     <p>The pages of Rouse have not been built yet. Run <code>cargo xtask run</code>.</p>\n";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    stand_in_for_ui()?;
-    for watched in [UI, "icons", "src-tauri/permissions"] {
-        println!("cargo:rerun-if-changed={watched}");
+    write_placeholder_page()?;
+    for path in [UI_FOLDER, "icons", "src-tauri/permissions"] {
+        println!("cargo:rerun-if-changed={path}");
     }
     tauri_build::try_build(
         tauri_build::Attributes::new()
@@ -27,11 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn stand_in_for_ui() -> Result<(), Box<dyn Error>> {
-    let page = Path::new(UI).join("index.html");
+fn write_placeholder_page() -> Result<(), Box<dyn Error>> {
+    let page = Path::new(UI_FOLDER).join("index.html");
     if !page.exists() {
-        fs::create_dir_all(UI)?;
-        fs::write(page, NOT_BUILT)?;
+        fs::create_dir_all(UI_FOLDER)?;
+        fs::write(page, PLACEHOLDER)?;
     }
     Ok(())
 }

@@ -1,82 +1,112 @@
-//! The shape of the house, held by tests: who may import whom, and what a file has to look like.
+//! Architecture rules as tests: allowed imports, and the form of source files.
 //!
-//! Owns the rules that no compiler knows and that rot first when nobody watches. Refuses matters of taste and everything
-//! that clippy or eslint already says. Every rule is a function from what it read to a list of offenders, so that each
-//! has a test of its own that shows it can fail; the tests here run them on the real tree. One could get it wrong by
-//! widening a table to get a build through: the tables are the design, and changing one is a decision.
+//! Owns the rules that no compiler or linter checks. Every rule maps source files to a list of violations, has an own
+//! test that shows a failure, and runs here on the real files. Pitfall: widening a table to pass a build; the tables
+//! are the design.
 
-#[path = "architecture/imports.rs"]
-mod imports;
-#[path = "architecture/sources.rs"]
-mod sources;
-#[path = "architecture/tree.rs"]
-mod tree;
-#[path = "architecture/ui.rs"]
-mod ui;
-#[path = "architecture/window.rs"]
-mod window;
-#[path = "architecture/words.rs"]
-mod words;
+#[path = "architecture/crate_imports.rs"]
+mod crate_imports;
+#[path = "architecture/rust_style.rs"]
+mod rust_style;
+#[path = "architecture/source_files.rs"]
+mod source_files;
+#[path = "architecture/ui_imports.rs"]
+mod ui_imports;
+#[path = "architecture/window_policy.rs"]
+mod window_policy;
+#[path = "architecture/markdown_style.rs"]
+mod markdown_style;
+#[path = "architecture/names.rs"]
+mod names;
 
-/// Fails with one offender a line.
+/// Fails with a violation per line.
 #[track_caller]
-fn assert_none(what: &str, offenders: &[String]) {
-    assert!(offenders.is_empty(), "{what}:\n  {}\n", offenders.join("\n  "));
+fn assert_no_violations(rule: &str, violations: &[String]) {
+    assert!(violations.is_empty(), "{rule}:\n  {}\n", violations.join("\n  "));
 }
 
 #[test]
-fn rooms_import_only_what_they_may() {
-    assert_none("imports against the table of rooms", &imports::offenders(&imports::packages()));
+fn crates_import_only_allowed_crates() {
+    assert_no_violations(
+        "imports outside the table of crates",
+        &crate_imports::violations(&crate_imports::packages()),
+    );
 }
 
 #[test]
-fn modules_say_what_they_own() {
-    assert_none("modules that do not open with //!", &sources::without_module_text(&tree::rust()));
+fn modules_have_docs() {
+    assert_no_violations(
+        "modules without //! docs",
+        &rust_style::missing_module_docs(&source_files::rust()),
+    );
 }
 
 #[test]
 fn modules_stay_short() {
-    assert_none(
-        "modules over 500 lines; split by subsystem",
-        &sources::long_modules(&tree::rust()),
+    assert_no_violations(
+        "modules over 500 lines; split them by subsystem",
+        &rust_style::long_modules(&source_files::rust()),
     );
 }
 
 #[test]
 fn functions_stay_short() {
-    assert_none(
+    assert_no_violations(
         "functions over 60 lines",
-        &sources::long_functions(&tree::rust(), sources::TABLES),
+        &rust_style::long_functions(&source_files::rust(), rust_style::TABLES),
     );
 }
 
 #[test]
 fn only_the_host_reads_the_clock() {
-    assert_none("reads the clock outside host", &sources::clock_readers(&tree::rust()));
-    assert_none("reads the clock in SQL", &sources::clock_readers_in_sql(&tree::sql()));
-}
-
-#[test]
-fn names_say_what_a_thing_does() {
-    assert_none(
-        "names that say nothing",
-        &words::empty_words(&[tree::rust(), tree::ui()].concat()),
+    assert_no_violations(
+        "clock reads outside host",
+        &rust_style::clock_readers(&source_files::rust()),
+    );
+    assert_no_violations(
+        "clock reads in SQL",
+        &rust_style::clock_readers_in_sql(&source_files::sql()),
     );
 }
 
 #[test]
-fn only_the_platform_of_the_ui_reaches_the_host() {
-    assert_none("reaches the host outside ui/src/platform", &ui::outside_calls(&tree::ui()));
+fn names_are_specific() {
+    assert_no_violations(
+        "vague names",
+        &names::vague_names(&[source_files::rust(), source_files::ui()].concat()),
+    );
 }
 
 #[test]
-fn features_of_the_ui_meet_only_in_routes() {
-    assert_none("imports across the walls of the UI", &ui::wall_breakers(&tree::ui()));
+fn markdown_lines_are_short_and_clean() {
+    assert_no_violations(
+        "Markdown style violations",
+        &markdown_style::violations(&source_files::markdown()),
+    );
 }
 
 #[test]
-fn the_page_in_the_window_has_no_way_out() {
-    let config = window::json("tauri.conf.json");
-    let capability = window::json("src-tauri/capabilities/main.json");
-    assert_none("ways out of the window", &window::ways_out(&config, &capability));
+fn only_the_ui_platform_calls_the_host() {
+    assert_no_violations(
+        "host calls outside ui/src/platform",
+        &ui_imports::outside_calls(&source_files::ui()),
+    );
+}
+
+#[test]
+fn ui_features_are_independent() {
+    assert_no_violations(
+        "forbidden imports in the UI",
+        &ui_imports::forbidden_imports(&source_files::ui()),
+    );
+}
+
+#[test]
+fn window_policy_is_closed() {
+    let config = window_policy::json("tauri.conf.json");
+    let capability = window_policy::json("src-tauri/capabilities/main.json");
+    assert_no_violations(
+        "window policy violations",
+        &window_policy::policy_violations(&config, &capability),
+    );
 }

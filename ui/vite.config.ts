@@ -26,7 +26,7 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test/setup.ts"],
     restoreMocks: true,
-    testTimeout: 40_000,
+    testTimeout: 120_000,
     css: { modules: { classNameStrategy: "non-scoped" } },
   },
 });

@@ -1,33 +1,33 @@
-//! What the command line asks of the app. The same words reach the first instance when a second one is started.
+//! Command line of the app, also forwarded from further instances.
 
 use crate::link::Link;
-use crate::place::Place;
+use crate::ui_route::UiRoute;
 
-/// The wishes of one start.
+/// Start options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct StartOptions {
-    /// Start without a window; the tray is enough.
+    /// Start without a window.
     pub(crate) hidden: bool,
-    /// The page to show.
-    pub(crate) open: Option<Place>,
-    /// The word of a notification's button that was pressed.
+    /// Page to show.
+    pub(crate) open: Option<UiRoute>,
+    /// Token of a pressed notification button.
     pub(crate) press: Option<String>,
 }
 
-/// What a command line turns out to be.
+/// Parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CommandLine {
-    /// A start of the app.
+pub(crate) enum AppArguments {
+    /// Start the app.
     Start(StartOptions),
-    /// Words to print instead, and whether they are a complaint.
-    Print(String, Complaint),
+    /// Print a text, as output or error.
+    Print(String, PrintTarget),
 }
 
-/// Whether printed words answer a question or complain.
+/// Output or error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Complaint {
-    Yes,
-    No,
+pub(crate) enum PrintTarget {
+    Error,
+    Output,
 }
 
 const HELP: &str = "\
@@ -45,38 +45,38 @@ Options:
   -V, --version      Print the version
 ";
 
-impl CommandLine {
-    /// Reads the arguments after the program's name.
+impl AppArguments {
+    /// Parses the arguments after the program name.
     pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Self {
         let mut options = StartOptions::default();
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
-                "-h" | "--help" => return Self::Print(HELP.to_owned(), Complaint::No),
+                "-h" | "--help" => return Self::Print(HELP.to_owned(), PrintTarget::Output),
                 "-V" | "--version" => {
                     return Self::Print(
                         format!("rouse-desktop {}\n", env!("CARGO_PKG_VERSION")),
-                        Complaint::No,
+                        PrintTarget::Output,
                     );
                 }
                 "--hidden" => options.hidden = true,
-                "--open" => match args.next().as_deref().and_then(Place::parse) {
-                    Some(place) => options.open = Some(place),
-                    None => return Self::complain("--open needs a path such as /jobs"),
+                "--open" => match args.next().as_deref().and_then(UiRoute::parse) {
+                    Some(route) => options.open = Some(route),
+                    None => return Self::error("--open needs a path such as /jobs"),
                 },
                 link if link.starts_with("rouse:") => match Link::parse(link) {
-                    Some(Link::Show(place)) => options.open = Some(place),
-                    Some(Link::Press(word)) => options.press = Some(word),
-                    None => return Self::complain("this link cannot be shown"),
+                    Some(Link::Show(route)) => options.open = Some(route),
+                    Some(Link::Press(token)) => options.press = Some(token),
+                    None => return Self::error("this link cannot be shown"),
                 },
-                other => return Self::complain(&format!("unknown argument {other}")),
+                other => return Self::error(&format!("unknown argument {other}")),
             }
         }
         Self::Start(options)
     }
 
-    fn complain(what: &str) -> Self {
-        Self::Print(format!("rouse-desktop: {what}\nTry --help.\n"), Complaint::Yes)
+    fn error(message: &str) -> Self {
+        Self::Print(format!("rouse-desktop: {message}\nTry --help.\n"), PrintTarget::Error)
     }
 }
 
@@ -84,16 +84,20 @@ impl CommandLine {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> CommandLine {
-        CommandLine::parse(line.split_whitespace().map(str::to_owned))
+    fn parse(line: &str) -> AppArguments {
+        AppArguments::parse(line.split_whitespace().map(str::to_owned))
     }
 
-    fn start(hidden: bool, open: Option<&str>) -> CommandLine {
-        CommandLine::Start(StartOptions { hidden, open: open.and_then(Place::parse), press: None })
+    fn start(hidden: bool, open: Option<&str>) -> AppArguments {
+        AppArguments::Start(StartOptions {
+            hidden,
+            open: open.and_then(UiRoute::parse),
+            press: None,
+        })
     }
 
     #[test]
-    fn starts() {
+    fn start_options_parse() {
         assert_eq!(parse(""), start(false, None));
         assert_eq!(parse("--hidden"), start(true, None));
         assert_eq!(parse("--open /runs/1"), start(false, Some("/runs/1")));
@@ -101,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_button_that_was_pressed_is_no_page() {
+    fn pressed_button_opens_no_page() {
         let press = Some("1f2e".to_owned());
-        let pressed = CommandLine::Start(StartOptions { press, ..StartOptions::default() });
+        let pressed = AppArguments::Start(StartOptions { press, ..StartOptions::default() });
         assert_eq!(parse("rouse://answer/1f2e"), pressed);
     }
 
     #[test]
-    fn complaints() {
+    fn invalid_arguments_are_rejected() {
         for line in [
             "--open",
             "--open https://evil.example",
@@ -117,8 +121,8 @@ mod tests {
             "--nonsense",
             "file.txt",
         ] {
-            assert!(matches!(parse(line), CommandLine::Print(_, Complaint::Yes)), "{line}");
+            assert!(matches!(parse(line), AppArguments::Print(_, PrintTarget::Error)), "{line}");
         }
-        assert!(matches!(parse("--version"), CommandLine::Print(_, Complaint::No)));
+        assert!(matches!(parse("--version"), AppArguments::Print(_, PrintTarget::Output)));
     }
 }

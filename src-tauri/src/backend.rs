@@ -1,19 +1,21 @@
-//! The engine, as the shell sees it: in this process, or in another one that owns the data directory.
+//! Engine access of the shell: in process, or as a client of the process that owns the data
+//! directory.
 //!
-//! Owns finding and keeping the engine. Normally the app is the owner and starts the host in process. When `rouse serve`
-//! (or another app) was first, the app becomes its client, and when that engine ends the app takes its place. Everyone
-//! else in the shell has the door: a call waits while the engine is still starting, and fails in words when there is none.
-//! A client is also the screen of its engine: it shows what that one has to tell, and says what became of it.
+//! Owns finding and keeping an engine. The app starts the host in process; if `rouse serve` or
+//! another app owns the data directory, the app becomes its client, and takes over when it exits. A
+//! client app also shows the engine's notifications. Calls wait for a starting engine and fail
+//! without one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_gateway::wire::{
-    Done, Empty, EventKind, EventView, ShowAnswer, ShowOutcome, ShowRequest, SystemStatus,
+    ChangeResult, EmptyObject, EventKindView, EventView, NotificationOutcome, NotificationReport,
+    NotificationRequest, SystemStatus,
 };
 use rouse_gateway::{
-    Client, ClientError, ErrorCode, ForScreen, Gateway, RpcError, ScreenStream, Subscription,
-    UiFiles,
+    Client, ClientError, DesktopAppMessage, DesktopAppStream, ErrorCode, Gateway, RpcError,
+    Subscription, UiFiles,
 };
 use rouse_host::{Home, HomeError, Host, HostError, HostOptions, NotifyError};
 use serde::Serialize;
@@ -23,80 +25,80 @@ use tokio::sync::watch;
 
 use crate::notifier::DesktopNotifier;
 
-/// An engine that can be called. Cheap to clone.
+/// Callable engine. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Backend {
-    /// In this process; it ends with the app.
-    Own(Gateway, Arc<Mutex<Option<Host>>>),
+    /// In this process.
+    Local(Gateway, Arc<Mutex<Option<Host>>>),
     /// In the process that owns the data directory.
-    Guest(Client),
+    Remote(Client),
 }
 
-/// Whether there is an engine.
+/// State of the engine.
 #[derive(Clone)]
-pub(crate) enum Engine {
-    /// It is being started or looked for.
+pub(crate) enum EngineState {
+    /// Starting, or being searched for.
     Starting,
-    /// There is none, for that reason.
+    /// Failed, with the reason.
     Failed(String),
-    /// There is.
+    /// Running.
     Ready(Backend),
 }
 
-/// The way to the engine. Cheap to clone.
+/// Handle to the current engine. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct EngineDoor(watch::Receiver<Engine>);
+pub(crate) struct EngineHandle(watch::Receiver<EngineState>);
 
-/// What the engine works with, and whom it tells.
-pub(crate) struct Surroundings {
+/// Dependencies of the engine.
+pub(crate) struct EngineDependencies {
     pub(crate) home: Home,
     pub(crate) notifier: Arc<DesktopNotifier>,
     pub(crate) ui: Arc<dyn UiFiles>,
     pub(crate) on_event: Box<dyn Fn(EventView) + Send + Sync>,
 }
 
-/// The pause before looking again for an engine that has just gone or is just coming.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Retry interval for an engine that is starting or exiting.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-impl EngineDoor {
-    /// A door, and the handle by which the engine's coming and going is told.
-    pub(crate) fn new() -> (watch::Sender<Engine>, Self) {
-        let (tell, door) = watch::channel(Engine::Starting);
-        (tell, Self(door))
+impl EngineHandle {
+    /// Creates a handle and the sender of its state.
+    pub(crate) fn new() -> (watch::Sender<EngineState>, Self) {
+        let (state_tx, states) = watch::channel(EngineState::Starting);
+        (state_tx, Self(states))
     }
 
-    /// Whether there is an engine, now.
-    pub(crate) fn engine(&self) -> Engine {
+    /// Current state.
+    pub(crate) fn state(&self) -> EngineState {
         self.0.borrow().clone()
     }
 
-    /// Returns when the engine comes or goes; never once it is gone for good.
+    /// Waits for a state change; pending forever after the last state.
     pub(crate) async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending().await
         }
     }
 
-    /// Calls one method; waits while the engine is starting.
+    /// Calls a method; waits while the engine is starting.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        match self.there().await {
-            Some(Engine::Ready(backend)) => backend.call(method, params).await,
-            Some(Engine::Failed(reason)) => Err(RpcError::new(ErrorCode::Internal, reason)),
-            Some(Engine::Starting) | None => {
+        match self.started().await {
+            Some(EngineState::Ready(backend)) => backend.call(method, params).await,
+            Some(EngineState::Failed(reason)) => Err(RpcError::new(ErrorCode::Internal, reason)),
+            Some(EngineState::Starting) | None => {
                 Err(RpcError::new(ErrorCode::Internal, "Rouse is closing."))
             }
         }
     }
 
-    /// The engine once it is no longer starting; none when the app is closing.
-    pub(crate) async fn there(&self) -> Option<Engine> {
-        let mut door = self.0.clone();
-        // silent-ok: the other end is dropped only when the app closes, and the caller is told so.
-        let engine = door.wait_for(|engine| !matches!(engine, Engine::Starting)).await.ok()?;
-        Some(engine.clone())
+    /// State after starting; none while the app is closing.
+    pub(crate) async fn started(&self) -> Option<EngineState> {
+        let mut states = self.0.clone();
+        // silent-ok: the sender is dropped only when the app closes, which callers report.
+        let state = states.wait_for(|state| !matches!(state, EngineState::Starting)).await.ok()?;
+        Some(state.clone())
     }
 
-    /// Calls one method with typed parameters and result.
+    /// Calls a method with typed parameters and result.
     pub(crate) async fn ask<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -107,19 +109,21 @@ impl EngineDoor {
 }
 
 impl Backend {
-    /// Whether the engine ends with this process.
-    pub(crate) const fn is_ours(&self) -> bool {
-        matches!(self, Self::Own(..))
+    /// True if the engine runs in this process.
+    pub(crate) const fn is_local(&self) -> bool {
+        matches!(self, Self::Local(..))
     }
 
-    /// Calls one method.
+    /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         match self {
-            Self::Own(gateway, _) => gateway.call(method, params).await,
-            Self::Guest(client) => client.call(method, params).await.map_err(|error| match error {
-                ClientError::Rpc(error) => error,
-                other => RpcError::new(ErrorCode::Internal, other.to_string()),
-            }),
+            Self::Local(gateway, _) => gateway.call(method, params).await,
+            Self::Remote(client) => {
+                client.call(method, params).await.map_err(|error| match error {
+                    ClientError::Rpc(error) => error,
+                    other => RpcError::new(ErrorCode::Internal, other.to_string()),
+                })
+            }
         }
     }
 
@@ -132,9 +136,9 @@ impl Backend {
         typed(self.call(method, to_value(params)?).await?)
     }
 
-    /// Ends the engine if it is ours: runs at work are recorded before it returns.
+    /// Stops an in-process engine, which records its active runs.
     pub(crate) async fn close(&self) {
-        if let Self::Own(_, host) = self {
+        if let Self::Local(_, host) = self {
             let host = host.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(host) = host {
                 host.stop().await;
@@ -144,79 +148,85 @@ impl Backend {
 
     async fn events(&self, after: i64) -> Result<Events, ClientError> {
         Ok(match self {
-            Self::Own(gateway, _) => Events::Own(Box::new(gateway.events(after))),
-            Self::Guest(client) => Events::Guest(Box::new(client.attach_screen(after).await?)),
+            Self::Local(gateway, _) => Events::Local(Box::new(gateway.events(after))),
+            Self::Remote(client) => {
+                Events::Remote(Box::new(client.attach_desktop_app(after).await?))
+            }
         })
     }
 }
 
 enum Events {
-    Own(Box<Subscription>),
-    Guest(Box<ScreenStream>),
+    Local(Box<Subscription>),
+    Remote(Box<DesktopAppStream>),
 }
 
 impl Events {
-    async fn next(&mut self) -> Option<ForScreen> {
+    async fn next(&mut self) -> Option<DesktopAppMessage> {
         match self {
-            Self::Own(subscription) => subscription.next().await.map(ForScreen::Event),
-            Self::Guest(stream) => stream.next().await,
+            Self::Local(subscription) => subscription.next().await.map(DesktopAppMessage::Event),
+            Self::Remote(stream) => stream.next().await,
         }
     }
 }
 
-/// Keeps an engine at the door until the app ends. Returns when there cannot be one, or when our own was closed.
-pub(crate) async fn keep(surroundings: Surroundings, tell: watch::Sender<Engine>) {
+/// Keeps an engine available until the app exits. Returns when none can be started, or when the own
+/// engine was closed.
+pub(crate) async fn keep_available(
+    dependencies: EngineDependencies,
+    state_tx: watch::Sender<EngineState>,
+) {
     loop {
-        match open(&surroundings).await {
+        match open(&dependencies).await {
             Ok(Some(backend)) => {
-                tell.send_replace(Engine::Ready(backend.clone()));
-                // Whatever was read before may have changed while nobody listened.
-                (surroundings.on_event)(EventView {
+                state_tx.send_replace(EngineState::Ready(backend.clone()));
+                // State read earlier may be stale.
+                (dependencies.on_event)(EventView {
                     seq: 0,
                     at_ms: 0,
-                    kind: EventKind::Reset,
+                    kind: EventKindView::Reset,
                     data: Value::Null,
                 });
-                hand_on_events(&backend, &surroundings).await;
-                if backend.is_ours() {
+                forward_events(&backend, &dependencies).await;
+                if backend.is_local() {
                     return;
                 }
-                tracing::info!("the engine this app was a client of has ended");
-                tell.send_replace(Engine::Starting);
+                tracing::info!("the remote engine has exited");
+                state_tx.send_replace(EngineState::Starting);
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::error!(error = %chain(&error), "the engine could not start");
-                tell.send_replace(Engine::Failed(chain(&error)));
+                tracing::error!(error = %error_chain(&error), "the engine could not start");
+                state_tx.send_replace(EngineState::Failed(error_chain(&error)));
                 return;
             }
         }
         #[expect(
             clippy::disallowed_methods,
-            reason = "no event tells when another process lets go of its lock"
+            reason = "no event reports when another process releases the lock"
         )]
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 
-/// Starts the engine, or finds the one that runs; none when another process is just starting or ending one.
-async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError> {
+/// Starts or finds an engine; none while another process starts or stops.
+async fn open(dependencies: &EngineDependencies) -> Result<Option<Backend>, HostError> {
     let options = HostOptions::desktop(
-        surroundings.home.clone(),
-        Arc::clone(&surroundings.ui),
-        Arc::clone(&surroundings.notifier) as _,
+        dependencies.home.clone(),
+        Arc::clone(&dependencies.ui),
+        Arc::clone(&dependencies.notifier) as _,
     );
     match Host::start(options).await {
         Ok(host) => {
             if let Some(notice) = host.port_notice() {
                 tracing::warn!("{notice}");
             }
-            Ok(Some(Backend::Own(host.gateway(), Arc::new(Mutex::new(Some(host))))))
+            Ok(Some(Backend::Local(host.gateway(), Arc::new(Mutex::new(Some(host))))))
         }
         Err(HostError::Home(HomeError::Owned(path))) => {
-            let found = find(&surroundings.home).await;
+            let found = find(&dependencies.home).await;
             if found.is_some() {
-                tracing::info!(home = %path.display(), "another Rouse owns the data; this app is its client");
+                tracing::info!(home = %path.display(), "another Rouse owns the data directory, running as its client");
             }
             Ok(found)
         }
@@ -226,47 +236,49 @@ async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError>
 
 async fn find(home: &Home) -> Option<Backend> {
     let client = Client::find(home.root())
-        .inspect_err(|error| tracing::debug!(%error, "no engine to be found yet"))
+        .inspect_err(|error| tracing::debug!(%error, "no engine found yet"))
         .ok()?;
     let answers = client.call("system.status", Value::Null).await;
-    answers.inspect_err(|error| tracing::debug!(%error, "the engine does not answer yet")).ok()?;
-    Some(Backend::Guest(client))
+    answers.inspect_err(|error| tracing::debug!(%error, "the engine does not respond yet")).ok()?;
+    Some(Backend::Remote(client))
 }
 
-/// Hands events on until the engine ends.
-async fn hand_on_events(backend: &Backend, surroundings: &Surroundings) {
+/// Forwards events until the engine exits.
+async fn forward_events(backend: &Backend, dependencies: &EngineDependencies) {
     let events = async {
-        let status: SystemStatus =
-            backend.ask("system.status", &Empty {}).await.map_err(|error| error.to_string())?;
+        let status: SystemStatus = backend
+            .ask("system.status", &EmptyObject {})
+            .await
+            .map_err(|error| error.to_string())?;
         backend.events(status.seq).await.map_err(|error| error.to_string())
     };
     match events.await {
         Ok(mut events) => {
-            while let Some(told) = events.next().await {
-                match told {
-                    ForScreen::Event(event) => (surroundings.on_event)(event),
-                    // On its own, so that a desktop that takes its time does not hold events up.
-                    ForScreen::Show(request) => {
-                        let notifier = Arc::clone(&surroundings.notifier);
+            while let Some(message) = events.next().await {
+                match message {
+                    DesktopAppMessage::Event(event) => (dependencies.on_event)(event),
+                    // Spawned, so that a slow desktop does not delay events.
+                    DesktopAppMessage::Show(request) => {
+                        let notifier = Arc::clone(&dependencies.notifier);
                         tokio::spawn(show(backend.clone(), notifier, request));
                     }
                 }
             }
         }
-        Err(error) => tracing::warn!(error, "the engine's events cannot be followed"),
+        Err(error) => tracing::warn!(error, "failed to subscribe to the engine's events"),
     }
 }
 
-/// Shows what the engine asked this desktop to show, and tells it what became of that.
-async fn show(backend: Backend, notifier: Arc<DesktopNotifier>, request: ShowRequest) {
+/// Shows a notification for a remote engine and reports the outcome.
+async fn show(backend: Backend, notifier: Arc<DesktopNotifier>, request: NotificationRequest) {
     let (outcome, reason) = match notifier.show_for(&request).await {
-        Ok(()) => (ShowOutcome::Shown, None),
-        Err(NotifyError::Later(reason)) => (ShowOutcome::NotNow, Some(reason)),
-        Err(NotifyError::Never(reason)) => (ShowOutcome::Never, Some(reason)),
+        Ok(()) => (NotificationOutcome::Shown, None),
+        Err(NotifyError::Later(reason)) => (NotificationOutcome::NotNow, Some(reason)),
+        Err(NotifyError::Never(reason)) => (NotificationOutcome::Never, Some(reason)),
     };
-    let answer = ShowAnswer { key: request.key, outcome, reason };
-    if let Err(error) = backend.ask::<Done>("deliveries.answer", &answer).await {
-        tracing::warn!(%error, delivery_id = request.delivery_id, "the engine does not know what became of a notification");
+    let answer = NotificationReport { key: request.key, outcome, reason };
+    if let Err(error) = backend.ask::<ChangeResult>("deliveries.answer", &answer).await {
+        tracing::warn!(%error, delivery_id = request.delivery_id, "failed to report the outcome of a notification");
     }
 }
 
@@ -278,8 +290,8 @@ fn typed<R: DeserializeOwned>(result: Value) -> Result<R, RpcError> {
     serde_json::from_value(result).map_err(|error| RpcError::internal(&error))
 }
 
-/// An error with its sources, for the person: the last one often says what to do.
-fn chain(error: &dyn std::error::Error) -> String {
+/// Error text with all sources; the last often names the fix.
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

@@ -1,11 +1,12 @@
-//! The desktop shell of Rouse: tray, window, native notifications, autostart.
+//! Desktop shell of Rouse: tray, window, native notifications, autostart.
 //!
-//! Owns the order in which its parts start and end. It refuses SQL, decisions and timers of its own: the engine decides,
-//! the shell shows. The window can be closed and the tray can be missing; the engine goes on as long as the process does.
+//! Owns the start and shutdown order of its parts. Never contains SQL, decisions or timers: the
+//! engine decides, the shell shows. The engine runs as long as the process, without window and
+//! tray.
 //!
-//! Start: command line → log → Tauri (a second start ends here, after handing its wishes to the first) → tray and window
-//! → engine. The window does not wait for the engine; its calls do. End: `RunEvent::Exit` closes the engine, which
-//! records what was at work.
+//! Start: command line → log → Tauri (a second instance forwards its options and exits) → tray and
+//! window → engine. Calls of the window wait for the engine. Shutdown: `RunEvent::Exit` closes the
+//! engine, which records active runs.
 
 mod args;
 mod autostart;
@@ -13,7 +14,7 @@ mod backend;
 mod link;
 mod notifier;
 mod pages;
-mod place;
+mod ui_route;
 mod rpc;
 mod save;
 mod shell;
@@ -31,33 +32,33 @@ use tauri::plugin::TauriPlugin;
 use tauri::{App, AppHandle, Builder, Manager as _, RunEvent, WindowEvent, Wry};
 use tokio::sync::mpsc;
 
-use crate::args::{CommandLine, Complaint, StartOptions};
-use crate::backend::{Engine, EngineDoor, Surroundings};
+use crate::args::{AppArguments, PrintTarget, StartOptions};
+use crate::backend::{EngineDependencies, EngineHandle, EngineState};
 use crate::link::Link;
-use crate::notifier::{DesktopNotifier, Touch};
+use crate::notifier::{DesktopNotifier, Interaction};
 use crate::shell::Shell;
 use crate::tray::Tray;
 
-/// Threads for everything that waits; the engine's work is mostly waiting.
+/// Runtime worker threads; the engine mostly waits for IO.
 const WORKERS: usize = 2;
-/// How long the end of the app waits for an engine that is still starting.
-const STARTED_WITHIN: Duration = Duration::from_secs(5);
+/// Shutdown timeout for an engine that is still starting.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs the app until it is quit.
+/// Runs the app until it quits.
 #[must_use]
 pub fn run() -> ExitCode {
     let arguments = std::env::args_os().skip(1);
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
-    let options = match CommandLine::parse(arguments) {
-        CommandLine::Start(options) => options,
-        CommandLine::Print(words, complaint) => return print(&words, complaint),
+    let options = match AppArguments::parse(arguments) {
+        AppArguments::Start(options) => options,
+        AppArguments::Print(text, target) => return print(&text, target),
     };
-    if let Some(complaint) = no_screen() {
-        return print(complaint, Complaint::Yes);
+    if let Some(complaint) = missing_display() {
+        return print(complaint, PrintTarget::Error);
     }
     match start(options) {
         Ok(code) => code,
-        Err(error) => print(&format!("rouse-desktop: {error}\n"), Complaint::Yes),
+        Err(error) => print(&format!("rouse-desktop: {error}\n"), PrintTarget::Error),
     }
 }
 
@@ -67,20 +68,20 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
     }
     let home = Home::find(&|name| std::env::var(name).ok())?;
     let env = |name: &str| std::env::var(name).ok();
-    let chatty = env("ROUSE_LOG").is_some() || std::io::stdout().is_terminal();
-    let _logging = rouse_host::start_logging(&home.logs(), &env, chatty);
+    let is_verbose = env("ROUSE_LOG").is_some() || std::io::stdout().is_terminal();
+    let _logging = rouse_host::start_logging(&home.logs(), &env, is_verbose);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .thread_name("rouse")
         .enable_all()
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
-    let ending = runtime.block_on(async { Ending::hear() });
-    let app = unobtrusive(Builder::default())
+    let signals = runtime.block_on(async { TerminationSignals::register() });
+    let app = without_focus(Builder::default())
         .plugin(single_instance(&home))
         .plugin(
             tauri_plugin_window_state::Builder::new()
-                .with_state_flags(window::remembered())
+                .with_state_flags(window::saved_state_flags())
                 .build(),
         )
         .plugin(autostart::plugin())
@@ -95,53 +96,56 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
             autostart::autostart_set,
         ])
         .setup(move |app| {
-            set_up(app, home, options, ending);
+            set_up(app, home, options, signals);
             Ok(())
         })
         .build(tauri::generate_context!())?;
-    let code = window::in_the_tray(app).run_return(on_run_event);
+    let code = window::start_in_tray(app).run_return(on_run_event);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-fn set_up(app: &mut App, home: Home, options: StartOptions, ending: Ending) {
+fn set_up(app: &mut App, home: Home, options: StartOptions, signals: TerminationSignals) {
     let app = app.handle();
-    let (clicks, clicked) = mpsc::unbounded_channel();
-    let (windows, wishes) = mpsc::unbounded_channel();
-    let (tell, engine) = EngineDoor::new();
-    let notifier = Arc::new(DesktopNotifier::new(clicks, engine.clone(), home.root()));
+    let (interactions_tx, interactions_rx) = mpsc::unbounded_channel();
+    let (windows, requests) = mpsc::unbounded_channel();
+    let (state_tx, engine) = EngineHandle::new();
+    let notifier = Arc::new(DesktopNotifier::new(interactions_tx, engine.clone(), home.root()));
     app.manage(Shell {
         app: app.clone(),
         engine,
         tray: Tray::new(),
         notifier: Arc::clone(&notifier),
         windows,
-        page_is_there: AtomicBool::new(false),
+        page_is_listening: AtomicBool::new(false),
         quitting: AtomicBool::new(false),
-        closing_explained: home.root().join("closing-explained"),
+        close_notice_marker: home.root().join("closing-explained"),
     });
     tray::start(app);
-    tauri::async_runtime::spawn(window::fulfil(app.clone(), wishes));
-    tauri::async_runtime::spawn(follow_clicks(app.clone(), clicked));
-    tauri::async_runtime::spawn(quit_on_signal(app.clone(), ending));
-    tauri::async_runtime::spawn(backend::keep(surroundings(app, home, notifier), tell));
-    obey_start(app, options);
+    tauri::async_runtime::spawn(window::handle_requests(app.clone(), requests));
+    tauri::async_runtime::spawn(handle_interactions(app.clone(), interactions_rx));
+    tauri::async_runtime::spawn(quit_on_signal(app.clone(), signals));
+    tauri::async_runtime::spawn(backend::keep_available(
+        dependencies(app, home, notifier),
+        state_tx,
+    ));
+    apply_start_options(app, options);
     #[cfg(target_os = "macos")]
     app.state::<EarlyLink>().follow(app);
 }
 
-/// Who starts with the computer takes nobody's focus. macOS hands a link over at a start before the parts of the app are
-/// there: `application:openURLs:` comes before `applicationDidFinishLaunching:`.
+/// Keeps the focus of other apps at login. macOS delivers a start link before the app is set up:
+/// `application:openURLs:` precedes `applicationDidFinishLaunching:`.
 #[cfg(target_os = "macos")]
-fn unobtrusive(builder: Builder<Wry>) -> Builder<Wry> {
+fn without_focus(builder: Builder<Wry>) -> Builder<Wry> {
     builder.activate_ignoring_other_apps(false).manage(EarlyLink::default())
 }
 
 #[cfg(not(target_os = "macos"))]
-const fn unobtrusive(builder: Builder<Wry>) -> Builder<Wry> {
+const fn without_focus(builder: Builder<Wry>) -> Builder<Wry> {
     builder
 }
 
-/// A link that came before there was somebody to follow it.
+/// Link received before the app was set up.
 #[cfg(target_os = "macos")]
 #[derive(Default)]
 struct EarlyLink(std::sync::Mutex<Option<Link>>);
@@ -158,7 +162,7 @@ impl EarlyLink {
     }
 }
 
-fn obey_start(app: &AppHandle, StartOptions { hidden, open, press }: StartOptions) {
+fn apply_start_options(app: &AppHandle, StartOptions { hidden, open, press }: StartOptions) {
     let shell = app.state::<Shell>();
     match press {
         Some(word) => shell.follow_link(Link::Press(word)),
@@ -167,36 +171,39 @@ fn obey_start(app: &AppHandle, StartOptions { hidden, open, press }: StartOption
     }
 }
 
-fn surroundings(app: &AppHandle, home: Home, notifier: Arc<DesktopNotifier>) -> Surroundings {
+fn dependencies(app: &AppHandle, home: Home, notifier: Arc<DesktopNotifier>) -> EngineDependencies {
     let handle = app.clone();
-    Surroundings {
+    EngineDependencies {
         home,
         notifier,
         ui: Arc::new(pages::Pages::new(app)),
-        on_event: Box::new(move |event| handle.state::<Shell>().hand_on(&event)),
+        on_event: Box::new(move |event| handle.state::<Shell>().forward(&event)),
     }
 }
 
-async fn follow_clicks(app: AppHandle, mut touched: mpsc::UnboundedReceiver<Touch>) {
-    while let Some(touch) = touched.recv().await {
-        app.state::<Shell>().follow(touch);
+async fn handle_interactions(
+    app: AppHandle,
+    mut interactions_rx: mpsc::UnboundedReceiver<Interaction>,
+) {
+    while let Some(interaction) = interactions_rx.recv().await {
+        app.state::<Shell>().follow(interaction);
     }
 }
 
-/// The first start gets the wishes of every further one.
+/// Forwards the options of further instances to the first.
 fn single_instance(home: &Home) -> TauriPlugin<Wry> {
     let builder = tauri_plugin_single_instance::Builder::new().callback(|app, args, _| {
-        match CommandLine::parse(args.into_iter().skip(1)) {
-            CommandLine::Start(options) => obey_start(app, options),
-            CommandLine::Print(..) => app.state::<Shell>().show(None),
+        match AppArguments::parse(args.into_iter().skip(1)) {
+            AppArguments::Start(options) => apply_start_options(app, options),
+            AppArguments::Print(..) => app.state::<Shell>().show(None),
         }
     });
-    named_after(builder, home).build()
+    with_instance_id(builder, home).build()
 }
 
-/// On Linux a data directory of its own makes an instance of its own; elsewhere there is one instance a person.
+/// On Linux each data directory has its own instance; elsewhere there is one per user.
 #[cfg(target_os = "linux")]
-fn named_after(
+fn with_instance_id(
     builder: tauri_plugin_single_instance::Builder<Wry>,
     home: &Home,
 ) -> tauri_plugin_single_instance::Builder<Wry> {
@@ -207,7 +214,7 @@ fn named_after(
 }
 
 #[cfg(not(target_os = "linux"))]
-fn named_after(
+fn with_instance_id(
     builder: tauri_plugin_single_instance::Builder<Wry>,
     _: &Home,
 ) -> tauri_plugin_single_instance::Builder<Wry> {
@@ -216,7 +223,7 @@ fn named_after(
 
 fn on_run_event(app: &AppHandle, event: RunEvent) {
     match event {
-        // Without a code nobody asked for the end: the last window was closed, and the tray goes on.
+        // Without an exit code the last window was closed, and the app stays in the tray.
         RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
         RunEvent::ExitRequested { .. } => {
             app.state::<Shell>().quitting.store(true, Ordering::Release)
@@ -242,32 +249,31 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
     }
 }
 
-/// Closes the engine, and one that is still starting once it has started.
+/// Closes the engine, waiting for a start in progress.
 fn close_engine(app: &AppHandle) {
-    let door = app.state::<Shell>().engine.clone();
+    let engine = app.state::<Shell>().engine.clone();
     tauri::async_runtime::block_on(async {
-        match tokio::time::timeout(STARTED_WITHIN, door.there()).await {
-            Ok(Some(Engine::Ready(backend))) => backend.close().await,
-            Ok(Some(Engine::Failed(_) | Engine::Starting) | None) => {}
-            Err(_) => tracing::warn!("the app ends before its engine has started"),
+        match tokio::time::timeout(START_TIMEOUT, engine.started()).await {
+            Ok(Some(EngineState::Ready(backend))) => backend.close().await,
+            Ok(Some(EngineState::Failed(_) | EngineState::Starting) | None) => {}
+            Err(_) => tracing::warn!("the app exits before its engine has started"),
         }
     });
 }
 
-/// The system's polite requests to end. What is heard is kept until it is waited for, so that one that comes during the
-/// start ends the app as one that comes later does.
+/// Termination signals. Registered before the start, so that a signal during the start is not lost.
 #[cfg(unix)]
-struct Ending(Option<[tokio::signal::unix::Signal; 3]>);
+struct TerminationSignals(Option<[tokio::signal::unix::Signal; 3]>);
 
 #[cfg(unix)]
-impl Ending {
-    fn hear() -> Self {
+impl TerminationSignals {
+    fn register() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
         let signals =
             [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
         let [Ok(terminate), Ok(interrupt), Ok(hangup)] = signals else {
             tracing::warn!(
-                "signals cannot be heard; the app ends without closing the engine when it is killed"
+                "termination signals cannot be handled; a killed app does not close its engine"
             );
             return Self(None);
         };
@@ -286,13 +292,13 @@ impl Ending {
     }
 }
 
-/// Windows ends the app through its window messages, which Tauri handles.
+/// Windows terminates apps through window messages, which Tauri handles.
 #[cfg(not(unix))]
-struct Ending;
+struct TerminationSignals;
 
 #[cfg(not(unix))]
-impl Ending {
-    const fn hear() -> Self {
+impl TerminationSignals {
+    const fn register() -> Self {
         Self
     }
 
@@ -301,29 +307,29 @@ impl Ending {
     }
 }
 
-async fn quit_on_signal(app: AppHandle, ending: Ending) {
-    ending.wait().await;
+async fn quit_on_signal(app: AppHandle, signals: TerminationSignals) {
+    signals.wait().await;
     app.state::<Shell>().quit();
 }
 
-/// Why no window can ever come up here. The toolkit would abort instead of saying it.
-fn no_screen() -> Option<&'static str> {
+/// Error for a missing display, on which the toolkit would abort.
+fn missing_display() -> Option<&'static str> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let nowhere = cfg!(target_os = "linux") && !set("DISPLAY") && !set("WAYLAND_DISPLAY");
-    nowhere.then_some(
-        "rouse-desktop: there is no display here. `rouse serve` runs Rouse without one.\n",
+    let is_missing = cfg!(target_os = "linux") && !set("DISPLAY") && !set("WAYLAND_DISPLAY");
+    is_missing.then_some(
+        "rouse-desktop: no display found. Use `rouse serve` to run Rouse without a display.\n",
     )
 }
 
-fn print(words: &str, complaint: Complaint) -> ExitCode {
-    // A closed terminal is no reason to fail in another way.
-    match complaint {
-        Complaint::Yes => {
-            let _ = std::io::stderr().write_all(words.as_bytes());
+fn print(text: &str, target: PrintTarget) -> ExitCode {
+    // A closed terminal is no further error.
+    match target {
+        PrintTarget::Error => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
             ExitCode::from(2)
         }
-        Complaint::No => {
-            let _ = std::io::stdout().write_all(words.as_bytes());
+        PrintTarget::Output => {
+            let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
     }

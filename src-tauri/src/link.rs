@@ -1,55 +1,55 @@
-//! A `rouse://` link: a page to show, or the button of a notification that was pressed.
+//! `rouse://` link: a page to show, or a pressed notification button.
 //!
-//! Owns the one form in which both come back from outside, because on Windows a notification can only start Rouse with a
-//! link. Anybody can hand over a link, a web page too; so a page is only ever shown, and a button is a word that was made
-//! for one question and is good for one press. One could get it wrong by a link that names the question: ids are no secret.
+//! Owns the link format. On Windows a notification can only start Rouse with a link. Any program
+//! can open a link, so pages are only shown, and a button is a random one-time token. Pitfall: ids
+//! in links are not secret.
 
-use crate::place::Place;
+use crate::ui_route::UiRoute;
 
-/// The scheme of Rouse's links.
+/// URL scheme.
 pub(crate) const SCHEME: &str = "rouse";
 
-/// What stands before the word of a button.
-const ANSWER: &str = "answer/";
+/// Prefix of a button token.
+const BUTTON_PREFIX: &str = "answer/";
 
-/// More than any word of ours needs.
-const LONGEST: usize = 64;
+/// Maximum token length.
+const MAX_TOKEN_LENGTH: usize = 64;
 
-/// What a link asks for.
+/// Action of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// To see a page.
-    Show(Place),
-    /// To answer what the button behind this word answers.
+    /// Show a page.
+    Show(UiRoute),
+    /// Press a notification button.
     Press(String),
 }
 
 impl Link {
-    /// Reads a link, such as `rouse://runs/1` or `rouse://answer/<word>`.
+    /// Parses `rouse://runs/1` or `rouse://answer/<token>`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SCHEME)?.strip_prefix(':')?;
-        match rest.trim_matches('/').strip_prefix(ANSWER) {
-            Some(word) => is_word(word).then(|| Self::Press(word.to_owned())),
-            None => Place::parse(text).map(Self::Show),
+        match rest.trim_matches('/').strip_prefix(BUTTON_PREFIX) {
+            Some(token) => is_token(token).then(|| Self::Press(token.to_owned())),
+            None => UiRoute::parse(text).map(Self::Show),
         }
     }
 }
 
-/// The link that shows `place`.
+/// Link to a page.
 #[cfg(any(windows, test))]
-pub(crate) fn of_place(place: &Place) -> String {
-    format!("{SCHEME}:/{place}")
+pub(crate) fn page_link(route: &UiRoute) -> String {
+    format!("{SCHEME}:/{route}")
 }
 
-/// The link of the button behind `word`.
+/// Link of a button token.
 #[cfg(any(windows, test))]
-pub(crate) fn of_button(word: &str) -> String {
-    format!("{SCHEME}://{ANSWER}{word}")
+pub(crate) fn button_link(token: &str) -> String {
+    format!("{SCHEME}://{BUTTON_PREFIX}{token}")
 }
 
-fn is_word(text: &str) -> bool {
+fn is_token(text: &str) -> bool {
     !text.is_empty()
-        && text.len() <= LONGEST
+        && text.len() <= MAX_TOKEN_LENGTH
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -58,29 +58,31 @@ mod tests {
     use rouse_core::{ApprovalId, JobId};
 
     use super::*;
-    use crate::notifier::AnswerBook;
+    use crate::notifier::ButtonTokens;
 
     #[test]
-    fn the_link_of_every_page_leads_back_to_it() {
-        for place in [Place::home(), Place::fixed("/settings"), Place::job(&JobId::new("a/ü"))] {
-            assert_eq!(Link::parse(&of_place(&place)), Some(Link::Show(place)));
+    fn page_link_round_trips() {
+        for route in
+            [UiRoute::home(), UiRoute::fixed("/settings"), UiRoute::job(&JobId::new("a/ü"))]
+        {
+            assert_eq!(Link::parse(&page_link(&route)), Some(Link::Show(route)));
         }
     }
 
     #[test]
-    fn the_link_of_a_button_brings_its_word_back_however_the_system_writes_it() {
-        let buttons = AnswerBook::default().issue(&ApprovalId::new("a"));
-        for word in [buttons.allow, buttons.deny] {
-            let pressed = Some(Link::Press(word.clone()));
-            assert_eq!(Link::parse(&of_button(&word)), pressed);
-            assert_eq!(Link::parse(&format!("rouse:///answer/{word}/")), pressed);
+    fn button_link_round_trips_in_every_spelling() {
+        let buttons = ButtonTokens::default().issue(&ApprovalId::new("a"));
+        for token in [buttons.allow, buttons.deny] {
+            let pressed = Some(Link::Press(token.clone()));
+            assert_eq!(Link::parse(&button_link(&token)), pressed);
+            assert_eq!(Link::parse(&format!("rouse:///answer/{token}/")), pressed);
         }
     }
 
     #[test]
-    fn a_button_is_a_word_and_nothing_else() {
-        let long = format!("rouse://answer/{}", "a".repeat(LONGEST + 1));
-        for bad in [
+    fn invalid_button_token_is_rejected() {
+        let long = format!("rouse://answer/{}", "a".repeat(MAX_TOKEN_LENGTH + 1));
+        for invalid in [
             "rouse://answer/a/b",
             "rouse://answer/a?b",
             "rouse://answer/a%20b",
@@ -90,9 +92,9 @@ mod tests {
             "https://answer/a",
             &long,
         ] {
-            assert_eq!(Link::parse(bad), None, "{bad}");
+            assert_eq!(Link::parse(invalid), None, "{invalid}");
         }
-        // Without a word it is an address like any other, which no page has.
+        // Without a token, the link is a page that does not exist.
         assert!(matches!(Link::parse("rouse://answer"), Some(Link::Show(_))));
     }
 }

@@ -4,6 +4,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The engine starts this program once more for each page that it reads.
-    rouse_host::read_page_if_asked().unwrap_or_else(rouse_desktop::run)
+    // The engine starts this binary again for each page that it parses.
+    rouse_host::run_page_reader().unwrap_or_else(rouse_desktop::run)
 }

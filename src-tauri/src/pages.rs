@@ -1,4 +1,4 @@
-//! The UI's files as they are built into the app, for the engine's own server: a browser sees the same pages.
+//! Embedded UI files for the engine's server.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use rouse_gateway::{UiFile, UiFiles};
 use tauri::AppHandle;
 
-/// The files inside this program.
+/// Files embedded in this binary.
 pub(crate) struct Pages {
     app: AppHandle,
     names: HashSet<String>,
 }
 
 impl Pages {
-    /// The pages of `app`.
+    /// Files of `app`.
     pub(crate) fn new(app: &AppHandle) -> Self {
         let names = app
             .asset_resolver()
@@ -26,7 +26,7 @@ impl Pages {
 
 impl UiFiles for Pages {
     fn get(&self, path: &str) -> Option<UiFile> {
-        // The resolver answers unknown names with the first page; which names mean that is the server's decision.
+        // The resolver returns the first page for unknown names; the server decides about unknown names.
         if !self.names.contains(path) {
             return None;
         }

@@ -1,18 +1,17 @@
-//! The commands that the page may call: the gateway's methods through one door, and the few things only a desktop app
-//! can do.
+//! Commands of the page: gateway methods, and desktop functions.
 //!
-//! Refuses to know any method: names and parameters go through as they are, and the gateway answers. A command needs an
-//! entry in `permissions/shell.toml` and in the capability, or the page cannot call it.
+//! Never interprets methods; the gateway answers. A command needs an entry in
+//! `permissions/shell.toml` and in the capability.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tauri::{State, Url};
 
 use crate::Shell;
-use crate::backend::Engine;
-use crate::tray::Command;
+use crate::backend::EngineState;
+use crate::tray::TrayCommand;
 
-/// Calls one method of the gateway. The answer has the shape of a JSON-RPC response, so the page reads both hosts alike.
+/// Calls a gateway method. Responds like JSON-RPC, as the browser's gateway does.
 #[tauri::command]
 pub(crate) async fn rpc(
     method: String,
@@ -25,55 +24,55 @@ pub(crate) async fn rpc(
     })
 }
 
-/// What this desktop can do, and where the engine is.
+/// State of the desktop shell.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShellInfo {
-    /// Whether there is a tray icon. Without one the window, a second start and notifications are the ways in.
+    /// A tray icon is shown.
     tray: bool,
-    /// Whether the engine is in this process, elsewhere, or not there yet.
-    engine: EnginePlace,
+    /// Location of the engine.
+    engine: EngineLocation,
 }
 
-/// Where the engine is.
+/// Location of the engine.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum EnginePlace {
+pub(crate) enum EngineLocation {
     Starting,
     Here,
     Elsewhere,
     Failed,
 }
 
-/// What this desktop can do; it changes with the event `rouse://shell`.
+/// State of the shell; changes are announced by `rouse://shell`.
 #[tauri::command]
 pub(crate) fn shell_info(shell: State<'_, Shell>) -> ShellInfo {
-    let engine = match shell.engine.engine() {
-        Engine::Starting => EnginePlace::Starting,
-        Engine::Failed(_) => EnginePlace::Failed,
-        Engine::Ready(backend) if backend.is_ours() => EnginePlace::Here,
-        Engine::Ready(_) => EnginePlace::Elsewhere,
+    let engine = match shell.engine.state() {
+        EngineState::Starting => EngineLocation::Starting,
+        EngineState::Failed(_) => EngineLocation::Failed,
+        EngineState::Ready(backend) if backend.is_local() => EngineLocation::Here,
+        EngineState::Ready(_) => EngineLocation::Elsewhere,
     };
-    ShellInfo { tray: shell.tray.is_up(), engine }
+    ShellInfo { tray: shell.tray.is_shown(), engine }
 }
 
-/// Quits the app, as the tray does: where there is none, the page has to offer it.
+/// Quits the app; the page offers this without a tray.
 #[tauri::command]
 pub(crate) fn quit(shell: State<'_, Shell>) {
-    shell.obey(Command::Quit);
+    shell.execute(TrayCommand::Quit);
 }
 
-/// Opens a web page in the person's browser. Only `https`: anything else could start a program.
+/// Opens a URL in the browser. Only `https`: other schemes could start programs.
 #[tauri::command]
 pub(crate) async fn open_external(url: String) -> Result<(), String> {
-    let url = web_page(&url).ok_or("Only https addresses can be opened.")?;
+    let url = web_page(&url).ok_or("Only https links can be opened.")?;
     tauri_plugin_opener::open_url(url.as_str(), None::<&str>).map_err(|error| {
         tracing::warn!(%error, "an address was not opened");
-        "The browser could not be opened.".to_owned()
+        "Could not open the browser.".to_owned()
     })
 }
 
-/// The address, if it is a plain web page.
+/// URL of a plain web page.
 fn web_page(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let plain = url.scheme() == "https"
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_web_pages_are_opened() {
+    fn only_https_urls_open() {
         assert!(web_page("https://ollama.com/download").is_some());
         for other in [
             "http://example.org",

@@ -1,7 +1,7 @@
-//! Saving a file that the page made for the person.
+//! Saves files created by the page.
 //!
-//! A webview may drop a download without a word, so the shell writes it: into the folder for downloads, under a name that
-//! cannot lead out of it, never over a file that is there. The page learns where it is.
+//! Webviews may drop downloads, so the shell writes the file into the downloads folder, under a
+//! safe name, never overwriting. The page receives the path.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use tauri::{AppHandle, Manager as _};
 
-/// Most tries to find a free name.
-const MOST_NAMES: u32 = 1_000;
+/// Attempts to find a free name.
+const MAX_NAMES: u32 = 1_000;
 
-/// Saves `text` among the person's downloads (or in their home when there is no such folder); answers the path.
+/// Saves `text` in the downloads folder (fallback: home) and returns the path.
 #[tauri::command]
 pub(crate) async fn save_file(
     name: String,
@@ -20,17 +20,17 @@ pub(crate) async fn save_file(
     app: AppHandle,
 ) -> Result<String, String> {
     let folder = app.path().download_dir().or_else(|_| app.path().home_dir());
-    let folder = folder.map_err(|_| "This system names no folder to save into.".to_owned())?;
+    let folder = folder.map_err(|_| "No downloads folder found.".to_owned())?;
     save(&folder, &name, &text).map(|path| path.display().to_string()).map_err(|error| {
         tracing::warn!(%error, "a file was not saved");
-        format!("It could not be saved in {}: {error}.", folder.display())
+        format!("Could not save in {}: {error}.", folder.display())
     })
 }
 
 fn save(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
-    let (stem, ending) = harmless(name);
-    for n in 1..=MOST_NAMES {
+    let (stem, ending) = safe_name(name);
+    for n in 1..=MAX_NAMES {
         let number = if n == 1 { String::new() } else { format!("-{n}") };
         let path = folder.join(format!("{stem}{number}.{ending}"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -42,9 +42,8 @@ fn save(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "there are too many files of this name"))
 }
 
-/// Stem and ending of a name without anything that a file system could take for more than a name; what the page makes
-/// is JSON, and nothing that it could name otherwise may be started by a click.
-fn harmless(name: &str) -> (String, &'static str) {
+/// Safe stem and extension. Always JSON, so that no saved file is executable.
+fn safe_name(name: &str) -> (String, &'static str) {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
     let stem: String = stem.chars().filter(is_plain).take(60).collect();
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_saved_beside_those_that_are_there() {
+    fn saved_file_never_overwrites() {
         let folder = std::env::temp_dir().join(format!("rouse-save-{}", std::process::id()));
         let saved: Vec<PathBuf> =
             ["a", "b"].map(|text| save(&folder, "rouse-jobs.json", text).expect("saved")).into();
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_a_name_and_json() {
+    fn unsafe_name_becomes_json_file_name() {
         for (name, safe) in [
             ("rouse-jobs.json", "rouse-jobs.json"),
             ("../../.bashrc", "rouse.json"),
@@ -77,7 +76,7 @@ mod tests {
             ("runs.jsonl", "runs.jsonl"),
             ("", "rouse.json"),
         ] {
-            let (stem, ending) = harmless(name);
+            let (stem, ending) = safe_name(name);
             assert_eq!(format!("{stem}.{ending}"), safe, "{name}");
         }
     }

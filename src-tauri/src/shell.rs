@@ -1,7 +1,7 @@
-//! What the parts of the shell share, and what they do on a person's word.
+//! Shared state of the shell, and its actions.
 //!
-//! Holds handles, never facts: everything that is shown comes from the engine each time, so window and tray can be thrown
-//! away at any moment.
+//! Owns handles, never data: everything shown comes from the engine, so window and tray can be
+//! recreated at any time.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -12,126 +12,130 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_core::{ApprovalId, Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    Answer, AnsweredFrom, ApprovalsDecideParams, ApprovalsDecideResult, CronPauseParams,
-    CronRunParams, CronStatus, Done, Empty, EventKind, EventView, RunDetail, RunMode, RunRef,
-    StartedRun, SystemStatus,
+    ApprovalsDecideParams, ApprovalsDecideResult, ChangeResult, CronPauseParams, CronRunParams,
+    CronStatus, DecisionDraft, DecisionSurface, EmptyObject, EventKindView, EventView,
+    ManualRunMode, RunDetail, RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::{Notifier as _, SystemClock};
 use serde_json::Value;
 use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
-use crate::backend::EngineDoor;
+use crate::backend::EngineHandle;
 use crate::link::Link;
-use crate::notifier::{DesktopNotifier, Meaning, Subject, Toast, Touch};
-use crate::place::Place;
-use crate::tray::{Command, PauseFor, Stale, Tray, zone_of};
-use crate::window::{MAIN, Wish};
+use crate::notifier::{DesktopNotifier, Interaction, Meaning, Subject, Toast};
+use crate::tray::{PauseFor, Stale, Tray, TrayCommand, zone_of};
+use crate::ui_route::UiRoute;
+use crate::window::{MAIN, WindowRequest};
 
-/// The event by which the page hears of the engine's events.
+/// Tauri event that carries an engine event to the page.
 const EVENT: &str = "rouse://event";
-/// The event by which the page hears that `shell_info` has changed.
+/// Tauri event for a change of `shell_info`.
 const SHELL_CHANGED: &str = "rouse://shell";
 
-/// The shell. Tauri hands it to everyone as its state.
+/// State of the shell, managed by Tauri.
 pub(crate) struct Shell {
     pub(crate) app: AppHandle,
-    pub(crate) engine: EngineDoor,
+    pub(crate) engine: EngineHandle,
     pub(crate) tray: Tray,
     pub(crate) notifier: Arc<DesktopNotifier>,
-    pub(crate) windows: mpsc::UnboundedSender<Wish>,
-    /// Whether the page follows where it is led.
-    pub(crate) page_is_there: AtomicBool,
+    pub(crate) windows: mpsc::UnboundedSender<WindowRequest>,
+    /// The page handles navigation events.
+    pub(crate) page_is_listening: AtomicBool,
     pub(crate) quitting: AtomicBool,
-    /// Exists once people were told what closing the window means.
-    pub(crate) closing_explained: PathBuf,
+    /// Marker file: the user was informed that closing keeps Rouse running.
+    pub(crate) close_notice_marker: PathBuf,
 }
 
 impl Shell {
-    /// Does what was chosen in the tray, or in its place.
-    pub(crate) fn obey(&self, command: Command) {
+    /// Executes a tray command.
+    pub(crate) fn execute(&self, command: TrayCommand) {
         match command {
-            Command::Show => self.show(None),
-            Command::Open(place) => self.show(Some(place)),
-            Command::Quit => self.quit(),
-            Command::Pause(length) => {
-                self.tell_engine("pause", move |engine| async move { pause(&engine, length).await })
+            TrayCommand::Show => self.show(None),
+            TrayCommand::Open(route) => self.show(Some(route)),
+            TrayCommand::Quit => self.quit(),
+            TrayCommand::Pause(length) => {
+                self.call_engine("pause", move |engine| async move { pause(&engine, length).await })
             }
-            Command::Resume => self.tell_engine("resume", |engine| async move {
-                engine.ask::<CronStatus>("cron.resume", &Empty {}).await.map(drop)
+            TrayCommand::Resume => self.call_engine("resume", |engine| async move {
+                engine.ask::<CronStatus>("cron.resume", &EmptyObject {}).await.map(drop)
             }),
-            Command::Run(job) => self.tell_engine("run", move |engine| async move {
+            TrayCommand::Run(job) => self.call_engine("run", move |engine| async move {
                 let now = CronRunParams {
                     id: job.to_string(),
-                    mode: Some(RunMode::Force),
+                    mode: Some(ManualRunMode::Force),
                     awaited_by: None,
                 };
                 engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
             }),
-            Command::Answer(question, yes) => {
-                let place = Place::approval(&question);
-                self.answer(&question, yes, AnsweredFrom::Tray, place);
+            TrayCommand::Answer(approval, is_allowed) => {
+                let route = UiRoute::approval(&approval);
+                self.decide(&approval, is_allowed, DecisionSurface::Tray, route);
             }
-            Command::Stop(run) => self.tell_engine("stop", move |engine| async move {
-                engine.ask::<Done>("runs.cancel", &RunRef { id: run.to_string() }).await.map(drop)
+            TrayCommand::Stop(run) => self.call_engine("stop", move |engine| async move {
+                engine
+                    .ask::<ChangeResult>("runs.cancel", &RunRef { id: run.to_string() })
+                    .await
+                    .map(drop)
             }),
         }
     }
 
-    /// Does what a link asks for, wherever it came from.
+    /// Executes a `rouse://` link.
     pub(crate) fn follow_link(&self, link: Link) {
         match link {
-            Link::Show(place) => self.show(Some(place)),
-            Link::Press(word) => self.follow(Touch::Press(word, Place::fixed("/approvals"))),
+            Link::Show(route) => self.show(Some(route)),
+            Link::Press(token) => {
+                self.follow(Interaction::Press(token, UiRoute::fixed("/approvals")))
+            }
         }
     }
 
-    /// Shows the window, at `place` or as it was left.
-    pub(crate) fn show(&self, place: Option<Place>) {
-        if self.windows.send(place).is_err() {
-            tracing::debug!("a wish for the window came while the app was closing");
+    /// Shows the window, at `route` or unchanged.
+    pub(crate) fn show(&self, route: Option<UiRoute>) {
+        if self.windows.send(route).is_err() {
+            tracing::debug!("window request ignored, the app is closing");
         }
     }
 
-    /// Ends the app; the engine is closed on the way out.
+    /// Quits the app, which closes the engine.
     pub(crate) fn quit(&self) {
         self.quitting.store(true, Ordering::Release);
         self.app.exit(0);
     }
 
-    /// Hands an event of the engine to the page and to the tray.
-    pub(crate) fn hand_on(&self, event: &EventView) {
+    /// Forwards an engine event to page and tray.
+    pub(crate) fn forward(&self, event: &EventView) {
         if let Some(stale) = Stale::by(event) {
             self.tray.refresh(stale);
         }
-        if let (EventKind::Seen, Some(run)) =
+        if let (EventKindView::Seen, Some(run)) =
             (event.kind, event.data.get("runId").and_then(Value::as_str))
         {
-            self.settle(run.to_owned(), i64::MAX);
+            self.withdraw_notifications(run.to_owned(), i64::MAX);
         }
-        // A question that has its answer, wherever that was given, needs nobody any more.
-        if let (EventKind::Approval, Some(run)) =
+        // A decided approval needs no notification.
+        if let (EventKindView::Approval, Some(run)) =
             (event.kind, event.data.get("runId").and_then(Value::as_str))
             && event.data.get("state").is_some_and(|state| state != "pending")
         {
-            // What the run has told since is for somebody to see.
-            self.settle(run.to_owned(), event.at_ms);
+            // Keeps notifications that are newer than the decision.
+            self.withdraw_notifications(run.to_owned(), event.at_ms);
         }
         if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
-            tracing::warn!(%error, "the page missed an event");
+            tracing::warn!(%error, "failed to send an event to the page");
         }
     }
 
-    /// Tells the page that a tray or an engine came or went.
+    /// Notifies the page of a changed tray or engine.
     pub(crate) fn shell_changed(&self) {
         if let Err(error) = self.app.emit_to(MAIN, SHELL_CHANGED, ()) {
-            tracing::warn!(%error, "the page does not know how the shell is");
+            tracing::warn!(%error, "failed to send the shell state to the page");
         }
     }
 
-    /// Takes the notifications of a run away that were made before an instant, in milliseconds since 1970: somebody has
-    /// looked at it or answered it, wherever that was.
-    fn settle(&self, run: String, before: i64) {
+    /// Withdraws the notifications of a run created before `before` (ms since 1970).
+    fn withdraw_notifications(&self, run: String, before: i64) {
         let (engine, notifier) = (self.engine.clone(), Arc::clone(&self.notifier));
         tauri::async_runtime::spawn(async move {
             match engine.ask::<RunDetail>("runs.get", &RunRef { id: run }).await {
@@ -142,97 +146,98 @@ impl Shell {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the notifications of a run that was seen stay")
+                    tracing::warn!(%error, "failed to withdraw the notifications of a seen run")
                 }
             }
         });
     }
 
-    /// Does what was done with a notification.
-    pub(crate) fn follow(&self, touch: Touch) {
-        match touch {
-            Touch::Open(place) => {
-                tracing::info!(%place, "a notification was clicked");
-                self.show(Some(place));
+    /// Handles a click on a notification.
+    pub(crate) fn follow(&self, interaction: Interaction) {
+        match interaction {
+            Interaction::Open(route) => {
+                tracing::info!(%route, "notification clicked");
+                self.show(Some(route));
             }
-            Touch::Press(word, place) => match self.notifier.answer(&word) {
-                Meaning::Answers(id, yes) => {
-                    self.answer(&id, yes, AnsweredFrom::Notification, place)
+            Interaction::Press(token, route) => match self.notifier.resolve_button(&token) {
+                Meaning::Answers(id, is_allowed) => {
+                    self.decide(&id, is_allowed, DecisionSurface::Notification, route)
                 }
-                Meaning::Used => tracing::debug!(%place, "a button was pressed twice"),
+                Meaning::Used => tracing::debug!(%route, "notification button pressed again"),
                 Meaning::Unknown => {
-                    tracing::info!(%place, "a button of a notification means nothing any more");
-                    self.show(Some(place));
+                    tracing::info!(%route, "notification button has expired");
+                    self.show(Some(route));
                 }
             },
         }
     }
 
-    /// Answers a question; where the answer does not count, the page says why.
-    fn answer(&self, id: &ApprovalId, yes: bool, from: AnsweredFrom, place: Place) {
-        let answer = if yes { Answer::Once } else { Answer::Deny { reason: None } };
-        let params = ApprovalsDecideParams { id: id.to_string(), answer, from };
+    /// Sends an approval decision; shows the page if it does not count.
+    fn decide(&self, id: &ApprovalId, is_allowed: bool, from: DecisionSurface, route: UiRoute) {
+        let decision =
+            if is_allowed { DecisionDraft::Once } else { DecisionDraft::Deny { reason: None } };
+        let params = ApprovalsDecideParams { id: id.to_string(), decision, from };
         let (app, engine) = (self.app.clone(), self.engine.clone());
         tauri::async_runtime::spawn(async move {
             let decided: Result<ApprovalsDecideResult, _> =
                 engine.ask("approvals.decide", &params).await;
             let shell = tauri::Manager::state::<Self>(&app);
             match decided {
-                // The event that tells everybody takes the notification away.
-                Ok(decided) if decided.counts => {}
-                Ok(_) => shell.show(Some(place)),
+                // The approval event withdraws the notification.
+                Ok(decided) if decided.applied => {}
+                Ok(_) => shell.show(Some(route)),
                 Err(error) => {
-                    tracing::warn!(%error, "an answer was not taken");
-                    shell.show(Some(place));
+                    tracing::warn!(%error, "failed to send an approval decision");
+                    shell.show(Some(route));
                 }
             }
         });
     }
 
-    /// Says, once for ever, that closing the window does not end Rouse.
-    pub(crate) fn explain_closing(&self) {
-        if self.quitting.load(Ordering::Acquire) || !self.is_first_closing() {
+    /// Notifies once that closing the window keeps Rouse running.
+    pub(crate) fn notify_first_close(&self) {
+        if self.quitting.load(Ordering::Acquire) || !self.is_first_close() {
             return;
         }
-        let body = if self.tray.is_up() {
-            "Your jobs go on. Open or quit Rouse from its icon in the tray."
+        let body = if self.tray.is_shown() {
+            "Your jobs keep running. Open or quit Rouse from its tray icon."
         } else {
-            "Your jobs go on. Start Rouse again to see its window; quit it there, on the home page."
+            "Your jobs keep running. Start Rouse again to reopen it; quit it on its Home page."
         };
         self.notice("Rouse keeps running", body.to_owned());
     }
 
-    fn is_first_closing(&self) -> bool {
-        match OpenOptions::new().write(true).create_new(true).open(&self.closing_explained) {
+    fn is_first_close(&self) -> bool {
+        match OpenOptions::new().write(true).create_new(true).open(&self.close_notice_marker) {
             Ok(_) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => {
-                // Better silent than saying it after every closing.
-                tracing::warn!(%error, "cannot remember that closing was explained");
+                // Without the marker the notification would repeat.
+                tracing::warn!(%error, "failed to write the closing notice marker");
                 false
             }
         }
     }
 
-    fn tell_engine<F, W>(&self, what: &'static str, work: W)
+    fn call_engine<F, W>(&self, command: &'static str, work: W)
     where
-        W: FnOnce(EngineDoor) -> F + Send + 'static,
+        W: FnOnce(EngineHandle) -> F + Send + 'static,
         F: Future<Output = Result<(), RpcError>> + Send + 'static,
     {
         let (app, engine) = (self.app.clone(), self.engine.clone());
         tauri::async_runtime::spawn(async move {
             if let Err(error) = work(engine).await {
-                tracing::warn!(%error, what, "a choice in the tray was not carried out");
+                tracing::warn!(%error, command, "tray command failed");
                 tauri::Manager::state::<Self>(&app).notice("Rouse", error.message);
             }
         });
     }
 
-    /// Shows a notification of the shell's own; its click opens the window.
+    /// Shows a notification of the shell; a click opens the window.
     fn notice(&self, title: &str, body: String) {
         let toast = Toast {
             subject: Subject::Notice,
-            opens: Place::home(),
+            opens: UiRoute::home(),
             title: title.to_owned(),
             body,
             urgent: false,
@@ -241,14 +246,14 @@ impl Shell {
         let notifier = Arc::clone(&self.notifier);
         tauri::async_runtime::spawn(async move {
             if let Err(error) = notifier.toast(toast).await {
-                tracing::info!(%error, "a notice was not shown");
+                tracing::info!(%error, "failed to show a notice");
             }
         });
     }
 }
 
-async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
-    let status: SystemStatus = engine.ask("system.status", &Empty {}).await?;
+async fn pause(engine: &EngineHandle, length: PauseFor) -> Result<(), RpcError> {
+    let status: SystemStatus = engine.ask("system.status", &EmptyObject {}).await?;
     let zone = zone_of(&status.zone, &SystemClock::default().zones());
     let until_ms = length.until(UnixMs(status.now_ms), zone).map(|until| until.0);
     engine.ask::<CronStatus>("cron.pause", &CronPauseParams { until_ms }).await.map(drop)

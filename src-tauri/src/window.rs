@@ -1,12 +1,11 @@
-//! The main window: made when it is first needed, thrown away when it is closed.
+//! Main window: created on demand, destroyed on close.
 //!
-//! Owns the window's life and the walls around its page: the page can go nowhere but to itself, and opens no windows.
-//! Wishes to show it come from the tray, clicks, links and second starts at any moment and from any thread; they pass one
-//! after the other through a channel, so two of them never make two windows. Nothing of Rouse lives in the window: the
-//! webview's memory is given back as soon as it is closed, and the tray, the engine and notifications go on.
+//! Owns the window and its navigation rules: the page stays within the app and opens no windows.
+//! Show requests from any thread pass through one channel, so that only one window is created.
+//! Never holds state: the webview's memory is freed on close, and engine and tray keep running.
 //!
-//! One could get it wrong by making the window on the main thread (it waits for itself on Windows), or by showing it
-//! before its page is there (a white flash).
+//! Pitfall: creating the window on the main thread deadlocks on Windows; showing it before the page
+//! is loaded flashes white.
 
 use std::sync::atomic::Ordering;
 
@@ -19,126 +18,129 @@ use tauri_plugin_window_state::{AppHandleExt as _, StateFlags};
 use tokio::sync::mpsc;
 
 use crate::Shell;
-use crate::place::Place;
+use crate::ui_route::UiRoute;
 
-/// The one window's label; the capability file names it too.
+/// Window label, also used in the capability file.
 pub(crate) const MAIN: &str = "main";
-/// Asks the page to show another place.
+/// Tauri event that navigates the page.
 const NAVIGATE: &str = "rouse://navigate";
 const SIZE: (f64, f64) = (1080.0, 720.0);
-const LEAST_SIZE: (f64, f64) = (720.0, 520.0);
+const MIN_SIZE: (f64, f64) = (720.0, 520.0);
 
-/// Everything is remembered but whether it was visible: that is for the start to say.
-pub(crate) fn remembered() -> StateFlags {
+/// Remembered state: all but visibility and decorations.
+pub(crate) fn saved_state_flags() -> StateFlags {
     StateFlags::all() & !StateFlags::VISIBLE & !StateFlags::DECORATIONS
 }
 
-/// A wish to see the window: at a place, or as it was left.
-pub(crate) type Wish = Option<Place>;
+/// Request to show the window, at a route or unchanged.
+pub(crate) type WindowRequest = Option<UiRoute>;
 
-/// Fulfils wishes until the app ends.
-pub(crate) async fn fulfil(app: AppHandle, mut wishes: mpsc::UnboundedReceiver<Wish>) {
-    while let Some(wish) = wishes.recv().await {
-        if let Err(error) = show(&app, wish.as_ref()) {
-            tracing::error!(%error, "the window could not be shown");
+/// Handles show requests until the app exits.
+pub(crate) async fn handle_requests(
+    app: AppHandle,
+    mut requests: mpsc::UnboundedReceiver<WindowRequest>,
+) {
+    while let Some(request) = requests.recv().await {
+        if let Err(error) = show(&app, request.as_ref()) {
+            tracing::error!(%error, "failed to show the window");
         }
     }
 }
 
-fn show(app: &AppHandle, place: Option<&Place>) -> tauri::Result<()> {
-    let Some(window) = app.get_webview_window(MAIN) else { return make(app, place) };
-    if let Some(place) = place {
-        lead(app, &window, place)?;
+fn show(app: &AppHandle, route: Option<&UiRoute>) -> tauri::Result<()> {
+    let Some(window) = app.get_webview_window(MAIN) else { return create(app, route) };
+    if let Some(route) = route {
+        navigate(app, &window, route)?;
     }
-    bring_up(&window)
+    raise(&window)
 }
 
-/// The page follows words from now on; until it says so, a word would reach nobody.
+/// The page handles navigation events from now on.
 #[tauri::command]
 pub(crate) fn page_listens(app: AppHandle) {
-    app.state::<Shell>().page_is_there.store(true, Ordering::Release);
+    app.state::<Shell>().page_is_listening.store(true, Ordering::Release);
 }
 
-/// Takes the page to `place`: by a word to the page, or, while it does not listen yet, by loading it there.
-fn lead(app: &AppHandle, window: &WebviewWindow, place: &Place) -> tauri::Result<()> {
-    if app.state::<Shell>().page_is_there.load(Ordering::Acquire) {
-        return app.emit_to(MAIN, NAVIGATE, place.as_str());
+/// Navigates the page by an event, or by loading the URL while the page does not listen.
+fn navigate(app: &AppHandle, window: &WebviewWindow, route: &UiRoute) -> tauri::Result<()> {
+    if app.state::<Shell>().page_is_listening.load(Ordering::Acquire) {
+        return app.emit_to(MAIN, NAVIGATE, route.as_str());
     }
     let mut url = window.url()?;
-    let (path, query) = place
+    let (path, query) = route
         .as_str()
         .split_once('?')
-        .map_or((place.as_str(), None), |(path, query)| (path, Some(query)));
+        .map_or((route.as_str(), None), |(path, query)| (path, Some(query)));
     url.set_path(path);
     url.set_query(query);
     window.navigate(url)
 }
 
-fn make(app: &AppHandle, place: Option<&Place>) -> tauri::Result<()> {
-    let path = place.map_or("", |place| place.as_str().trim_start_matches('/'));
-    app.state::<Shell>().page_is_there.store(false, Ordering::Release);
-    become_a_windowed_app(app);
+fn create(app: &AppHandle, route: Option<&UiRoute>) -> tauri::Result<()> {
+    let path = route.map_or("", |route| route.as_str().trim_start_matches('/'));
+    app.state::<Shell>().page_is_listening.store(false, Ordering::Release);
+    show_in_dock(app);
     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(path.into()))
         .title("Rouse")
         .inner_size(SIZE.0, SIZE.1)
-        .min_inner_size(LEAST_SIZE.0, LEAST_SIZE.1)
+        .min_inner_size(MIN_SIZE.0, MIN_SIZE.1)
         .center()
         .visible(false)
         .zoom_hotkeys_enabled(true)
         .disable_drag_drop_handler()
         .on_navigation(|url| {
-            let stays = is_ours(url);
-            if !stays {
-                tracing::warn!(scheme = url.scheme(), "the page may not leave Rouse");
+            let is_allowed = is_app_url(url);
+            if !is_allowed {
+                tracing::warn!(scheme = url.scheme(), "navigation outside Rouse blocked");
             }
-            stays
+            is_allowed
         })
         .on_new_window(|_, _| NewWindowResponse::Deny)
         .on_document_title_changed(|window, title| {
-            report(window.set_title(&title), "the window's title was not set");
+            report(window.set_title(&title), "failed to set the window title");
         })
         .on_page_load(|window, load| match load.event() {
-            // A page that is loaded again does not listen yet.
+            // A reloading page does not listen yet.
             PageLoadEvent::Started => {
-                window.state::<Shell>().page_is_there.store(false, Ordering::Release);
+                window.state::<Shell>().page_is_listening.store(false, Ordering::Release);
             }
             PageLoadEvent::Finished => {
-                report(appear(&window), "the window could not be shown");
+                report(show_when_loaded(&window), "failed to show the window");
             }
         })
         .build()
         .map(drop)
 }
 
-/// The page is there: a new window comes up; one that was only loaded again stays where it is.
-fn appear(window: &WebviewWindow) -> tauri::Result<()> {
-    if window.is_visible()? { Ok(()) } else { bring_up(window) }
+/// Shows a new window once its page is loaded; a reload changes nothing.
+fn show_when_loaded(window: &WebviewWindow) -> tauri::Result<()> {
+    if window.is_visible()? { Ok(()) } else { raise(window) }
 }
 
-fn bring_up(window: &WebviewWindow) -> tauri::Result<()> {
+fn raise(window: &WebviewWindow) -> tauri::Result<()> {
     window.show()?;
     window.unminimize()?;
     window.set_focus()?;
-    if may_stay_behind() {
+    if cannot_raise_itself() {
         window.request_user_attention(Some(UserAttentionType::Informational))?;
     }
     Ok(())
 }
 
-/// On Wayland no app can bring itself to the front; the task bar can at least show that it calls.
-fn may_stay_behind() -> bool {
+/// On Wayland an app cannot raise itself, but can request attention.
+fn cannot_raise_itself() -> bool {
     cfg!(target_os = "linux") && std::env::var_os("WAYLAND_DISPLAY").is_some()
 }
 
-/// The window has gone. Its place and size are written down, and people are told once that Rouse is still there.
+/// Saves the window state and explains once that Rouse keeps running.
 pub(crate) fn closed(app: &AppHandle) {
-    become_a_tray_app(app);
-    report(app.save_window_state(remembered()), "the window's size was not remembered");
-    app.state::<Shell>().explain_closing();
+    hide_from_dock(app);
+    report(app.save_window_state(saved_state_flags()), "failed to save the window state");
+    app.state::<Shell>().notify_first_close();
 }
 
-/// Whether `url` is a page of this app.
-fn is_ours(url: &Url) -> bool {
+/// True if `url` is a page of this app.
+fn is_app_url(url: &Url) -> bool {
     match url.scheme() {
         "tauri" => url.host_str() == Some("localhost"),
         "http" | "https" => {
@@ -148,47 +150,53 @@ fn is_ours(url: &Url) -> bool {
     }
 }
 
-fn report<E: std::fmt::Display>(outcome: Result<(), E>, what: &str) {
+fn report<E: std::fmt::Display>(outcome: Result<(), E>, message: &str) {
     if let Err(error) = outcome {
-        tracing::warn!(%error, "{what}");
+        tracing::warn!(%error, "{message}");
     }
 }
 
 #[cfg(target_os = "macos")]
-fn become_a_windowed_app(app: &AppHandle) {
-    report(app.set_activation_policy(tauri::ActivationPolicy::Regular), "the Dock was not told");
+fn show_in_dock(app: &AppHandle) {
+    report(
+        app.set_activation_policy(tauri::ActivationPolicy::Regular),
+        "failed to set the activation policy",
+    );
 }
 
 #[cfg(target_os = "macos")]
-fn become_a_tray_app(app: &AppHandle) {
-    report(app.set_activation_policy(tauri::ActivationPolicy::Accessory), "the Dock was not told");
+fn hide_from_dock(app: &AppHandle) {
+    report(
+        app.set_activation_policy(tauri::ActivationPolicy::Accessory),
+        "failed to set the activation policy",
+    );
 }
 
-/// The app as it begins: in the tray, and not in the Dock until it opens a window.
+/// Starts the app in the tray, without a Dock icon.
 #[cfg(target_os = "macos")]
-pub(crate) fn in_the_tray(mut app: App) -> App {
+pub(crate) fn start_in_tray(mut app: App) -> App {
     app.set_activation_policy(tauri::ActivationPolicy::Accessory);
     app
 }
 
 #[cfg(not(target_os = "macos"))]
-pub(crate) const fn in_the_tray(app: App) -> App {
+pub(crate) const fn start_in_tray(app: App) -> App {
     app
 }
 
 #[cfg(not(target_os = "macos"))]
-const fn become_a_windowed_app(_: &AppHandle) {}
+const fn show_in_dock(_: &AppHandle) {}
 
 #[cfg(not(target_os = "macos"))]
-const fn become_a_tray_app(_: &AppHandle) {}
+const fn hide_from_dock(_: &AppHandle) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_page_stays_where_it_is() {
-        let ours = |url: &str| is_ours(&Url::parse(url).unwrap());
+    fn foreign_url_is_blocked() {
+        let ours = |url: &str| is_app_url(&Url::parse(url).unwrap());
         assert!(ours("tauri://localhost/runs/1"));
         for foreign in [
             "https://example.org/",

@@ -1,4 +1,4 @@
-//! Real programs with a data directory of their own.
+//! The measured programs with a private data directory.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,50 +9,50 @@ use anyhow::Context as _;
 use rouse_gateway::Client;
 use serde_json::{Value, json};
 
-/// The programs that are measured.
+/// The measured programs.
 pub(crate) struct Programs {
     /// `rouse`.
     pub(crate) rouse: PathBuf,
-    /// The desktop app, when it was built.
+    /// The desktop app, if built.
     pub(crate) desktop: Option<PathBuf>,
 }
 
 impl Programs {
-    /// `ROUSE_BIN` and `ROUSE_DESKTOP_BIN`, else the builds of this program's own profile.
+    /// `ROUSE_BIN` and `ROUSE_DESKTOP_BIN`, else the builds of this profile.
     pub(crate) fn find() -> anyhow::Result<Self> {
         let exe = std::env::current_exe()?;
-        let beside = exe
+        let folder = exe
             .parent()
             .and_then(Path::parent)
             .context("this program lies in target/PROFILE/deps")?
             .to_owned();
-        let named = |variable: &str, name: &str| {
-            std::env::var_os(variable).map_or_else(|| beside.join(name), PathBuf::from)
+        let program_path = |variable: &str, name: &str| {
+            std::env::var_os(variable).map_or_else(|| folder.join(name), PathBuf::from)
         };
-        let rouse = named("ROUSE_BIN", "rouse");
+        let rouse = program_path("ROUSE_BIN", "rouse");
         anyhow::ensure!(rouse.exists(), "{} is missing; run `cargo xtask bench`", rouse.display());
         let desktop =
-            Some(named("ROUSE_DESKTOP_BIN", "rouse-desktop")).filter(|path| path.exists());
+            Some(program_path("ROUSE_DESKTOP_BIN", "rouse-desktop")).filter(|path| path.exists());
         Ok(Self { rouse, desktop })
     }
 }
 
-/// `rouse serve` at work.
-pub(crate) struct Engine {
+/// A running `rouse serve`.
+pub(crate) struct BenchEngine {
     process: Child,
-    /// Its data.
+    /// The data directory.
     pub(crate) home: PathBuf,
-    /// How long it took from the start of the process to the line that says it is ready.
+    /// The time from the start of the process to the ready line.
     pub(crate) ready_after: Duration,
-    /// A client of it.
+    /// The client of the engine.
     pub(crate) client: Client,
 }
 
-impl Engine {
-    /// Starts it over `home`; no model is looked for.
+impl BenchEngine {
+    /// Starts the engine in `home`, without local model discovery.
     pub(crate) fn start(programs: &Programs, home: &Path) -> anyhow::Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "a bench measures")]
-        let began = Instant::now();
+        let started = Instant::now();
         let mut process = Command::new(&programs.rouse)
             .args(["serve", "--port", "0", "--ready-json"])
             .env("ROUSE_HOME", home)
@@ -65,7 +65,7 @@ impl Engine {
             .spawn()?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().context("piped")?).read_line(&mut line)?;
-        let ready_after = began.elapsed();
+        let ready_after = started.elapsed();
         anyhow::ensure!(line.contains("address"), "rouse serve did not become ready: {line}");
         Ok(Self { process, home: home.to_owned(), ready_after, client: Client::find(home)? })
     }
@@ -78,7 +78,7 @@ impl Engine {
         Ok(self.client.call(method, params).await?)
     }
 
-    /// Imports jobs in one go, switched on.
+    /// Imports enabled jobs in chunks.
     pub(crate) async fn import(&self, jobs: Vec<Value>) -> anyhow::Result<()> {
         for chunk in jobs.chunks(1_000) {
             let text = Value::from(chunk).to_string();
@@ -87,7 +87,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends it as a person would.
+    /// Stops the engine with SIGTERM.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").args(["-TERM", &self.pid().to_string()]).status()?;
         self.process.wait()?;
@@ -104,7 +104,7 @@ pub(crate) fn echo_job(name: &str, schedule: &Value) -> Value {
     })
 }
 
-/// A monthly job, far away.
+/// A monthly job in the far future.
 pub(crate) fn future_job(number: usize) -> Value {
     let (minute, hour) = (number % 60, number / 60 % 24);
     echo_job(
@@ -121,7 +121,7 @@ pub(crate) fn now_ms() -> i64 {
         .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0))
 }
 
-/// Waits; a bench may.
+/// Waits.
 pub(crate) async fn wait(duration: Duration) {
     #[expect(clippy::disallowed_methods, reason = "a bench lets time pass")]
     tokio::time::sleep(duration).await;

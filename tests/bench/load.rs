@@ -1,4 +1,4 @@
-//! Ten thousand jobs: adding one more, listing them, starting over them.
+//! Many jobs: adding a job, listing the jobs, starting with the jobs.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,82 +6,75 @@ use std::time::Instant;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::alone::{floor, timed};
-use crate::engine::{Engine, Programs, future_job};
+use crate::command;
+use crate::engine::{BenchEngine, Programs, future_job};
 use crate::report::{Report, millis_of, quantile};
-use crate::round_trip;
+use crate::scheduling::{baselines, timed};
 
-const JOBS: usize = 10_000;
-
-pub(crate) async fn with_many_jobs(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+pub(crate) async fn measure(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+    let jobs = report.job_count();
     let home = tempfile::tempdir()?;
-    let engine = Engine::start(programs, home.path())?;
-    engine.import((0..JOBS).map(future_job).collect()).await?;
+    let engine = BenchEngine::start(programs, home.path())?;
+    engine.import((0..jobs).map(future_job).collect()).await?;
     let mut adds = Vec::new();
     for number in 0..200 {
-        adds.push(asked(&engine, "cron.add", future_job(JOBS + number)).await?);
+        adds.push(measure_call(&engine, "cron.add", future_job(jobs + number)).await?);
     }
-    report.millis("RPC cron.add with 10,000 jobs, p50", quantile(&mut adds, 0.5), 2.0);
-    report
-        .note("RPC cron.add with 10,000 jobs, p99", format!("{:.2} ms", quantile(&mut adds, 0.99)));
+    let label = |share: &str| format!("RPC cron.add with {jobs} jobs, {share}");
+    report.millis(&label("p50"), quantile(&mut adds, 0.5), 2.0);
+    report.note(&label("p99"), format!("{:.2} ms", quantile(&mut adds, 0.99)));
     let mut lists = Vec::new();
     for _ in 0..5 {
-        lists.push(asked(&engine, "cron.list", json!({})).await?);
+        lists.push(measure_call(&engine, "cron.list", json!({})).await?);
     }
-    report
-        .note("RPC cron.list of 10,000 jobs, p50", format!("{:.0} ms", quantile(&mut lists, 0.5)));
+    let label = format!("RPC cron.list of {jobs} jobs, p50");
+    report.note(&label, format!("{:.0} ms", quantile(&mut lists, 0.5)));
     engine.stop()?;
-    let plain = added_plainly()?;
-    report.known(
-        "floor of it: plain SQLite writes such a job and its event durably, p50",
-        plain,
-        "ms",
-    );
+    let plain = measure_plain_insert()?;
+    report.info("baseline: plain SQLite stores a job and its event durably, p50", plain, "ms");
 
     let mut starts = Vec::new();
     for _ in 0..7 {
-        let engine = Engine::start(programs, home.path())?;
+        let engine = BenchEngine::start(programs, home.path())?;
         starts.push(millis_of(engine.ready_after));
         engine.stop()?;
     }
-    report.millis(
-        "start of the process to armed with 10,000 jobs, p50",
-        quantile(&mut starts, 0.5),
-        25.0,
-    );
-    let nothing = round_trip::of_nothing(programs, home.path())?;
-    let plain = read_plainly(home.path())?;
-    let what = "floor of it: a process and nothing else, and plain SQLite opens the file and reads the jobs, p50";
-    report.known(what, nothing + plain, "ms");
+    let label = format!("start of the process to ready with {jobs} jobs, p50");
+    report.millis(&label, quantile(&mut starts, 0.5), 25.0);
+    let empty_process = command::empty_process_ms(programs, home.path())?;
+    let plain = measure_plain_read(home.path(), jobs)?;
+    let label =
+        "baseline: an empty process, and plain SQLite opens the file and reads the jobs, p50";
+    report.info(label, empty_process + plain, "ms");
     Ok(())
 }
 
-/// Milliseconds in which plain SQLite makes a job and its event durable, at the median.
-fn added_plainly() -> anyhow::Result<f64> {
+/// The median milliseconds of plain SQLite to store a job and its event durably.
+fn measure_plain_insert() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
-    let mut connection = floor::plain_sqlite(folder.path())?;
+    let mut connection = baselines::plain_sqlite(folder.path())?;
     let mut samples = Vec::new();
     for number in 0..200 {
-        let (done, took) = timed(|| -> rusqlite::Result<()> {
+        let (result, elapsed) = timed(|| -> rusqlite::Result<()> {
             let write = connection.transaction()?;
             write.execute(
                 "INSERT INTO jobs (id, next_run_at, last_state) VALUES (?1, ?2, ?3)",
-                rusqlite::params![format!("job {number}"), number, floor::DEFINITION],
+                rusqlite::params![format!("job {number}"), number, baselines::DEFINITION],
             )?;
-            write.execute("INSERT INTO events (data) VALUES (?1)", [floor::DEFINITION])?;
+            write.execute("INSERT INTO events (data) VALUES (?1)", [baselines::DEFINITION])?;
             write.commit()
         });
-        done?;
-        samples.push(millis_of(took));
+        result?;
+        samples.push(millis_of(elapsed));
     }
     Ok(quantile(&mut samples, 0.5))
 }
 
-/// Milliseconds in which plain SQLite opens the file of `home` and reads its jobs, at the median.
-fn read_plainly(home: &Path) -> anyhow::Result<f64> {
+/// The median milliseconds of plain SQLite to open the file in `home` and read its jobs.
+fn measure_plain_read(home: &Path, jobs: usize) -> anyhow::Result<f64> {
     let mut samples = Vec::new();
     for _ in 0..7 {
-        let (read, took) = timed(|| -> rusqlite::Result<usize> {
+        let (read, elapsed) = timed(|| -> rusqlite::Result<usize> {
             let connection = Connection::open(home.join("rouse.db"))?;
             let mut query = connection.prepare("SELECT id, next_run_at, definition FROM jobs")?;
             let rows = query.query_map([], |row| {
@@ -93,15 +86,19 @@ fn read_plainly(home: &Path) -> anyhow::Result<f64> {
             });
             Ok(rows?.collect::<rusqlite::Result<Vec<_>>>()?.len())
         });
-        anyhow::ensure!(read? >= JOBS, "the jobs are there");
-        samples.push(millis_of(took));
+        anyhow::ensure!(read? >= jobs, "the jobs are stored");
+        samples.push(millis_of(elapsed));
     }
     Ok(quantile(&mut samples, 0.5))
 }
 
-async fn asked(engine: &Engine, method: &str, params: serde_json::Value) -> anyhow::Result<f64> {
+async fn measure_call(
+    engine: &BenchEngine,
+    method: &str,
+    params: serde_json::Value,
+) -> anyhow::Result<f64> {
     #[expect(clippy::disallowed_methods, reason = "a bench measures")]
-    let began = Instant::now();
+    let started = Instant::now();
     engine.call(method, params).await?;
-    Ok(millis_of(began.elapsed()))
+    Ok(millis_of(started.elapsed()))
 }

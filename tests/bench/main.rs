@@ -1,25 +1,24 @@
-//! `cargo xtask bench`: the promises with numbers, measured on the real programs in one run.
+//! `cargo xtask bench`: the performance goals, measured on the real programs in one run.
 //!
-//! `cargo xtask bench -- next plan` measures only these parts: of `alone` (`next`, `year_off`, `plan`, `turnover`, `crowd`,
-//! `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`, `large_write`) and of the programs (`load`,
-//! `command`, `burst`, `memory`).
+//! `cargo xtask bench -- next replan` measures only these parts: of `scheduling` (`next`, `downtime`, `replan`,
+//! `claim_finish`, `mass_claim`, `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`,
+//! `large_write`) and of the programs (`load`, `command`, `burst`, `memory`). Measurements of many jobs have 1,000 jobs,
+//! with `-- --large` 10,000.
 //!
-//! Owns the measuring and nothing else: it starts release builds, talks to them as any client does, and prints each
-//! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:
-//! timings depend on the machine, so nothing here fails a build.
+//! Starts release builds, talks to them as a client, and prints each figure with its goal and, where the machine sets
+//! a bound, with that baseline. Never fails a build: timings depend on the machine.
 
-#![expect(clippy::print_stdout, reason = "printing is what a bench is for")]
+#![expect(clippy::print_stdout, reason = "a bench prints")]
 
 mod agents;
-mod alone;
+mod scheduling;
 mod engine;
-mod lateness;
+mod burst;
 mod load;
 mod memory;
 mod report;
-mod round_trip;
-
-mod beside;
+mod command;
+mod peer_mode;
 
 use engine::Programs;
 use report::Report;
@@ -27,41 +26,43 @@ use report::Report;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(at) = arguments.iter().position(|argument| argument == "--beside") {
-        return beside::answer(&arguments[at + 1..]).await;
+    if let Some(at) = arguments.iter().position(|argument| argument == "--peer") {
+        return peer_mode::measure(&arguments[at + 1..]).await;
     }
-    let mut report = Report::start();
+    let is_large = arguments.iter().any(|argument| argument == "--large");
+    let mut report = Report::start(is_large);
     let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
-    alone::measure(&is_wanted, &mut report).await?;
-    agents::measure(&is_wanted, &mut report).await?;
-    if OF_PROGRAMS.iter().any(|part| is_wanted(part)) {
-        of_the_programs(&is_wanted, &mut report).await?;
+    let is_selected =
+        |name: &str| names.is_empty() || names.iter().any(|selected| *selected == name);
+    scheduling::measure(&is_selected, &mut report).await?;
+    agents::measure(&is_selected, &mut report).await?;
+    if PROGRAM_PARTS.iter().any(|part| is_selected(part)) {
+        measure_programs(&is_selected, &mut report).await?;
     }
     report.print();
     Ok(())
 }
 
-/// The parts that are measured of the programs.
-const OF_PROGRAMS: [&str; 4] = ["load", "command", "burst", "memory"];
+/// The parts that measure whole programs.
+const PROGRAM_PARTS: [&str; 4] = ["load", "command", "burst", "memory"];
 
-async fn of_the_programs(
-    is_wanted: impl Fn(&str) -> bool,
+async fn measure_programs(
+    is_selected: impl Fn(&str) -> bool,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let programs = Programs::find()?;
-    if is_wanted("load") {
-        load::with_many_jobs(&programs, report).await?;
+    if is_selected("load") {
+        load::measure(&programs, report).await?;
     }
-    if is_wanted("command") {
-        round_trip::of_the_command(&programs, report).await?;
+    if is_selected("command") {
+        command::measure(&programs, report).await?;
     }
-    if is_wanted("burst") {
-        lateness::a_thousand_at_once(&programs, report).await?;
+    if is_selected("burst") {
+        burst::measure(&programs, report).await?;
     }
-    if is_wanted("memory") {
-        memory::idle(&programs, report).await?;
-        memory::of_the_app(&programs, report)?;
+    if is_selected("memory") {
+        memory::measure_engine(&programs, report).await?;
+        memory::measure_app(&programs, report)?;
     }
     Ok(())
 }

@@ -1,24 +1,24 @@
-//! What an idle Rouse costs: wake-ups and memory, from `/proc` (Linux only).
+//! The costs of an idle Rouse: wake-ups and memory, from `/proc` (Linux only).
 
 use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Programs, future_job, wait};
+use crate::engine::{BenchEngine, Programs, future_job, wait};
 use crate::report::Report;
 
-pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+pub(crate) async fn measure_engine(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
     const SECONDS: u64 = 600;
     if !cfg!(target_os = "linux") {
         report.note("idle wake-ups and memory", "not measured on this system".to_owned());
         return Ok(());
     }
     let home = tempfile::tempdir()?;
-    let engine = Engine::start(programs, home.path())?;
+    let engine = BenchEngine::start(programs, home.path())?;
     engine.import((0..1_000).map(future_job).collect()).await?;
-    // The example job fires, and what the import warmed up settles.
-    memory(&engine, "half a minute after 1,000 jobs were imported", report).await?;
+    // Lets the example job fire and the import settle.
+    report_memory(&engine, "half a minute after 1,000 jobs were imported", report).await?;
     let before = context_switches(engine.pid())?;
     wait(Duration::from_secs(SECONDS)).await;
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
@@ -30,22 +30,27 @@ pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Re
         "context switches",
     );
     list_all(&engine).await?;
-    memory(&engine, "with 1,000 jobs, half a minute after a list of all of them", report).await?;
+    report_memory(&engine, "with 1,000 jobs, half a minute after a list of all of them", report)
+        .await?;
     engine.stop()?;
-    let engine = Engine::start(programs, home.path())?;
-    memory(&engine, "with 1,000 jobs, half a minute after a start", report).await?;
+    let engine = BenchEngine::start(programs, home.path())?;
+    report_memory(&engine, "with 1,000 jobs, half a minute after a start", report).await?;
     engine.stop()
 }
 
-/// The memory of an engine after half a minute.
-async fn memory(engine: &Engine, when: &str, report: &mut Report) -> anyhow::Result<()> {
+/// Reports the memory of an engine after half a minute.
+async fn report_memory(
+    engine: &BenchEngine,
+    when: &str,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     wait(Duration::from_secs(30)).await;
-    let what = format!("memory of rouse serve {when}");
-    report.at_most(&what, proportional_mb(engine.pid())?, 12.0, "MB PSS");
+    let label = format!("memory of rouse serve {when}");
+    report.at_most(&label, proportional_mb(engine.pid())?, 12.0, "MB PSS");
     Ok(())
 }
 
-async fn list_all(engine: &Engine) -> anyhow::Result<()> {
+async fn list_all(engine: &BenchEngine) -> anyhow::Result<()> {
     let (mut count, mut cursor) = (0, Value::Null);
     loop {
         let page = engine.call("cron.list", json!({ "limit": 500, "cursor": cursor })).await?;
@@ -58,12 +63,12 @@ async fn list_all(engine: &Engine) -> anyhow::Result<()> {
     }
 }
 
-/// The app without a window, on a virtual screen with a session bus of its own.
-pub(crate) fn of_the_app(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+/// Measures the app without a window, on a virtual screen with a private session bus.
+pub(crate) fn measure_app(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
     let Some(desktop) = programs.desktop.as_ref().filter(|_| cfg!(target_os = "linux")) else {
         report.note(
             "resident memory of the app without a window",
-            "not measured: no app was built".to_owned(),
+            "not measured: the app is not built".to_owned(),
         );
         return Ok(());
     };
@@ -102,7 +107,7 @@ fn context_switches(pid: u32) -> anyhow::Result<u64> {
     Ok(switches)
 }
 
-/// The memory of a process, with what it shares counted by its part (proc_pid_smaps(5)).
+/// The proportional set size of a process (proc_pid_smaps(5)).
 fn proportional_mb(pid: u32) -> anyhow::Result<f64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let line = rollup.lines().find(|line| line.starts_with("Pss:")).unwrap_or_default();

@@ -1,71 +1,87 @@
-//! Figures beside what they have to hold.
+//! The report: figures with their goals.
 
 use std::time::Duration;
 
-/// The figures so far.
+/// The figures so far, and the number of jobs in measurements of many jobs.
 pub(crate) struct Report {
-    rows: Vec<Row>,
+    rows: Vec<ReportRow>,
+    job_count: usize,
 }
 
-struct Row {
-    what: String,
+/// The everyday number of jobs.
+const JOB_COUNT: usize = 1_000;
+/// The number of jobs with `--large`.
+const LARGE_JOB_COUNT: usize = 10_000;
+
+struct ReportRow {
+    label: String,
     figure: String,
-    hold: String,
-    holds: Option<bool>,
+    goal: String,
+    is_met: Option<bool>,
 }
 
 impl Report {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(is_large: bool) -> Self {
         println!("Measuring; this takes about a quarter of an hour.");
-        Self { rows: Vec::new() }
+        let job_count = if is_large { LARGE_JOB_COUNT } else { JOB_COUNT };
+        Self { rows: Vec::new(), job_count }
     }
 
-    /// A figure in milliseconds that must not exceed `hold`.
-    pub(crate) fn millis(&mut self, what: &str, figure: f64, hold: f64) {
-        self.at_most(what, figure, hold, "ms");
+    pub(crate) const fn job_count(&self) -> usize {
+        self.job_count
     }
 
-    /// A figure in any unit that must not exceed `hold`.
-    pub(crate) fn at_most(&mut self, what: &str, figure: f64, hold: f64, unit: &str) {
-        let (shown, hold_shown) = (format!("{figure:.2} {unit}"), format!("≤ {hold} {unit}"));
-        self.add(what, shown, hold_shown, Some(figure <= hold));
+    /// The goal for the measured number of jobs.
+    pub(crate) const fn goal_for_jobs(&self, everyday: f64, large: f64) -> f64 {
+        if self.job_count == LARGE_JOB_COUNT { large } else { everyday }
     }
 
-    /// A figure in any unit that must reach `hold`.
-    pub(crate) fn at_least(&mut self, what: &str, figure: f64, hold: f64, unit: &str) {
-        let (shown, hold_shown) = (format!("{figure:.0} {unit}"), format!("≥ {hold} {unit}"));
-        self.add(what, shown, hold_shown, Some(figure >= hold));
+    /// Adds a figure in milliseconds with an upper limit.
+    pub(crate) fn millis(&mut self, label: &str, figure: f64, goal: f64) {
+        self.at_most(label, figure, goal, "ms");
     }
 
-    /// A figure to know, such as a floor.
-    pub(crate) fn known(&mut self, what: &str, figure: f64, unit: &str) {
-        self.note(what, format!("{figure:.2} {unit}"));
+    /// Adds a figure with an upper limit.
+    pub(crate) fn at_most(&mut self, label: &str, figure: f64, goal: f64, unit: &str) {
+        let (figure_text, goal_text) = (format!("{figure:.2} {unit}"), format!("≤ {goal} {unit}"));
+        self.add(label, figure_text, goal_text, Some(figure <= goal));
     }
 
-    /// Something to know in words.
-    pub(crate) fn note(&mut self, what: &str, figure: String) {
-        self.add(what, figure, String::new(), None);
+    /// Adds a figure with a lower limit.
+    pub(crate) fn at_least(&mut self, label: &str, figure: f64, goal: f64, unit: &str) {
+        let (figure_text, goal_text) = (format!("{figure:.0} {unit}"), format!("≥ {goal} {unit}"));
+        self.add(label, figure_text, goal_text, Some(figure >= goal));
     }
 
-    fn add(&mut self, what: &str, figure: String, hold: String, holds: Option<bool>) {
-        println!("  {what}: {figure}");
-        self.rows.push(Row { what: what.to_owned(), figure, hold, holds });
+    /// Adds a figure without a goal, such as a baseline.
+    pub(crate) fn info(&mut self, label: &str, figure: f64, unit: &str) {
+        self.note(label, format!("{figure:.2} {unit}"));
+    }
+
+    /// Adds a text without a goal.
+    pub(crate) fn note(&mut self, label: &str, figure: String) {
+        self.add(label, figure, String::new(), None);
+    }
+
+    fn add(&mut self, label: &str, figure: String, goal: String, is_met: Option<bool>) {
+        println!("  {label}: {figure}");
+        self.rows.push(ReportRow { label: label.to_owned(), figure, goal, is_met });
     }
 
     pub(crate) fn print(&self) {
-        println!("\n| measure | figure | to hold | |\n|---|---|---|---|");
+        println!("\n| measure | figure | goal | |\n|---|---|---|---|");
         for row in &self.rows {
-            let mark = match row.holds {
-                Some(true) => "holds",
-                Some(false) => "DOES NOT HOLD",
+            let mark = match row.is_met {
+                Some(true) => "met",
+                Some(false) => "MISSED",
                 None => "",
             };
-            println!("| {} | {} | {} | {mark} |", row.what, row.figure, row.hold);
+            println!("| {} | {} | {} | {mark} |", row.label, row.figure, row.goal);
         }
     }
 }
 
-/// The `share` quantile (0 to 1) of `samples`, which get sorted.
+/// The `share` quantile (0 to 1) of `samples`; sorts them.
 pub(crate) fn quantile(samples: &mut [f64], share: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
     #[expect(

@@ -1,4 +1,4 @@
-//! The virtual screen: which windows are on it, by the X server's own events, and what it looks like.
+//! The virtual screen: its windows by X events, and its screenshots.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,19 +13,19 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-use crate::session::soon;
+use crate::session::with_timeout;
 
-/// The windows on a screen, kept up to date by a thread of its own.
-pub(crate) struct Screen {
+/// The windows on a screen, updated by a thread.
+pub(crate) struct X11Screen {
     x: Arc<RustConnection>,
     root: Window,
     atoms: Atoms,
-    windows: watch::Receiver<Vec<Titled>>,
+    windows: watch::Receiver<Vec<VisibleWindow>>,
 }
 
-/// A window that can be seen.
+/// A visible window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Titled {
+struct VisibleWindow {
     id: Window,
     title: String,
 }
@@ -38,7 +38,7 @@ struct Atoms {
     delete: Atom,
 }
 
-impl Screen {
+impl X11Screen {
     pub(crate) fn watch(display: &str) -> Self {
         let (x, number) = x11rb::connect(Some(display)).expect("the screen answers");
         let x = Arc::new(x);
@@ -53,14 +53,14 @@ impl Screen {
             delete: atom("WM_DELETE_WINDOW"),
         };
         listen(&x, root, EventMask::SUBSTRUCTURE_NOTIFY);
-        let (tell, windows) = watch::channel(Vec::new());
+        let (windows_tx, windows) = watch::channel(Vec::new());
         let thread_x = Arc::clone(&x);
-        std::thread::spawn(move || follow(&thread_x, atoms, &tell));
+        std::thread::spawn(move || track_windows(&thread_x, atoms, &windows_tx));
         Self { x, root, atoms, windows }
     }
 
-    /// Waits until a window with that title can be seen.
-    pub(crate) async fn until_titled(&self, title: &str) {
+    /// Waits for a visible window with that title.
+    pub(crate) async fn wait_for_title(&self, title: &str) {
         let mut windows = self.windows.clone();
         let there = windows.wait_for(|windows| windows.iter().any(|window| window.title == title));
         match tokio::time::timeout(std::time::Duration::from_secs(60), there).await {
@@ -72,11 +72,11 @@ impl Screen {
         }
     }
 
-    /// Waits until there is a window at all.
-    pub(crate) async fn until_shown(&self) {
+    /// Waits for any window.
+    pub(crate) async fn wait_for_window(&self) {
         let mut windows = self.windows.clone();
         drop(
-            soon("a window", windows.wait_for(|windows| !windows.is_empty()))
+            with_timeout("a window", windows.wait_for(|windows| !windows.is_empty()))
                 .await
                 .expect("the screen lives"),
         );
@@ -91,7 +91,7 @@ impl Screen {
         self.windows.borrow().iter().map(|window| window.title.clone()).collect()
     }
 
-    /// Closes the window as its frame's button would, and waits until it has gone.
+    /// Closes the window by its protocol and waits until it is gone.
     pub(crate) async fn close_window(&self) {
         let window = self.windows.borrow().first().expect("a window to close").id;
         let message = ClientMessageEvent::new(
@@ -104,10 +104,10 @@ impl Screen {
         self.x.flush().expect("sent");
         let mut windows = self.windows.clone();
         let gone = windows.wait_for(|windows| windows.iter().all(|other| other.id != window));
-        drop(soon("the window to close", gone).await.expect("the screen lives"));
+        drop(with_timeout("the window to close", gone).await.expect("the screen lives"));
     }
 
-    /// Saves what the screen shows as a picture: `target/desktop-screenshots/<name>.png`.
+    /// Saves a screenshot as `target/desktop-screenshots/<name>.png`.
     pub(crate) fn save(&self, name: &str) {
         let size = self.x.get_geometry(self.root).expect("sent").reply().expect("a size");
         let (width, height) = (size.width, size.height);
@@ -135,30 +135,30 @@ fn folder() -> PathBuf {
 }
 
 fn listen(x: &RustConnection, window: Window, mask: EventMask) {
-    let wish = ChangeWindowAttributesAux::new().event_mask(mask);
-    // A window may be gone again before it can be listened to; then there is nothing to hear from it.
-    if let Ok(cookie) = x.change_window_attributes(window, &wish) {
+    let attributes = ChangeWindowAttributesAux::new().event_mask(mask);
+    // The window may be gone already; then no events follow.
+    if let Ok(cookie) = x.change_window_attributes(window, &attributes) {
         cookie.ignore_error();
     }
     x.flush().expect("the screen lives");
 }
 
-fn follow(x: &RustConnection, atoms: Atoms, tell: &watch::Sender<Vec<Titled>>) {
+fn track_windows(x: &RustConnection, atoms: Atoms, windows_tx: &watch::Sender<Vec<VisibleWindow>>) {
     while let Ok(event) = x.wait_for_event() {
         match event {
             Event::MapNotify(event) => {
                 listen(x, event.window, EventMask::PROPERTY_CHANGE);
-                let title = title_of(x, atoms, event.window);
-                tell.send_modify(|windows| {
+                let title = read_title(x, atoms, event.window);
+                windows_tx.send_modify(|windows| {
                     windows.retain(|window| window.id != event.window);
-                    windows.push(Titled { id: event.window, title });
+                    windows.push(VisibleWindow { id: event.window, title });
                 });
             }
-            Event::UnmapNotify(event) => forget(tell, event.window),
-            Event::DestroyNotify(event) => forget(tell, event.window),
+            Event::UnmapNotify(event) => remove_window(windows_tx, event.window),
+            Event::DestroyNotify(event) => remove_window(windows_tx, event.window),
             Event::PropertyNotify(event) if event.atom == atoms.title => {
-                let title = title_of(x, atoms, event.window);
-                tell.send_modify(|windows| {
+                let title = read_title(x, atoms, event.window);
+                windows_tx.send_modify(|windows| {
                     if let Some(window) =
                         windows.iter_mut().find(|window| window.id == event.window)
                     {
@@ -171,11 +171,11 @@ fn follow(x: &RustConnection, atoms: Atoms, tell: &watch::Sender<Vec<Titled>>) {
     }
 }
 
-fn forget(tell: &watch::Sender<Vec<Titled>>, id: Window) {
-    tell.send_modify(|windows| windows.retain(|window| window.id != id));
+fn remove_window(windows_tx: &watch::Sender<Vec<VisibleWindow>>, id: Window) {
+    windows_tx.send_modify(|windows| windows.retain(|window| window.id != id));
 }
 
-fn title_of(x: &RustConnection, atoms: Atoms, window: Window) -> String {
+fn read_title(x: &RustConnection, atoms: Atoms, window: Window) -> String {
     let read = |name: Atom, kind: Atom| {
         let reply = x.get_property(false, window, name, kind, 0, 256).ok()?.reply().ok()?;
         String::from_utf8(reply.value).ok().filter(|title| !title.is_empty())

@@ -1,4 +1,4 @@
-//! A session of its own: screen, bus, folders, and the app in it.
+//! A private desktop session: screen, bus, folders, and the app.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::screen::Screen;
+use crate::screen::X11Screen;
 use crate::tray::TrayItem;
 
-/// Long enough for a debug build on a busy machine; only a failure waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Enough for a debug build on a busy machine; only a failure waits this long.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// One screen, one bus and one web view at a time, also where all tests are threads of one process.
-static TURN: Mutex<()> = Mutex::const_new(());
+/// Serialises the tests, also when all tests are threads of one process.
+static DISPLAY_LOCK: Mutex<()> = Mutex::const_new(());
 
-/// A bus that starts no services: nobody is on it but the app and the test.
+/// A bus without activated services: only the app and the test connect.
 const BUS_CONFIG: &str = r#"<busconfig>
   <type>session</type>
   <listen>unix:dir={folder}</listen>
@@ -33,38 +33,38 @@ const BUS_CONFIG: &str = r#"<busconfig>
 </busconfig>
 "#;
 
-/// Waits for `what`, which is to happen soon.
-pub(crate) async fn soon<T>(what: &str, happening: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, happening).await {
+/// Waits for an event with a timeout.
+pub(crate) async fn with_timeout<T>(name: &str, happening: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(EVENT_TIMEOUT, happening).await {
         Ok(happened) => happened,
-        Err(_) => panic!("waited in vain for {what}"),
+        Err(_) => panic!("timed out waiting for {name}"),
     }
 }
 
-/// A session with nobody in it yet. Everything ends with it.
-pub(crate) struct Session {
-    pub(crate) screen: Screen,
+/// A session without an app. Everything ends with it.
+pub(crate) struct DesktopSession {
+    pub(crate) screen: X11Screen,
     pub(crate) bus_address: String,
     display: String,
     rouse_home: PathBuf,
     folder: TempDir,
     _xvfb: Child,
     _bus: Child,
-    /// The last to go; a second session of the same person takes none of its own.
-    _turn: Option<MutexGuard<'static, ()>>,
+    /// Dropped last; a second session of the same person has none.
+    _display_lock: Option<MutexGuard<'static, ()>>,
 }
 
-impl Session {
+impl DesktopSession {
     pub(crate) async fn start() -> Self {
-        let turn = TURN.lock().await;
+        let display_lock = DISPLAY_LOCK.lock().await;
         let mut session = Self::start_sharing(Path::new("")).await;
-        session._turn = Some(turn);
+        session._display_lock = Some(display_lock);
         session.rouse_home = session.folder.path().join("rouse");
         session
     }
 
-    /// A second session of the same person, with the data directory of the first.
-    pub(crate) async fn start_beside(other: &Self) -> Self {
+    /// A second session of the same person, with the first session's data directory.
+    pub(crate) async fn start_second(other: &Self) -> Self {
         Self::start_sharing(&other.rouse_home).await
     }
 
@@ -94,7 +94,7 @@ impl Session {
             "Xvfb (package xvfb)",
         );
         let display = format!(":{}", first_line(&mut xvfb).await);
-        let screen = Screen::watch(&display);
+        let screen = X11Screen::watch(&display);
         Self {
             screen,
             bus_address,
@@ -103,11 +103,11 @@ impl Session {
             folder,
             _xvfb: xvfb,
             _bus: bus,
-            _turn: None,
+            _display_lock: None,
         }
     }
 
-    /// Writes the settings that the next start finds.
+    /// Writes the settings of the next start.
     pub(crate) fn configure(&self, text: &str) {
         let mut private = fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
@@ -116,15 +116,15 @@ impl Session {
     }
 
     /// Starts the app.
-    pub(crate) fn start_app(&self, args: &[&str]) -> App {
+    pub(crate) fn start_app(&self, args: &[&str]) -> AppProcess {
         let mut child = spawn(self.command(args).stderr(Stdio::piped()), "the app");
-        pass_on_words(&mut child);
-        App { child }
+        forward_stderr(&mut child);
+        AppProcess { child }
     }
 
-    /// Starts `rouse serve` over the same data, with no desktop, and takes the example of the first start away.
-    pub(crate) async fn serve(&self) -> Server {
-        let mut command = Command::new(built("ROUSE_BIN", "rouse", "rouse-cli"));
+    /// Starts `rouse serve` on the same data without a desktop, and removes the example job.
+    pub(crate) async fn serve(&self) -> ServeProcess {
+        let mut command = Command::new(find_program("ROUSE_BIN", "rouse", "rouse-cli"));
         command
             .args(["serve", "--port", "0", "--ready-json"])
             .env_clear()
@@ -138,23 +138,23 @@ impl Session {
         let example =
             self.call("system.status", Value::Null).await["firstStart"]["exampleJobId"].clone();
         self.call("cron.remove", serde_json::json!({ "id": example })).await;
-        Server { _child: child }
+        ServeProcess { _child: child }
     }
 
-    /// The events of the engine from here on.
+    /// The later events of the engine.
     pub(crate) async fn events(&self) -> EventStream {
         let client = Client::find(&self.rouse_home).expect("the engine runs");
         client.events(None).await.expect("a stream")
     }
 
-    /// Starts the app a second time; it hands its wishes over and ends.
-    pub(crate) async fn second_start(&self, args: &[&str]) {
+    /// Starts the app again; the second process forwards its arguments and exits.
+    pub(crate) async fn start_again(&self, args: &[&str]) {
         let mut second = self.start_app(args);
-        let status = soon("the second start to end", second.ended()).await;
+        let status = with_timeout("the second process to exit", second.wait()).await;
         assert!(status.success(), "{status}");
     }
 
-    /// Calls the engine as the command line does.
+    /// Calls the engine as the CLI does.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
         let client = Client::find(&self.rouse_home).expect("the engine runs");
         client.call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error}"))
@@ -167,7 +167,7 @@ impl Session {
         fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("private");
         let mut command =
-            Command::new(built("ROUSE_DESKTOP_BIN", "rouse-desktop", "rouse-desktop"));
+            Command::new(find_program("ROUSE_DESKTOP_BIN", "rouse-desktop", "rouse-desktop"));
         command
             .args(args)
             .env_clear()
@@ -192,57 +192,58 @@ impl Session {
     }
 }
 
-/// `rouse serve`, running; it ends with this.
-pub(crate) struct Server {
+/// A running `rouse serve`, until dropped.
+pub(crate) struct ServeProcess {
     _child: Child,
 }
 
-/// The app, running.
-pub(crate) struct App {
+/// The running app.
+pub(crate) struct AppProcess {
     child: Child,
 }
 
-impl App {
-    pub(crate) async fn ended(&mut self) -> std::process::ExitStatus {
+impl AppProcess {
+    pub(crate) async fn wait(&mut self) -> std::process::ExitStatus {
         self.child.wait().await.expect("the app can be waited for")
     }
 
-    /// What the end of a session sends.
+    /// Sends the signal of a session end.
     pub(crate) fn terminate(&self) {
         let pid = self.child.id().expect("the app runs");
         let sent = std::process::Command::new("kill").arg(pid.to_string()).status().expect("kill");
         assert!(sent.success());
     }
 
-    /// Quits through the tray and waits for an orderly end.
-    pub(crate) async fn quit_by(&mut self, tray: &TrayItem, label: &str) {
+    /// Quits through the tray and waits for a successful exit.
+    pub(crate) async fn quit_from_tray(&mut self, tray: &TrayItem, label: &str) {
         tray.choose_top(label).await;
-        let status = soon("the app's end", self.ended()).await;
+        let status = with_timeout("the app to exit", self.wait()).await;
         assert!(status.success(), "{status}");
     }
 }
 
-fn spawn(command: &mut Command, what: &str) -> Child {
+fn spawn(command: &mut Command, name: &str) -> Child {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .unwrap_or_else(|error| panic!("{what} does not start: {error}"))
+        .unwrap_or_else(|error| panic!("{name} does not start: {error}"))
 }
 
 async fn first_line(child: &mut Child) -> String {
     let out = child.stdout.take().expect("a pipe");
     let mut lines = BufReader::new(out).lines();
-    let line = soon("the first line", lines.next_line()).await.expect("readable").expect("a line");
-    // Kept open: a closed pipe would end the child at its next word.
+    let line =
+        with_timeout("the first line", lines.next_line()).await.expect("readable").expect("a line");
+    // A closed pipe would end the child at its next output.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     line.trim().to_owned()
 }
 
-/// What the app says, for a failed test. Not simply inherited: its web processes outlive it by a moment and would keep
-/// the test's own output open.
-fn pass_on_words(child: &mut Child) {
+/// Forwards the app's stderr. Not inherited, because web processes that outlive the app would keep the test's stderr
+/// open.
+fn forward_stderr(child: &mut Child) {
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     tokio::spawn(async move {
         while let Ok(Some(line)) = lines.next_line().await {
@@ -251,13 +252,13 @@ fn pass_on_words(child: &mut Child) {
     });
 }
 
-/// The program that `variable` names, else the one beside this test.
-fn built(variable: &str, name: &str, package: &str) -> PathBuf {
-    let beside = || {
+/// The program in `variable`, else the build beside this test.
+fn find_program(variable: &str, name: &str, package: &str) -> PathBuf {
+    let build_path = || {
         let test = std::env::current_exe().expect("the test's own path");
         test.parent().and_then(Path::parent).expect("target/debug").join(name)
     };
-    let path = std::env::var_os(variable).map_or_else(beside, PathBuf::from);
+    let path = std::env::var_os(variable).map_or_else(build_path, PathBuf::from);
     assert!(path.exists(), "{} is not built: cargo build -p {package}", path.display());
     path
 }

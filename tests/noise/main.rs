@@ -1,12 +1,11 @@
-//! Noise at every door where text comes in: whatever it says, the answer is a value or an error with words.
+//! Fuzz tests of every parser of input text: the result is a value or an error message.
 //!
-//! Each target is a function of bytes. It is fed a committed corpus, changed at random: bytes flipped, pieces cut out,
-//! doubled, put together with pieces of another file. It refuses to judge by "no crash" alone: what was read must say
-//! the same when it is written and read again. `cargo xtask fuzz` goes on for as long as one likes. What breaks a
-//! target is printed, and belongs into its corpus from then on.
-#![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
+//! Each target is a function of bytes. Its committed corpus is mutated at random: bits flipped, parts removed,
+//! repeated or joined with other files. A parsed value must survive writing and reading. `cargo xtask fuzz` runs for
+//! longer. A failing input is printed and belongs into the corpus.
+#![expect(clippy::print_stdout, reason = "the long form prints its progress")]
 
-mod change;
+mod mutation;
 mod targets;
 
 use std::fs;
@@ -19,10 +18,10 @@ use std::time::Duration;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed};
 
-/// Tries of one target in the short form.
-const TRIES: usize = 1_500;
-/// An input that takes longer hangs; the slowest machine needs a thousandth of this.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Inputs per target in the short form.
+const INPUTS: usize = 1_500;
+/// The time limit of an input; the slowest machine needs a thousandth.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The committed inputs of a target.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
@@ -35,33 +34,33 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).expect("a file")).collect()
 }
 
-/// Feeds a target its corpus as it is, and then changed.
-fn feed(name: &'static str, target: fn(&[u8])) {
-    feed_often(name, target, TRIES);
+/// Feeds a target the corpus, then mutated inputs.
+fn fuzz(name: &'static str, target: fn(&[u8])) {
+    fuzz_inputs(name, target, INPUTS);
 }
 
-fn feed_often(name: &'static str, target: fn(&[u8]), tries: usize) {
+fn fuzz_inputs(name: &'static str, target: fn(&[u8]), count: usize) {
     let corpus = corpus(name);
     assert!(!corpus.is_empty(), "{name} has no corpus");
-    let (tell, told) = channel();
-    let eater = thread::spawn(move || {
+    let (inputs_tx, inputs) = channel();
+    let worker = thread::spawn(move || {
         let mut dice = Dice::new(first_seed());
-        let tries = count_or(tries).max(corpus.len());
-        for n in 0..tries {
+        let count = count_or(count).max(corpus.len());
+        for n in 0..count {
             let input = match corpus.get(n) {
-                Some(whole) => whole.clone(),
-                None => change::changed(&mut dice, &corpus),
+                Some(committed) => committed.clone(),
+                None => mutation::mutate(&mut dice, &corpus),
             };
-            drop(tell.send(input.clone()));
+            drop(inputs_tx.send(input.clone()));
             if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
                 panic!("{name} breaks on {:?}", String::from_utf8_lossy(&input));
             }
         }
-        tries
+        count
     });
     let mut last = Vec::new();
     loop {
-        match told.recv_timeout(PATIENCE) {
+        match inputs.recv_timeout(INPUT_TIMEOUT) {
             Ok(input) => last = input,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
@@ -69,42 +68,42 @@ fn feed_often(name: &'static str, target: fn(&[u8]), tries: usize) {
             }
         }
     }
-    let tries = eater.join().unwrap_or_else(|broken| std::panic::resume_unwind(broken));
-    println!("{name}: {tries} inputs");
+    let count = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    println!("{name}: {count} inputs");
 }
 
 #[test]
 fn jobs() {
-    feed("jobs", targets::job);
+    fuzz("jobs", targets::job);
 }
 
 #[test]
 fn patches() {
-    feed("patches", targets::patch);
+    fuzz("patches", targets::patch);
 }
 
 #[test]
 fn cron_patterns() {
-    feed("cron", targets::cron);
+    fuzz("cron", targets::cron);
 }
 
 #[test]
 fn durations() {
-    feed("durations", targets::duration);
+    fuzz("durations", targets::duration);
 }
 
 #[test]
 fn imports() {
-    // Each is read in six ways by a whole engine, and what it brings is on a disk.
-    feed_often("imports", targets::import, TRIES / 5);
+    // A whole engine imports each input in six ways, to disk.
+    fuzz_inputs("imports", targets::import, INPUTS / 5);
 }
 
 #[test]
 fn settings() {
-    feed("settings", targets::settings);
+    fuzz("settings", targets::settings);
 }
 
 #[test]
 fn frames() {
-    feed("frames", targets::frame);
+    fuzz("frames", targets::frame);
 }

@@ -1,20 +1,20 @@
-//! Arguments and environment that are unusual: not UTF-8, values that begin with `-`, and the help.
+//! Unusual arguments and environment: invalid UTF-8, values with a leading `-`, help and terminal width.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::json;
 
-use crate::engine::{Home, Said};
+use crate::engine::{CommandOutput, TestHome};
 use crate::probes::echo;
 
 const LATIN_1: &[u8] = b"caf\xe9";
 
 #[test]
-fn argument_not_utf8_is_refused_with_its_place() {
-    let home = Home::new();
+fn argument_not_utf8_is_refused_with_its_position() {
+    let home = TestHome::new();
     let wake = [OsStr::new("wake"), OsStr::from_bytes(LATIN_1)];
-    home.rouse(wake).refused(2, "Argument 2 is not UTF-8 text: `caf\u{fffd}`.");
+    home.rouse(wake).assert_error(2, "Argument 2 is not UTF-8 text: `caf\u{fffd}`.");
     let with_json = home.rouse([wake[0], wake[1], OsStr::new("--json")]);
     assert_eq!(with_json.code, 2, "{with_json:#?}");
     let error: serde_json::Value = serde_json::from_str(&with_json.err).expect("JSON");
@@ -23,22 +23,22 @@ fn argument_not_utf8_is_refused_with_its_place() {
 
 #[test]
 fn variable_not_utf8_is_refused_by_name() {
-    let home = Home::new();
+    let home = TestHome::new();
     for (name, command) in
         [("ROUSE_HOME", "status"), ("HEARTBEAT_ENABLED", "serve"), ("ROUSE_LOG", "doctor")]
     {
         let output = home.command([command]).env(name, OsStr::from_bytes(LATIN_1)).output();
-        let words = format!("The environment variable {name} is not UTF-8 text: `caf\u{fffd}`.");
-        Said::from(output.expect("it ends")).refused(2, &words);
+        let text = format!("The environment variable {name} is not UTF-8 text: `caf\u{fffd}`.");
+        CommandOutput::from(output.expect("an exit status")).assert_error(2, &text);
     }
     let mut other = home.command(["completions", "bash"]);
     let output = other.env("SOME_OTHER", OsStr::from_bytes(LATIN_1)).output();
-    Said::from(output.expect("it ends")).ok();
+    CommandOutput::from(output.expect("an exit status")).ok();
 }
 
 #[tokio::test]
-async fn value_that_begins_with_hyphen_is_saved() {
-    let home = Home::new();
+async fn value_with_leading_hyphen_is_saved() {
+    let home = TestHome::new();
     let _engine = home.serve().await;
     let message = "- milk\n- eggs";
     home.rouse(["cron", "add", "--manual", "--name", "-x", "--message", message]).ok();
@@ -47,19 +47,19 @@ async fn value_that_begins_with_hyphen_is_saved() {
 }
 
 #[tokio::test]
-async fn call_that_can_never_be_made_is_refused_when_saved() {
-    let home = Home::new();
+async fn impossible_call_is_refused_when_saved() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    for (tool, arguments, words) in [
+    for (tool, arguments, text) in [
         ("http", r#"{"url":"example.org/prices"}"#, "begin with http:// or https://"),
         ("run_command", r#"{"command":" \n"}"#, "/command: must not be empty"),
     ] {
         let add = ["cron", "add", "--manual", "--tool", tool, "--arguments", arguments];
         let refused = home.rouse(add);
-        refused.refused(2, words);
+        refused.assert_error(2, text);
         assert!(refused.err.contains("--arguments"), "{refused:#?}");
     }
-    let id = engine.add(echo("Probe")).await;
+    let id = engine.add_job(echo("Probe")).await;
     let payload = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "nas" } });
     let patch = json!({ "id": id, "patch": { "payload": payload } });
     let refused = engine.client.call("cron.update", patch).await.expect_err("no scheme");
@@ -67,17 +67,17 @@ async fn call_that_can_never_be_made_is_refused_when_saved() {
 }
 
 #[tokio::test]
-async fn runs_are_listed_since_a_time_and_by_text() {
-    let home = Home::new();
+async fn runs_are_filtered_by_time_and_text() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     for name in ["Tea", "Coffee"] {
-        let id = engine.add(echo(name)).await;
-        engine.run_now(&id).await;
-        engine.ended(&id, 1).await;
+        let id = engine.add_job(echo(name)).await;
+        engine.start_run(&id).await;
+        engine.finished_runs(&id, 1).await;
     }
     let listed = |flags: &[&str]| {
-        let said = home.rouse([&["runs", "list", "--json"], flags].concat()).json();
-        let runs = said["runs"].as_array().expect("runs").iter();
+        let answer = home.rouse([&["runs", "list", "--json"], flags].concat()).json();
+        let runs = answer["runs"].as_array().expect("runs").iter();
         runs.map(|run| run["jobName"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(listed(&["--search", "tea"]), ["Tea"]);
@@ -86,20 +86,20 @@ async fn runs_are_listed_since_a_time_and_by_text() {
     let none = home.rouse(["runs", "list", "--since", "2100-01-01"]);
     assert_eq!(none.ok(), "No run matches.\n");
     home.rouse(["runs", "list", "--since", "lately"])
-        .refused(2, "--since: expected a time such as");
+        .assert_error(2, "--since: expected a time such as");
     let long = "x".repeat(300);
-    home.rouse(["runs", "list", "--search", &long]).refused(2, "--search: must be at most");
+    home.rouse(["runs", "list", "--search", &long]).assert_error(2, "--search: must be at most");
 }
 
 #[test]
-fn help_of_cron_add_begins_with_examples() {
-    let help = Home::new().rouse(["cron", "add", "--help"]);
+fn cron_add_help_begins_with_examples() {
+    let help = TestHome::new().rouse(["cron", "add", "--help"]);
     assert!(help.ok().starts_with("Examples:\n  rouse cron add --cron"), "{help:#?}");
 }
 
-/// What a command prints on a terminal that reports 0 columns.
+/// The output of a command on a terminal that reports 0 columns.
 #[cfg(target_os = "linux")]
-fn on_terminal_without_width(home: &Home, args: &[&str]) -> String {
+fn on_terminal_without_width(home: &TestHome, args: &[&str]) -> String {
     use std::io::Read as _;
     use std::process::Stdio;
 
@@ -111,22 +111,22 @@ fn on_terminal_without_width(home: &Home, args: &[&str]) -> String {
     let mut shown = Vec::new();
     let mut screen = std::fs::File::from(terminal.master);
     let mut piece = [0; 4_096];
-    // The end of the last program at a terminal is an error of the read.
+    // Reading fails after the last program has closed the terminal.
     while let Ok(length @ 1..) = screen.read(&mut piece) {
         shown.extend_from_slice(&piece[..length]);
     }
-    assert!(process.wait().expect("it ends").success());
+    assert!(process.wait().expect("an exit status").success());
     String::from_utf8(shown).expect("text")
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn terminal_of_0_columns_gets_whole_lines() {
-    let home = Home::new();
+async fn terminal_of_zero_columns_gets_full_lines() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let id = engine.add(echo("A job with a long name of its own")).await;
-    engine.run_now(&id).await;
-    engine.ended(&id, 1).await;
+    let id = engine.add_job(echo("A job with a long name of its own")).await;
+    engine.start_run(&id).await;
+    engine.finished_runs(&id, 1).await;
     let table = on_terminal_without_width(&home, &["runs", "list"]);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 2, "a head and a run: {table}");

@@ -1,11 +1,10 @@
-//! `rouse cron add`: every flag lands where the job format wants it, and what makes no sense is refused with the flag's
-//! name before anything is saved.
+//! `rouse cron add`: every flag sets a job field, and invalid flags are refused by name before anything is saved.
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::TestHome;
 
-/// What each flag says in the job. All jobs are made by hand and call `echo`, unless the flags say otherwise.
+/// The job field of each flag. Jobs without a payload flag call `time`.
 fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
     vec![
         (&["--every", "90m"], "/schedule/everyMs", json!(5_400_000)),
@@ -97,8 +96,8 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_flag_says_what_the_job_says() {
-    let home = Home::new();
+async fn cron_add_flag_sets_its_job_field() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     for (flags, path, expected) in flags() {
         let does =
@@ -113,8 +112,8 @@ async fn every_flag_says_what_the_job_says() {
 }
 
 #[tokio::test]
-async fn a_job_without_a_name_gets_one_that_a_person_can_type() {
-    let home = Home::new();
+async fn job_without_name_gets_typable_name() {
+    let home = TestHome::new();
     let _engine = home.serve().await;
     let name = |flags: &[&str]| {
         let added = home.rouse(["cron", "add", "--json", "--manual"].iter().chain(flags)).json();
@@ -126,12 +125,12 @@ async fn a_job_without_a_name_gets_one_that_a_person_can_type() {
     assert_eq!(name(&["--tool", "http", "--arguments", site]), "http: example.org/status");
     assert_eq!(name(&["--tool", "time"]), "time");
     assert_eq!(name(&["--tool", "time"]), "time 2");
-    assert_eq!(name(&["--tool", "time", "--name", "time"]), "time", "what was said is not changed");
+    assert_eq!(name(&["--tool", "time", "--name", "time"]), "time", "a given name is kept");
 }
 
 #[tokio::test]
-async fn what_will_go_wrong_is_a_warning_beside_the_answer_and_what_to_type_next_stands_in_it() {
-    let home = Home::new().env("ROUSE_LOCAL_MODELS", "0");
+async fn cron_add_prints_warnings_on_stderr_and_next_commands() {
+    let home = TestHome::new().env("ROUSE_LOCAL_MODELS", "0");
     let _engine = home.serve().await;
     let add = [
         "cron",
@@ -143,36 +142,40 @@ async fn what_will_go_wrong_is_a_warning_beside_the_answer_and_what_to_type_next
         "--context-paths",
         "notes.md",
     ];
-    let said = home.rouse(add);
-    let out = said.ok();
+    let output = home.rouse(add);
+    let out = output.ok();
     let warned = |flag: &str| {
         let at_the_flag = |line: &str| line.starts_with(&format!("Warning: {flag} ("));
-        assert!(said.err.lines().any(at_the_flag), "{flag}: {said:#?}");
+        assert!(output.err.lines().any(at_the_flag), "{flag}: {output:#?}");
     };
     warned("--context-paths");
     warned("--model");
-    assert!(out.starts_with("Added.") && !out.contains("Warning"), "{said:#?}");
-    for words in [
-        "  next   ",
+    assert!(out.starts_with("Added.") && !out.contains("Warning"), "{output:#?}");
+    for text in [
+        "  Next run  ",
         "Change it, for example: rouse cron edit ",
         "--cron \"0 8 * * *\"",
         "Try it now: rouse cron run ",
     ] {
-        assert!(out.contains(words), "{words}: {said:#?}");
+        assert!(out.contains(text), "{text}: {output:#?}");
     }
     let answer = home.rouse(["cron", "edit", "Look", "--json", "--model", "ollama:big"]).json();
-    let fields: Vec<_> =
-        answer["warnings"].as_array().expect("warnings").iter().map(|one| &one["field"]).collect();
+    let fields: Vec<_> = answer["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .map(|warning| &warning["field"])
+        .collect();
     assert_eq!(fields, ["payload.model", "payload.contextPaths[0]"]);
     home.rouse(["cron", "add", "--cron", "61 * * * *", "--tool", "time"])
-        .refused(2, "--cron (schedule.expr): ");
-    home.rouse(["cron", "edit", "nobody", "--name", "x"]).refused(4, "rouse cron list --all");
-    home.rouse(["cron", "add", "--manual"]).refused(2, "--system-event \"Stretch your legs\"");
+        .assert_error(2, "--cron (schedule.expr): ");
+    home.rouse(["cron", "edit", "nobody", "--name", "x"]).assert_error(4, "rouse cron list --all");
+    home.rouse(["cron", "add", "--manual"]).assert_error(2, "--system-event \"Stretch your legs\"");
 }
 
 #[tokio::test]
-async fn a_time_from_now_lies_in_the_future() {
-    let home = Home::new();
+async fn relative_time_is_added_to_now() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let before =
         engine.call("system.status", json!({})).await["nowMs"].as_i64().expect("an instant");
@@ -185,8 +188,8 @@ async fn a_time_from_now_lies_in_the_future() {
 }
 
 #[tokio::test]
-async fn a_time_of_the_day_is_the_next_one_in_the_zone_of_the_job() {
-    let home = Home::new();
+async fn time_of_day_is_next_occurrence_in_job_zone() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let before =
         engine.call("system.status", json!({})).await["nowMs"].as_i64().expect("an instant");
@@ -204,18 +207,18 @@ async fn a_time_of_the_day_is_the_next_one_in_the_zone_of_the_job() {
     }
 }
 
-/// Each line: flags, and what the complaint must name.
+/// Flags and a part of their error.
 const REFUSED: &[(&[&str], &str)] = &[
-    (&[], "say when"),
-    (&["--tool", "time"], "say when"),
-    (&["--manual"], "say what"),
-    (&["--manual", "--model", "x"], "say what"),
+    (&[], "a schedule is missing"),
+    (&["--tool", "time"], "a schedule is missing"),
+    (&["--manual"], "a task is missing"),
+    (&["--manual", "--model", "x"], "a task is missing"),
     (&["--manual", "--every", "1h", "--tool", "time"], "cannot be used with"),
     (&["--every", "1h", "--cron", "@daily", "--tool", "time"], "cannot be used with"),
     (&["--every", "1h", "--tz", "Asia/Tokyo", "--tool", "time"], "--tz has no effect"),
     (&["--manual", "--tz", "Asia/Tokyo", "--tool", "time"], "--tz has no effect"),
     (&["--on-event", "wake", "--tz", "X/Y", "--tool", "time"], "--tz has no effect"),
-    (&["--manual", "--message", "x", "--tools", ""], "--tools: name tools, or `all`"),
+    (&["--manual", "--message", "x", "--tools", ""], "--tools: expected tool names"),
     (&["--manual", "--tool", "time", "--message", "x"], "cannot be used with"),
     (&["--manual", "--tool", "time", "--arguments", "{"], "--arguments"),
     (&["--manual", "--tool", "time", "--arguments", "[]"], "payload.arguments"),
@@ -277,22 +280,22 @@ const REFUSED: &[(&[&str], &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_by_name() {
-    let home = Home::new();
+async fn invalid_flags_are_refused_by_name() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    for (flags, words) in REFUSED {
-        home.rouse(["cron", "add"].iter().chain(*flags)).refused(2, words);
-        home.rouse(["--json", "cron", "add"].iter().chain(*flags)).refused(2, words);
+    for (flags, text) in REFUSED {
+        home.rouse(["cron", "add"].iter().chain(*flags)).assert_error(2, text);
+        home.rouse(["--json", "cron", "add"].iter().chain(*flags)).assert_error(2, text);
     }
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await["jobs"].clone();
     assert_eq!(jobs, json!([]), "something was saved");
 }
 
 #[tokio::test]
-async fn the_warning_says_why_a_job_will_not_fire() {
+async fn warning_names_reason_when_job_will_not_fire() {
     let add = ["cron", "add", "--every", "1h", "--tool", "time", "--name", "Hourly"];
     let edit = ["cron", "edit", "Hourly", "--every", "2h"];
-    let home = Home::new();
+    let home = TestHome::new();
     let engine = home.serve().await;
     assert_eq!(home.rouse(add).err, "");
     assert_eq!(home.rouse(edit).err, "");
@@ -310,8 +313,8 @@ async fn the_warning_says_why_a_job_will_not_fire() {
     drop(engine);
 
     for (home, reason) in [
-        (Home::new().env("ROUSE_SKIP_CRON", "1"), "ROUSE_SKIP_CRON"),
-        (Home::new().config("[cron]\nenabled = false\n"), "cron.enabled"),
+        (TestHome::new().env("ROUSE_SKIP_CRON", "1"), "ROUSE_SKIP_CRON"),
+        (TestHome::new().config("[cron]\nenabled = false\n"), "cron.enabled"),
     ] {
         let engine = home.serve().await;
         for args in [&add[..], &edit[..]] {
@@ -326,7 +329,7 @@ async fn the_warning_says_why_a_job_will_not_fire() {
         assert!(status.ok().contains("do not fire") && status.ok().contains(reason), "{status:#?}");
         assert_eq!(engine.call("cron.status", json!({})).await["enabled"], false);
         assert!(engine.stop().success());
-        let is_logged = home.everything_written().iter().any(|(path, text)| {
+        let is_logged = home.written_files().iter().any(|(path, text)| {
             let text = String::from_utf8_lossy(text);
             path.parent().is_some_and(|folder| folder.ends_with("logs"))
                 && text.contains("cron: disabled")
@@ -337,17 +340,17 @@ async fn the_warning_says_why_a_job_will_not_fire() {
 }
 
 #[tokio::test]
-async fn private_host_in_a_message_is_warned_of_and_not_offered() {
+async fn private_host_in_message_is_warned_and_not_offered() {
     let add = ["cron", "add", "--manual", "--message", "Look at http://nas.local:5000/x each day."];
-    let home = Home::new();
+    let home = TestHome::new();
     let _engine = home.serve().await;
     let added = home.rouse(add);
     added.ok();
-    let told = format!("{}{}", added.out, added.err);
-    assert!(told.contains("nas.local:5000 is on this computer or its network."), "{told}");
-    assert!(!told.contains("Not granted"), "{told}");
+    let printed = format!("{}{}", added.out, added.err);
+    assert!(printed.contains("nas.local:5000 is on this computer or its network."), "{printed}");
+    assert!(!printed.contains("Not granted"), "{printed}");
 
-    let home = Home::new().config("[tools]\nallowPrivateHosts = [\"nas.local\"]\n");
+    let home = TestHome::new().config("[tools]\nallowPrivateHosts = [\"nas.local\"]\n");
     let _engine = home.serve().await;
     let added = home.rouse(add);
     assert!(added.err.contains("to grant them: --hosts nas.local:5000"), "{added:#?}");

@@ -1,4 +1,4 @@
-//! A data directory of its own, the engine over it, and the command.
+//! A data directory, the engine process over it, and the `rouse` command.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,13 +9,13 @@ use rouse_gateway::{Client, ClientError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A person's folder: what an engine writes, and the environment it is started in.
-pub(crate) struct Home {
+/// A home folder with a data directory and the environment of commands.
+pub(crate) struct TestHome {
     folder: TempDir,
     env: Vec<(String, String)>,
 }
 
-impl Home {
+impl TestHome {
     pub(crate) fn new() -> Self {
         let folder =
             tempfile::Builder::new().prefix("rouse-programs-").tempdir().expect("a folder");
@@ -25,13 +25,13 @@ impl Home {
         Self { folder, env: Vec::new() }
     }
 
-    /// With one more environment variable, for the engine and for the command.
+    /// Adds an environment variable for the engine and for commands.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With these settings.
+    /// Writes the settings file.
     pub(crate) fn config(self, text: &str) -> Self {
         self.write_config(text);
         self
@@ -51,12 +51,12 @@ impl Home {
         self.folder.path().join("data")
     }
 
-    /// A place beside the data.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    /// A path beside the data directory.
+    pub(crate) fn sibling(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// `rouse` in this environment and no other: no key, no proxy and no zone of the machine gets in by accident.
+    /// `rouse` in a clean environment: no key, proxy or zone of the machine.
     pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -74,30 +74,30 @@ impl Home {
         command
     }
 
-    /// Runs `rouse` to its end.
+    /// Runs `rouse` to the end.
     pub(crate) fn rouse<S: AsRef<std::ffi::OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
-    ) -> Said {
-        Said::from(self.command(args).stdin(Stdio::null()).output().expect("rouse starts"))
+    ) -> CommandOutput {
+        CommandOutput::from(self.command(args).stdin(Stdio::null()).output().expect("rouse starts"))
     }
 
-    /// Runs `rouse` to its end and hands it `input`.
-    pub(crate) fn rouse_reading<S: AsRef<std::ffi::OsStr>>(
+    /// Runs `rouse` to the end with `input` on standard input.
+    pub(crate) fn rouse_with_input<S: AsRef<std::ffi::OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
         input: &str,
-    ) -> Said {
+    ) -> CommandOutput {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("rouse starts");
-        process.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-        Said::from(process.wait_with_output().expect("it ends"))
+        process.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("sent");
+        CommandOutput::from(process.wait_with_output().expect("an exit status"))
     }
 
-    /// Starts the engine and takes the example of the first start away: it would fire into every test.
-    pub(crate) async fn serve(&self) -> Engine<'_> {
-        let engine = self.serve_as_it_is();
+    /// Starts the engine and removes the example job, which would fire in every test.
+    pub(crate) async fn serve(&self) -> EngineProcess<'_> {
+        let engine = self.serve_plain();
         let status = engine.call("system.status", json!({})).await;
         if let Some(id) = status["firstStart"]["exampleJobId"].as_str() {
             engine.call("cron.remove", json!({ "id": id })).await;
@@ -106,33 +106,32 @@ impl Home {
     }
 
     /// Starts the engine.
-    pub(crate) fn serve_as_it_is(&self) -> Engine<'_> {
-        let complaints = File::create(self.beside("stderr")).expect("a file");
+    pub(crate) fn serve_plain(&self) -> EngineProcess<'_> {
+        let stderr = File::create(self.sibling("stderr")).expect("a file");
         let mut process = self
             .command(["serve", "--port", "0", "--ready-json"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(complaints)
+            .stderr(stderr)
             .spawn()
             .expect("rouse starts");
         let mut line = String::new();
         let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
         out.read_line(&mut line).expect("text");
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
-            let said = fs::read_to_string(self.beside("stderr")).unwrap_or_default();
-            panic!("rouse serve did not become ready: {line}{said}")
+            let stderr = fs::read_to_string(self.sibling("stderr")).unwrap_or_default();
+            panic!("rouse serve did not become ready: {line}{stderr}")
         });
         let address = ready["address"].as_str().expect("an address").to_owned();
-        let client = Client::find(&self.data()).expect("the engine says where it is");
-        Engine { home: self, process, address, client, out }
+        let client = Client::find(&self.data()).expect("a running engine");
+        EngineProcess { home: self, process, address, client, out }
     }
 
-    /// Starts the engine with both its streams in one pipe of 4 kB, as a person does whose terminal stands still after the
-    /// words of the start.
+    /// Starts the engine with both output streams in a pipe of 4 kB, which nothing reads after the start.
     #[cfg(target_os = "linux")]
-    pub(crate) fn serve_unread(&self) -> Engine<'_> {
+    pub(crate) fn serve_with_small_pipe(&self) -> EngineProcess<'_> {
         let (reader, writer) = std::io::pipe().expect("a pipe");
-        rustix::pipe::fcntl_setpipe_size(&writer, 4_096).expect("a small one");
+        rustix::pipe::fcntl_setpipe_size(&writer, 4_096).expect("a small pipe");
         let mut command = self.command(["serve", "--port", "0"]);
         command.stdin(Stdio::null()).stdout(writer.try_clone().expect("a copy")).stderr(writer);
         let process = command.spawn().expect("rouse starts");
@@ -147,13 +146,13 @@ impl Home {
                 "rouse serve did not become ready"
             );
         }
-        let client = Client::find(&self.data()).expect("the engine says where it is");
+        let client = Client::find(&self.data()).expect("a running engine");
         let address = client.endpoint().address.to_string();
-        Engine { home: self, process, address, client, out }
+        EngineProcess { home: self, process, address, client, out }
     }
 
-    /// Everything the engine wrote: database, logs, settings, what it said on standard error.
-    pub(crate) fn everything_written(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    /// All files of the home: database, logs, settings and standard error.
+    pub(crate) fn written_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut written = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
         while let Some(folder) = folders.pop() {
@@ -171,11 +170,11 @@ impl Home {
 }
 
 fn binary() -> PathBuf {
-    let beside = || {
+    let default_path = || {
         let exe = std::env::current_exe().expect("this program");
         exe.parent().and_then(Path::parent).expect("target/PROFILE/deps").join("rouse")
     };
-    let path = std::env::var_os("ROUSE_BIN").map_or_else(beside, PathBuf::from);
+    let path = std::env::var_os("ROUSE_BIN").map_or_else(default_path, PathBuf::from);
     assert!(
         path.exists(),
         "{} is missing; build it with `cargo build -p rouse-cli`",
@@ -184,18 +183,18 @@ fn binary() -> PathBuf {
     path
 }
 
-/// `rouse serve` at work. It is killed when it is dropped.
-pub(crate) struct Engine<'h> {
-    pub(crate) home: &'h Home,
+/// A running `rouse serve`. Dropping it kills the process.
+pub(crate) struct EngineProcess<'h> {
+    pub(crate) home: &'h TestHome,
     /// `127.0.0.1:…`
     pub(crate) address: String,
     pub(crate) client: Client,
     process: Child,
-    /// Kept open: an engine must not care whether anybody reads on.
+    /// Kept open, because the engine must not depend on a reader.
     out: BufReader<std::process::ChildStdout>,
 }
 
-impl Engine<'_> {
+impl EngineProcess<'_> {
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -204,41 +203,44 @@ impl Engine<'_> {
         self.client.call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
     }
 
-    /// Adds a job through the gateway; answers its id.
-    pub(crate) async fn add(&self, job: Value) -> String {
+    /// Adds a job through the gateway and returns the id.
+    pub(crate) async fn add_job(&self, job: Value) -> String {
         let view = self.call("cron.add", job).await;
         view["job"]["id"].as_str().expect("an id").to_owned()
     }
 
-    /// The same, where it may be refused.
-    pub(crate) async fn try_add(&self, job: Value) -> Result<String, ClientError> {
+    /// Adds a job that may be refused.
+    pub(crate) async fn try_add_job(&self, job: Value) -> Result<String, ClientError> {
         let view = self.client.call("cron.add", job).await?;
         Ok(view["job"]["id"].as_str().expect("an id").to_owned())
     }
 
-    /// Starts a run of job `id`; answers the run's id.
-    pub(crate) async fn run_now(&self, id: &str) -> String {
+    /// Starts a run of job `id` and returns the run id.
+    pub(crate) async fn start_run(&self, id: &str) -> String {
         let started = self.call("cron.run", json!({ "id": id, "mode": "force" })).await;
         started["runId"].as_str().expect("a run").to_owned()
     }
 
-    /// Waits until `look` finds what it looks for; looks again at every event.
-    pub(crate) async fn until<T>(&self, mut look: impl AsyncFnMut(&Self) -> Option<T>) -> T {
+    /// Evaluates `condition` at every event until there is a value.
+    pub(crate) async fn wait_until<T>(
+        &self,
+        mut condition: impl AsyncFnMut(&Self) -> Option<T>,
+    ) -> T {
         let mut events = self.client.events(Some(0)).await.expect("a stream");
         loop {
-            if let Some(found) = look(self).await {
-                return found;
+            if let Some(value) = condition(self).await {
+                return value;
             }
             events.next().await.expect("the engine goes on");
         }
     }
 
-    /// Waits until job `id` has exactly `count` runs and all of them are over; answers them, newest first.
-    pub(crate) async fn ended(&self, id: &str, count: usize) -> Vec<Value> {
-        self.until(async |engine| {
+    /// Waits until job `id` has exactly `count` finished runs. Returns the newest first.
+    pub(crate) async fn finished_runs(&self, id: &str, count: usize) -> Vec<Value> {
+        self.wait_until(async |engine| {
             let runs = engine.runs(id).await;
             assert!(runs.len() <= count, "a run too many: {runs:#?}");
-            (runs.len() == count && runs.iter().all(is_over)).then_some(runs)
+            (runs.len() == count && runs.iter().all(is_finished)).then_some(runs)
         })
         .await
     }
@@ -249,86 +251,103 @@ impl Engine<'_> {
         answer["entries"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The token that programs show.
+    /// Returns the next pending approval.
+    pub(crate) async fn pending_approval(&self) -> Value {
+        self.wait_until(async |engine| {
+            let pending = engine.call("approvals.list", json!({})).await;
+            pending["approvals"].as_array()?.first().cloned()
+        })
+        .await
+    }
+
+    /// The gateway token.
     pub(crate) fn token(&self) -> String {
         let path = Client::token_path(&self.home.data());
         fs::read_to_string(path).expect("a token").trim().to_owned()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(mut self) {
-        self.process.kill().expect("it lives");
-        self.process.wait().expect("it ends");
+        self.process.kill().expect("a live process");
+        self.process.wait().expect("an exit status");
     }
 
-    /// Asks it to end and waits for that.
+    /// Sends SIGTERM and waits for the end.
     pub(crate) fn stop(mut self) -> ExitStatus {
         let pid = self.pid().to_string();
         Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
-        self.process.wait().expect("it ends")
+        self.process.wait().expect("an exit status")
     }
 
-    /// What it wrote on standard output after the line that said it is ready, up to its end.
+    /// Stops the engine and returns its standard output after the ready line.
     pub(crate) fn stop_and_read(mut self) -> String {
         let pid = self.pid().to_string();
         Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
         let rest = std::io::read_to_string(&mut self.out).expect("text");
-        self.process.wait().expect("it ends");
+        self.process.wait().expect("an exit status");
         rest
     }
 }
 
-impl Drop for Engine<'_> {
+impl Drop for EngineProcess<'_> {
     fn drop(&mut self) {
-        // It may be over already.
+        // The process may have ended.
         if self.process.kill().is_ok() {
-            self.process.wait().expect("it ends");
+            self.process.wait().expect("an exit status");
         }
     }
 }
 
-/// How a command ended.
+/// Exit code and output of a command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
-            code: output.status.code().expect("it ended by itself"),
+            code: output.status.code().expect("an exit code"),
             out: String::from_utf8(output.stdout).expect("text"),
             err: String::from_utf8(output.stderr).expect("text"),
         }
     }
 }
 
-impl Said {
-    /// That all went well; what it printed.
+impl CommandOutput {
+    /// Asserts success and returns standard output.
     #[track_caller]
     pub(crate) fn ok(&self) -> &str {
         assert_eq!(self.code, 0, "{self:#?}");
         &self.out
     }
 
-    /// That all went well; what it printed, as JSON.
+    /// Asserts success and returns standard output with single spaces, because column widths depend on the longest
+    /// text.
+    #[track_caller]
+    pub(crate) fn single_spaced(&self) -> String {
+        let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.ok().lines().map(|text| line(text) + "\n").collect()
+    }
+
+    /// Asserts success and parses standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(self.ok()).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// That it failed with `code`, said `words` about it, and printed nothing for a program to take for an answer.
+    /// Asserts a failure with `code` and `text` on standard error, and an empty standard output.
     #[track_caller]
-    pub(crate) fn refused(&self, code: i32, words: &str) {
+    pub(crate) fn assert_error(&self, code: i32, text: &str) {
         assert_eq!(self.code, code, "{self:#?}");
-        assert!(self.err.contains(words), "no `{words}` in {self:#?}");
+        assert!(self.err.contains(text), "no `{text}` in {self:#?}");
         assert_eq!(self.out, "", "{self:#?}");
     }
 }
 
-/// Whether a run has its final state.
-pub(crate) fn is_over(run: &Value) -> bool {
+/// Whether a run is in a final state.
+pub(crate) fn is_finished(run: &Value) -> bool {
     !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
 }

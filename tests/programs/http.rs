@@ -1,11 +1,11 @@
-//! HTTP by hand, so that a test can send what no client library would.
+//! Raw HTTP, for requests that no client library would send.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use serde_json::Value;
 
-/// One request, as it goes over the wire.
+/// One request as sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     address: String,
@@ -15,7 +15,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// To `address`, with the Host that belongs to it.
+    /// A request to `address` with the matching Host header.
     pub(crate) fn new(address: &str, method: &str, path: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -25,14 +25,14 @@ impl Request {
         }
     }
 
-    /// JSON, as a program sends it.
+    /// A JSON request.
     pub(crate) fn post(address: &str, path: &str, body: &Value) -> Self {
         Self::new(address, "POST", path)
             .with("Content-Type", "application/json")
             .body(body.to_string())
     }
 
-    /// The request that becomes a WebSocket.
+    /// A WebSocket upgrade request.
     pub(crate) fn upgrade(address: &str, path: &str) -> Self {
         Self::new(address, "GET", path)
             .with("Connection", "Upgrade")
@@ -41,12 +41,12 @@ impl Request {
             .with("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
     }
 
-    /// With this header instead of any of that name.
+    /// Replaces a header.
     pub(crate) fn with(self, name: &str, value: &str) -> Self {
         self.without(name).and(name, value)
     }
 
-    /// With one more header.
+    /// Adds a header.
     pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -66,30 +66,29 @@ impl Request {
         self
     }
 
-    /// Sends it; answers what came back.
-    pub(crate) fn send(&self) -> Reply {
+    /// Sends the request and returns the reply.
+    pub(crate) fn send(&self) -> HttpReply {
         self.try_send().unwrap_or_else(|error| panic!("{error} for {}", self.head()))
     }
 
-    /// Sends it to an engine that may die meanwhile.
-    pub(crate) fn try_send(&self) -> io::Result<Reply> {
+    /// Sends the request to an engine that may die meanwhile.
+    pub(crate) fn try_send(&self) -> io::Result<HttpReply> {
         let mut stream = TcpStream::connect(&self.address)?;
-        // A server that refuses early closes while we still write; what it said counts.
+        // A server that refuses early closes the stream during the write. Its reply counts.
         let written =
             stream.write_all(self.head().as_bytes()).and_then(|()| stream.write_all(&self.body));
-        Reply::read(&mut stream)
+        HttpReply::read(&mut stream)
             .map_err(|error| io::Error::new(error.kind(), format!("{error} ({written:?})")))
     }
 
-    /// Sends only the first `count` bytes and keeps the line open.
+    /// Sends the first `count` bytes and keeps the connection open.
     pub(crate) fn send_part(&self, count: usize) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
-        let whole = [self.head().as_bytes(), &self.body].concat();
-        stream.write_all(&whole[..count.min(whole.len())]).expect("it reads");
+        let request = [self.head().as_bytes(), &self.body].concat();
+        stream.write_all(&request[..count.min(request.len())]).expect("sent");
         stream
     }
 
-    /// How long its head is.
     pub(crate) fn head_length(&self) -> usize {
         self.head().len()
     }
@@ -108,15 +107,14 @@ impl Request {
     }
 }
 
-/// What came back.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct HttpReply {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Reply {
+impl HttpReply {
     fn read(stream: &mut TcpStream) -> io::Result<Self> {
         let mut head = Vec::new();
         let mut byte = [0_u8; 1];

@@ -1,30 +1,30 @@
-//! Every line of the log of a rich day: each says its module and a name, and one about a job or a run says which. What jobs
-//! and people say is in none of them unless asked for, and a key never.
+//! The log of a day with many events: each line has module and name, and lines about a job or run carry its id.
+//! Payloads are absent unless enabled, and keys are always absent.
 
 use std::collections::HashMap;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::asks::{calling, home_with};
-use crate::engine::{Engine, Home};
-use crate::logs::lines;
+use crate::engine::{EngineProcess, TestHome};
+use crate::logs::log_records;
+use crate::model_server::{home_with_model, model_calling};
 use crate::probes::echo;
 
-/// In everything that jobs, models and people say.
-const SAID: &str = "PAYLOAD-canary-77ab";
+/// A marker in all job, model and user text.
+const PAYLOAD: &str = "PAYLOAD-canary-77ab";
 const KEY: &str = "sk-test-KEYcanary0123456789abcdef";
 
-/// What jobs and runs of the day are called, by their ids.
+/// The names of jobs and runs by id.
 #[derive(Default)]
-struct Known {
+struct KnownNames {
     jobs: HashMap<String, String>,
-    /// The run's job, where it has one, and the name of the run.
+    /// The job of the run, if any, and the name of the run.
     runs: HashMap<String, (Option<String>, String)>,
 }
 
-impl Known {
-    async fn learn(&mut self, engine: &Engine<'_>) {
+impl KnownNames {
+    async fn learn(&mut self, engine: &EngineProcess<'_>) {
         let list = engine.call("cron.list", json!({ "includeDisabled": true })).await;
         for view in list["jobs"].as_array().expect("jobs") {
             let job = view.get("job").unwrap_or(view);
@@ -33,7 +33,7 @@ impl Known {
         self.learn_runs(engine).await;
     }
 
-    async fn learn_runs(&mut self, engine: &Engine<'_>) {
+    async fn learn_runs(&mut self, engine: &EngineProcess<'_>) {
         let list = engine.call("runs.list", json!({ "limit": 500 })).await;
         for run in list["runs"].as_array().unwrap_or_else(|| panic!("{list}")) {
             let job = run["jobId"].as_str().map(str::to_owned);
@@ -41,8 +41,8 @@ impl Known {
         }
     }
 
-    /// What is wrong with a line.
-    fn complaint(&self, line: &Value) -> Option<String> {
+    /// The defect of a line, if any.
+    fn find_defect(&self, line: &Value) -> Option<String> {
         for key in ["time", "level", "module", "name", "message"] {
             if line[key].as_str().is_none_or(str::is_empty) {
                 return Some(format!("no `{key}`"));
@@ -53,11 +53,11 @@ impl Known {
         if let Some((id, (job, name))) = about_run {
             let expected = (&json!(id), &json!(job), &json!(name));
             let found = (&line["runId"], &line["jobId"], &line["name"]);
-            return (found != expected).then(|| format!("it is about the run {expected:?}"));
+            return (found != expected).then(|| format!("belongs to the run {expected:?}"));
         }
         let (id, name) = self.jobs.iter().find(|(id, _)| all.contains(id.as_str()))?;
         let found = (&line["jobId"], &line["name"]);
-        (found != (&json!(id), &json!(name))).then(|| format!("it is about the job {id}, {name}"))
+        (found != (&json!(id), &json!(name))).then(|| format!("belongs to the job {id}, {name}"))
     }
 }
 
@@ -67,21 +67,21 @@ fn text(value: &Value) -> String {
 
 fn job(id: &str, more: Value) -> Value {
     let mut job = echo(id);
-    job["payload"]["arguments"]["text"] = json!(SAID);
+    job["payload"]["arguments"]["text"] = json!(PAYLOAD);
     job["id"] = json!(format!("id-of-{id}"));
     let fields = job.as_object_mut().expect("an object");
     fields.extend(more.as_object().expect("an object").clone());
     job
 }
 
-async fn run_to_end(engine: &Engine<'_>, id: &str) {
+async fn run_to_end(engine: &EngineProcess<'_>, id: &str) {
     let before = engine.runs(id).await.len();
-    engine.run_now(id).await;
-    engine.ended(id, before + 1).await;
+    engine.start_run(id).await;
+    engine.finished_runs(id, before + 1).await;
 }
 
-/// Jobs that go well, fail, are skipped, paused, fired by events, changed and removed.
-async fn morning(engine: &Engine<'_>) {
+/// Jobs that succeed, fail, are skipped, paused, triggered by events, changed and removed.
+async fn run_varied_jobs(engine: &EngineProcess<'_>) {
     let failing = json!({
         "payload": { "kind": "toolCall", "tool": "read_file", "arguments": { "path": "nowhere" } },
         "policies": { "pauseAfterFailures": 1 },
@@ -91,63 +91,64 @@ async fn morning(engine: &Engine<'_>) {
         "policies": { "cooldownSeconds": 3_600 },
     });
     let condition = json!({ "payload": {
-        "kind": "toolCall", "tool": "echo", "arguments": { "text": SAID },
+        "kind": "toolCall", "tool": "echo", "arguments": { "text": PAYLOAD },
         "notifyWhen": { "cel": "result.nothing == 1" },
     } });
     let reminder = json!({
         "sessionTarget": "main",
-        "payload": { "kind": "systemEvent", "text": SAID },
+        "payload": { "kind": "systemEvent", "text": PAYLOAD },
     });
     let mute = json!({ "description": "Its row is garbled in the evening." });
-    let well = engine.add(job("well", json!({}))).await;
-    let after = engine.add(job("after", after)).await;
+    let well = engine.add_job(job("well", json!({}))).await;
+    let after = engine.add_job(job("after", after)).await;
     for count in [1, 2] {
         run_to_end(engine, &well).await;
-        engine.ended(&after, count).await;
+        engine.finished_runs(&after, count).await;
     }
     for (id, more) in
         [("failing", failing), ("condition", condition), ("reminder", reminder), ("mute", mute)]
     {
-        let id = engine.add(job(id, more)).await;
+        let id = engine.add_job(job(id, more)).await;
         run_to_end(engine, &id).await;
     }
-    let gone = engine.add(job("gone", json!({}))).await;
+    let gone = engine.add_job(job("gone", json!({}))).await;
     engine.call("cron.update", json!({ "id": gone, "patch": { "description": "x" } })).await;
-    engine.call("wake", json!({ "mode": "now", "text": SAID })).await;
+    engine.call("wake", json!({ "mode": "now", "text": PAYLOAD })).await;
     engine.call("cron.remove", json!({ "id": gone })).await;
 }
 
-/// The open question of a job; the main session may have one as well.
-async fn question_of(engine: &Engine<'_>, job: &str) -> Value {
+/// The pending approval of a job. The main session may have another.
+async fn pending_approval_of(engine: &EngineProcess<'_>, job: &str) -> Value {
     engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let open = engine.call("approvals.list", json!({})).await;
-            open["approvals"].as_array()?.iter().find(|asked| asked["jobId"] == job).cloned()
+            open["approvals"].as_array()?.iter().find(|approval| approval["jobId"] == job).cloned()
         })
         .await
 }
 
-/// An agent whose call needs a yes, one that is stopped while it asks, and an engine that is killed.
-async fn noon(engine: Engine<'_>, known: &mut Known) {
-    let agent = |id: &str| job(id, json!({ "payload": { "kind": "agentTurn", "message": SAID } }));
-    let writer = engine.add(agent("writer")).await;
-    engine.run_now(&writer).await;
-    let asked = question_of(&engine, &writer).await;
-    let answer = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "page" });
-    engine.call("approvals.decide", answer).await;
-    engine.ended(&writer, 1).await;
-    let stopped = engine.add(agent("stopped")).await;
-    let run = engine.run_now(&stopped).await;
-    question_of(&engine, &stopped).await;
+/// An approved agent run, a run cancelled during an approval, and a kill of the engine.
+async fn run_until_kill(engine: EngineProcess<'_>, known: &mut KnownNames) {
+    let agent =
+        |id: &str| job(id, json!({ "payload": { "kind": "agentTurn", "message": PAYLOAD } }));
+    let writer = engine.add_job(agent("writer")).await;
+    engine.start_run(&writer).await;
+    let approval = pending_approval_of(&engine, &writer).await;
+    let decision = json!({ "id": approval["id"], "decision": { "kind": "once" }, "from": "page" });
+    engine.call("approvals.decide", decision).await;
+    engine.finished_runs(&writer, 1).await;
+    let stopped = engine.add_job(agent("stopped")).await;
+    let run = engine.start_run(&stopped).await;
+    pending_approval_of(&engine, &stopped).await;
     engine.call("runs.cancel", json!({ "id": run })).await;
-    engine.ended(&stopped, 1).await;
+    engine.finished_runs(&stopped, 1).await;
     let long = json!({ "payload": {
         "kind": "toolCall", "tool": "run_command", "arguments": { "command": "sleep 600" },
     } });
-    let long = engine.add(job("long", long)).await;
-    engine.run_now(&long).await;
+    let long = engine.add_job(job("long", long)).await;
+    engine.start_run(&long).await;
     engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let runs = engine.runs(&long).await;
             runs.iter().any(|run| run["state"] == "running").then_some(())
         })
@@ -156,25 +157,25 @@ async fn noon(engine: Engine<'_>, known: &mut Known) {
     engine.kill();
 }
 
-/// Rows that nobody can read, and a pattern that no version can.
-fn damage(home: &Home) {
+/// Writes unreadable rows and an invalid pattern.
+fn damage_rows(home: &TestHome) {
     let file = Connection::open(home.data().join("rouse.db")).expect("a file");
     let cron = json!({
         "id": "id-of-garbled", "name": "garbled", "schedule": { "kind": "cron", "expr": "nonsense" },
         "payload": { "kind": "nonsense" },
     });
-    let deaf = json!({ "kind": "event", "source": "wake", "pattern": "tea(" });
-    let mute = json!({ "kind": "event", "source": 5 });
+    let invalid_pattern = json!({ "kind": "event", "source": "wake", "pattern": "tea(" });
+    let invalid_source = json!({ "kind": "event", "source": 5 });
     for (id, sql, value) in [
         (
             "id-of-after",
             "UPDATE jobs SET definition = json_set(definition, '$.schedule', json(?2)) WHERE id = ?1",
-            deaf.to_string(),
+            invalid_pattern.to_string(),
         ),
         (
             "id-of-mute",
             "UPDATE jobs SET definition = json_set(definition, '$.schedule', json(?2)) WHERE id = ?1",
-            mute.to_string(),
+            invalid_source.to_string(),
         ),
         (
             "id-of-well",
@@ -188,23 +189,24 @@ fn damage(home: &Home) {
     }
 }
 
-/// The day from the first start to the end after a kill and damage; judges every line and answers them.
-async fn day(payloads: &str) -> Vec<Value> {
-    let server = calling(vec![("write_file", json!({ "path": "report.md", "content": SAID }))]);
-    let home = home_with(&server)
+/// Runs the day from the first start to the stop after kill and damage. Returns the checked log lines.
+async fn logged_day(payloads: &str) -> Vec<Value> {
+    let server =
+        model_calling(vec![("write_file", json!({ "path": "report.md", "content": PAYLOAD }))]);
+    let home = home_with_model(&server)
         .env("ROUSE_LOG", "debug")
         .env("ROUSE_LOG_PAYLOADS", payloads)
         .env("OPENAI_API_KEY", KEY);
-    let mut known = Known::default();
-    // With the example of the first start.
-    let engine = home.serve_as_it_is();
+    let mut known = KnownNames::default();
+    // Includes the example job.
+    let engine = home.serve_plain();
     known.learn(&engine).await;
-    morning(&engine).await;
-    noon(engine, &mut known).await;
-    damage(&home);
-    let engine = home.serve_as_it_is();
+    run_varied_jobs(&engine).await;
+    run_until_kill(engine, &mut known).await;
+    damage_rows(&home);
+    let engine = home.serve_plain();
     engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let runs = engine.runs("id-of-after").await;
             runs.first().is_some_and(|run| run["state"] == "failed").then_some(())
         })
@@ -212,45 +214,47 @@ async fn day(payloads: &str) -> Vec<Value> {
     engine.call("cron.list", json!({ "includeDisabled": true })).await;
     engine.call("cron.pause", json!({})).await;
     engine.call("cron.resume", json!({})).await;
-    // Of the damaged jobs the lines of the morning have told the names.
+    // The morning has recorded the names of the damaged jobs.
     known.learn_runs(&engine).await;
     assert!(engine.stop().success());
-    let written = lines(&home);
+    let written = log_records(&home);
     let wrong: Vec<String> = written
         .iter()
-        .filter_map(|line| known.complaint(line).map(|why| format!("{why}: {line}")))
+        .filter_map(|line| known.find_defect(line).map(|defect| format!("{defect}: {line}")))
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), written.len(), wrong.join("\n"));
     for message in [
-        "made the example job",
+        "created the example job",
         "cron: job skipped",
         "a job was switched off",
-        "a run waits for an answer",
-        "a question was answered",
-        "a run was cut off",
-        "a job hears of no event",
-        "a due job is switched off",
-        "the state of a job's newest run is no known word",
+        "a run was parked for an approval",
+        "an approval was decided",
+        "a run was interrupted",
+        "a job receives no events",
+        "a due job cannot be read and is disabled",
+        "the state of a job's newest run is unknown",
     ] {
-        assert!(written.iter().any(|line| line["message"] == message), "nothing said `{message}`");
+        assert!(written.iter().any(|line| line["message"] == message), "no `{message}`");
     }
     assert!(!written.iter().any(|line| line.to_string().contains(KEY)), "a key is in the log");
     written
 }
 
 #[tokio::test]
-async fn every_line_says_its_module_and_name_and_which_job_and_run_it_is_about() {
-    let written = day("0").await;
-    let said: Vec<&Value> = written.iter().filter(|line| line.to_string().contains(SAID)).collect();
-    assert!(said.is_empty(), "{said:#?}");
+async fn log_lines_name_module_event_job_and_run() {
+    let written = logged_day("0").await;
+    let leaks: Vec<&Value> =
+        written.iter().filter(|line| line.to_string().contains(PAYLOAD)).collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
 }
 
 #[tokio::test]
-async fn with_payloads_the_lines_are_as_whole_and_no_key_is_among_them() {
-    let written = day("1").await;
+async fn log_lines_with_payloads_are_complete_without_keys() {
+    let written = logged_day("1").await;
     for message in ["cron: job payload", "cron: job outcome"] {
-        let of_it = |line: &&Value| line["message"] == message;
-        let said = written.iter().filter(of_it).any(|line| line.to_string().contains(SAID));
-        assert!(said, "no `{message}` with what was said: {written:#?}");
+        let has_message = |line: &&Value| line["message"] == message;
+        let has_payload =
+            written.iter().filter(has_message).any(|line| line.to_string().contains(PAYLOAD));
+        assert!(has_payload, "no `{message}` with payload: {written:#?}");
     }
 }

@@ -1,49 +1,51 @@
-//! The real programs: `rouse serve` in a process of its own, the `rouse` command, real sockets, real kills, and model
-//! servers that speak the providers' formats.
+//! The real programs: `rouse serve` as a process, the `rouse` command, real sockets, real kills, and model servers
+//! with the providers' formats.
 //!
-//! Owns what only a process can show: exit codes, files, signals, and that nothing gets past the door. How the engine
-//! decides is asked in the tests of its rooms. Needs `rouse` to be built (`ROUSE_BIN`, else beside this program). Nothing
-//! waits for a while: tests wait for output, for events, or for the end of a process.
+//! Owns behaviour that needs a process: exit codes, files, signals and access control. Decisions of the engine are
+//! tested in its crates. Needs a built `rouse` (`ROUSE_BIN`, else beside this program). Tests never sleep: they wait
+//! for output, events or the end of a process.
 
 #![cfg(unix)]
 
-mod asks;
+mod approvals;
 #[cfg(target_os = "linux")]
-mod at_terminal;
-mod asked_call;
+mod terminal_approvals;
+mod approval_recovery;
 mod engine;
 mod http;
+mod model_server;
 mod probes;
 
 mod command_line;
 mod cron_add;
-mod cron_change;
-mod cron_words;
+mod cron_edit;
+mod cron_policies;
+mod cron_output;
 mod triggers;
 mod transfer;
 mod other_commands;
 mod first_hour;
 mod settings;
 mod skills;
-mod starting;
+mod startup;
 mod signals;
 #[cfg(target_os = "linux")]
-mod unread;
+mod unread_output;
 mod backups;
-mod damaged;
-mod dying;
+mod damaged_database;
+mod crash_recovery;
 mod kills;
-mod many_starts;
+mod concurrent_starts;
 mod soak;
 mod models;
 mod providers;
-mod connect_model;
+mod model_setup;
 mod secrets;
 mod stored_secrets;
-mod door;
-mod strangers;
+mod access_control;
+mod port_squatting;
 mod sign_in;
-mod garbage;
+mod malformed_requests;
 mod logs;
 mod log_lines;
 mod stream;

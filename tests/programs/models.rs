@@ -1,4 +1,4 @@
-//! An agent's job from the command to the provider's wire and back, in both formats and however the provider is named.
+//! Agent jobs from the command to the provider's wire format and back, for both formats and every configuration.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,64 +6,64 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Home};
+use crate::engine::{EngineProcess, TestHome};
 use crate::probes::ask;
 
 const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
 
-/// The two wire formats, as far as a test has to know them.
-struct Format {
+/// The two wire formats.
+struct WireFormat {
     kind: &'static str,
-    /// The name and the variables of the vendor in the environment.
+    /// Vendor name and environment variables.
     vendor: &'static str,
     key_variable: &'static str,
     base_variable: &'static str,
-    /// What the base address ends in.
+    /// The path of the base URL.
     base: &'static str,
     path: &'static str,
-    says: fn(&str) -> String,
-    calls: fn(&str, &str, &Value) -> String,
-    key_shown: fn(&Recorded) -> Option<String>,
+    final_text: fn(&str) -> String,
+    tool_call: fn(&str, &str, &Value) -> String,
+    sent_key: fn(&Recorded) -> Option<String>,
 }
 
-const FORMATS: [Format; 2] = [
-    Format {
+const WIRE_FORMATS: [WireFormat; 2] = [
+    WireFormat {
         kind: "openai",
         vendor: "openai",
         key_variable: "OPENAI_API_KEY",
         base_variable: "OPENAI_BASE_URL",
         base: "/v1",
         path: "/v1/chat/completions",
-        says: sse::chat_says,
-        calls: sse::chat_calls,
-        key_shown: |request| {
+        final_text: sse::chat_says,
+        tool_call: sse::chat_calls,
+        sent_key: |request| {
             request.header("authorization")?.strip_prefix("Bearer ").map(str::to_owned)
         },
     },
-    Format {
+    WireFormat {
         kind: "anthropic",
         vendor: "anthropic",
         key_variable: "ANTHROPIC_API_KEY",
         base_variable: "ANTHROPIC_BASE_URL",
         base: "",
         path: "/v1/messages",
-        says: sse::messages_says,
-        calls: sse::messages_calls,
-        key_shown: |request| request.header("x-api-key").map(str::to_owned),
+        final_text: sse::messages_says,
+        tool_call: sse::messages_calls,
+        sent_key: |request| request.header("x-api-key").map(str::to_owned),
     },
 ];
 
-impl Format {
-    /// Calls a tool, reads its result and ends the run.
+impl WireFormat {
+    /// A model that calls a tool, reads the result and ends the run.
     fn server(&self) -> FakeModel {
         FakeModel::replying([
-            Reply::events((self.calls)("call_1", "echo", &json!({ "text": "the weather" }))),
-            Reply::events((self.says)("It is fine.")),
+            Reply::events((self.tool_call)("call_1", "echo", &json!({ "text": "the weather" }))),
+            Reply::events((self.final_text)("It is fine.")),
         ])
     }
 
-    fn in_settings(&self, server: &FakeModel) -> Home {
-        Home::new().env("MY_KEY", KEY).config(&format!(
+    fn in_settings(&self, server: &FakeModel) -> TestHome {
+        TestHome::new().env("MY_KEY", KEY).config(&format!(
             "[providers.mine]\nkind = \"{}\"\nbaseUrl = \"{}{}\"\nmodel = \"fake-1\"\nkeyEnv = \"MY_KEY\"\n",
             self.kind,
             server.url(),
@@ -71,23 +71,23 @@ impl Format {
         ))
     }
 
-    fn in_environment(&self, server: &FakeModel) -> Home {
-        Home::new()
+    fn in_environment(&self, server: &FakeModel) -> TestHome {
+        TestHome::new()
             .env(self.key_variable, KEY)
             .env(self.base_variable, &format!("{}{}", server.url(), self.base))
     }
 }
 
-/// Waits until the engine has found its model; its name for people.
-async fn model(engine: &Engine<'_>) -> String {
-    // The first run looks for a model by itself when there is none yet; status has to be told by looking.
+/// Refreshes the providers and returns the display name of the model.
+async fn model_name(engine: &EngineProcess<'_>) -> String {
+    // The first run finds a model by itself. The status needs a refresh.
     engine.call("providers.list", json!({ "refresh": true })).await;
     engine.call("system.status", json!({})).await["model"].as_str().expect("a model").to_owned()
 }
 
-async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
+async fn assert_works(format: &WireFormat, home: &TestHome, server: &FakeModel, name: &str) {
     let engine = home.serve().await;
-    assert!(model(&engine).await.contains(name), "{}", model(&engine).await);
+    assert!(model_name(&engine).await.contains(name), "{}", model_name(&engine).await);
     let added = home
         .rouse([
             "cron",
@@ -102,7 +102,7 @@ async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
         .json();
     let id = added["job"]["id"].as_str().expect("an id");
     home.rouse(["cron", "run", "Weather", "--force"]).ok();
-    let run = &engine.ended(id, 1).await[0];
+    let run = &engine.finished_runs(id, 1).await[0];
     assert_eq!(
         (&run["state"], &run["summary"]),
         (&json!("succeeded"), &json!("It is fine.")),
@@ -128,9 +128,9 @@ async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
     assert_eq!(requests.len(), 2);
     for request in &requests {
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", format.path));
-        assert_eq!((format.key_shown)(request).as_deref(), Some(KEY));
+        assert_eq!((format.sent_key)(request).as_deref(), Some(KEY));
     }
-    // Four bytes a token, as everywhere: a tiny job must stay cheap and quick, also on a small model at home.
+    // Four bytes per token. A small job must stay cheap, also on a small local model.
     let tokens = requests[0].body.len() / 4;
     assert!(tokens <= 2_000, "{tokens} tokens for a tiny job");
     assert!(
@@ -138,47 +138,43 @@ async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
         "{}",
         requests[0].body
     );
-    assert!(
-        requests[1].body.contains("the weather"),
-        "the tool's result is told: {}",
-        requests[1].body
-    );
+    assert!(requests[1].body.contains("the weather"), "the tool result: {}", requests[1].body);
 }
 
 #[tokio::test]
-async fn a_provider_in_the_settings_works() {
-    for format in &FORMATS {
+async fn provider_in_settings_runs_agent_job() {
+    for format in &WIRE_FORMATS {
         let server = format.server();
-        works(format, &format.in_settings(&server), &server, "fake-1 · mine").await;
+        assert_works(format, &format.in_settings(&server), &server, "fake-1 · mine").await;
     }
 }
 
 #[tokio::test]
-async fn a_key_in_the_environment_works() {
-    for format in &FORMATS {
+async fn key_in_environment_runs_agent_job() {
+    for format in &WIRE_FORMATS {
         let server = format.server();
-        works(format, &format.in_environment(&server), &server, format.vendor).await;
+        assert_works(format, &format.in_environment(&server), &server, format.vendor).await;
     }
 }
 
-/// A job's session grows with each run; what is told of it does not.
+/// The session grows with each run, the prompt does not.
 #[tokio::test]
-async fn a_tiny_job_stays_small_however_often_it_has_run() {
+async fn prompt_of_small_job_stays_small_over_many_runs() {
     const RUNS: usize = 12;
-    for format in &FORMATS {
+    for format in &WIRE_FORMATS {
         let server = FakeModel::replying(
-            (0..RUNS).map(|_| Reply::events((format.says)("It is fine, nothing has changed since the last look, and nothing needs to be done about it."))),
+            (0..RUNS).map(|_| Reply::events((format.final_text)("It is fine, nothing has changed since the last look, and nothing needs to be done about it."))),
         );
         let home = format.in_settings(&server);
         let engine = home.serve().await;
-        let id = engine.add(ask("How is it?")).await;
+        let id = engine.add_job(ask("How is it?")).await;
         for run in 1..=RUNS {
-            engine.run_now(&id).await;
-            assert_eq!(engine.ended(&id, run).await[0]["state"], "succeeded");
+            engine.start_run(&id).await;
+            assert_eq!(engine.finished_runs(&id, run).await[0]["state"], "succeeded");
         }
         let requests = server.requests();
         assert_eq!(requests.len(), RUNS, "nothing is summed up");
-        let tokens: Vec<usize> = requests.iter().map(|it| it.body.len() / 4).collect();
+        let tokens: Vec<usize> = requests.iter().map(|request| request.body.len() / 4).collect();
         assert!(tokens.iter().all(|tokens| *tokens <= 2_000), "{tokens:?}");
         let last = &requests[RUNS - 1].body;
         assert!(last.contains("What I reported in some of those runs"), "{last}");
@@ -186,8 +182,8 @@ async fn a_tiny_job_stays_small_however_often_it_has_run() {
 }
 
 #[tokio::test]
-async fn a_provider_whose_key_is_missing_is_named_and_asked_nothing() {
-    let format = &FORMATS[0];
+async fn provider_without_key_is_named_and_not_called() {
+    let format = &WIRE_FORMATS[0];
     let server = format.server();
     let home = format.in_settings(&server).without_env("MY_KEY");
     let engine = home.serve().await;
@@ -199,12 +195,12 @@ async fn a_provider_whose_key_is_missing_is_named_and_asked_nothing() {
 }
 
 #[tokio::test]
-async fn without_a_model_the_run_says_so_and_nothing_breaks() {
-    let home = Home::new();
+async fn run_without_model_fails_with_its_reason() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let id = engine.add(ask("Anybody there?")).await;
-    engine.run_now(&id).await;
-    let run = &engine.ended(&id, 1).await[0];
+    let id = engine.add_job(ask("Anybody there?")).await;
+    engine.start_run(&id).await;
+    let run = &engine.finished_runs(&id, 1).await[0];
     assert_eq!(run["state"], "failed");
     assert!(run["error"].as_str().is_some_and(|error| error.contains("model")), "{run:#}");
     assert!(home.rouse(["status"]).ok().contains("No model yet"));
@@ -212,48 +208,54 @@ async fn without_a_model_the_run_says_so_and_nothing_breaks() {
     assert!(doctor.ok().contains("No model yet"), "{doctor:#?}");
 }
 
-/// A key that ran out: the engine has a model, and no run gets an answer.
+/// An expired key: the engine has a model, and every run fails.
 #[tokio::test]
-async fn a_model_that_does_not_answer_is_told_until_it_does() {
-    let format = &FORMATS[0];
+async fn failing_model_is_reported_until_it_answers() {
+    let format = &WIRE_FORMATS[0];
     let accepts = Arc::new(AtomicBool::new(false));
-    let door = Arc::clone(&accepts);
-    let server = FakeModel::start(move |_| match door.load(Ordering::SeqCst) {
-        true => Reply::events(sse::chat_says("It is fine.")),
-        false => Reply::json(401, r#"{"error":{"message":"No such key here"}}"#),
+    let accepts_key = Arc::clone(&accepts);
+    let server = FakeModel::start(move |_| {
+        if accepts_key.load(Ordering::SeqCst) {
+            Reply::events(sse::chat_says("It is fine."))
+        } else {
+            Reply::json(401, r#"{"error":{"message":"No such key here"}}"#)
+        }
     });
     let home = format.in_settings(&server);
     let engine = home.serve().await;
-    assert!(model(&engine).await.contains("fake-1 · mine"));
+    assert!(model_name(&engine).await.contains("fake-1 · mine"));
     let healthy = home.rouse(["doctor"]);
     assert!(healthy.ok().contains("✓ Model: fake-1 · mine"), "{healthy:#?}");
-    let id = engine.add(ask("How is it?")).await;
-    engine.run_now(&id).await;
-    assert_eq!(engine.ended(&id, 1).await[0]["state"], "failed");
+    let id = engine.add_job(ask("How is it?")).await;
+    engine.start_run(&id).await;
+    assert_eq!(engine.finished_runs(&id, 1).await[0]["state"], "failed");
 
-    let told = |home: &Home| {
+    let assert_reported = |home: &TestHome| {
         let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
         assert_eq!(doctor.code, 1, "{doctor:#?}");
-        for said in [&doctor.out, status.ok()] {
-            let line = said.lines().find(|line| line.starts_with("✗ Model: fake-1 · mine"));
-            let line = line.unwrap_or_else(|| panic!("nothing of the model in {said}"));
+        for printed in [&doctor.out, status.ok()] {
+            let line = printed.lines().find(|line| line.starts_with("✗ Model: fake-1 · mine"));
+            let line = line.unwrap_or_else(|| panic!("nothing of the model in {printed}"));
             assert!(line.contains("has not answered since"), "{line}");
             assert!(line.contains("mine does not accept the key (HTTP 401)"), "{line}");
             assert!(line.contains("It said: No such key here"), "{line}");
-            assert!(!said.contains("✓ Model") && !said.contains("\nModel:"), "{said}");
-            assert!(!said.contains(KEY), "{said}");
+            assert!(!printed.contains("✓ Model") && !printed.contains("\nModel:"), "{printed}");
+            assert!(!printed.contains(KEY), "{printed}");
         }
-        assert!(doctor.out.contains("Its key comes from the variable MY_KEY."), "{doctor:#?}");
+        assert!(
+            doctor.out.contains("The key comes from the environment variable MY_KEY."),
+            "{doctor:#?}"
+        );
     };
-    told(&home);
+    assert_reported(&home);
     assert!(engine.stop().success());
     let engine = home.serve().await;
-    model(&engine).await;
-    told(&home);
+    model_name(&engine).await;
+    assert_reported(&home);
 
     accepts.store(true, Ordering::SeqCst);
-    engine.run_now(&id).await;
-    assert_eq!(engine.ended(&id, 2).await[0]["state"], "succeeded");
+    engine.start_run(&id).await;
+    assert_eq!(engine.finished_runs(&id, 2).await[0]["state"], "succeeded");
     let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
     assert!(doctor.ok().contains("✓ Model: fake-1 · mine"), "{doctor:#?}");
     assert!(!doctor.out.contains('✗') && !status.ok().contains('✗'), "{doctor:#?} {status:#?}");
@@ -261,8 +263,8 @@ async fn a_model_that_does_not_answer_is_told_until_it_does() {
 }
 
 #[tokio::test]
-async fn a_job_by_its_own_schedule_runs_to_its_end() {
-    let format = &FORMATS[1];
+async fn scheduled_agent_job_runs_to_success() {
+    let format = &WIRE_FORMATS[1];
     let server = format.server();
     let home = format.in_settings(&server);
     let engine = home.serve().await;
@@ -279,7 +281,7 @@ async fn a_job_by_its_own_schedule_runs_to_its_end() {
         "last",
     ];
     let id = home.rouse(args).json()["job"]["id"].as_str().expect("an id").to_owned();
-    let run = &engine.ended(&id, 1).await[0];
+    let run = &engine.finished_runs(&id, 1).await[0];
     assert_eq!(
         (&run["state"], &run["trigger"]),
         (&json!("succeeded"), &json!("schedule")),

@@ -1,31 +1,31 @@
-//! An engine with something to lose, and every method with parameters that would work.
+//! An engine with data, and a valid request for every method.
 
 use rouse_gateway::METHODS;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
-use crate::asks::{calling, question, settings_of};
-use crate::engine::{Engine, Home};
+use crate::engine::{EngineProcess, TestHome};
+use crate::model_server::{model_calling, model_settings};
 
-/// An engine that has jobs, a run, a delivery and settings.
-pub(crate) struct Stage<'h> {
-    pub(crate) engine: Engine<'h>,
+/// An engine with jobs, a run, a delivery, an approval and settings.
+pub(crate) struct ProbeEngine<'h> {
+    pub(crate) engine: EngineProcess<'h>,
     job: String,
     spare_job: String,
     webhook: String,
     run: String,
     delivery: String,
-    question: String,
+    approval: String,
     skill_digest: String,
     _model: FakeModel,
-    /// A provider that lists one model.
+    /// A provider with a single model.
     provider: FakeModel,
 }
 
-impl<'h> Stage<'h> {
-    pub(crate) async fn set(home: &'h Home) -> Self {
-        let model = calling(vec![("write_file", json!({ "path": "a.md", "content": "a" }))]);
-        home.write_config(&settings_of(&model));
+impl<'h> ProbeEngine<'h> {
+    pub(crate) async fn start(home: &'h TestHome) -> Self {
+        let model = model_calling(vec![("write_file", json!({ "path": "a.md", "content": "a" }))]);
+        home.write_config(&model_settings(&model));
         let provider = FakeModel::start(|_| Reply::json(200, r#"{"data":[{"id":"m-1"}]}"#));
         let skill = home.data().join("skills/installed/fetch");
         std::fs::create_dir_all(&skill).expect("a folder");
@@ -34,17 +34,17 @@ impl<'h> Stage<'h> {
         let engine = home.serve().await;
         let skills = engine.call("skills.list", json!({})).await;
         let skill_digest = skills["skills"][0]["digest"].as_str().expect("a digest").to_owned();
-        let job = engine.add(echo("Kept")).await;
-        let spare_job = engine.add(echo("Spare")).await;
+        let job = engine.add_job(echo("Kept")).await;
+        let spare_job = engine.add_job(echo("Spare")).await;
         let mut hooked = echo("Hooked");
         hooked["schedule"] = json!({ "kind": "webhook" });
-        let webhook = engine.add(hooked).await;
-        let run = engine.run_now(&job).await;
-        let delivery = engine.until(async |engine| settled_delivery(engine, &run).await).await;
-        let asks = engine.add(ask("Write it.")).await;
-        let waits = engine.run_now(&asks).await;
-        engine.until(async |engine| settled_delivery(engine, &waits).await).await;
-        let question = question(&engine).await["id"].as_str().expect("an id").to_owned();
+        let webhook = engine.add_job(hooked).await;
+        let run = engine.start_run(&job).await;
+        let delivery = engine.wait_until(async |engine| settled_delivery(engine, &run).await).await;
+        let parked_job = engine.add_job(ask("Write it.")).await;
+        let parked_run = engine.start_run(&parked_job).await;
+        engine.wait_until(async |engine| settled_delivery(engine, &parked_run).await).await;
+        let approval = engine.pending_approval().await["id"].as_str().expect("an id").to_owned();
         Self {
             engine,
             job,
@@ -52,14 +52,14 @@ impl<'h> Stage<'h> {
             webhook,
             run,
             delivery,
-            question,
+            approval,
             skill_digest,
             _model: model,
             provider,
         }
     }
 
-    /// Every method, as a request that does its work when it is let in.
+    /// A valid request for every method.
     pub(crate) fn requests(&self) -> Vec<(&'static str, Value)> {
         METHODS.iter().map(|method| (*method, rpc(method, &self.params(method)))).collect()
     }
@@ -87,23 +87,23 @@ impl<'h> Stage<'h> {
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
             "tools.try" => json!({ "tool": "echo", "arguments": { "text": "let me in" } }),
-            "runs.await" => json!({ "id": self.run, "by": "guessed" }),
+            "runs.await" => json!({ "id": self.run, "waitingRunId": "guessed" }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
-            "approvals.get" => json!({ "id": self.question }),
+            "approvals.get" => json!({ "id": self.approval }),
             "approvals.decide" => {
-                json!({ "id": self.question, "answer": { "kind": "once" }, "from": "cli" })
+                json!({ "id": self.approval, "decision": { "kind": "once" }, "from": "cli" })
             }
             "grants.revoke" => json!({ "id": "guessed" }),
             "chat.send" => json!({ "text": "let me in" }),
             "sessions.get" => json!({ "key": "main" }),
-            // The message that `chat.send` has written may still be answered.
+            // The run of `chat.send` may still be open.
             "sessions.clear" => json!({ "key": "cron:guessed" }),
             "secrets.set" => {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
-            // Where no list is, none is what was looked at.
+            // The digest of a missing list is empty.
             "heartbeat.trust" => json!({ "digest": "" }),
             "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
@@ -142,11 +142,11 @@ impl<'h> Stage<'h> {
             | "system.dismissFirstStart" => {
                 json!({})
             }
-            new => panic!("{new} is new: say here what a stranger would ask of it"),
+            new => panic!("{new} is new: add a request here"),
         }
     }
 
-    /// Everything that a request could have changed. The number of the newest event is in it: nothing is stored without one.
+    /// Everything that a request could change. Every stored change increments the event number.
     pub(crate) async fn state(&self) -> Value {
         let engine = &self.engine;
         json!({
@@ -160,12 +160,11 @@ impl<'h> Stage<'h> {
     }
 }
 
-/// A JSON-RPC request.
 pub(crate) fn rpc(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-/// A job that needs no model and fires only by hand.
+/// A manual job without a model.
 pub(crate) fn echo(name: &str) -> Value {
     json!({
         "name": name,
@@ -174,7 +173,7 @@ pub(crate) fn echo(name: &str) -> Value {
     })
 }
 
-/// An agent's job that fires only by hand.
+/// A manual agent job.
 pub(crate) fn ask(message: &str) -> Value {
     json!({
         "name": "Ask",
@@ -183,8 +182,8 @@ pub(crate) fn ask(message: &str) -> Value {
     })
 }
 
-/// Every event that belongs to the delivery of `run` has been written when it is settled.
-async fn settled_delivery(engine: &Engine<'_>, run: &str) -> Option<String> {
+/// A settled delivery implies that all events of `run` are written.
+async fn settled_delivery(engine: &EngineProcess<'_>, run: &str) -> Option<String> {
     let detail = engine.call("runs.get", json!({ "id": run })).await;
     let delivery = detail["deliveries"].as_array()?.first()?;
     (delivery["state"] != "pending").then(|| delivery["id"].as_str().map(str::to_owned)).flatten()

@@ -1,7 +1,7 @@
 //! Every provider carries a chat, a job with tools, a heartbeat and a web job, in whole programs over real sockets.
 //!
-//! The doubles refuse what the vendors refuse (`testkit::vendor`), so a request that a vendor would not take fails here. Also
-//! compares the bill of a long run with Claude over its three routes.
+//! The vendor doubles (`testkit::vendor`) refuse the requests that their vendors refuse. The second part compares the
+//! bill of a long Claude run over its three routes.
 
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use rouse_testkit::vendor::{
@@ -10,21 +10,21 @@ use rouse_testkit::vendor::{
 };
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Home, is_over};
+use crate::engine::{EngineProcess, TestHome, is_finished};
 use crate::probes::ask;
 
 /// The steps of the long run.
 const STEPS: usize = 10;
 
-fn home_of(model: &VendorDouble, more: &str) -> Home {
-    Home::new().env("VENDOR_KEY", VENDOR_KEY).config(&format!("{}{more}", model.settings()))
+fn home_of(model: &VendorDouble, more: &str) -> TestHome {
+    TestHome::new().env("VENDOR_KEY", VENDOR_KEY).config(&format!("{}{more}", model.settings()))
 }
 
 fn echo(text: &str) -> VendorTurn {
     VendorTurn::Calls("echo", json!({ "text": text }))
 }
 
-/// Four runs of different kinds at one provider.
+/// Four runs of different kinds with one provider.
 async fn carries_every_kind_of_run(vendor: &'static ModelVendor) {
     let page = FakeModel::start(|_| {
         let rest = "<p>It comes in one size.</p>".repeat(9);
@@ -46,7 +46,7 @@ async fn carries_every_kind_of_run(vendor: &'static ModelVendor) {
     assert_eq!(model.refusals(), [""; 0], "{}", vendor.name);
 }
 
-fn chat_answers_with_a_tool(home: &Home, model: &VendorDouble) {
+fn chat_answers_with_a_tool(home: &TestHome, model: &VendorDouble) {
     model.will([echo("sunny, 21 degrees"), VendorTurn::says("It is fine.")]);
     let chat = home.rouse(["chat", "How is the weather?"]);
     assert_eq!((chat.ok().trim(), model.refusals()), ("It is fine.", vec![]), "{chat:#?}");
@@ -57,45 +57,49 @@ fn chat_answers_with_a_tool(home: &Home, model: &VendorDouble) {
     assert!(last_body(model).contains("sunny, 21 degrees"), "the result stays in the context");
 }
 
-async fn job_reports_after_a_tool(engine: &Engine<'_>, model: &VendorDouble, vendor: &ModelVendor) {
+async fn job_reports_after_a_tool(
+    engine: &EngineProcess<'_>,
+    model: &VendorDouble,
+    vendor: &ModelVendor,
+) {
     model.will([echo("two files"), VendorTurn::says("Two files changed.")]);
-    let id = engine.add(ask("What changed?")).await;
+    let id = engine.add_job(ask("What changed?")).await;
     let run = ended_run(engine, &id).await;
     expect_report(&run, "Two files changed.", model);
     let cost = &run["usage"]["costMicroUsd"];
     assert_eq!(*cost == 0, vendor.is_local, "{run:#}");
 }
 
-async fn heartbeat_has_nothing_to_report(engine: &Engine<'_>, model: &VendorDouble) {
+async fn heartbeat_has_nothing_to_report(engine: &EngineProcess<'_>, model: &VendorDouble) {
     model.will([VendorTurn::says("HEARTBEAT_OK")]);
     engine.call("wake", json!({ "text": "The build is green.", "mode": "now" })).await;
     let run = engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let runs = engine.call("runs.list", json!({ "triggers": ["heartbeat"] })).await;
-            runs["runs"].as_array()?.first().filter(|run| is_over(run)).cloned()
+            runs["runs"].as_array()?.first().filter(|run| is_finished(run)).cloned()
         })
         .await;
     assert_eq!(run["state"], "nothingToReport", "{run:#} {:?}", model.refusals());
 }
 
-async fn web_job_reads_the_page(engine: &Engine<'_>, model: &VendorDouble, url: &str) {
+async fn web_job_reads_the_page(engine: &EngineProcess<'_>, model: &VendorDouble, url: &str) {
     let fetch = VendorTurn::Calls("web_fetch", json!({ "url": url }));
     model.will([fetch, VendorTurn::says("The kettle costs 42 dollars.")]);
-    let id = engine.add(ask(&format!("What is the price at {url} today?"))).await;
+    let id = engine.add_job(ask(&format!("What is the price at {url} today?"))).await;
     let run = ended_run(engine, &id).await;
     expect_report(&run, "The kettle costs 42 dollars.", model);
     assert!(last_body(model).contains("The price is 42 dollars."), "{}", last_body(model));
 }
 
-async fn ended_run(engine: &Engine<'_>, id: &str) -> Value {
-    engine.run_now(id).await;
-    engine.ended(id, 1).await.remove(0)
+async fn ended_run(engine: &EngineProcess<'_>, id: &str) -> Value {
+    engine.start_run(id).await;
+    engine.finished_runs(id, 1).await.remove(0)
 }
 
 #[track_caller]
 fn expect_report(run: &Value, report: &str, model: &VendorDouble) {
-    let told = (&run["state"], &run["summary"]);
-    assert_eq!(told, (&json!("succeeded"), &json!(report)), "{run:#} {:?}", model.refusals());
+    let outcome = (&run["state"], &run["summary"]);
+    assert_eq!(outcome, (&json!("succeeded"), &json!(report)), "{run:#} {:?}", model.refusals());
     assert!(run["usage"]["inputTokens"].as_u64().is_some_and(|tokens| tokens > 100), "{run:#}");
 }
 
@@ -103,7 +107,7 @@ fn last_body(model: &VendorDouble) -> String {
     model.bodies().last().expect("a request").to_string()
 }
 
-/// A test of each provider.
+/// One test per provider.
 macro_rules! providers {
     ($($name:ident: $vendor:ident),* $(,)?) => {
         $(#[tokio::test]
@@ -112,7 +116,7 @@ macro_rules! providers {
         })*
 
         #[test]
-        fn every_vendor_of_the_table_is_tried() {
+        fn every_vendor_in_table_has_a_test() {
             let tried = [$($vendor.name),*];
             assert!(VENDORS.iter().map(|vendor| vendor.name).eq(tried));
         }
@@ -130,7 +134,7 @@ providers! {
     unparsed_reasoner_carries_every_kind_of_run: UNPARSED_REASONER,
 }
 
-/// The bill of the vendor and the booked cost of one run of ten steps.
+/// The vendor's bill and the booked cost of a run of ten steps.
 async fn long_run(vendor: &'static ModelVendor) -> (PromptUsage, u64) {
     let model = vendor.start();
     let home = home_of(&model, "");
@@ -142,7 +146,7 @@ async fn long_run(vendor: &'static ModelVendor) -> (PromptUsage, u64) {
     let read = |step| VendorTurn::Calls("read_file", json!({ "path": format!("log-{step}.md") }));
     model.will((1..STEPS).map(read));
     model.will([VendorTurn::says("All ten steps are done.")]);
-    let id = engine.add(ask("Go through the log in ten steps.")).await;
+    let id = engine.add_job(ask("Go through the log in ten steps.")).await;
     let run = ended_run(&engine, &id).await;
     expect_report(&run, "All ten steps are done.", &model);
     assert_eq!((model.bodies().len(), model.refusals().len()), (STEPS, 0));
@@ -151,22 +155,22 @@ async fn long_run(vendor: &'static ModelVendor) -> (PromptUsage, u64) {
 }
 
 #[tokio::test]
-async fn claude_costs_the_same_by_every_route() {
+async fn claude_costs_the_same_over_every_route() {
     let (direct, _) = long_run(&ANTHROPIC).await;
     assert!(direct.read > direct.input() * 3 / 4, "{direct:?}");
     for route in [&CLAUDE_AT_WORK, &OPENROUTER] {
         let (bill, _) = long_run(route).await;
         let (cost, directly) = (bill.micro_usd(), direct.micro_usd());
-        let words = format!("{}: {cost}, directly {directly}: {bill:?}, {direct:?}", route.name);
-        assert!(cost.abs_diff(directly) * 10 <= directly, "{words}");
+        let text = format!("{}: {cost}, directly {directly}: {bill:?}, {direct:?}", route.name);
+        assert!(cost.abs_diff(directly) * 10 <= directly, "{text}");
     }
 }
 
 #[tokio::test]
-async fn booked_cost_of_claude_is_the_bill_of_the_vendor() {
+async fn booked_cost_of_claude_equals_vendor_bill() {
     for route in [&ANTHROPIC, &CLAUDE_AT_WORK, &OPENROUTER] {
         let (bill, booked) = long_run(route).await;
-        // Each of the ten calls is rounded by itself.
+        // The cost of each call is rounded.
         let is_equal = booked.abs_diff(bill.micro_usd()) <= STEPS as u64;
         assert!(is_equal, "{}: {booked} booked, {} billed: {bill:?}", route.name, bill.micro_usd());
     }

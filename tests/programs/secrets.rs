@@ -1,30 +1,30 @@
-//! A key goes to its provider and nowhere else: not into the database, the logs, the settings, or any answer; also when
-//! the provider says it back, and when everything is logged.
+//! A provider key is sent to its provider only: not to the database, logs, settings or any output, even if the
+//! provider echoes it and the log is verbose.
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::json;
 
-use crate::engine::{Engine, Home};
+use crate::engine::{EngineProcess, TestHome};
 use crate::probes::ask;
 
 const KEY: &str = "sk-ant-SENTINEL-q7f3/b9d2+c8e1a4";
-/// What a provider shows of a key is little enough; this much of it must never be anywhere.
+/// No output may contain this part of the key.
 const PART: &str = "SENTINEL-q7f3";
 
-/// As much as can be logged, and more than anybody should ask for.
-const LOUD: &str = "trace,hyper=trace,hyper_util=trace,reqwest=trace,rig_core=trace,h2=trace";
+/// The most verbose log filter.
+const VERBOSE: &str = "trace,hyper=trace,hyper_util=trace,reqwest=trace,rig_core=trace,h2=trace";
 
-async fn ask_and_end(engine: &Engine<'_>) -> String {
-    let id = engine.add(ask("Say a word.")).await;
-    let run = engine.run_now(&id).await;
-    engine.ended(&id, 1).await;
+async fn ask_and_end(engine: &EngineProcess<'_>) -> String {
+    let id = engine.add_job(ask("Say a word.")).await;
+    let run = engine.start_run(&id).await;
+    engine.finished_runs(&id, 1).await;
     run
 }
 
-/// Everything that can be asked and everything that was written, without the key.
+/// Asserts that neither commands nor files contain the key.
 #[track_caller]
-fn assert_kept(home: &Home, run: &str) {
-    let asked = [
+fn assert_not_leaked(home: &TestHome, run: &str) {
+    let commands = [
         vec!["runs", "show", run],
         vec!["runs", "list"],
         vec!["cron", "list", "--all"],
@@ -32,47 +32,50 @@ fn assert_kept(home: &Home, run: &str) {
         vec!["status"],
         vec!["doctor"],
     ];
-    for args in asked {
+    for args in commands {
         for json in [&[][..], &["--json"]] {
-            let said = home.rouse(args.iter().chain(json));
-            let all = format!("{}{}", said.out, said.err);
-            assert!(!all.contains(PART), "rouse {args:?} says the key: {all}");
+            let output = home.rouse(args.iter().chain(json));
+            let all = format!("{}{}", output.out, output.err);
+            assert!(!all.contains(PART), "rouse {args:?} prints the key: {all}");
         }
     }
-    for (path, bytes) in home.everything_written() {
+    for (path, bytes) in home.written_files() {
         let found = bytes.windows(PART.len()).any(|window| window == PART.as_bytes());
         assert!(!found, "{} holds the key", path.display());
     }
 }
 
 #[tokio::test]
-async fn a_key_is_shown_to_its_provider_alone() {
+async fn provider_key_is_sent_to_its_provider_only() {
     for (key, base, path, stream) in [
         ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", sse::messages_says("A word.")),
         ("OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", sse::chat_says("A word.")),
     ] {
         let server = FakeModel::replying([Reply::events(stream)]);
-        let home = Home::new()
+        let home = TestHome::new()
             .env(key, KEY)
             .env(base, &format!("{}{path}", server.url()))
-            .env("ROUSE_LOG", LOUD);
+            .env("ROUSE_LOG", VERBOSE);
         let engine = home.serve().await;
         let run = ask_and_end(&engine).await;
         let detail = engine.call("runs.get", json!({ "id": run })).await;
         assert_eq!(detail["run"]["state"], "succeeded", "{detail:#}");
         let request = &server.requests()[0];
-        assert!(request.headers.iter().any(|(_, value)| value.contains(KEY)), "it did get there");
+        assert!(
+            request.headers.iter().any(|(_, value)| value.contains(KEY)),
+            "the server received the key"
+        );
         engine.call("providers.list", json!({ "refresh": true })).await;
-        assert_kept(&home, &run);
+        assert_not_leaked(&home, &run);
         assert!(engine.stop().success());
         assert_written_without(&home);
     }
 }
 
-/// The last look, when every log is flushed.
+/// Repeats the check of files after all logs are flushed.
 #[track_caller]
-fn assert_written_without(home: &Home) {
-    let written = home.everything_written();
+fn assert_written_without(home: &TestHome) {
+    let written = home.written_files();
     assert!(
         written
             .iter()
@@ -87,7 +90,7 @@ fn assert_written_without(home: &Home) {
 }
 
 #[tokio::test]
-async fn a_provider_that_says_the_key_back_is_not_repeated() {
+async fn key_echoed_by_provider_is_redacted() {
     let refusals = [
         Reply::json(
             401,
@@ -107,7 +110,7 @@ async fn a_provider_that_says_the_key_back_is_not_repeated() {
             format!(r#"{{"error":{{"message":"bad header authorization: Bearer {KEY}"}}}}"#),
         )
         .header("x-echo", KEY),
-        // As servers write JSON that escape more than they must.
+        // JSON with unnecessary escapes.
         Reply::json(
             401,
             format!(r#"{{"error":{{"message":"wrong key {}"}}}}"#, KEY.replace('/', r"\/")),
@@ -116,7 +119,7 @@ async fn a_provider_that_says_the_key_back_is_not_repeated() {
             401,
             format!(r#"{{"error":{{"message":"wrong key {}"}}}}"#, KEY.replace('+', r"\u002B")),
         ),
-        // Longer than what is read of a refusal: the key stands where the reading stops.
+        // Longer than the read limit of a refusal: the limit cuts the key.
         Reply::json(401, "x".repeat((64 << 10) - 20) + KEY),
         Reply::json(200, format!(r#"{{"key": "{KEY}"}}"#)),
         Reply::events(format!(
@@ -130,15 +133,15 @@ async fn a_provider_that_says_the_key_back_is_not_repeated() {
         ] {
             let answer = refusal.clone();
             let server = FakeModel::start(move |_| answer.clone());
-            let home = Home::new()
+            let home = TestHome::new()
                 .env(key, KEY)
                 .env(base, &format!("{}{path}", server.url()))
-                .env("ROUSE_LOG", LOUD);
+                .env("ROUSE_LOG", VERBOSE);
             let engine = home.serve().await;
             let run = ask_and_end(&engine).await;
             let detail = engine.call("runs.get", json!({ "id": run })).await;
             assert_eq!(detail["run"]["state"], "failed", "{detail:#}");
-            assert_kept(&home, &run);
+            assert_not_leaked(&home, &run);
             assert!(engine.stop().success());
             assert_written_without(&home);
         }
@@ -146,8 +149,8 @@ async fn a_provider_that_says_the_key_back_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn the_token_is_in_its_file_and_nowhere_else() {
-    let home = Home::new().env("ROUSE_LOG", LOUD);
+async fn gateway_token_is_in_its_file_only() {
+    let home = TestHome::new().env("ROUSE_LOG", VERBOSE);
     let engine = home.serve().await;
     let token = engine.token();
     home.rouse(["status"]).ok();
@@ -160,7 +163,7 @@ async fn the_token_is_in_its_file_and_nowhere_else() {
         .1
         .to_owned();
     assert!(engine.stop().success());
-    for (path, bytes) in home.everything_written() {
+    for (path, bytes) in home.written_files() {
         let holds =
             |secret: &str| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
         assert_eq!(holds(&token), path.ends_with("gateway.token"), "{}", path.display());

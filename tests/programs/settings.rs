@@ -1,4 +1,4 @@
-//! `rouse config`: the settings of the engine, by the command line; and a file that was changed under it.
+//! `rouse config`, and settings files that change under a running engine.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -8,11 +8,11 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::TestHome;
 
 #[tokio::test]
-async fn settings_are_read_and_changed_by_key() {
-    let home = Home::new().config("# mine\n[cron]\nmaxConcurrentRuns = 3\n");
+async fn config_get_and_set_work_by_key() {
+    let home = TestHome::new().config("# mine\n[cron]\nmaxConcurrentRuns = 3\n");
     let engine = home.serve().await;
     let all = home.rouse(["config", "get"]);
     for line in [
@@ -23,7 +23,7 @@ async fn settings_are_read_and_changed_by_key() {
         "tools.maxSteps = 10",
         "tools.allowPrivateHosts = []",
     ] {
-        assert!(all.ok().lines().any(|said| said == line), "no `{line}` in {all:#?}");
+        assert!(all.ok().lines().any(|printed| printed == line), "no `{line}` in {all:#?}");
     }
     assert!(!all.out.contains("revision"), "{all:#?}");
     assert_eq!(home.rouse(["config", "get", "cron.maxConcurrentRuns"]).ok(), "3\n");
@@ -52,15 +52,15 @@ async fn settings_are_read_and_changed_by_key() {
         ("search.provider", "none", "/search/provider", Value::Null),
     ];
     for (key, value, path, expected) in table {
-        let said = home.rouse(["config", "set", key, value, "--json"]);
-        assert_eq!(said.json().pointer(path), Some(&expected), "{key} {value}: {said:#?}");
+        let printed = home.rouse(["config", "set", key, value, "--json"]);
+        assert_eq!(printed.json().pointer(path), Some(&expected), "{key} {value}: {printed:#?}");
         assert_eq!(engine.call("config.get", json!({})).await.pointer(path), Some(&expected));
     }
-    assert_eq!(engine.call("cron.status", json!({})).await["enabled"], false, "it is in force");
+    assert_eq!(engine.call("cron.status", json!({})).await["enabled"], false);
     assert_eq!(home.rouse(["config", "set", "cron.enabled", "true"]).ok(), "cron.enabled = true\n");
     let file = fs::read_to_string(home.data().join("config.toml")).expect("a file");
     assert!(file.starts_with("# mine\n"), "{file}");
-    for (key, value, words) in [
+    for (key, value, text) in [
         ("cron.enabled", "maybe", "cron.enabled: expected true or false"),
         ("cron.maxConcurrentRuns", "0", "cron.maxConcurrentRuns"),
         ("cron.maxRuns", "3", "cron.maxRuns"),
@@ -88,49 +88,49 @@ async fn settings_are_read_and_changed_by_key() {
         ),
         ("tools.maxSteps", "3", "tools.maxSteps: can be changed in the settings file only"),
     ] {
-        home.rouse(["config", "set", key, value]).refused(2, words);
+        home.rouse(["config", "set", key, value]).assert_error(2, text);
     }
     let unknown = home.rouse(["config", "get", "cron.maxRuns"]);
-    unknown.refused(2, "cron.maxRuns: there is no such setting");
+    unknown.assert_error(2, "cron.maxRuns: there is no such setting");
     assert!(unknown.err.contains("cron.maxConcurrentRuns"), "{unknown:#?}");
-    home.rouse(["config", "get", "revision"]).refused(2, "there is no such setting");
+    home.rouse(["config", "get", "revision"]).assert_error(2, "there is no such setting");
     for key in ["providers.work.model", "cron.maxRuns"] {
-        home.rouse(["config", "set", key, "big"]).refused(2, "there is no such setting");
+        home.rouse(["config", "set", key, "big"]).assert_error(2, "there is no such setting");
     }
 }
 
 #[tokio::test]
-async fn a_provider_of_the_file_is_changed_by_its_name() {
+async fn provider_in_file_is_changed_by_name() {
     let provider = "kind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
-    let home = Home::new().config(&format!("[providers.work]\n{provider}"));
+    let home = TestHome::new().config(&format!("[providers.work]\n{provider}"));
     let _engine = home.serve().await;
     let set = home.rouse(["config", "set", "providers.work.model", "big"]);
     assert_eq!(set.ok(), "providers.work.model = big\n");
     assert_eq!(home.rouse(["config", "get", "providers.work.model"]).ok(), "big\n");
-    home.rouse(["config", "set", "providers.word.model", "big"]).refused(2, "no such setting");
+    home.rouse(["config", "set", "providers.word.model", "big"]).assert_error(2, "no such setting");
 }
 
 #[tokio::test]
-async fn a_file_that_was_changed_under_the_engine_is_told() {
-    let home = Home::new();
+async fn settings_file_changed_since_start_is_reported() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let told = "was changed since the start; restart Rouse to use it";
-    assert!(!home.rouse(["status"]).ok().contains(told));
-    assert!(!home.rouse(["doctor"]).ok().contains(told));
+    let warning = "was changed since the start; restart Rouse to apply the change";
+    assert!(!home.rouse(["status"]).ok().contains(warning));
+    assert!(!home.rouse(["doctor"]).ok().contains(warning));
     fs::write(home.data().join("config.toml"), "[cron]\nmaxConcurrentRuns = 4\n").expect("a file");
-    assert!(home.rouse(["status"]).ok().contains(told));
+    assert!(home.rouse(["status"]).ok().contains(warning));
     let doctor = home.rouse(["doctor"]);
-    assert!(doctor.code == 1 && doctor.out.contains(told), "{doctor:#?}");
+    assert!(doctor.code == 1 && doctor.out.contains(warning), "{doctor:#?}");
     assert!(engine.stop().success());
     let engine = home.serve().await;
-    assert!(!home.rouse(["status"]).ok().contains(told));
+    assert!(!home.rouse(["status"]).ok().contains(warning));
     drop(engine);
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_knows_is_told_wherever_settings_are() {
+async fn unknown_key_is_reported_by_every_settings_command() {
     let text = "colour = \"blue\" # mine\n[heartbeat]\nevry = \"10m\"\n";
-    let home = Home::new().config(text);
+    let home = TestHome::new().config(text);
     let evry =
         "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
     let colour = "colour (line 1) is not a setting and has no effect; known here: budget, cron,";
@@ -144,11 +144,12 @@ async fn a_key_that_nobody_knows_is_told_wherever_settings_are() {
     assert!(get.ok().contains("heartbeat.every = 30 min"), "{get:#?}");
     assert!(get.err.contains(evry) && get.err.contains(colour), "{get:#?}");
     assert!(get.err.contains("config.toml"), "{get:#?}");
-    home.rouse(["config", "get", "heartbeat.evry"]).refused(2, evry);
+    home.rouse(["config", "get", "heartbeat.evry"]).assert_error(2, evry);
     let keys = engine.call("config.get", json!({})).await["unknownKeys"].clone();
-    let told = |index: usize| (&keys[index]["key"], &keys[index]["line"], &keys[index]["nearest"]);
-    assert_eq!(told(0), (&json!("colour"), &json!(1), &Value::Null));
-    assert_eq!(told(1), (&json!("heartbeat.evry"), &json!(3), &json!("heartbeat.every")));
+    let key_at =
+        |index: usize| (&keys[index]["key"], &keys[index]["line"], &keys[index]["nearest"]);
+    assert_eq!(key_at(0), (&json!("colour"), &json!(1), &Value::Null));
+    assert_eq!(key_at(1), (&json!("heartbeat.evry"), &json!(3), &json!("heartbeat.every")));
     let log = home.rouse(["logs"]);
     assert!(log.ok().contains(evry), "{log:#?}");
 
@@ -159,40 +160,41 @@ async fn a_key_that_nobody_knows_is_told_wherever_settings_are() {
 }
 
 #[tokio::test]
-async fn a_wrong_value_in_the_file_is_told_with_its_line_before_and_after_the_start() {
-    let home = Home::new()
+async fn invalid_value_in_file_is_reported_with_its_line() {
+    let home = TestHome::new()
         .config("[heartbeat]\nevery = \"soon\"\n[quietHours]\nfrom = \"22\"\nto = \"07:00\"\n");
-    let said = [
+    let problems = [
         "config.toml",
         "heartbeat.every (line 2): expected a number with a unit such as `30m`, found `soon`",
         "quietHours.from (line 4): expected a time of day such as 07:00, found `22`",
     ];
     let doctor = home.rouse(["doctor"]);
-    assert!(said.iter().all(|words| doctor.out.contains(words)), "{doctor:#?}");
+    assert!(problems.iter().all(|text| doctor.out.contains(text)), "{doctor:#?}");
     let serve = home.rouse(["serve"]);
-    assert!(serve.code == 2 && said.iter().all(|words| serve.err.contains(words)), "{serve:#?}");
+    assert!(serve.code == 2 && problems.iter().all(|text| serve.err.contains(text)), "{serve:#?}");
 
-    let home = Home::new();
+    let home = TestHome::new();
     let engine = home.serve().await;
     fs::write(home.data().join("config.toml"), "[heartbeat]\nevery = 5\n").expect("a file");
     let get = home.rouse(["config", "get"]);
     assert!(get.err.contains("heartbeat.every (line 2): expected a text"), "{get:#?}");
-    home.rouse(["config", "set", "cron.enabled", "true"]).refused(5, "heartbeat.every (line 2)");
+    home.rouse(["config", "set", "cron.enabled", "true"])
+        .assert_error(5, "heartbeat.every (line 2)");
     drop(engine);
 }
 
 #[tokio::test]
-async fn a_workspace_that_cannot_be_is_refused_and_named_where_it_stands() {
-    let home = Home::new();
+async fn invalid_workspace_is_refused_with_its_location() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let (here, file) = (home.beside("here"), home.beside("file"));
+    let (here, file) = (home.sibling("here"), home.sibling("file"));
     fs::write(&file, "x").expect("a file");
-    for (path, why) in [
-        ("/proc/nope/x", "workspace: /proc/nope/x is not there and cannot be made: "),
-        (file.to_str().expect("text"), "is no folder"),
+    for (path, error) in [
+        ("/proc/nope/x", "workspace: /proc/nope/x does not exist and cannot be created: "),
+        (file.to_str().expect("text"), "is not a folder"),
         ("./notes", "workspace: ./notes is another folder wherever Rouse is started"),
     ] {
-        home.rouse(["config", "set", "workspace", path]).refused(2, why);
+        home.rouse(["config", "set", "workspace", path]).assert_error(2, error);
     }
     let text = here.to_str().expect("text");
     let later = format!("{text}  (from the next start on)\n");
@@ -209,84 +211,85 @@ async fn a_workspace_that_cannot_be_is_refused_and_named_where_it_stands() {
     assert!(engine.stop().success());
 
     home.write_config("# mine\nworkspace = \"/proc/nope/x\"\n");
-    let why = "workspace (line 2): /proc/nope/x is not there and cannot be made: No such file";
+    let error =
+        "workspace (line 2): /proc/nope/x does not exist and cannot be created: No such file";
     let doctor = home.rouse(["doctor"]);
-    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {why}")), "{doctor:#?}");
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {error}")), "{doctor:#?}");
     let start = home.rouse(["serve", "--port", "0"]);
-    assert!(start.code == 2 && start.err.contains(why), "{start:#?}");
-    for part in ["config.toml", "Name another folder there, or take the key out"] {
+    assert!(start.code == 2 && start.err.contains(error), "{start:#?}");
+    for part in ["config.toml", "Name another folder, or remove the key"] {
         assert!(start.err.contains(part), "no `{part}` in {start:#?}");
     }
     let by_variable = home.env("FILE_WORKSPACE_ROOT", "/proc/nope/y");
     let start = by_variable.rouse(["serve", "--port", "0"]);
-    assert!(start.err.contains("workspace: /proc/nope/y is not there"), "{start:#?}");
+    assert!(start.err.contains("workspace: /proc/nope/y does not exist"), "{start:#?}");
     assert!(start.err.contains("(FILE_WORKSPACE_ROOT names it)"), "{start:#?}");
 }
 
 #[tokio::test]
-async fn a_provider_that_nobody_is_called_is_told_wherever_the_model_is() {
+async fn unknown_provider_is_reported_by_every_model_command() {
     let work = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
-    let home = Home::new().config(work);
+    let home = TestHome::new().config(work);
     let engine = home.serve().await;
-    let why = "there is no [providers.wrk]; did you mean work?";
-    home.rouse(["config", "set", "model.provider", "wrk"]).refused(2, why);
+    let error = "there is no [providers.wrk]; did you mean work?";
+    home.rouse(["config", "set", "model.provider", "wrk"]).assert_error(2, error);
     for name in ["work", "ollama", "anthropic"] {
         home.rouse(["config", "set", "model.provider", name]).ok();
     }
     assert!(engine.stop().success());
 
     home.write_config(&format!("[model]\nprovider = \"wrk\"\n{work}"));
-    let told = format!("model.provider (line 2): {why}");
+    let problem = format!("model.provider (line 2): {error}");
     let off = home.rouse(["doctor"]);
-    assert!(off.out.contains(&format!("✗ {told}")), "{off:#?}");
+    assert!(off.out.contains(&format!("✗ {problem}")), "{off:#?}");
     let engine = home.serve().await;
     let doctor = home.rouse(["doctor"]);
-    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {told}")), "{doctor:#?}");
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {problem}")), "{doctor:#?}");
     assert!(!doctor.out.contains("No model yet"), "{doctor:#?}");
     let status = home.rouse(["status"]);
-    assert!(status.ok().contains(&format!("✗ No model: {told}")), "{status:#?}");
+    assert!(status.ok().contains(&format!("✗ No model: {problem}")), "{status:#?}");
     let log = home.rouse(["logs"]);
-    assert!(log.ok().contains(&told), "{log:#?}");
+    assert!(log.ok().contains(&problem), "{log:#?}");
     let get = home.rouse(["config", "get", "model.provider"]);
-    assert!(get.ok() == "wrk\n" && get.err.contains(&told), "{get:#?}");
-    let trouble = engine.call("config.get", json!({})).await["troubles"][0].clone();
-    assert_eq!(trouble, json!({ "key": "model.provider", "line": 2, "text": told }));
+    assert!(get.ok() == "wrk\n" && get.err.contains(&problem), "{get:#?}");
+    let trouble = engine.call("config.get", json!({})).await["unmetSettings"][0].clone();
+    assert_eq!(trouble, json!({ "key": "model.provider", "line": 2, "text": problem }));
     let add = ["cron", "add", "--name", "a", "--every", "1h", "--message", "hi", "--json"];
     let added = home.rouse(add).json();
-    assert!(added["warnings"].to_string().contains(why), "{added}");
+    assert!(added["warnings"].to_string().contains(error), "{added}");
     let id = added["job"]["id"].as_str().expect("an id");
-    engine.run_now(id).await;
-    let run = engine.ended(id, 1).await.remove(0);
-    assert!(run["state"] == "failed" && run["error"].to_string().contains(why), "{run}");
-    home.rouse(["chat", "hello"]).refused(5, why);
+    engine.start_run(id).await;
+    let run = engine.finished_runs(id, 1).await.remove(0);
+    assert!(run["state"] == "failed" && run["error"].to_string().contains(error), "{run}");
+    home.rouse(["chat", "hello"]).assert_error(5, error);
 }
 
 #[tokio::test]
-async fn missing_search_key_is_found_by_doctor() {
-    for (search, told) in [
+async fn missing_search_key_is_reported_by_doctor() {
+    for (search, problem) in [
         ("keySecret = \"tavily\"", "✗ search.keySecret (line 3)"),
         ("", "✗ search.keyEnv (line 1): TAVILY_API_KEY is not set"),
     ] {
-        let home = Home::new().config(&format!("[search]\nprovider = \"tavily\"\n{search}\n"));
+        let home = TestHome::new().config(&format!("[search]\nprovider = \"tavily\"\n{search}\n"));
         let _engine = home.serve().await;
         let doctor = home.rouse(["doctor"]);
-        assert!(doctor.out.contains(told), "no `{told}` in {doctor:#?}");
+        assert!(doctor.out.contains(problem), "no `{problem}` in {doctor:#?}");
     }
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
+async fn unset_key_and_missing_hook_program_are_reported() {
     let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeyEnv = \"WORK_LLM_KEY\"\n[[hooks]]\non = \"run_started\"\ncommand = [\"/nope/guard\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"no-such-program-here\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"sh\"]\n";
-    let home = Home::new().config(text);
+    let home = TestHome::new().config(text);
     let engine = home.serve().await;
     let key = "providers.work.keyEnv (line 5): WORK_LLM_KEY is not set";
     let hooks = [
-        "hooks[0].command (line 8): there is no program /nope/guard",
-        "hooks[1].command (line 11): there is no program no-such-program-here in the folders of PATH",
+        "hooks[0].command (line 8): the program /nope/guard does not exist",
+        "hooks[1].command (line 11): the program no-such-program-here is not in the folders of PATH",
     ];
     let doctor = home.rouse(["doctor"]);
-    for told in hooks.iter().chain([&key]) {
-        assert!(doctor.out.contains(&format!("✗ {told}")), "no `{told}` in {doctor:#?}");
+    for problem in hooks.iter().chain([&key]) {
+        assert!(doctor.out.contains(&format!("✗ {problem}")), "no `{problem}` in {doctor:#?}");
     }
     assert!(doctor.code == 1 && !doctor.out.contains("✓ Model"), "{doctor:#?}");
     assert!(!doctor.out.contains("hooks[2]"), "{doctor:#?}");
@@ -294,8 +297,8 @@ async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
     assert!(status.ok().contains(&format!("✗ Model: small · work: {key}")), "{status:#?}");
     let listed = home.rouse(["hooks"]);
     listed.ok();
-    for told in hooks {
-        assert!(listed.err.contains(told), "no `{told}` in {listed:#?}");
+    for problem in hooks {
+        assert!(listed.err.contains(problem), "no `{problem}` in {listed:#?}");
     }
     assert!(engine.stop().success());
 
@@ -306,12 +309,12 @@ async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
 }
 
 #[tokio::test]
-async fn what_the_turns_of_main_would_lack_is_told() {
+async fn missing_model_or_skill_of_heartbeat_is_reported() {
     let work = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
-    let home = Home::new().config(work);
+    let home = TestHome::new().config(work);
     let _engine = home.serve().await;
     assert!(!home.rouse(["doctor"]).out.contains("heartbeat."), "nothing is named");
-    let told = [
+    let problems = [
         (
             "heartbeat.model",
             "anthropic:big",
@@ -319,22 +322,22 @@ async fn what_the_turns_of_main_would_lack_is_told() {
         ),
         ("heartbeat.skills", "gone", "heartbeat.skills[0]: "),
     ];
-    for (key, value, words) in told {
+    for (key, value, text) in problems {
         let set = home.rouse(["config", "set", key, value]);
-        assert!(set.ok().contains(value) && set.err.contains(words), "{set:#?}");
+        assert!(set.ok().contains(value) && set.err.contains(text), "{set:#?}");
     }
     let doctor = home.rouse(["doctor"]);
-    for (_, _, words) in told {
-        assert!(doctor.out.contains(&format!("✗ {words}")), "no `{words}` in {doctor:#?}");
+    for (_, _, text) in problems {
+        assert!(doctor.out.contains(&format!("✗ {text}")), "no `{text}` in {doctor:#?}");
     }
 }
 
 #[tokio::test]
-async fn a_computer_that_nobody_can_keep_awake_is_told() {
+async fn keep_awake_without_system_bus_is_reported() {
     let awake = "[system]\nkeepAwake = true\n";
     let sockets = ["/var/run/dbus/system_bus_socket", "/run/dbus/system_bus_socket"];
     let has_bus = sockets.iter().any(|socket| Path::new(socket).exists());
-    let home = Home::new().config(awake);
+    let home = TestHome::new().config(awake);
     let engine = home.serve().await;
     let doctor = home.rouse(["doctor"]);
     assert_eq!(doctor.out.contains("✗ system.keepAwake (line 2): "), !has_bus, "{doctor:#?}");
@@ -342,70 +345,70 @@ async fn a_computer_that_nobody_can_keep_awake_is_told() {
     let home = home.env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere");
     let _engine = home.serve().await;
     let doctor = home.rouse(["doctor"]);
-    assert!(!doctor.out.contains("system.keepAwake"), "it is looked for there: {doctor:#?}");
+    assert!(!doctor.out.contains("system.keepAwake"), "{doctor:#?}");
 }
 
 #[tokio::test]
-async fn a_stored_key_that_is_missing_or_for_another_host_is_told() {
+async fn missing_or_misbound_stored_key_is_reported() {
     let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeySecret = \"work\"\n";
-    let home = Home::new().config(text);
+    let home = TestHome::new().config(text);
     let _engine = home.serve().await;
-    let told = |home: &Home, words: &str| {
-        let key = format!("providers.work.keySecret (line 5): the secret work {words}");
+    let assert_problem = |home: &TestHome, expected: &str| {
+        let key = format!("providers.work.keySecret (line 5): the secret work {expected}");
         let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
         assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {key}")), "{doctor:#?}");
         assert!(!doctor.out.contains("✓ Model"), "{doctor:#?}");
         let model = format!("✗ Model: small · work: {key}");
         assert!(status.ok().contains(&model), "{status:#?}");
     };
-    told(&home, "is not stored;");
+    assert_problem(&home, "is not stored;");
     let set = |host| ["secrets", "set", "work", "--host", host];
-    home.rouse_reading(set("llm.example.com"), "abcdefghijklmnop").ok();
-    told(&home, "goes to llm.example.com alone and not to http://localhost:9");
-    home.rouse_reading(set("http://localhost:9"), "abcdefghijklmnop").ok();
+    home.rouse_with_input(set("llm.example.com"), "abcdefghijklmnop").ok();
+    assert_problem(&home, "goes to llm.example.com alone and not to http://localhost:9");
+    home.rouse_with_input(set("http://localhost:9"), "abcdefghijklmnop").ok();
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
 }
 
 #[tokio::test]
-async fn a_stored_key_that_cannot_be_fetched_is_told_with_the_reason() {
+async fn unavailable_stored_key_is_reported_with_its_reason() {
     let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeySecret = \"work\"\n";
-    let home = Home::new().config(text);
+    let home = TestHome::new().config(text);
     let in_keyring = json!({ "hosts": ["http://localhost:9"], "setAtMs": 1 });
     let kept = json!({ "keyringId": "1", "secrets": { "work": in_keyring } });
     rouse_tests::make_database(&home.data()).await;
     std::fs::write(home.data().join("secrets.json"), kept.to_string()).expect("written");
     let _engine = home.serve().await;
-    let why = "is not at hand, because it is in the system's keyring, which is switched off";
-    let key = format!("providers.work.keySecret (line 5): the secret work {why}");
+    let error = "is not at hand, because it is in the system's keyring, which is switched off";
+    let key = format!("providers.work.keySecret (line 5): the secret work {error}");
     let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
     assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {key}")), "{doctor:#?}");
-    assert!(doctor.out.contains(&format!("The secret work {why}")), "{doctor:#?}");
+    assert!(doctor.out.contains(&format!("The secret work {error}")), "{doctor:#?}");
     let model = format!("✗ Model: small · work: {key}");
     assert!(status.ok().contains(&model), "{status:#?}");
-    assert!(status.out.contains(&format!("Secrets: The secret work {why}")), "{status:#?}");
+    assert!(status.out.contains(&format!("Secrets: The secret work {error}")), "{status:#?}");
 }
 
 #[test]
-fn a_start_that_found_its_port_taken_says_so() {
+fn serve_on_taken_port_reports_another_port() {
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = other.local_addr().expect("an address").port();
-    let home = Home::new().config(&format!("[gateway]\nport = {port}\n"));
+    let home = TestHome::new().config(&format!("[gateway]\nport = {port}\n"));
     let banner = || {
         let mut start = home.command(["serve"]);
         let start = start.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = start.spawn().expect("rouse starts");
         let out = BufReader::new(process.stdout.take().expect("a pipe"));
         let lines = out.lines().map(|line| line.expect("text"));
-        let said: Vec<String> = lines.take_while(|line| !line.starts_with("Stop:")).collect();
+        let lines: Vec<String> = lines.take_while(|line| !line.starts_with("Stop:")).collect();
         process.kill().expect("ended");
         process.wait().expect("ended");
-        said.join("\n")
+        lines.join("\n")
     };
     let taken = banner();
-    let told = format!("Port {port} is taken, so this is another one.");
+    let warning = format!("Port {port} is taken, so Rouse uses another port.");
     assert!(taken.contains("Rouse is ready at"), "{taken}");
-    assert_eq!(taken.matches(&told).count(), 1, "{taken}");
+    assert_eq!(taken.matches(&warning).count(), 1, "{taken}");
     assert!(!taken.contains("webhooks"), "there are none: {taken}");
     drop(other);
     let free = banner();
@@ -414,15 +417,15 @@ fn a_start_that_found_its_port_taken_says_so() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_full_disk_is_named_and_nothing_is_left_of_the_change() {
-    let home = Home::new().config("# mine\n");
+async fn full_disk_is_named_and_leaves_no_partial_change() {
+    let home = TestHome::new().config("# mine\n");
     let engine = home.serve().await;
-    let beside = home.data().join("config.new");
-    std::os::unix::fs::symlink("/dev/full", &beside).expect("a link");
+    let new_file = home.data().join("config.new");
+    std::os::unix::fs::symlink("/dev/full", &new_file).expect("a link");
     let refused = home.rouse(["config", "set", "cron.maxConcurrentRuns", "5"]);
-    refused.refused(1, "No space left on device");
+    refused.assert_error(1, "No space left on device");
     assert!(refused.err.contains("Nothing was changed."), "{refused:#?}");
-    assert!(fs::symlink_metadata(&beside).is_err(), "it was left behind");
+    assert!(fs::symlink_metadata(&new_file).is_err(), "no partial file");
     assert_eq!(fs::read_to_string(home.data().join("config.toml")).expect("a file"), "# mine\n");
     drop(engine);
 }

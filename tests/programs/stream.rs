@@ -1,20 +1,20 @@
-//! The numbered events over a socket: nothing is missed, nothing comes twice, and a client that comes back goes on.
+//! The event stream over a socket: no event is missed or repeated, and a reconnected client resumes.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use rouse_gateway::EventStream;
-use rouse_gateway::wire::{EventKind, EventView};
+use rouse_gateway::wire::{EventKindView, EventView};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::engine::{Engine, Home};
+use crate::engine::{EngineProcess, TestHome};
 use crate::probes::{echo, rpc};
 use crate::sign_in::socket_with;
 
-async fn newest(engine: &Engine<'_>) -> i64 {
+async fn newest(engine: &EngineProcess<'_>) -> i64 {
     engine.call("system.status", json!({})).await["seq"].as_i64().expect("a number")
 }
 
-/// Stored events up to number `last`.
+/// The stored events up to number `last`.
 async fn up_to(stream: &mut EventStream, last: i64) -> Vec<EventView> {
     let mut events: Vec<EventView> = Vec::new();
     while events.last().is_none_or(|event| event.seq < last) {
@@ -31,14 +31,14 @@ fn numbers(events: &[EventView]) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_goes_on_where_it_was() {
-    let home = Home::new();
+async fn reconnected_client_resumes_at_its_sequence_number() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let id = engine.add(echo("Told")).await;
+    let id = engine.add_job(echo("Told")).await;
     let seen = newest(&engine).await;
     let mut always_there = engine.client.events(Some(seen)).await.expect("a stream");
-    let run = engine.run_now(&id).await;
-    engine.ended(&id, 1).await;
+    let run = engine.start_run(&id).await;
+    engine.finished_runs(&id, 1).await;
     engine.call("cron.remove", json!({ "id": id })).await;
     let last = newest(&engine).await;
     let live = up_to(&mut always_there, last).await;
@@ -49,7 +49,7 @@ async fn a_client_that_comes_back_goes_on_where_it_was() {
 
     let cron: Vec<&Value> = live
         .iter()
-        .filter(|event| event.kind == EventKind::Cron)
+        .filter(|event| event.kind == EventKindView::Cron)
         .map(|event| &event.data)
         .collect();
     let actions: Vec<&str> = cron.iter().filter_map(|data| data["action"].as_str()).collect();
@@ -59,18 +59,15 @@ async fn a_client_that_comes_back_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn without_a_number_only_what_is_new_comes() {
-    let home = Home::new();
+async fn stream_without_sequence_number_sends_new_events_only() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    engine.add(echo("Before")).await;
+    engine.add_job(echo("Before")).await;
     let seen = newest(&engine).await;
     let token = engine.token();
     let mut socket = socket_with(&engine, "", ("authorization", &format!("Bearer {token}"))).await;
-    // An answer over the same socket shows that it is listening.
-    socket
-        .send(Message::text(rpc("cron.add", &echo("After")).to_string()))
-        .await
-        .expect("it reads");
+    // The answer over the same socket shows that the subscription is active.
+    socket.send(Message::text(rpc("cron.add", &echo("After")).to_string())).await.expect("sent");
     let mut events = Vec::new();
     let mut answered = false;
     while events.is_empty() || !answered {
@@ -85,15 +82,15 @@ async fn without_a_number_only_what_is_new_comes() {
 }
 
 #[tokio::test]
-async fn a_number_that_was_never_given_out_starts_the_stream_anew() {
-    let home = Home::new();
+async fn unknown_sequence_number_resets_the_stream() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     for strange in [1_000_000, -5, i64::MAX, i64::MIN] {
         let seen = newest(&engine).await;
         let mut stream = engine.client.events(Some(strange)).await.expect("a stream");
         let reset = stream.next().await.expect("an event");
-        assert_eq!((reset.kind, reset.seq), (EventKind::Reset, seen), "{strange}");
-        engine.add(echo("Next")).await;
+        assert_eq!((reset.kind, reset.seq), (EventKindView::Reset, seen), "{strange}");
+        engine.add_job(echo("Next")).await;
         assert_eq!(stream.next().await.expect("an event").seq, seen + 1, "{strange}");
     }
     let upgrade =
@@ -102,15 +99,15 @@ async fn a_number_that_was_never_given_out_starts_the_stream_anew() {
 }
 
 #[tokio::test]
-async fn numbers_go_on_after_a_kill() {
-    let home = Home::new();
+async fn sequence_numbers_continue_after_a_kill() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    engine.add(echo("One")).await;
+    engine.add_job(echo("One")).await;
     let seen = newest(&engine).await;
     engine.kill();
-    let engine = home.serve_as_it_is();
+    let engine = home.serve_plain();
     let mut stream = engine.client.events(Some(seen)).await.expect("a stream");
-    engine.add(echo("Two")).await;
+    engine.add_job(echo("Two")).await;
     let event = stream.next().await.expect("an event");
-    assert_eq!((event.kind, event.seq), (EventKind::Cron, seen + 1));
+    assert_eq!((event.kind, event.seq), (EventKindView::Cron, seen + 1));
 }

@@ -1,13 +1,13 @@
-//! `rouse cron export` and `import`: what goes out comes back the same, switched off, and half a file spoils nothing.
+//! `rouse cron export` and `import`: jobs come back unchanged and disabled, and invalid files change nothing.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::TestHome;
 use crate::probes::echo;
 
-/// Jobs of every kind, with keys that nobody here knows.
+/// Jobs of every kind, with unknown keys.
 fn jobs() -> Vec<Value> {
     let mut cron = echo("Cron");
     cron["schedule"] =
@@ -25,7 +25,7 @@ fn jobs() -> Vec<Value> {
     vec![cron, every, agent, event]
 }
 
-/// What an import keeps: everything but history.
+/// The imported part of a job: all but the history.
 fn definition(job: &Value) -> Value {
     let mut job = job.clone();
     for gone in ["state", "updatedAtMs"] {
@@ -35,13 +35,13 @@ fn definition(job: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_goes_out_comes_back_the_same() {
-    let home = Home::new();
+async fn exported_jobs_are_imported_unchanged() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     for job in jobs() {
-        engine.add(job).await;
+        engine.add_job(job).await;
     }
-    let file = home.beside("jobs.json");
+    let file = home.sibling("jobs.json");
     let file = file.to_str().expect("text");
     let written = home.rouse(["cron", "export", "--output", file]);
     assert_eq!(written.ok(), format!("Wrote 4 jobs to {file}.\n"));
@@ -50,7 +50,7 @@ async fn what_goes_out_comes_back_the_same() {
         serde_json::from_str(&fs::read_to_string(file).expect("the file")).expect("JSON");
     assert_eq!(printed, on_disk);
 
-    let other = Home::new();
+    let other = TestHome::new();
     let engine = other.serve().await;
     let tried = other.rouse(["cron", "import", file, "--dry-run"]);
     assert_eq!(tried.ok().matches("would be created").count(), 4, "{tried:#?}");
@@ -75,17 +75,17 @@ async fn what_goes_out_comes_back_the_same() {
     }
     let twice = other.rouse(["cron", "import", file]);
     assert_eq!(twice.ok().matches("skipped").count(), 4, "{twice:#?}");
-    assert_eq!(twice.out.matches("The same job is here already.").count(), 4, "{twice:#?}");
+    assert_eq!(twice.out.matches("The same job exists already.").count(), 4, "{twice:#?}");
 }
 
 #[tokio::test]
-async fn jobs_stay_on_when_asked() {
-    let home = Home::new();
+async fn import_with_enable_keeps_jobs_enabled() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let mut off = echo("Off");
     off["enabled"] = json!(false);
     let document = json!([echo("On"), off]).to_string();
-    home.rouse_reading(["cron", "import", "-", "--enable"], &document).ok();
+    home.rouse_with_input(["cron", "import", "-", "--enable"], &document).ok();
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
     let mut states: Vec<(String, bool)> = jobs["jobs"]
         .as_array()
@@ -103,34 +103,34 @@ async fn jobs_stay_on_when_asked() {
 }
 
 #[tokio::test]
-async fn one_bad_job_does_not_take_the_good_ones_with_it() {
-    let home = Home::new();
+async fn invalid_job_does_not_block_valid_jobs() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let document = json!({ "jobs": [echo("Good"), { "name": "Bad", "schedule": { "kind": "cron", "expr": "x" } }, 7, echo("Good too")] });
-    let said = home.rouse_reading(["cron", "import", "-"], &document.to_string());
-    assert_eq!(said.code, 2, "{said:#?}");
+    let output = home.rouse_with_input(["cron", "import", "-"], &document.to_string());
+    assert_eq!(output.code, 2, "{output:#?}");
     assert!(
-        said.out.contains("refused  Bad: schedule.expr") && said.out.contains("refused  job 3"),
-        "{said:#?}"
+        output.out.contains("refused  Bad: schedule.expr") && output.out.contains("refused  job 3"),
+        "{output:#?}"
     );
-    assert!(said.err.contains("2 of 4"), "{said:#?}");
+    assert!(output.err.contains("2 of 4"), "{output:#?}");
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
     assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test]
-async fn every_shape_of_a_file_is_read_and_no_other() {
-    let home = Home::new();
+async fn import_accepts_known_file_shapes_only() {
+    let home = TestHome::new();
     let _engine = home.serve().await;
     for document in
         [json!([echo("List")]), json!({ "jobs": [echo("Export")], "version": 1 }), echo("One")]
     {
-        home.rouse_reading(["cron", "import", "-"], &document.to_string()).ok();
+        home.rouse_with_input(["cron", "import", "-"], &document.to_string()).ok();
     }
-    let crontab = home.rouse_reading(["cron", "import", "-"], "@daily tidy up\n");
+    let crontab = home.rouse_with_input(["cron", "import", "-"], "@daily tidy up\n");
     assert!(crontab.ok().contains("created  tidy up"), "{crontab:#?}");
-    assert!(crontab.out.contains("It stays off"), "{crontab:#?}");
-    for (text, words) in [
+    assert!(crontab.out.contains("Disabled until"), "{crontab:#?}");
+    for (text, expected) in [
         ("", "holds no jobs"),
         ("[]", "holds no jobs"),
         ("{", "not JSON"),
@@ -139,58 +139,59 @@ async fn every_shape_of_a_file_is_read_and_no_other() {
         (r#"{"jobs": 7}"#, "holds no jobs"),
         (r#"[{"name": "a", "name": "b"}]"#, "stands twice"),
     ] {
-        home.rouse_reading(["cron", "import", "-"], text).refused(2, words);
+        home.rouse_with_input(["cron", "import", "-"], text).assert_error(2, expected);
     }
     let list = echo("As asked").to_string();
-    let said = home.rouse_reading(["cron", "import", "-", "--format", "crontab"], &list);
-    assert_eq!(said.code, 2, "{said:#?}");
-    assert!(said.out.contains("refused  line 1"), "{said:#?}");
+    let output = home.rouse_with_input(["cron", "import", "-", "--format", "crontab"], &list);
+    assert_eq!(output.code, 2, "{output:#?}");
+    assert!(output.out.contains("refused  line 1"), "{output:#?}");
     home.rouse(["cron", "import", "/nowhere/at/all.json"])
-        .refused(1, "cannot read /nowhere/at/all.json");
+        .assert_error(1, "cannot read /nowhere/at/all.json");
     home.rouse(["cron", "export", "--output", "/nowhere/at/all.json"])
-        .refused(1, "cannot write /nowhere/at/all.json");
-    home.rouse(["cron", "export", "nobody"]).refused(4, "There is no job nobody");
+        .assert_error(1, "cannot write /nowhere/at/all.json");
+    home.rouse(["cron", "export", "nobody"]).assert_error(4, "There is no job nobody");
 }
 
 #[tokio::test]
-async fn hostile_files_are_errors_and_nothing_is_lost() {
-    let home = Home::new();
+async fn hostile_import_files_are_refused() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    engine.add(echo("Here before")).await;
-    let file = home.beside("hostile");
+    engine.add_job(echo("Here before")).await;
+    let file = home.sibling("hostile");
     let path = file.to_str().expect("text");
     let deep = "[".repeat(1_000_000);
-    for (bytes, words) in [
+    for (bytes, text) in [
         (b"0 7 * * * \xff\n".to_vec(), "not UTF-8 text (byte 10)"),
         (b"0 7 * * * a\0b\n".to_vec(), "NUL"),
         (vec![b' '; 10_000_000], "larger than 8 MB"),
         (deep.into_bytes(), "not JSON"),
     ] {
         fs::write(&file, bytes).expect("a file");
-        home.rouse(["cron", "import", path]).refused(2, words);
+        home.rouse(["cron", "import", path]).assert_error(2, text);
     }
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
     assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
-async fn runs_are_written_as_a_ledger_for_each_job() {
-    let home = Home::new();
+async fn export_writes_run_ledger_per_job() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let id = engine.add(echo("Often")).await;
+    let id = engine.add_job(echo("Often")).await;
     for _ in 0..2 {
-        engine.run_now(&id).await;
+        engine.start_run(&id).await;
     }
-    engine.ended(&id, 2).await;
-    let quiet = engine.add(echo("Never")).await;
-    let folder = home.beside("out");
+    engine.finished_runs(&id, 2).await;
+    let quiet = engine.add_job(echo("Never")).await;
+    let folder = home.sibling("out");
     let path = folder.to_str().expect("text");
-    home.rouse(["cron", "export", "--runs"]).refused(2, "--output");
+    home.rouse(["cron", "export", "--runs"]).assert_error(2, "--output");
     let no_folder = ["cron", "export", &id, "--runs", "--output", "runs.jsonl"];
-    home.rouse(no_folder).refused(2, "runs.jsonl is named like a file");
-    let said = home.rouse(["cron", "export", "--runs", "--output", path]);
-    assert_eq!(said.ok(), format!("Wrote 2 jobs and 2 runs to {path}.\n"));
-    let ledger = fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl"))).expect("it");
+    home.rouse(no_folder).assert_error(2, "runs.jsonl is named like a file");
+    let output = home.rouse(["cron", "export", "--runs", "--output", path]);
+    assert_eq!(output.ok(), format!("Wrote 2 jobs and 2 runs to {path}.\n"));
+    let ledger =
+        fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl"))).expect("a file");
     let lines: Vec<Value> =
         ledger.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 2);
@@ -200,12 +201,12 @@ async fn runs_are_written_as_a_ledger_for_each_job() {
         assert!(line["durationMs"].is_i64() && line["summary"].is_string(), "{line:#}");
     }
     let empty = fs::read_to_string(folder.join("runs").join(format!("{quiet}.jsonl")));
-    assert_eq!(empty.expect("it"), "");
+    assert_eq!(empty.expect("a file"), "");
     assert_eq!(home.rouse(["cron", "export", &id, "--runs"]).ok(), ledger);
     home.rouse(["cron", "import", folder.join("jobs.json").to_str().expect("text")]).ok();
     engine.call("cron.remove", json!({ "id": id })).await;
-    let said = home.rouse(["cron", "export", "--runs", "--output", path, "--force"]);
-    assert!(said.ok().ends_with("Among them are the runs of a job that is gone.\n"), "{said:#?}");
+    let output = home.rouse(["cron", "export", "--runs", "--output", path, "--force"]);
+    assert!(output.ok().ends_with("This includes the runs of a deleted job.\n"), "{output:#?}");
     let kept = fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl")));
-    assert_eq!(kept.expect("it"), ledger);
+    assert_eq!(kept.expect("a file"), ledger);
 }

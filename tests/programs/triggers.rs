@@ -1,20 +1,20 @@
-//! Jobs that wait: for another job, for an event, for a call from outside; with the real programs.
+//! Jobs with event and webhook triggers.
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::TestHome;
 use crate::http::Request;
 
 const TIME: [&str; 2] = ["--tool", "time"];
 
-fn add(home: &Home, flags: &[&str]) -> Value {
+fn add(home: &TestHome, flags: &[&str]) -> Value {
     let args = [&["--json", "cron", "add"][..], &TIME, flags].concat();
     home.rouse(&args).json()["job"].clone()
 }
 
 #[tokio::test]
-async fn what_the_flags_say_is_what_the_job_says() {
-    let home = Home::new();
+async fn trigger_flags_set_schedule_fields() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let backup = add(&home, &["--manual", "--name", "Backup"]);
     let after =
@@ -32,7 +32,7 @@ async fn what_the_flags_say_is_what_the_job_says() {
         add(&home, &flags)["schedule"],
         json!({ "kind": "event", "source": "wake", "pattern": "(?i)tea", "filters": { "type": "wake", "n": 1 } })
     );
-    for (flags, words) in [
+    for (flags, text) in [
         (
             &["--on-event", "wake", "--pattern", "("][..],
             "--pattern (schedule.pattern): is no regular expression",
@@ -50,7 +50,7 @@ async fn what_the_flags_say_is_what_the_job_says() {
         (&["--every", "1h", "--on", "failure"], "--on needs --after"),
     ] {
         let refused = home.rouse([&["cron", "add"][..], &TIME, flags].concat());
-        assert!(refused.err.contains(words), "{flags:?}\n{}", refused.err);
+        assert!(refused.err.contains(text), "{flags:?}\n{}", refused.err);
     }
     let shown = home.rouse(["cron", "list"]);
     assert!(shown.ok().contains("After Backup succeeds"), "{}", shown.ok());
@@ -58,8 +58,8 @@ async fn what_the_flags_say_is_what_the_job_says() {
 }
 
 #[tokio::test]
-async fn an_edit_changes_of_an_event_only_what_is_named() {
-    let home = Home::new();
+async fn edit_of_event_trigger_changes_named_fields_only() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let backup = add(&home, &["--manual", "--name", "Backup"]);
     add(&home, &["--after", "Backup", "--on", "failure", "--name", "Complain"]);
@@ -87,39 +87,39 @@ async fn an_edit_changes_of_an_event_only_what_is_named() {
     let spread = home.rouse(["--json", "cron", "edit", "Spread", "--every", "2h"]).json();
     assert_eq!(spread["job"]["schedule"]["jitterMs"], 5_000);
     for part in [["--on", "any"], ["--pattern", "x"], ["--filter", "a=b"]] {
-        home.rouse([&["cron", "edit", "Spread"][..], &part].concat()).refused(2, "--after");
+        home.rouse([&["cron", "edit", "Spread"][..], &part].concat()).assert_error(2, "--after");
     }
     drop(engine);
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_is_named_when_it_goes_and_says_so_afterwards() {
-    let home = Home::new();
+async fn deleting_job_names_its_followers() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let backup = add(&home, &["--manual", "--name", "Backup"]);
     let copy = add(&home, &["--after", "Backup", "--name", "Copy away"]);
     add(&home, &["--after", "Backup", "--on", "failure", "--name", "Complain"]);
     add(&home, &["--after", "Copy away", "--name", "Tidy"]);
     let shown = home.rouse(["cron", "show", "Copy away"]);
-    assert!(!shown.ok().contains("gone"), "{shown:#?}");
+    assert!(!shown.ok().contains("deleted"), "{shown:#?}");
     let removed = home.rouse(["cron", "rm", "Backup"]);
     assert!(removed.ok().contains("Deleted Backup"), "{removed:#?}");
     assert!(removed.out.contains("Complain, Copy away"), "{removed:#?}");
     assert!(!removed.out.contains("Tidy"), "{removed:#?}");
     let list = home.rouse(["cron", "list", "--all"]);
-    assert_eq!(list.ok().matches("the job it waits for is gone").count(), 2, "{list:#?}");
+    assert_eq!(list.ok().matches("its predecessor was deleted").count(), 2, "{list:#?}");
     let shown = home.rouse(["cron", "show", "Copy away"]);
-    assert!(shown.ok().contains("the job it waits for is gone"), "{shown:#?}");
+    assert!(shown.ok().contains("its predecessor was deleted"), "{shown:#?}");
     let view = home.rouse(["cron", "show", "Copy away", "--json"]).json();
-    assert_eq!(view["predecessorIsGone"], true, "{view:#}");
+    assert_eq!(view["isPredecessorMissing"], true, "{view:#}");
     let tidy = home.rouse(["cron", "show", "Tidy", "--json"]).json();
-    assert_eq!(tidy["predecessorIsGone"], false, "{tidy:#}");
-    // Back under its own id, it is waited for again.
+    assert_eq!(tidy["isPredecessorMissing"], false, "{tidy:#}");
+    // Restored under the same id, the predecessor counts again.
     let mut again = backup.clone();
     again.as_object_mut().expect("a job").remove("state");
-    engine.add(again).await;
+    engine.add_job(again).await;
     let view = home.rouse(["cron", "show", "Copy away", "--json"]).json();
-    assert_eq!((&view["predecessorIsGone"], &view["job"]["id"]), (&json!(false), &copy["id"]));
+    assert_eq!((&view["isPredecessorMissing"], &view["job"]["id"]), (&json!(false), &copy["id"]));
     let removed = home.rouse(["cron", "rm", "Backup", "--json"]).json();
     let names: Vec<_> = removed["followers"]
         .as_array()
@@ -131,17 +131,17 @@ async fn who_waits_for_a_job_is_named_when_it_goes_and_says_so_afterwards() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_made_called_and_shown() {
-    let home = Home::new();
+async fn webhook_job_is_created_called_and_shown() {
+    let home = TestHome::new();
     let engine = home.serve().await;
-    let said = home.rouse(["cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"]);
+    let output = home.rouse(["cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"]);
     assert!(
-        said.ok().contains("/hooks/jobs/") && said.ok().contains("curl -X POST"),
+        output.ok().contains("/hooks/jobs/") && output.ok().contains("curl -X POST"),
         "{}",
-        said.ok()
+        output.ok()
     );
     let again = home.rouse(["--json", "cron", "webhook", "Deploy"]).json();
-    assert_eq!(again["secret"], Value::Null, "it is shown once");
+    assert_eq!(again["secret"], Value::Null, "shown once");
     let view = home.rouse(["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
     let (url, secret) =
         (view["url"].as_str().expect("a URL"), view["secret"].as_str().expect("a secret"));
@@ -156,7 +156,7 @@ async fn a_webhook_is_made_called_and_shown() {
     assert_eq!(detail["cause"]["text"], "Version 7");
     let shown = home.rouse(["runs", "show", id]);
     assert!(shown.ok().contains("Version 7") && shown.ok().contains("webhook"), "{}", shown.ok());
-    for (path, bytes) in home.everything_written() {
+    for (path, bytes) in home.written_files() {
         let holds = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
         assert!(!holds, "the secret is in {}", path.display());
     }
@@ -164,8 +164,8 @@ async fn a_webhook_is_made_called_and_shown() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_command_finds_what_fired_it_in_its_environment() {
-    let home = Home::new();
+async fn command_gets_its_event_in_environment() {
+    let home = TestHome::new();
     let engine = home.serve().await;
     let arguments = json!({ "command": "printf %s \"$ROUSE_EVENT\"" }).to_string();
     let add =
@@ -180,11 +180,11 @@ async fn a_command_finds_what_fired_it_in_its_environment() {
         .body("Version 7; $(touch gone)")
         .with("Authorization", &format!("Bearer {secret}"));
     assert_eq!(call.send().status, 202);
-    let run = engine.ended(&job, 1).await.remove(0);
-    let told = run["summary"].as_str().expect("what it printed");
-    let told: Value = serde_json::from_str(told).expect("JSON");
+    let run = engine.finished_runs(&job, 1).await.remove(0);
+    let event = run["summary"].as_str().expect("output");
+    let event: Value = serde_json::from_str(event).expect("JSON");
     assert_eq!(
-        (&told["source"], &told["text"], &told["fields"]["name"]),
+        (&event["source"], &event["text"], &event["fields"]["name"]),
         (&json!("webhook"), &json!("Version 7; $(touch gone)"), &json!("Deploy"))
     );
 }

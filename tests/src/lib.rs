@@ -1,11 +1,11 @@
-//! Whole-system tests of Rouse, and what several of them share.
+//! Helpers that several test programs share.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use rouse_store::Store;
 
-/// Makes the database of the data directory `home`, for a test that lays files out before the first start: files without a
+/// Creates the database of the data directory `home`, for a test that writes files before the first start. Files without a
 /// database count as a loss.
 pub async fn make_database(home: &Path) {
     std::fs::create_dir_all(home).expect("a folder");

@@ -1,4 +1,4 @@
-//! A person writes to the main session, and is answered.
+//! Chat turns of the main session: streaming, approvals, queueing, paging and compaction.
 
 use std::time::Duration;
 
@@ -9,47 +9,47 @@ use rouse_gateway::Subscription;
 use rouse_testkit::scripted_model::{Scripted, answer, calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, MINUTE, Plan, ask};
+use crate::engine::{EngineBuilder, MINUTE, TestEngine, agent_job};
 
-async fn send(house: &House, text: &str) -> String {
-    let sent = house.call("chat.send", json!({ "text": text })).await;
+async fn send(engine: &TestEngine, text: &str) -> String {
+    let sent = engine.call("chat.send", json!({ "text": text })).await;
     sent["runId"].as_str().expect("a run").to_owned()
 }
 
-/// Waits until the run is in one of these states; answers it.
-async fn run_in(house: &House, id: &str, states: &[&str]) -> Value {
-    house
-        .until(async |house| {
-            let run = house.call("runs.get", json!({ "id": id })).await["run"].clone();
+/// Returns the run as soon as the state is among these.
+async fn wait_for_state(engine: &TestEngine, id: &str, states: &[&str]) -> Value {
+    engine
+        .wait_until(async |engine| {
+            let run = engine.call("runs.get", json!({ "id": id })).await["run"].clone();
             states.contains(&run["state"].as_str()?).then_some(run)
         })
         .await
 }
 
-async fn main_session(house: &House) -> Value {
-    house.call("sessions.get", json!({ "key": "main" })).await
+async fn main_session(engine: &TestEngine) -> Value {
+    engine.call("sessions.get", json!({ "key": "main" })).await
 }
 
 #[tokio::test]
-async fn a_message_is_answered_in_words_as_they_come_and_stands_in_the_transcript() {
+async fn chat_answer_is_streamed_and_stored_in_transcript() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([says("Hello to you.")]).build().await;
-    let mut events = house.events();
-    let id = send(&house, "  Hello  ").await;
-    let run = run_in(&house, &id, &["succeeded"]).await;
+    let engine = EngineBuilder::new(folder.path()).model([says("Hello to you.")]).build().await;
+    let mut events = engine.events();
+    let id = send(&engine, "  Hello  ").await;
+    let run = wait_for_state(&engine, &id, &["succeeded"]).await;
     assert_eq!(
         (&run["trigger"], &run["summary"], &run["jobId"]),
         (&json!("chat"), &json!("Hello to you."), &Value::Null)
     );
-    let session = main_session(&house).await;
-    let said: Vec<_> = session["messages"]
+    let session = main_session(&engine).await;
+    let messages: Vec<_> = session["messages"]
         .as_array()
         .expect("messages")
         .iter()
-        .map(|m| (m["from"].clone(), m["text"].clone(), m["runId"].clone()))
+        .map(|message| (message["from"].clone(), message["text"].clone(), message["runId"].clone()))
         .collect();
     let expected = [("person", "Hello"), ("model", "Hello to you.")];
-    assert_eq!(said, expected.map(|(from, text)| (json!(from), json!(text), json!(id))));
+    assert_eq!(messages, expected.map(|(from, text)| (json!(from), json!(text), json!(id))));
     assert_eq!((&session["open"], &session["nextCursor"]), (&json!([]), &Value::Null));
     assert_eq!(session["session"]["messages"], 2);
     let live = loop {
@@ -59,315 +59,328 @@ async fn a_message_is_answered_in_words_as_they_come_and_stands_in_the_transcrip
         }
     };
     assert_eq!(live, json!({ "runId": id, "turn": 1, "text": "Hello to you." }));
-    let listed = house.call("sessions.list", json!({})).await;
+    let listed = engine.call("sessions.list", json!({})).await;
     assert_eq!(
         (&listed["sessions"][0]["key"], &listed["sessions"][0]["jobName"]),
         (&json!("main"), &Value::Null)
     );
-    let deliveries = house.call("runs.get", json!({ "id": id })).await["deliveries"].clone();
-    assert_eq!(deliveries, json!([]), "whoever writes reads the answer there");
-    house.host.stop().await;
+    let deliveries = engine.call("runs.get", json!({ "id": id })).await["deliveries"].clone();
+    assert_eq!(deliveries, json!([]));
+    engine.host.stop().await;
 }
 
-/// An answer whose words come in these pieces, with a call behind them.
-fn in_pieces(pieces: &[&str], call: Option<(&str, Value)>) -> Scripted {
-    let words = pieces.iter().map(|piece| Part::Text { text: (*piece).to_owned() });
+/// An answer that streams these pieces, with an optional tool call at the end.
+fn streamed(pieces: &[&str], call: Option<(&str, Value)>) -> Scripted {
+    let texts = pieces.iter().map(|piece| Part::Text { text: (*piece).to_owned() });
     let stop = if call.is_some() { StopReason::ToolCalls } else { StopReason::End };
     let call = call.map(|(tool, arguments)| {
         Part::ToolCall(ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments })
     });
-    Scripted::Answer(answer(words.chain(call).collect(), stop))
+    Scripted::Answer(answer(texts.chain(call).collect(), stop))
 }
 
-/// The events from now on; what was before is read.
-async fn from_now_on(house: &House) -> Subscription {
-    let mut events = house.events();
+/// A subscription without the events of the first start.
+async fn new_events(engine: &TestEngine) -> Subscription {
+    let mut events = engine.events();
     events.next().await.expect("the first start");
     events
 }
 
-/// The words that come before an event that is `last`, each with the number of its turn.
-async fn words_until(
+/// The live texts up to an event that matches `is_last`, each with a turn number.
+async fn live_texts_until(
     events: &mut Subscription,
-    last: impl Fn(&Value) -> bool,
+    is_last: impl Fn(&Value) -> bool,
 ) -> Vec<(u64, String)> {
-    let mut words = Vec::new();
+    let mut texts = Vec::new();
     loop {
         let event = json!(events.next().await.expect("the host goes on"));
         let data = &event["data"];
         if event["kind"] == "runText" {
             let text = data["text"].as_str().expect("words").to_owned();
-            words.push((data["turn"].as_u64().expect("a number"), text));
-        } else if last(&event) {
-            return words;
+            texts.push((data["turn"].as_u64().expect("a number"), text));
+        } else if is_last(&event) {
+            return texts;
         }
     }
 }
 
-/// What the model has said in the main session, and what it is saying there.
-async fn said_by_model(house: &House) -> (Vec<String>, Value) {
-    let session = main_session(house).await;
+/// The texts of the model in the transcript, and the live text of the open run.
+async fn model_texts(engine: &TestEngine) -> (Vec<String>, Value) {
+    let session = main_session(engine).await;
     let messages = session["messages"].as_array().expect("messages").iter();
     let texts = messages
         .filter(|message| message["from"] == "model")
-        // Each piece is a block of its own, and blocks stand on lines of their own.
+        // The transcript puts each streamed piece on a separate line.
         .map(|message| message["text"].as_str().expect("words").replace('\n', ""));
     (texts.collect(), session["open"][0]["liveText"].clone())
 }
 
 #[tokio::test]
-async fn the_words_of_each_turn_come_whole_before_its_question_and_stand_in_one_place() {
+async fn live_text_is_complete_before_each_approval() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
+    let reminder = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
     let script = [
-        in_pieces(&["I will ", "first look."], Some(("echo", json!({ "text": "x" })))),
-        in_pieces(&["I will ", "make it."], Some(("routine_create", wish))),
-        in_pieces(&["I will ", "remind you."], None),
+        streamed(&["I will ", "first look."], Some(("echo", json!({ "text": "x" })))),
+        streamed(&["I will ", "make it."], Some(("routine_create", reminder))),
+        streamed(&["I will ", "remind you."], None),
     ];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let mut events = from_now_on(&house).await;
-    let id = send(&house, "Remind me of the tea").await;
-    let of = |words: Vec<(u64, String)>| -> Vec<(u64, String)> {
-        let first = words.first().map_or(0, |(turn, _)| *turn);
-        words.into_iter().map(|(turn, text)| (turn - first, text)).collect()
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let mut events = new_events(&engine).await;
+    let id = send(&engine, "Remind me of the tea").await;
+    let relative = |live_texts: Vec<(u64, String)>| -> Vec<(u64, String)> {
+        let first = live_texts.first().map_or(0, |(turn, _)| *turn);
+        live_texts.into_iter().map(|(turn, text)| (turn - first, text)).collect()
     };
-    let words = words_until(&mut events, |event| event["kind"] == "approval").await;
+    let live_texts = live_texts_until(&mut events, |event| event["kind"] == "approval").await;
     let expected: [(u64, &str); 4] =
         [(0, "I will "), (0, "I will first look."), (1, "I will "), (1, "I will make it.")];
-    assert_eq!(of(words), expected.map(|(turn, text)| (turn, text.to_owned())));
-    run_in(&house, &id, &["awaitingApproval"]).await;
-    let said = ["I will first look.", "I will make it."].map(str::to_owned).to_vec();
-    assert_eq!(said_by_model(&house).await, (said, Value::Null));
+    assert_eq!(relative(live_texts), expected.map(|(turn, text)| (turn, text.to_owned())));
+    wait_for_state(&engine, &id, &["awaitingApproval"]).await;
+    let texts = ["I will first look.", "I will make it."].map(str::to_owned).to_vec();
+    assert_eq!(model_texts(&engine).await, (texts, Value::Null));
 
-    house.answer(&house.question().await, "once").await;
-    let words = words_until(&mut events, |event| event["data"]["state"] == "succeeded").await;
+    engine.decide(&engine.pending_approval().await, "once").await;
+    let live_texts =
+        live_texts_until(&mut events, |event| event["data"]["state"] == "succeeded").await;
     let expected: [(u64, &str); 2] = [(0, "I will "), (0, "I will remind you.")];
-    assert_eq!(of(words), expected.map(|(turn, text)| (turn, text.to_owned())));
-    house.host.stop().await;
+    assert_eq!(relative(live_texts), expected.map(|(turn, text)| (turn, text.to_owned())));
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_turn_that_was_kept_is_not_being_said_while_the_run_goes_on() {
+async fn stored_turn_is_not_repeated_as_live_text() {
     let folder = tempfile::tempdir().expect("a folder");
     let call = ("echo", json!({ "text": "x" }));
-    let script = [in_pieces(&["I will ", "look."], Some(call)), Scripted::Silence];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    send(&house, "Look").await;
-    house.model.asked(2).await;
-    assert_eq!(said_by_model(&house).await, (vec!["I will look.".to_owned()], Value::Null));
-    house.host.stop().await;
+    let script = [streamed(&["I will ", "look."], Some(call)), Scripted::Silence];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    send(&engine, "Look").await;
+    engine.model.asked(2).await;
+    assert_eq!(model_texts(&engine).await, (vec!["I will look.".to_owned()], Value::Null));
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn nothing_stays_of_an_answer_that_broke_off_and_is_asked_for_again() {
+async fn live_text_of_truncated_answer_is_cleared_on_retry() {
     let folder = tempfile::tempdir().expect("a folder");
     let error = ProviderError {
         retry_after: Some(Duration::ZERO),
         ..ProviderError::new(ProviderErrorKind::Truncated, "It broke off.")
     };
     let broken = Scripted::Failure(vec![Delta::Text("Half a sen".into())], error);
-    let house = Plan::new(folder.path()).model([broken, Scripted::Silence]).build().await;
-    let mut events = from_now_on(&house).await;
-    let id = house.add(ask("Say a sentence.")).await;
-    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
-    house.model.asked(2).await;
-    let run = house.run_in(&id, "running").await;
-    assert_eq!(house.detail(&run).await["liveText"], Value::Null);
-    house.call("runs.cancel", json!({ "id": run["id"] })).await;
-    let words = words_until(&mut events, |event| event["data"]["state"] == "cancelled").await;
-    let texts: Vec<&str> = words.iter().map(|(_, text)| text.as_str()).collect();
-    assert_eq!(texts, ["Half a sen", ""]);
-    house.host.stop().await;
+    let engine = EngineBuilder::new(folder.path()).model([broken, Scripted::Silence]).build().await;
+    let mut events = new_events(&engine).await;
+    let id = engine.add_job(agent_job("Say a sentence.")).await;
+    engine.start_run(&id).await;
+    engine.model.asked(2).await;
+    let run = engine.wait_for_run(&id, "running").await;
+    assert_eq!(engine.run_detail(&run).await["liveText"], Value::Null);
+    engine.call("runs.cancel", json!({ "id": run["id"] })).await;
+    let live_texts =
+        live_texts_until(&mut events, |event| event["data"]["state"] == "cancelled").await;
+    let texts: Vec<&str> = live_texts.iter().map(|(_, text)| text.as_str()).collect();
+    // Redaction holds back an end that may begin a stored secret.
+    assert!(texts.len() == 2 && !texts[0].is_empty(), "{texts:?}");
+    assert!("Half a sen".starts_with(texts[0]) && texts[1].is_empty(), "{texts:?}");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_comes_in_time() {
+async fn approved_reminder_is_created_and_fires_on_time() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The tea is ready." });
+    let reminder = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The tea is ready." });
     let script =
-        [calls([("c1", "routine_create", wish)]), says("I will remind you in 20 minutes.")];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let id = send(&house, "Remind me of the tea in 20 minutes").await;
-    run_in(&house, &id, &["awaitingApproval"]).await;
-    let open = main_session(&house).await["open"].clone();
+        [calls([("c1", "routine_create", reminder)]), says("I will remind you in 20 minutes.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let id = send(&engine, "Remind me of the tea in 20 minutes").await;
+    wait_for_state(&engine, &id, &["awaitingApproval"]).await;
+    let open = main_session(&engine).await["open"].clone();
     assert_eq!((&open[0]["runId"], &open[0]["state"]), (&json!(id), &json!("awaitingApproval")));
-    let asked = house.question().await;
-    let preview = asked["preview"].as_str().expect("words");
-    for words in ["New job: Tea", "21 Nov 2026 at 12:20", "The tea is ready."] {
-        assert!(preview.contains(words), "{words}: {preview}");
+    let approval = engine.pending_approval().await;
+    let preview = approval["preview"].as_str().expect("words");
+    for text in ["New job: Tea", "21 Nov 2026 at 12:20", "The tea is ready."] {
+        assert!(preview.contains(text), "{text}: {preview}");
     }
-    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
-    let shown = house.clock.now().plus_ms(20 * 60_000);
-    house.clock.advance(3 * MINUTE);
-    house.answer(&asked, "once").await;
-    let run = run_in(&house, &id, &["succeeded"]).await;
+    assert_eq!(engine.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
+    let due = engine.clock.now().plus_ms(20 * 60_000);
+    engine.clock.advance(3 * MINUTE);
+    engine.decide(&approval, "once").await;
+    let run = wait_for_state(&engine, &id, &["succeeded"]).await;
     assert_eq!(run["summary"], "I will remind you in 20 minutes.");
-    let jobs = house.call("cron.list", json!({})).await["jobs"].clone();
+    let jobs = engine.call("cron.list", json!({})).await["jobs"].clone();
     let job = &jobs[0]["job"];
     assert_eq!(
         (&job["name"], &job["createdBy"]),
         (&json!("Tea"), &json!({ "kind": "agent", "runId": id }))
     );
-    assert_eq!(job["state"]["nextRunAtMs"], shown.0, "what was shown is what is made");
-    house.clock.advance(17 * MINUTE);
+    assert_eq!(job["state"]["nextRunAtMs"], due.0);
+    engine.clock.advance(17 * MINUTE);
     let job_id = job["id"].as_str().expect("an id").to_owned();
-    assert_eq!(house.ended(&job_id, 1).await[0]["state"], "succeeded");
-    house.host.stop().await;
+    assert_eq!(engine.finished_runs(&job_id, 1).await[0]["state"], "succeeded");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_yes_that_comes_after_the_time_of_a_reminder_makes_none_and_says_so() {
+async fn late_approval_creates_no_reminder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish =
+    let reminder =
         json!({ "name": "Tea", "schedule": { "kind": "at", "at": "2m" }, "reminder": "Tea" });
-    let script = [calls([("c1", "routine_create", wish)]), says("It is too late for that.")];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let id = send(&house, "Remind me of the tea in 2 minutes").await;
-    run_in(&house, &id, &["awaitingApproval"]).await;
-    let asked = house.question().await;
-    house.clock.advance(2 * MINUTE);
-    house.answer(&asked, "once").await;
-    run_in(&house, &id, &["succeeded"]).await;
-    let told = format!("{:?}", house.model.requests()[1].messages);
-    assert!(told.contains("2026-11-21T12:02"), "{told}");
-    assert!(told.contains("passed before the person answered"), "{told}");
-    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made");
-    house.host.stop().await;
+    let script = [calls([("c1", "routine_create", reminder)]), says("It is too late for that.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let id = send(&engine, "Remind me of the tea in 2 minutes").await;
+    wait_for_state(&engine, &id, &["awaitingApproval"]).await;
+    let approval = engine.pending_approval().await;
+    engine.clock.advance(2 * MINUTE);
+    engine.decide(&approval, "once").await;
+    wait_for_state(&engine, &id, &["succeeded"]).await;
+    let messages = format!("{:?}", engine.model.requests()[1].messages);
+    assert!(messages.contains("2026-11-21T12:02"), "{messages}");
+    assert!(messages.contains("had passed before the approval"), "{messages}");
+    assert_eq!(engine.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn no_said_once_is_told_to_the_model_and_nothing_is_made() {
+async fn denied_reminder_is_reported_to_model_and_not_created() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
-    let script = [calls([("c1", "routine_create", wish)]), says("Then not.")];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let id = send(&house, "Remind me").await;
-    run_in(&house, &id, &["awaitingApproval"]).await;
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
-    let no = json!({ "id": asked, "answer": { "kind": "deny", "reason": "Too much tea." }, "from": "page" });
-    house.call("approvals.decide", no).await;
-    assert_eq!(run_in(&house, &id, &["succeeded"]).await["summary"], "Then not.");
-    let told = format!("{:?}", house.model.requests()[1].messages);
-    assert!(told.contains("Too much tea."), "{told}");
-    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]));
-    house.host.stop().await;
+    let reminder = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
+    let script = [calls([("c1", "routine_create", reminder)]), says("Then not.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let id = send(&engine, "Remind me").await;
+    wait_for_state(&engine, &id, &["awaitingApproval"]).await;
+    let approval = engine.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
+    let denial = json!({ "id": approval, "decision": { "kind": "deny", "reason": "Too much tea." }, "from": "page" });
+    engine.call("approvals.decide", denial).await;
+    assert_eq!(wait_for_state(&engine, &id, &["succeeded"]).await["summary"], "Then not.");
+    let messages = format!("{:?}", engine.model.requests()[1].messages);
+    assert!(messages.contains("Too much tea."), "{messages}");
+    assert_eq!(engine.call("cron.list", json!({})).await["jobs"], json!([]));
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_written_while_a_question_is_open_is_answered_by_who_knows_of_it() {
+async fn message_during_pending_approval_sees_its_note() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The pot is hot." });
+    let reminder = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The pot is hot." });
     let script = [
-        calls([("c1", "routine_create", wish)]),
+        calls([("c1", "routine_create", reminder)]),
         says("For your yes to the reminder."),
         says("I will remind you in 20 minutes."),
         says("Of the tea."),
     ];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let first = send(&house, "Remind me of the tea in 20 minutes").await;
-    run_in(&house, &first, &["awaitingApproval"]).await;
-    let second = send(&house, "What do you wait for?").await;
-    run_in(&house, &second, &["succeeded"]).await;
-    let told = json!(house.model.requests()[1].messages);
-    let of = |told: &Value, role: &str| -> Vec<String> {
-        let messages = told.as_array().expect("messages").iter();
-        messages.filter(|one| one["role"] == role).map(Value::to_string).collect()
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let first = send(&engine, "Remind me of the tea in 20 minutes").await;
+    wait_for_state(&engine, &first, &["awaitingApproval"]).await;
+    let second = send(&engine, "What do you wait for?").await;
+    wait_for_state(&engine, &second, &["succeeded"]).await;
+    let messages = json!(engine.model.requests()[1].messages);
+    let with_role = |messages: &Value, role: &str| -> Vec<String> {
+        let messages = messages.as_array().expect("messages").iter();
+        messages.filter(|message| message["role"] == role).map(Value::to_string).collect()
     };
-    assert!(of(&told, "user")[0].contains("Remind me of the tea in 20 minutes"), "{told}");
-    let note = &of(&told, "assistant")[0];
-    assert!(note.contains("yes to routine_create"), "{told}");
-    assert!(!told.to_string().contains("The pot is hot."), "{told}");
-    assert!(!main_session(&house).await["messages"].to_string().contains("the person's yes"));
+    assert!(
+        with_role(&messages, "user")[0].contains("Remind me of the tea in 20 minutes"),
+        "{messages}"
+    );
+    let note = &with_role(&messages, "assistant")[0];
+    assert!(note.contains("requested approval for routine_create"), "{messages}");
+    assert!(!messages.to_string().contains("The pot is hot."), "{messages}");
+    assert!(
+        !main_session(&engine).await["messages"].to_string().contains("requested approval for")
+    );
 
-    house.answer(&house.question().await, "once").await;
-    run_in(&house, &first, &["succeeded"]).await;
-    let third = send(&house, "Of what?").await;
-    run_in(&house, &third, &["succeeded"]).await;
-    let told = json!(house.model.requests()[3].messages);
-    let answered = of(&told, "assistant").concat();
-    assert!(answered.contains("I will remind you in 20 minutes."), "{told}");
-    assert!(!answered.contains("yes to routine_create"), "it waits no more: {told}");
-    house.host.stop().await;
+    engine.decide(&engine.pending_approval().await, "once").await;
+    wait_for_state(&engine, &first, &["succeeded"]).await;
+    let third = send(&engine, "Of what?").await;
+    wait_for_state(&engine, &third, &["succeeded"]).await;
+    let messages = json!(engine.model.requests()[3].messages);
+    let model_texts = with_role(&messages, "assistant").concat();
+    assert!(model_texts.contains("I will remind you in 20 minutes."), "{messages}");
+    assert!(
+        !model_texts.contains("requested approval for routine_create"),
+        "the approval is decided: {messages}"
+    );
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn messages_wait_for_each_other_and_can_be_stopped_one_or_all() {
+async fn queued_messages_can_be_aborted() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = [Scripted::Silence, says("Three.")];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let first = send(&house, "One").await;
-    run_in(&house, &first, &["running"]).await;
-    let second = send(&house, "Two").await;
-    let third = send(&house, "Three").await;
-    let open = main_session(&house).await["open"].clone();
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let first = send(&engine, "One").await;
+    wait_for_state(&engine, &first, &["running"]).await;
+    let second = send(&engine, "Two").await;
+    let third = send(&engine, "Three").await;
+    let open = main_session(&engine).await["open"].clone();
     let texts: Vec<&Value> =
-        open.as_array().expect("a list").iter().map(|one| &one["text"]).collect();
+        open.as_array().expect("a list").iter().map(|run| &run["text"]).collect();
     assert_eq!(texts, ["One", "Two", "Three"]);
     for id in [&second, &first] {
-        assert_eq!(house.call("chat.abort", json!({ "runId": id })).await["changed"], true);
+        assert_eq!(engine.call("chat.abort", json!({ "runId": id })).await["changed"], true);
     }
-    run_in(&house, &first, &["cancelled"]).await;
-    assert_eq!(run_in(&house, &third, &["succeeded"]).await["summary"], "Three.");
-    run_in(&house, &second, &["cancelled"]).await;
-    assert_eq!(house.call("chat.abort", json!({})).await["changed"], false);
-    let unknown = house.try_call("chat.abort", json!({ "runId": "none" })).await.expect_err("none");
+    wait_for_state(&engine, &first, &["cancelled"]).await;
+    assert_eq!(wait_for_state(&engine, &third, &["succeeded"]).await["summary"], "Three.");
+    wait_for_state(&engine, &second, &["cancelled"]).await;
+    assert_eq!(engine.call("chat.abort", json!({})).await["changed"], false);
+    let unknown =
+        engine.try_call("chat.abort", json!({ "runId": "none" })).await.expect_err("none");
     assert_eq!(unknown.message, "There is no message none.");
-    house.host.stop().await;
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_answered_is_refused_with_a_way_out() {
+async fn unanswerable_message_is_refused_with_fix() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
+    let engine = EngineBuilder::new(folder.path()).build().await;
     let refused = async |text: &str| {
-        house.try_call("chat.send", json!({ "text": text })).await.expect_err("a refusal").message
+        engine.try_call("chat.send", json!({ "text": text })).await.expect_err("a refusal").message
     };
     assert!(refused(" \n").await.contains("must not be empty"));
     assert!(refused(&"x".repeat(50_001)).await.contains("50,000"));
     assert!(refused("Hello").await.contains("No model is set up"));
-    house.host.stop().await;
+    engine.host.stop().await;
 
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
+    let engine = EngineBuilder::new(folder.path()).model([Scripted::Silence]).build().await;
     for number in 0..20 {
-        send(&house, &number.to_string()).await;
+        send(&engine, &number.to_string()).await;
     }
-    let crowded = house.try_call("chat.send", json!({ "text": "more" })).await.expect_err("full");
-    assert!(crowded.message.contains("20 messages wait"), "{}", crowded.message);
-    assert_eq!(house.call("chat.abort", json!({})).await["changed"], true);
-    house.host.stop().await;
+    let crowded = engine.try_call("chat.send", json!({ "text": "more" })).await.expect_err("full");
+    assert!(crowded.message.contains("20 messages are unanswered"), "{}", crowded.message);
+    assert_eq!(engine.call("chat.abort", json!({})).await["changed"], true);
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_message_survives_the_end_of_the_engine() {
+async fn running_and_queued_messages_survive_restart() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
-    let going = send(&house, "One").await;
-    run_in(&house, &going, &["running"]).await;
-    let waiting = send(&house, "Two").await;
-    let clock = house.clock.clone();
-    house.host.stop().await;
+    let engine = EngineBuilder::new(folder.path()).model([Scripted::Silence]).build().await;
+    let running = send(&engine, "One").await;
+    wait_for_state(&engine, &running, &["running"]).await;
+    let queued = send(&engine, "Two").await;
+    let clock = engine.clock.clone();
+    engine.host.stop().await;
 
     let script = [says("First."), says("Second.")];
-    let house = Plan::new(folder.path()).clock(&clock).model(script).build().await;
-    assert_eq!(run_in(&house, &going, &["succeeded"]).await["summary"], "First.");
-    assert_eq!(run_in(&house, &waiting, &["succeeded"]).await["summary"], "Second.");
-    house.host.stop().await;
+    let engine = EngineBuilder::new(folder.path()).clock(&clock).model(script).build().await;
+    assert_eq!(wait_for_state(&engine, &running, &["succeeded"]).await["summary"], "First.");
+    assert_eq!(wait_for_state(&engine, &queued, &["succeeded"]).await["summary"], "Second.");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_long_transcript_is_read_page_by_page_and_says_who_speaks() {
+async fn transcript_pages_keep_order_and_sender() {
     let folder = tempfile::tempdir().expect("a folder");
     let script =
         [calls([("c1", "echo", json!({ "text": "42" }))]), says("It is 42."), says("Dealt with.")];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let id = send(&house, "What is it?").await;
-    run_in(&house, &id, &["succeeded"]).await;
-    house.call("wake", json!({ "text": "Look", "mode": "now" })).await;
-    house.clock.advance(1_000);
-    let all = house
-        .until(async |house| {
-            let messages = main_session(house).await["messages"].as_array().cloned()?;
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let id = send(&engine, "What is it?").await;
+    wait_for_state(&engine, &id, &["succeeded"]).await;
+    engine.call("wake", json!({ "text": "Look", "mode": "now" })).await;
+    engine.clock.advance(1_000);
+    let all = engine
+        .wait_until(async |engine| {
+            let messages = main_session(engine).await["messages"].as_array().cloned()?;
             (messages.len() == 6).then_some(messages)
         })
         .await;
@@ -378,7 +391,7 @@ async fn a_long_transcript_is_read_page_by_page_and_says_who_speaks() {
     let mut pages = Vec::new();
     let mut cursor = Value::Null;
     loop {
-        let page = house
+        let page = engine
             .call("sessions.get", json!({ "key": "main", "limit": 4, "cursor": cursor }))
             .await;
         pages.splice(0..0, page["messages"].as_array().cloned().expect("messages"));
@@ -388,64 +401,69 @@ async fn a_long_transcript_is_read_page_by_page_and_says_who_speaks() {
         }
     }
     assert_eq!(pages, all);
-    let none = house.call("sessions.get", json!({ "key": "cron:none" })).await;
+    let none = engine.call("sessions.get", json!({ "key": "cron:none" })).await;
     assert_eq!((&none["session"], &none["messages"]), (&Value::Null, &json!([])));
-    house.host.stop().await;
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_message_that_a_client_sends_again_is_answered_once() {
+async fn message_with_same_key_is_answered_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([says("Hello to you.")]).build().await;
+    let engine = EngineBuilder::new(folder.path()).model([says("Hello to you.")]).build().await;
     let params = json!({ "text": "Hello", "key": "5e1f-0001" });
-    let sent = house.call("chat.send", params.clone()).await;
-    assert_eq!(sent, house.call("chat.send", params.clone()).await);
+    let sent = engine.call("chat.send", params.clone()).await;
+    assert_eq!(sent, engine.call("chat.send", params.clone()).await);
     let id = sent["runId"].as_str().expect("a run");
-    run_in(&house, id, &["succeeded"]).await;
-    assert_eq!(sent, house.call("chat.send", params).await, "also when it was answered");
-    assert_eq!(main_session(&house).await["session"]["messages"], 2);
+    wait_for_state(&engine, id, &["succeeded"]).await;
+    assert_eq!(sent, engine.call("chat.send", params).await, "after its answer too");
+    assert_eq!(main_session(&engine).await["session"]["messages"], 2);
     let refused = async |key: &str| {
         let params = json!({ "text": "Bye", "key": key });
-        house.try_call("chat.send", params).await.expect_err("a refusal")
+        engine.try_call("chat.send", params).await.expect_err("a refusal")
     };
     let other = refused("5e1f-0001").await;
-    assert!(other.message.contains("with this key before"), "{other:?}");
+    assert!(other.message.contains("was sent with this key"), "{other:?}");
     let wrong = refused("a b").await;
     assert!(format!("{wrong:?}").contains("8 to 64"), "{wrong:?}");
 }
 
 #[tokio::test]
-async fn what_a_long_conversation_began_with_is_summed_up_once_and_outlives_a_restart() {
-    const SUM: &str = "The person likes tea.";
+async fn long_conversation_is_compacted_once_across_restart() {
+    const SUMMARY: &str = "The person likes tea.";
     let folder = tempfile::tempdir().expect("a folder");
     let long = |number: usize| says(&format!("Answer {number}. {}", "tea ".repeat(1_000)));
-    let script = (0..8).map(long).chain([says(SUM), says("Tea, then.")]);
-    // A quarter of the window, 8,000 tokens, is for what was said before.
-    let house = Plan::new(folder.path()).model(script).reading(32_000).build().await;
+    let script = (0..8).map(long).chain([says(SUMMARY), says("Tea, then.")]);
+    // A quarter of the window, 8,000 tokens, is for earlier messages.
+    let engine =
+        EngineBuilder::new(folder.path()).model(script).context_tokens(32_000).build().await;
     for number in 0..9 {
-        let id = send(&house, &format!("Question {number}")).await;
-        let run = run_in(&house, &id, &["succeeded"]).await;
-        // The ninth has paid for the summary as well: ten tokens sent and five received, each time.
+        let id = send(&engine, &format!("Question {number}")).await;
+        let run = wait_for_state(&engine, &id, &["succeeded"]).await;
+        // The ninth run also pays for the summary: five more received tokens.
         assert_eq!(run["usage"]["outputTokens"], if number == 8 { 10 } else { 5 });
     }
-    let all = main_session(&house).await["messages"].as_array().cloned().expect("messages");
+    let all = main_session(&engine).await["messages"].as_array().cloned().expect("messages");
     let from: Vec<&Value> = all.iter().map(|message| &message["from"]).collect();
     let (before, after) = from.split_at(16);
-    assert!(before.chunks(2).all(|said| said == ["person", "model"]), "{from:?}");
+    assert!(before.chunks(2).all(|pair| pair == ["person", "model"]), "{from:?}");
     assert_eq!(after, ["summary", "person", "model"]);
-    assert_eq!((&all[16]["text"], &all[16]["standsFor"]), (&json!(SUM), &json!(10)));
-    let detail = house.call("runs.get", json!({ "id": all[16]["runId"] })).await;
+    assert_eq!((&all[16]["text"], &all[16]["summarizedMessages"]), (&json!(SUMMARY), &json!(10)));
+    let detail = engine.call("runs.get", json!({ "id": all[16]["runId"] })).await;
     let kinds: Vec<&Value> =
         detail["steps"].as_array().expect("steps").iter().map(|step| &step["kind"]).collect();
     assert_eq!(kinds, ["summary", "modelTurn"]);
-    house.host.stop().await;
+    engine.host.stop().await;
 
-    let still = Plan::new(folder.path()).model([says("Still tea.")]);
-    let house = still.reading(32_000).build().await;
-    let id = send(&house, "And now?").await;
-    run_in(&house, &id, &["succeeded"]).await;
-    let request = house.model.requests().pop().expect("asked");
-    let told = json!(request.messages).to_string();
-    assert!(told.contains(SUM) && told.contains("Answer 7.") && !told.contains("Answer 0."));
-    house.host.stop().await;
+    let restarted = EngineBuilder::new(folder.path()).model([says("Still tea.")]);
+    let engine = restarted.context_tokens(32_000).build().await;
+    let id = send(&engine, "And now?").await;
+    wait_for_state(&engine, &id, &["succeeded"]).await;
+    let request = engine.model.requests().pop().expect("a request");
+    let messages = json!(request.messages).to_string();
+    assert!(
+        messages.contains(SUMMARY)
+            && messages.contains("Answer 7.")
+            && !messages.contains("Answer 0.")
+    );
+    engine.host.stop().await;
 }

@@ -1,38 +1,39 @@
-//! The whole host in one process: real store, scheduler, agent, gateway and server, a clock in the test's hand and a
-//! model with a script. Everything is asked and seen through the gateway, as a client does.
+//! The whole host in one process: real store, scheduler, agent, gateway and server, with a manual clock and a
+//! scripted model. Tests act as a client of the gateway.
 
-mod house;
+mod engine;
 
-mod firing;
+mod slots;
 mod misfire;
 mod notification_texts;
-mod stopping;
+mod stop_controls;
 mod agent_runs;
-mod bad_answers;
+mod provider_errors;
 mod budgets;
 mod announcements;
 mod main_session;
 mod chat;
-mod waiting;
+mod pending_approvals;
 mod warnings;
 mod trials;
 mod memory;
 mod settings;
 mod delivery;
 mod hooks;
-mod asked_calls;
-mod told;
-mod attached;
+mod hook_approvals;
+mod run_hooks;
+mod screens;
 mod concurrency;
 mod retention;
 mod round_trip;
 mod transfer;
-mod kept_keys;
+mod unknown_keys;
 mod provider_keys;
-mod door;
-mod bad_words;
+mod server;
+mod input_validation;
 #[cfg(unix)]
-mod approved;
+mod fingerprint;
 mod corpus;
 mod skills;
-mod own_words;
+mod skill_ceilings;
+mod secret_redaction;

@@ -1,17 +1,20 @@
-//! The texts of notifications, pinned by a snapshot.
+//! The texts of notifications, pinned by snapshots.
 //!
-//! Owns one scenario: report, approval request, failure, the same failure again, the end of an incident, a pause. Pitfall: a failure that is told once shows up
-//! by its absence, so each step takes out what came and names what it did.
+//! Owns two scenarios: report, approval request, failure, repeated failure, recovery and pause of a job; then a digest
+//! after quiet hours and missed slots.
+//! Pitfall: a muted notification is visible only by absence, so each step drains the notifier and writes its
+//! name.
 
 use std::fmt::Write as _;
 
 use rouse_testkit::scripted_model::{calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, ask};
+use crate::announcements::{hourly, set_quiet_hours, wait_for_deliveries};
+use crate::engine::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job};
 
-/// A job by hand that reads a file.
-fn reading(name: &str, path: &str) -> Value {
+/// A manual job that reads a file.
+fn read_job(name: &str, path: &str) -> Value {
     json!({
         "name": name,
         "schedule": { "kind": "manual" },
@@ -19,25 +22,25 @@ fn reading(name: &str, path: &str) -> Value {
     })
 }
 
-/// Runs the job to its end, and writes down what came of it.
-async fn run(house: &House, id: &str, what: &str, told: &mut String) {
-    let so_far = house.runs(id).await.len();
-    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
-    let run = house.ended(id, so_far + 1).await.swap_remove(0);
-    house
-        .until(async |house| {
-            let detail = house.detail(&run).await;
-            let settled = |delivery: &Value| delivery["state"] != "pending";
-            detail["deliveries"].as_array()?.iter().all(settled).then_some(())
+/// Runs the job to the end and writes the notifications.
+async fn run_and_note(engine: &TestEngine, id: &str, label: &str, text: &mut String) {
+    let so_far = engine.runs(id).await.len();
+    engine.start_run(id).await;
+    let run = engine.finished_runs(id, so_far + 1).await.swap_remove(0);
+    engine
+        .wait_until(async |engine| {
+            let detail = engine.run_detail(&run).await;
+            let is_settled = |delivery: &Value| delivery["state"] != "pending";
+            detail["deliveries"].as_array()?.iter().all(is_settled).then_some(())
         })
         .await;
-    note(house, what, told);
+    note(engine, label, text);
 }
 
-fn note(house: &House, what: &str, told: &mut String) {
-    writeln!(told, "{what}:").expect("a text takes all");
-    for delivery in house.notifier.shown.take_all() {
-        writeln!(told, "  [{}] {}", delivery.title, delivery.body).expect("a text takes all");
+fn note(engine: &TestEngine, label: &str, text: &mut String) {
+    writeln!(text, "{label}:").expect("a text takes all");
+    for delivery in engine.notifier.shown.take_all() {
+        writeln!(text, "  [{}] {}", delivery.title, delivery.body).expect("a text takes all");
     }
 }
 
@@ -49,33 +52,75 @@ async fn notification_texts_are_pinned() {
         calls([("c1", "write_file", json!({ "path": "a.md", "content": "Tea" }))]),
         says("Written."),
     ];
-    let house = Plan::new(folder.path()).model(script).build().await;
-    let mut told = String::new();
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let mut text = String::new();
 
-    let mail = house.add(ask("Look at the mail.")).await;
-    run(&house, &mail, "report of an agent", &mut told).await;
-    let list = house.add(ask("Write the list.")).await;
-    house.call("cron.run", json!({ "id": list, "mode": "force" })).await;
-    house.run_in(&list, "awaitingApproval").await;
-    let request = house.notifier.shown.next().await;
-    writeln!(told, "approval request:\n  [{}] {}", request.title, request.body).expect("a text");
-    house.answer(&house.question().await, "once").await;
-    house.ended(&list, 1).await;
-    let report = house.notifier.shown.next().await;
-    writeln!(told, "its report:\n  [{}] {}", report.title, report.body).expect("a text");
+    let mail = engine.add_job(agent_job("Look at the mail.")).await;
+    run_and_note(&engine, &mail, "report of an agent", &mut text).await;
+    let list = engine.add_job(agent_job("Write the list.")).await;
+    engine.start_run(&list).await;
+    engine.wait_for_run(&list, "awaitingApproval").await;
+    let request = engine.notifier.shown.next().await;
+    writeln!(text, "approval request:\n  [{}] {}", request.title, request.body).expect("a text");
+    engine.decide(&engine.pending_approval().await, "once").await;
+    engine.finished_runs(&list, 1).await;
+    let report = engine.notifier.shown.next().await;
+    writeln!(text, "its report:\n  [{}] {}", report.title, report.body).expect("a text");
 
-    let notes = house.add(reading("Notes", "notes.md")).await;
-    run(&house, &notes, "failure", &mut told).await;
-    run(&house, &notes, "the same failure again", &mut told).await;
+    let notes = engine.add_job(read_job("Notes", "notes.md")).await;
+    run_and_note(&engine, &notes, "failure", &mut text).await;
+    run_and_note(&engine, &notes, "the same failure again", &mut text).await;
     let workspace = folder.path().join("workspace");
     std::fs::write(workspace.join("notes.md"), "Tea").expect("written");
-    run(&house, &notes, "success after failures", &mut told).await;
-    let mut guarded = reading("Guarded", "gone.md");
+    run_and_note(&engine, &notes, "success after failures", &mut text).await;
+    let mut guarded = read_job("Guarded", "gone.md");
     guarded["policies"] = json!({ "pauseAfterFailures": 1 });
-    let guarded = house.add(guarded).await;
-    run(&house, &guarded, "failure that pauses the job", &mut told).await;
-    house.host.stop().await;
+    let guarded = engine.add_job(guarded).await;
+    run_and_note(&engine, &guarded, "failure that pauses the job", &mut text).await;
+    engine.host.stop().await;
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!("notification_texts", told);
+        insta::assert_snapshot!("notification_texts", text);
+    });
+}
+
+#[tokio::test]
+async fn texts_after_quiet_hours_and_missed_slots_are_pinned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let mut text = String::new();
+    set_quiet_hours(&engine, "14:30").await;
+    let mail = engine.add_job(hourly("Mail", &json!("No mail"), &json!({}))).await;
+    let notes = engine.add_job(read_job("Notes", "notes.md")).await;
+    engine.start_run(&notes).await;
+    engine.finished_runs(&notes, 1).await;
+    engine.clock.advance(HOUR);
+    engine.finished_runs(&mail, 1).await;
+    wait_for_deliveries(&engine, &mail, &["held"]).await;
+    engine.clock.advance(HOUR);
+    engine.finished_runs(&mail, 2).await;
+    wait_for_deliveries(&engine, &mail, &["held", "held"]).await;
+    engine.clock.advance(30 * MINUTE);
+    wait_for_deliveries(&engine, &mail, &["delivered", "delivered"]).await;
+    note(&engine, "digest after quiet hours", &mut text);
+    engine.call("cron.remove", json!({ "id": mail })).await;
+    engine.call("config.patch", json!({ "patch": { "quietHours": null } })).await;
+
+    let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
+    let backup = engine.add_job(hourly("Backup", &json!(1), &skip)).await;
+    engine.clock.advance(3 * HOUR + 10 * MINUTE);
+    wait_for_deliveries(&engine, &backup, &["delivered"]).await;
+    note(&engine, "missed slots of a job", &mut text);
+    let mut jobs = Vec::new();
+    for number in 1..=12 {
+        jobs.push(engine.add_job(hourly(&format!("Report {number}"), &json!(1), &skip)).await);
+    }
+    engine.clock.advance(2 * HOUR + 10 * MINUTE);
+    for job in &jobs {
+        wait_for_deliveries(&engine, job, &["delivered"]).await;
+    }
+    note(&engine, "missed slots of many jobs", &mut text);
+    engine.host.stop().await;
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("notification_texts_digests", text);
     });
 }

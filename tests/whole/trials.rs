@@ -1,150 +1,154 @@
-//! A person tries a tool: one call through the gate, as a run of its own, and nobody else is told.
+//! Trials of a tool: a call through the gate, as a run without notifications.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::house::{House, MINUTE, Plan, of_calls};
+use crate::engine::{EngineBuilder, MINUTE, TestEngine, tool_calls};
 
-async fn begin(house: &House, tool: &str, arguments: Value) -> Value {
+async fn start_trial(engine: &TestEngine, tool: &str, arguments: Value) -> Value {
     let params = json!({ "tool": tool, "arguments": arguments });
-    house.call("tools.try", params).await["runId"].clone()
+    engine.call("tools.try", params).await["runId"].clone()
 }
 
-/// Waits until the run is in this state; answers everything about it.
-async fn in_state(house: &House, id: &Value, state: &str) -> Value {
-    house
-        .until(async |house| {
-            let detail = house.call("runs.get", json!({ "id": id })).await;
+/// Waits until the run is in this state and returns the detail.
+async fn wait_for_state(engine: &TestEngine, id: &Value, state: &str) -> Value {
+    engine
+        .wait_until(async |engine| {
+            let detail = engine.call("runs.get", json!({ "id": id })).await;
             (detail["run"]["state"] == state).then_some(detail)
         })
         .await
 }
 
 #[tokio::test]
-async fn a_call_that_needs_no_yes_is_made_and_stands_among_the_runs() {
+async fn trial_without_approval_is_recorded_as_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
-    let id = begin(&house, "echo", json!({ "text": "good morning" })).await;
-    let detail = in_state(&house, &id, "succeeded").await;
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let id = start_trial(&engine, "echo", json!({ "text": "good morning" })).await;
+    let detail = wait_for_state(&engine, &id, "succeeded").await;
     let run = &detail["run"];
     assert_eq!(
         (&run["jobName"], &run["jobId"], &run["trigger"], &run["summary"]),
         (&json!("Trial of echo"), &Value::Null, &json!("manual"), &json!("good morning"))
     );
-    let calls = of_calls(&detail);
+    let calls = tool_calls(&detail);
     assert_eq!(
         (calls.len(), &calls[0]["name"], &calls[0]["status"]),
         (1, &json!("echo"), &json!("finished"))
     );
-    assert_eq!(detail["deliveries"], json!([]), "whoever tries looks on");
-    let main = house.call("sessions.get", json!({ "key": "main" })).await;
-    assert_eq!(main["messages"], json!([]), "it is no part of the conversation");
-    house.host.stop().await;
+    assert_eq!(detail["deliveries"], json!([]));
+    let main = engine.call("sessions.get", json!({ "key": "main" })).await;
+    assert_eq!(main["messages"], json!([]), "a trial is no chat message");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn what_changes_something_shows_what_it_would_do_and_waits_for_the_yes() {
+async fn trial_with_side_effect_shows_preview_and_waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let workspace = tempfile::tempdir().expect("a folder");
     let root = workspace.path().to_str().expect("a path");
-    let house = Plan::new(folder.path()).env("FILE_WORKSPACE_ROOT", root).build().await;
+    let engine = EngineBuilder::new(folder.path()).env("FILE_WORKSPACE_ROOT", root).build().await;
     let write = json!({ "path": "note.md", "content": "Tea at four." });
     let file = workspace.path().join("note.md");
-    for (says, state) in [("deny", "cancelled"), ("once", "succeeded")] {
-        let id = begin(&house, "write_file", write.clone()).await;
-        let waits = in_state(&house, &id, "awaitingApproval").await;
-        let asked = &waits["approvals"][0];
-        assert!(asked["preview"].as_str().expect("words").contains("Tea at four."), "{asked}");
-        assert_eq!(asked["toolLabel"], "Write a file");
-        assert!(!file.exists() && of_calls(&waits).is_empty(), "nothing is done before the yes");
-        house.answer(asked, says).await;
-        let ended = in_state(&house, &id, state).await;
-        let gate = of_calls(&ended)[0]["gate"]["decision"].clone();
+    for (kind, state) in [("deny", "cancelled"), ("once", "succeeded")] {
+        let id = start_trial(&engine, "write_file", write.clone()).await;
+        let parked = wait_for_state(&engine, &id, "awaitingApproval").await;
+        let approval = &parked["approvals"][0];
+        assert!(
+            approval["preview"].as_str().expect("words").contains("Tea at four."),
+            "{approval}"
+        );
+        assert_eq!(approval["toolLabel"], "Write a file");
+        assert!(!file.exists() && tool_calls(&parked).is_empty(), "no call before the decision");
+        engine.decide(approval, kind).await;
+        let ended = wait_for_state(&engine, &id, state).await;
+        let gate = tool_calls(&ended)[0]["gate"]["decision"].clone();
         match state {
             "cancelled" => {
-                assert_eq!(ended["run"]["reason"], "You said no, so write_file was not called");
+                assert_eq!(ended["run"]["reason"], "You denied the call of write_file");
                 assert!(!file.exists() && gate == "refused", "{gate}");
             }
             _ => {
-                assert_eq!(gate, "answered");
+                assert_eq!(gate, "approved");
                 assert_eq!(std::fs::read_to_string(&file).expect("written"), "Tea at four.");
             }
         }
     }
-    house.host.stop().await;
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_trial_that_nobody_answers_ends_and_calls_nothing() {
+async fn trial_with_expired_approval_calls_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
-    let id = begin(&house, "write_file", json!({ "path": "a", "content": "b" })).await;
-    in_state(&house, &id, "awaitingApproval").await;
-    house.clock.advance(31 * MINUTE);
-    let ended = in_state(&house, &id, "cancelled").await;
-    assert_eq!(ended["run"]["reason"], "Nobody said yes in time, so write_file was not called");
-    house.host.stop().await;
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let id = start_trial(&engine, "write_file", json!({ "path": "a", "content": "b" })).await;
+    wait_for_state(&engine, &id, "awaitingApproval").await;
+    engine.clock.advance(31 * MINUTE);
+    let ended = wait_for_state(&engine, &id, "cancelled").await;
+    assert_eq!(ended["run"]["reason"], "The approval expired, so write_file was not called");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_header_that_signs_in_is_shown_by_its_question_and_nowhere_else() {
+async fn trial_auth_header_is_shown_only_in_its_approval() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
+    let engine = EngineBuilder::new(folder.path()).build().await;
     let headers = json!({ "X-Goog-Api-Key": "tulip-9", "Authorization": "Bearer daffodil-7", "Accept": "text/plain" });
     let id =
-        begin(&house, "http", json!({ "url": "https://a.example/", "headers": headers })).await;
-    let waits = in_state(&house, &id, "awaitingApproval").await;
-    assert_eq!(waits["approvals"][0]["arguments"]["headers"], headers);
-    let shown = format!("{}{}{}", waits["payload"], waits["steps"], waits["deliveries"]);
+        start_trial(&engine, "http", json!({ "url": "https://a.example/", "headers": headers }))
+            .await;
+    let parked = wait_for_state(&engine, &id, "awaitingApproval").await;
+    assert_eq!(parked["approvals"][0]["arguments"]["headers"], headers);
+    let shown = format!("{}{}{}", parked["payload"], parked["steps"], parked["deliveries"]);
     assert!(!shown.contains("tulip") && !shown.contains("daffodil"), "{shown}");
-    assert_eq!(waits["payload"]["arguments"]["headers"]["Accept"], "text/plain");
-    house.host.stop().await;
+    assert_eq!(parked["payload"]["arguments"]["headers"]["Accept"], "text/plain");
+    engine.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_failure_is_shown_where_it_was_tried_and_told_to_nobody_else() {
+async fn failed_trial_is_not_announced() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
-    let id = begin(&house, "read_file", json!({ "path": "nowhere.md" })).await;
-    let detail = in_state(&house, &id, "failed").await;
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let id = start_trial(&engine, "read_file", json!({ "path": "nowhere.md" })).await;
+    let detail = wait_for_state(&engine, &id, "failed").await;
     assert!(
         detail["run"]["error"].as_str().is_some_and(|error| error.contains("nowhere.md")),
         "{detail}"
     );
     assert_eq!(detail["deliveries"], json!([]));
-    house.host.stop().await;
+    engine.host.stop().await;
 }
 
-/// What tools are called for people, by their names.
+/// The labels of tools by name.
 fn labels(tools: &Value) -> HashMap<&str, &Value> {
     let all = tools["tools"].as_array().into_iter().flatten();
     all.map(|tool| (tool["name"].as_str().expect("a name"), &tool["label"])).collect()
 }
 
 #[tokio::test]
-async fn what_could_only_fail_is_refused_beside_its_field() {
+async fn invalid_trial_is_refused_by_its_field() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).build().await;
-    let tools = house.call("tools.catalog", json!({})).await;
-    let alone: Vec<&str> = tools["tools"]
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let tools = engine.call("tools.catalog", json!({})).await;
+    let untestable: Vec<&str> = tools["tools"]
         .as_array()
         .expect("tools")
         .iter()
         .filter(|tool| tool["canBeTried"] == false)
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(alone.len(), 9, "{alone:?}");
+    assert_eq!(untestable.len(), 9, "{untestable:?}");
     assert_eq!(labels(&tools)["read_file"], "Read a file");
-    let wrong = [("nobody", "tool"), ("echo", "arguments")];
-    let refused = alone.iter().map(|name| (*name, "tool")).chain(wrong);
+    let invalid = [("nobody", "tool"), ("echo", "arguments")];
+    let refused = untestable.iter().map(|name| (*name, "tool")).chain(invalid);
     for (tool, field) in refused {
         let params = json!({ "tool": tool, "arguments": { "strange": 1 } });
-        let error = house.try_call("tools.try", params).await.expect_err("refused");
+        let error = engine.try_call("tools.try", params).await.expect_err("refused");
         let data = json!(error.data);
         assert!(data.to_string().contains(&format!("\"{field}\"")), "{tool}: {data}");
     }
-    let runs = house.call("runs.list", json!({})).await;
+    let runs = engine.call("runs.list", json!({})).await;
     assert_eq!(runs["runs"], json!([]), "nothing was begun");
-    house.host.stop().await;
+    engine.host.stop().await;
 }

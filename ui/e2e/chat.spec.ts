@@ -10,7 +10,7 @@ async function names(rouse: Rouse): Promise<string[]> {
   return jobs.map(({ job }) => job.name);
 }
 
-test("a message is answered in its conversation, and the conversation stands when one comes back", async ({ page, rouse }) => {
+test("message and answer remain after navigating away", async ({ page, rouse }) => {
   await rouse.open(page, "/chat");
   const box = page.getByRole("textbox", { name: "Message" });
   await expect(box).toBeFocused();
@@ -26,27 +26,31 @@ test("a message is answered in its conversation, and the conversation stands whe
   await expectAccessible(page, "the conversation");
 });
 
-test("“remind me in 20 minutes” proposes a job, and nothing is made before it is allowed", async ({ page, rouse }) => {
+test("reminder request creates a job only after approval", async ({ page, rouse }) => {
   await rouse.open(page, "/chat");
-  await page.getByRole("textbox", { name: "Message" }).fill(`Remind me in 20 minutes to stretch.\n${proposal}\nSAY I will.`);
+  await page
+    .getByRole("textbox", { name: "Message" })
+    .fill(`Remind me in 20 minutes to stretch.\n${proposal}\nSAY I will.`);
   await page.keyboard.press("Enter");
-  const card = page.getByRole("article", { name: /^Question: routine_create/ });
-  await expect(card.getByRole("region", { name: "What would happen" })).toContainText("Stand up and stretch.");
+  const card = page.getByRole("article", { name: /^Approval: routine_create/ });
+  await expect(card.getByRole("region", { name: "Preview" })).toContainText("Stand up and stretch.");
   await expectAccessible(page, "a proposal");
   expect(await names(rouse)).not.toContain("Stretch");
-  await expect(card.getByRole("group", { name: "Answers" })).not.toHaveAttribute("data-arming");
+  await expect(card.getByRole("group", { name: "Decision" })).not.toHaveAttribute("data-arming");
   await card.getByRole("button", { name: /^Allow once/ }).click();
   await expect(card).toHaveCount(0);
   await expect(page.getByText("I will.", { exact: true })).toBeVisible();
-  await expect(page.getByRole("link", { name: "Open the job" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Open job" })).toBeVisible();
   expect(await names(rouse)).toContain("Stretch");
 });
 
-test("a proposal is changed first, made by the person, and the model is told so", async ({ page, rouse }) => {
+test("edited proposal creates the job and informs the model", async ({ page, rouse }) => {
   await rouse.open(page, "/chat");
-  await page.getByRole("textbox", { name: "Message" }).fill(`Remind me in 20 minutes to stretch.\n${proposal}\nSAY As you like.`);
+  await page
+    .getByRole("textbox", { name: "Message" })
+    .fill(`Remind me in 20 minutes to stretch.\n${proposal}\nSAY As you like.`);
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Change it first…" }).click();
+  await page.getByRole("button", { name: "Edit first…" }).click();
   const name = page.getByRole("textbox", { name: "Name" });
   await expect(name).toHaveValue("Stretch");
   await name.fill("Stretch well");
@@ -56,7 +60,7 @@ test("a proposal is changed first, made by the person, and the model is told so"
   await page.goto(`${rouse.address}/chat`);
   await expect(page.getByText("As you like.", { exact: true })).toBeVisible();
   await expect(page.getByText("routine_create · 1 changed by you")).toBeVisible();
-  await expect(page.getByRole("link", { name: "Open the job" })).toHaveAttribute("href", new URL(job).pathname);
+  await expect(page.getByRole("link", { name: "Open job" })).toHaveAttribute("href", new URL(job).pathname);
   const made = await names(rouse);
   expect(made).toContain("Stretch well");
   expect(made).not.toContain("Stretch");

@@ -16,15 +16,27 @@ async function jobOf(rouse: Rouse, id: string): Promise<Job> {
 
 async function addEcho(rouse: Rouse, name: string, ...flags: string[]): Promise<Job> {
   const when = flags.length > 0 ? flags : ["--manual"];
-  return ((await rouse.cli("cron", "add", "--name", name, "--tool", "echo", "--arguments", '{"text":"All is well."}', ...when)) as { job: Job }).job;
+  return (
+    (await rouse.cli(
+      "cron",
+      "add",
+      "--name",
+      name,
+      "--tool",
+      "echo",
+      "--arguments",
+      '{"text":"All is well."}',
+      ...when,
+    )) as { job: Job }
+  ).job;
 }
 
-test("by keyboard alone: a tool's job is made, run by hand, and its run is read to the last argument", async ({ page, rouse }) => {
+test("keyboard alone creates, runs and inspects a tool call job", async ({ page, rouse }) => {
   await rouse.open(page, "/jobs");
   await page.keyboard.press("n");
   await expect(page.getByRole("textbox", { name: "Name" })).toBeFocused();
   await page.keyboard.type("Tool job");
-  await choose(page, "Kind", "Call a tool");
+  await choose(page, "Kind", "Tool call");
   await choose(page, "When it fires", "Manual");
   await tabTo(page, page.getByRole("button", { name: /Tool$/ }));
   await page.keyboard.press("Enter");
@@ -39,7 +51,7 @@ test("by keyboard alone: a tool's job is made, run by hand, and its run is read 
 
   await tabTo(page, page.getByRole("button", { name: "Run now" }));
   await page.keyboard.press("Enter");
-  const run = page.getByRole("list", { name: "Newest runs" }).getByRole("link").first();
+  const run = page.getByRole("list", { name: "Recent runs" }).getByRole("link").first();
   await tabTo(page, run);
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Tool job", level: 1 })).toBeVisible();
@@ -60,33 +72,36 @@ for (const colorScheme of ["light", "dark"] as const) {
       await choose(page, "When it fires", when);
       await expectAccessible(page, when);
     }
-    for (const what of ["Ask the agent", "Call a tool", "Remind me"]) {
+    for (const what of ["Agent task", "Tool call", "Reminder"]) {
       await name.focus();
       await choose(page, "Kind", what);
       await expectAccessible(page, what);
     }
     await page.getByRole("button", { name: "Save" }).click();
-    await expect(page.getByText("Give it a name.")).toBeVisible();
+    await expect(page.getByText("Add a name.")).toBeVisible();
     await expectAccessible(page, "complaints at their fields");
   });
 }
 
-test("the next times beside the form are the engine's", async ({ page, rouse }) => {
+test("preview shows the engine's next slots", async ({ page, rouse }) => {
   await rouse.open(page, "/jobs/new");
   await page.getByRole("textbox", { name: "Name" }).focus();
   await choose(page, "When it fires", "Cron");
   for (const pattern of ["30 7 * * 1-5", "0 0 29 2 *", "15,45 */6 1-7 * MON", "@weekly"]) {
-    await page.getByRole("textbox", { name: "Cron pattern" }).fill(pattern);
-    const told = (await rouse.cli("cron", "preview", "--cron", pattern, "--tz", "Europe/Berlin")) as { text: string; next: { jobTime: string }[] };
-    const shown = page.getByRole("complementary", { name: "What this job will do" }).locator("time");
+    await page.getByRole("textbox", { name: "Cron expression" }).fill(pattern);
+    const told = (await rouse.cli("cron", "preview", "--cron", pattern, "--tz", "Europe/Berlin")) as {
+      text: string;
+      next: { jobTime: string }[];
+    };
+    const shown = page.getByRole("complementary", { name: "Job preview" }).locator("time");
     await expect
       .poll(() => shown.evaluateAll((times) => times.map((time) => time.getAttribute("datetime"))), pattern)
       .toEqual(told.next.map(({ jobTime }) => jobTime));
-    await expect(page.getByRole("complementary", { name: "What this job will do" })).toContainText(told.text);
+    await expect(page.getByRole("complementary", { name: "Job preview" })).toContainText(told.text);
   }
 });
 
-test("a change from elsewhere is taken over while nothing is written here, and said while something is", async ({ page, rouse }) => {
+test("remote change applies to a clean form and warns a dirty one", async ({ page, rouse }) => {
   const job = await addEcho(rouse, "Shared");
   await rouse.open(page, `/jobs/${job.id}`);
   const name = page.getByRole("textbox", { name: "Name" });
@@ -109,32 +124,55 @@ test("a change from elsewhere is taken over while nothing is written here, and s
   await expect.poll(async () => (await jobOf(rouse, job.id)).name).toBe("Ours");
 });
 
-test("what the page does not show stays as it was", async ({ page, rouse }) => {
-  const job = await addEcho(rouse, "Rich", "--every", "90s", "--misfire", "run-all", "--overlap", "queue", "--timeout", "95s", "--max-attempts", "3");
+test("hidden fields stay unchanged on save", async ({ page, rouse }) => {
+  const job = await addEcho(
+    rouse,
+    "Rich",
+    "--every",
+    "90s",
+    "--misfire",
+    "run-all",
+    "--overlap",
+    "queue",
+    "--timeout",
+    "95s",
+    "--max-attempts",
+    "3",
+  );
   await rouse.open(page, `/jobs/${job.id}`);
-  await page.getByRole("textbox", { name: "Note" }).fill("Only this is new.");
+  await page.getByRole("textbox", { name: "Description (optional)" }).fill("Only this is new.");
   await page.keyboard.press("Control+s");
   await expect.poll(async () => (await jobOf(rouse, job.id)).description).toBe("Only this is new.");
   const { description, updatedAtMs, state, ...rest } = await jobOf(rouse, job.id);
   const { updatedAtMs: before, state: oldState, ...expected } = job;
   expect(rest).toEqual(expected);
-  expect([description, Number(updatedAtMs) >= Number(before), state.revision > oldState.revision]).toEqual(["Only this is new.", true, true]);
+  expect([description, Number(updatedAtMs) >= Number(before), state.revision > oldState.revision]).toEqual([
+    "Only this is new.",
+    true,
+    true,
+  ]);
 });
 
-test("a deleted job comes back whole when the deletion is undone", async ({ page, rouse }) => {
+test("undo restores the whole deleted job", async ({ page, rouse }) => {
   const job = await addEcho(rouse, "Regretted", "--every", "6h");
   await rouse.open(page, "/jobs");
   await page.getByRole("button", { name: "More for Regretted" }).click();
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await expect(page.getByRole("link", { name: "Regretted" })).toHaveCount(0);
-  await expect.poll(async () => ((await rouse.cli("cron", "list", "--all")) as { jobs: { job: Job }[] }).jobs.some((view) => view.job.id === job.id)).toBe(false);
+  await expect
+    .poll(async () =>
+      ((await rouse.cli("cron", "list", "--all")) as { jobs: { job: Job }[] }).jobs.some(
+        (view) => view.job.id === job.id,
+      ),
+    )
+    .toBe(false);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(page.getByRole("link", { name: "Regretted" })).toBeVisible();
   const back = await jobOf(rouse, job.id);
   expect([back.schedule, back.payload, back.createdAtMs]).toEqual([job.schedule, job.payload, job.createdAtMs]);
 });
 
-test("leaving with something unsaved asks first", async ({ page, rouse }) => {
+test("leaving with unsaved changes asks first", async ({ page, rouse }) => {
   await rouse.open(page, "/jobs/new");
   await page.getByRole("textbox", { name: "Name" }).fill("Half an idea");
   const runs = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Runs" });
@@ -148,13 +186,17 @@ test("leaving with something unsaved asks first", async ({ page, rouse }) => {
   await runs.click();
   await question.getByRole("button", { name: "Leave" }).click();
   await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
-  expect(((await rouse.cli("cron", "list", "--all")) as { jobs: { job: Job }[] }).jobs.some((view) => view.job.name === "Half an idea")).toBe(false);
+  expect(
+    ((await rouse.cli("cron", "list", "--all")) as { jobs: { job: Job }[] }).jobs.some(
+      (view) => view.job.name === "Half an idea",
+    ),
+  ).toBe(false);
 });
 
-test("a job that was deleted elsewhere is said to be gone", async ({ page, rouse }) => {
+test("remotely deleted job shows not found", async ({ page, rouse }) => {
   const job = await addEcho(rouse, "Going");
   await rouse.open(page, `/jobs/${job.id}`);
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Going");
   await rouse.cli("cron", "rm", job.id);
-  await expect(page.getByText("There is no such job")).toBeVisible();
+  await expect(page.getByText("Job not found")).toBeVisible();
 });

@@ -3,7 +3,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { tabTo } from "./keyboard";
 import { expect, test } from "./rouse";
 
-test("by keyboard alone: make a job in the editor, see it fire, open its run", async ({ page, rouse }) => {
+test("keyboard alone creates a job and opens its run", async ({ page, rouse }) => {
   await rouse.open(page, "/");
   await page.keyboard.press("n");
   await expect(page.getByRole("textbox", { name: "Name" })).toBeFocused();
@@ -18,8 +18,8 @@ test("by keyboard alone: make a job in the editor, see it fire, open its run", a
   await tabTo(page, pattern);
   await page.keyboard.press("Control+a");
   await page.keyboard.type("*/2 * * * * *");
-  await expect(page.getByRole("complementary", { name: "What this job will do" })).toContainText("Every 2 seconds");
-  await tabTo(page, page.getByRole("textbox", { name: "What to say" }));
+  await expect(page.getByRole("complementary", { name: "Job preview" })).toContainText("Every 2 seconds");
+  await tabTo(page, page.getByRole("textbox", { name: "Message" }));
   await page.keyboard.type("Made without a mouse.");
   const judged = await new AxeBuilder({ page }).analyze();
   expect(judged.violations).toEqual([]);
@@ -35,13 +35,13 @@ test("by keyboard alone: make a job in the editor, see it fire, open its run", a
   await expect(page.getByText("Made without a mouse.").first()).toBeVisible();
 });
 
-test("what the engine refuses is said at its field, and nothing typed is lost", async ({ page, rouse, allow }) => {
+test("engine error shows at its field and keeps the input", async ({ page, rouse, allow }) => {
   allow(/400|422/);
   await rouse.open(page, "/jobs/new");
   await page.getByRole("textbox", { name: "Name" }).fill("Never");
   await page.getByRole("radio", { name: "Cron" }).click({ force: true });
   await page.getByRole("textbox", { name: /cron/i }).fill("0 0 31 2 *");
-  await page.getByRole("textbox", { name: "What to say" }).fill("Never said.");
+  await page.getByRole("textbox", { name: "Message" }).fill("Never said.");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(/never fires/).first()).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Never");

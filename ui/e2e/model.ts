@@ -1,6 +1,4 @@
-/* A model that does what it is told: a server that speaks Chat Completions on a port of this computer. Each line
-   `CALL <tool> <arguments as JSON>` of a task, after its first, is one turn that calls this tool; after the last one the model says the line
-   that begins with `SAY`. It refuses to be clever: what a test wants to happen stands in the test. */
+/* Scripted model: a Chat Completions server on localhost. Each line `CALL <tool> <arguments as JSON>` of a task is a turn that calls the tool; the final turn answers with the line that begins with `SAY`. */
 
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,13 +30,20 @@ function stopped(server: Server): Promise<void> {
 
 function answer(body: string, response: ServerResponse) {
   const { messages = [] } = JSON.parse(body === "" ? "{}" : body) as { messages?: Message[] };
-  const task = messages.filter(({ role }) => role === "user").map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content))).join("\n");
+  const task = messages
+    .filter(({ role }) => role === "user")
+    .map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)))
+    .join("\n");
   const done = messages.filter(({ role }) => role === "tool").length;
   const calls = [...task.matchAll(/^CALL (\w+) (.*)$/gm)];
   const call = calls[done];
   const words = /^SAY (.*)$/m.exec(task)?.[1] ?? "ROUTINE_OK";
   const delta = call
-    ? { tool_calls: [{ index: 0, id: `call-${done}`, type: "function", function: { name: call[1], arguments: call[2] } }] }
+    ? {
+        tool_calls: [
+          { index: 0, id: `call-${done}`, type: "function", function: { name: call[1], arguments: call[2] } },
+        ],
+      }
     : { content: words };
   response.setHeader("content-type", "text/event-stream");
   say(response, { choices: [{ index: 0, delta, finish_reason: null }] });
@@ -48,5 +53,7 @@ function answer(body: string, response: ServerResponse) {
 }
 
 function say(response: ServerResponse, chunk: Record<string, unknown>) {
-  response.write(`data: ${JSON.stringify({ id: "answer", object: "chat.completion.chunk", model: "told", ...chunk })}\n\n`);
+  response.write(
+    `data: ${JSON.stringify({ id: "answer", object: "chat.completion.chunk", model: "told", ...chunk })}\n\n`,
+  );
 }

@@ -1,5 +1,4 @@
-/* A real engine for each test: its own data directory, its own port, gone afterwards. A page that logs an error, a refused
-   style or script among them, fails its test, whatever the test was about. */
+/* Fixture: a real engine for each test, with a temporary data directory and a port. Any error logged by the page, such as a refused style or script, fails the test. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -21,23 +20,24 @@ const run = promisify(execFile);
 export interface Rouse {
   /** `http://127.0.0.1:<port>` */
   readonly address: string;
-  /** Runs a command of `rouse` against this engine and reads its JSON. */
+  /** Runs a `rouse` command against this engine and parses the JSON. */
   cli: (...args: string[]) => Promise<unknown>;
-  /** The address that signs a browser in, once. */
+  /** One-time sign-in address. */
   doorTo: (path: string) => Promise<string>;
   /** Signs the page in and shows `path`. */
   open: (page: Page, path: string) => Promise<void>;
   /** The text of a file of the workspace; undefined when there is none. */
   workspaceFile: (path: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
-  /** Starts it again after a stop, at the same address. */
+  /** Restarts the engine at the same address. */
   startAgain: () => Promise<void>;
 }
 
 async function start(home: string): Promise<Rouse> {
-  // No model is found by accident: neither a key, a proxy nor a model server of this computer reaches the engine.
+  // A clean environment: no key, proxy or model server of this computer reaches the engine.
   const env = { PATH: process.env.PATH, HOME: home, ROUSE_HOME: home, ROUSE_LOCAL_MODELS: "0", TZ: "Europe/Berlin" };
-  const serve = (port: string) => spawn(binary, ["serve", "--port", port, "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const serve = (port: string) =>
+    spawn(binary, ["serve", "--port", port, "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let engine = serve("0");
   const address = `http://${await readyAddress(engine)}`;
   const command = async (args: string[]) => (await run(binary, args, { env })).stdout;
@@ -48,7 +48,7 @@ async function start(home: string): Promise<Rouse> {
     doorTo,
     open: async (page, path) => {
       await page.goto(await doorTo(path));
-      // Leaving before the code was traded would leave the page signed out.
+      // Leaving before the code is exchanged would leave the page signed out.
       await page.getByRole("navigation", { name: "Main" }).waitFor();
     },
     workspaceFile: (path) => readFile(join(home, "workspace", path), "utf8").catch(() => undefined),
@@ -60,12 +60,13 @@ async function start(home: string): Promise<Rouse> {
   };
 }
 
-/** The first line that the engine writes is its address; if it writes none, what it complained about is the reason. */
+/** Address from the engine's first output line; fails with the engine's errors. */
 async function readyAddress(engine: ChildProcess): Promise<string> {
   let complaints = "";
   engine.stderr?.on("data", (chunk) => (complaints += String(chunk)));
   if (!engine.stdout) throw new Error("BUG: no pipe to the engine");
-  for await (const line of createInterface({ input: engine.stdout })) return (JSON.parse(line) as { address: string }).address;
+  for await (const line of createInterface({ input: engine.stdout }))
+    return (JSON.parse(line) as { address: string }).address;
   throw new Error(`rouse serve ended before it was ready: ${complaints}`);
 }
 
@@ -77,10 +78,10 @@ async function stopped(engine: ChildProcess): Promise<void> {
 }
 
 interface Fixtures {
-  /** Whether the engine has a model that does what a task tells it (e2e/model.ts). */
+  /** Connects the scripted model (e2e/model.ts). */
   hasModel: boolean;
   rouse: Rouse;
-  /** Lets the page log errors like this; for tests in which something is refused or breaks. */
+  /** Allows matching errors in the page's log. */
   allow: (pattern: RegExp) => void;
 }
 
@@ -89,7 +90,11 @@ export const test = base.extend<Fixtures>({
   rouse: async ({ hasModel }, use) => {
     const home = await mkdtemp(join(tmpdir(), "rouse-e2e-"));
     const model = hasModel ? await startModel() : undefined;
-    if (model) await writeFile(join(home, "config.toml"), `[model]\nprovider = "told"\n[providers.told]\nkind = "openai"\nbaseUrl = "${model.address}"\nmodel = "told"\n`);
+    if (model)
+      await writeFile(
+        join(home, "config.toml"),
+        `[model]\nprovider = "told"\n[providers.told]\nkind = "openai"\nbaseUrl = "${model.address}"\nmodel = "told"\n`,
+      );
     const rouse = await start(home);
     await use(rouse);
     await rouse.stop();
@@ -97,7 +102,7 @@ export const test = base.extend<Fixtures>({
     await rm(home, { recursive: true, force: true });
   },
   allow: [
-    // It needs the engine so that it is done before the engine is stopped, which every page would complain about.
+    // Depends on the engine, so that the check ends before the engine stops; pages log the lost connection.
     async ({ page, rouse }, use) => {
       const complaints: string[] = [];
       const allowed: RegExp[] = [];

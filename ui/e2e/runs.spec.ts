@@ -1,10 +1,21 @@
 import { expect, test } from "./rouse";
 
-test("by keyboard alone: find a run, read it, go to its job, and back", async ({ page, rouse }) => {
-  const added = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
+test("keyboard alone finds a run, opens its job and returns", async ({ page, rouse }) => {
+  const added = (await rouse.cli(
+    "cron",
+    "add",
+    "--name",
+    "Disk check",
+    "--every",
+    "6h",
+    "--tool",
+    "echo",
+    "--arguments",
+    '{"text":"All disks are fine."}',
+  )) as { job: { id: string } };
   await rouse.cli("cron", "run", added.job.id, "--force");
   await rouse.open(page, "/");
-  await expect(page.getByRole("heading", { name: "Next up" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Up next" })).toBeVisible();
 
   await page.keyboard.press("Control+k");
   await page.keyboard.type("go runs");
@@ -27,31 +38,56 @@ test("by keyboard alone: find a run, read it, go to its job, and back", async ({
   await expect(page).toHaveURL(/\/runs\?q=disk/);
 });
 
-test("an engine that ends is said, and one that comes back goes on where it was", async ({ page, rouse, allow }) => {
+test("stopped engine is reported and a restart resumes the page", async ({ page, rouse, allow }) => {
   allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|401|Authentication failed/);
   await rouse.open(page, "/runs");
   await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
   await rouse.stop();
-  await expect(page.getByRole("button", { name: "Engine: Not connected, trying again" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Engine: Not connected, retrying" })).toBeVisible();
   await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
 
   await rouse.startAgain();
-  const { job } = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
+  const { job } = (await rouse.cli(
+    "cron",
+    "add",
+    "--name",
+    "Disk check",
+    "--every",
+    "6h",
+    "--tool",
+    "echo",
+    "--arguments",
+    '{"text":"All disks are fine."}',
+  )) as { job: { id: string } };
   await rouse.cli("cron", "run", job.id, "--force");
   await expect(page.getByRole("link", { name: "Disk check" })).toBeVisible();
 });
 
-test("runs that come in above do not move what is being read", async ({ page, rouse }) => {
-  const { job } = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
+test("new runs above keep the scroll position", async ({ page, rouse }) => {
+  const { job } = (await rouse.cli(
+    "cron",
+    "add",
+    "--name",
+    "Disk check",
+    "--every",
+    "6h",
+    "--tool",
+    "echo",
+    "--arguments",
+    '{"text":"All disks are fine."}',
+  )) as { job: { id: string } };
   for (let i = 0; i < 40; i += 1) await rouse.cli("cron", "run", job.id, "--force");
   await rouse.open(page, "/runs");
   const list = page.getByRole("list", { name: "Runs" });
   await expect(list.getByRole("listitem").first()).toBeVisible();
-  // Of all jobs: the example of the first start may fire at any moment of this.
+  // Counts all jobs, because the example job may fire at any time.
   const count = async () => Number(await list.getByRole("listitem").first().getAttribute("aria-setsize"));
   const first = await count();
   await page.locator("#main").evaluate((main) => main.scrollTo({ top: 600 }));
-  const row = list.getByRole("listitem").filter({ has: page.locator("a") }).nth(20);
+  const row = list
+    .getByRole("listitem")
+    .filter({ has: page.locator("a") })
+    .nth(20);
   const link = await row.getByRole("link").getAttribute("href");
   const read = page.locator(`#main a[href="${link}"]`);
   const before = await read.boundingBox();

@@ -1,9 +1,9 @@
 import { expect, test } from "./rouse";
 
-/** Chromium writes down what it was refused. */
+/** Errors that Chromium logs for refused requests. */
 const refused = /401|Authentication failed/;
 
-test("a browser without a code is told how to sign in, and shows nothing else", async ({ page, rouse, allow }) => {
+test("browser without a code shows only sign-in instructions", async ({ page, rouse, allow }) => {
   allow(refused);
   await page.goto(`${rouse.address}/jobs`);
   await expect(page.getByRole("heading", { name: "This browser is not signed in" })).toBeVisible();
@@ -11,7 +11,7 @@ test("a browser without a code is told how to sign in, and shows nothing else", 
   await expect(page.getByRole("navigation")).toHaveCount(0);
 });
 
-test("a code signs in once, leads to the page that was asked for, and leaves the address", async ({ page, rouse, browser }) => {
+test("code signs in once and leaves the address", async ({ page, rouse, browser }) => {
   const door = await rouse.doorTo("/runs");
   await page.goto(door);
   await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
@@ -24,11 +24,13 @@ test("a code signs in once, leads to the page that was asked for, and leaves the
   await expect(stranger.getByRole("heading", { name: "This browser is not signed in" })).toBeVisible();
 });
 
-test("an address in the page's address is not followed", async ({ page, rouse, allow }) => {
+test("address inside the URL is not followed", async ({ page, rouse, allow }) => {
   allow(refused);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.goto(`${rouse.address}/?gateway=http://127.0.0.1:9&token=x#gateway=ws://127.0.0.1:9`);
   await expect(page.getByRole("heading", { name: "This browser is not signed in" })).toBeVisible();
-  expect(asked.filter((url) => !url.startsWith(rouse.address) && !url.startsWith(rouse.address.replace("http", "ws")))).toEqual([]);
+  expect(
+    asked.filter((url) => !url.startsWith(rouse.address) && !url.startsWith(rouse.address.replace("http", "ws"))),
+  ).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/* Starts the page: sign in, then draw. */
+/* Entry point: signs in, then renders the app. */
 
 import "@/styles/tokens.css";
 import "@/styles/base.css";
@@ -14,6 +14,6 @@ applyStoredTheme(platform);
 const root = document.getElementById("root");
 if (!root) throw new Error("BUG: index.html has no #root");
 
-// A code that is too old, or was used before, leaves the page signed out; the first query finds out and says what to do.
+// An expired or used code leaves the page signed out. The first query reports that.
 await platform.signIn().catch(() => undefined);
 createRoot(root).render(<App platform={platform} />);

@@ -1,18 +1,18 @@
-//! `cargo xtask bench`: the figures that Rouse promises to hold.
+//! `cargo xtask bench`: the benchmarks of Rouse.
 //!
-//! Owns only that everything measured is an optimised build. What is measured, and against which figure, stands in the
-//! benchmark program of the `tests` crate; with `--peers`, other schedulers are measured beside it instead.
+//! Owns the optimised builds of the measured programs. The benchmark program in the `tests` crate defines the
+//! measurements and their limits. With `--peers`, other schedulers are measured too.
 
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::error::ChoreError;
 use crate::{peers, process};
 
-pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
-    if let Some((wish, rest)) = arguments.split_first()
-        && wish == "--peers"
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, ChoreError> {
+    if let Some((option, rest)) = arguments.split_first()
+        && option == "--peers"
     {
-        return crate::none(rest).and_then(|()| peers::run());
+        return crate::refuse_arguments(rest).and_then(|()| peers::run());
     }
     let arguments = crate::after_dashes(arguments)?;
     process::run(process::cargo([

@@ -1,16 +1,14 @@
-//! `cargo xtask`: set-up and chores, the same on Linux, macOS and Windows.
+//! `cargo xtask`: set-up and chores on Linux, macOS and Windows.
 //!
-//! Owns the two commands of the README (`run`, `test`) and the chores around them. Refuses to know what Rouse does: it
-//! installs, builds, starts and counts, and every rule about the product lives in a test that it merely runs. One file
-//! a chore, so that a new chore touches this file in two places and no other chore at all. One could get it wrong by
-//! giving it dependencies: it would then be the slowest part of a first start.
+//! Owns the README's commands `run` and `test` and all other chores, one file each. Never contains product rules:
+//! those live in tests that the chores run. Pitfall: adding dependencies, which slow down a first start.
 #![expect(clippy::print_stdout, reason = "a command line tool speaks on standard output")]
 
 mod bench;
 mod bundle;
-mod failure;
-mod freshness;
-mod house;
+mod error;
+mod build_stamp;
+mod paths;
 mod icons;
 mod peers;
 mod process;
@@ -24,29 +22,29 @@ mod ui;
 
 use std::process::ExitCode;
 
-use failure::Failure;
+use error::ChoreError;
 
 const USAGE: &str = "\
 cargo xtask <chore>
 
   run [--yes] [-- <arguments for Rouse>]
-            install what is missing, build, and start Rouse (without a display: `rouse serve`)
+            install missing packages, build, and start Rouse (without a display: `rouse serve`)
   test [--list] [--only <step>]... [--yes]
             run every check; the last line reads `N passed, N failed`
-  bench [--peers] [-- <arguments>]
-            measure, on an optimised build (about nine minutes); arguments choose parts: next, year_off, plan,
-            turnover, crowd, lateness, agent_turn, first_token, parallel_runs, large_write, load, command,
-            burst, memory; with --peers, beside other schedulers (about twelve minutes)
+  bench [--peers] [-- <parts>]
+            measure an optimised build (about nine minutes); parts: next, downtime, replan,
+            claim_finish, mass_claim, lateness, agent_turn, first_token, parallel_runs, large_write,
+            load, command, burst, memory; --peers compares with other schedulers (twelve minutes)
   torture [<proof>]... [--count N] [--seed S] [--from N]
-            simulation, power cuts, disk errors and kills, for hours instead of seconds; kills, agents
-            and reminders can begin at a call (--from)
+            run simulation, power cuts, disk errors and kills for hours instead of seconds; kills,
+            agents and reminders can start at a given call (--from)
   fuzz [--for 10m] [--seed S]
-            noise at every door where text comes in
+            fuzz every parser of input text
   soak [--for 10m]
-            ten jobs a second; memory, open files and the log must stay flat
+            run ten jobs a second; memory, open files and the log must stay flat
   bundle [-- <arguments for tauri build>]
-            make the installers of this system
-  types     write the gateway's types as TypeScript into ui/src/platform/gen
+            build the installers of this system
+  types     write the gateway's TypeScript types to ui/src/platform/gen
   icons     draw icons/*.png, .ico and .icns from icons/src/*.svg
 
   --yes     install missing system packages without asking";
@@ -57,58 +55,58 @@ fn main() -> ExitCode {
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     match dispatch(&arguments) {
         Ok(code) => code,
-        Err(failure) => {
-            eprintln!("\nxtask: {failure}");
+        Err(error) => {
+            eprintln!("\nxtask: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
+fn dispatch(arguments: &[String]) -> Result<ExitCode, ChoreError> {
     let Some((chore, rest)) = arguments.split_first() else {
         println!("{USAGE}");
         return Ok(ExitCode::FAILURE);
     };
-    if asks_for_help(arguments) {
+    if is_help_request(arguments) {
         println!("{USAGE}");
         return Ok(ExitCode::SUCCESS);
     }
     match chore.as_str() {
-        "run" => run::run(&run::Options::parse(rest)?),
-        "test" => test::run(&test::Options::parse(rest)?),
+        "run" => run::run(&run::RunOptions::parse(rest)?),
+        "test" => test::run(&test::TestOptions::parse(rest)?),
         "bench" => bench::run(rest),
         "torture" => proofs::torture(rest),
         "fuzz" => proofs::fuzz(rest),
         "soak" => proofs::soak(rest),
         "bundle" => bundle::run(after_dashes(rest)?),
-        "types" => none(rest).and_then(|()| types::run()),
-        "icons" => none(rest).and_then(|()| icons::run()),
-        other => Err(Failure::new(format!("there is no chore `{other}`\n\n{USAGE}"))),
+        "types" => refuse_arguments(rest).and_then(|()| types::run()),
+        "icons" => refuse_arguments(rest).and_then(|()| icons::run()),
+        other => Err(ChoreError::new(format!("unknown chore `{other}`\n\n{USAGE}"))),
     }
 }
 
-/// True for `help`, and for a wish for help anywhere before `--`: whoever asks must not set anything off.
-fn asks_for_help(arguments: &[String]) -> bool {
-    let mut ours = arguments.iter().take_while(|argument| *argument != "--");
-    ours.any(|argument| argument == "--help" || argument == "-h")
+/// Whether the arguments ask for help, anywhere before `--`. Such a request runs no chore.
+fn is_help_request(arguments: &[String]) -> bool {
+    let mut before_dashes = arguments.iter().take_while(|argument| *argument != "--");
+    before_dashes.any(|argument| argument == "--help" || argument == "-h")
         || arguments.first().is_some_and(|chore| chore == "help")
 }
 
-/// For chores that take no arguments.
-fn none(arguments: &[String]) -> Result<(), Failure> {
+/// Refuses arguments of a chore without arguments.
+fn refuse_arguments(arguments: &[String]) -> Result<(), ChoreError> {
     match arguments.first() {
         None => Ok(()),
-        Some(other) => Err(Failure::new(format!("unknown argument `{other}`"))),
+        Some(other) => Err(ChoreError::new(format!("unknown argument `{other}`"))),
     }
 }
 
-/// What follows `--`; anything before it is an argument that nobody here understands.
-fn after_dashes(arguments: &[String]) -> Result<&[String], Failure> {
+/// The arguments after `--`; refuses arguments before.
+fn after_dashes(arguments: &[String]) -> Result<&[String], ChoreError> {
     match arguments.split_first() {
         None => Ok(&[]),
         Some((dashes, rest)) if dashes == "--" => Ok(rest),
-        Some((other, _)) => Err(Failure::new(format!(
-            "unknown argument `{other}`; arguments to pass on come after `--`"
+        Some((other, _)) => Err(ChoreError::new(format!(
+            "unknown argument `{other}`; put forwarded arguments after `--`"
         ))),
     }
 }
@@ -122,25 +120,26 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_help_sets_nothing_off() {
-        for wish in [&["help"][..], &["--help"], &["types", "--help"], &["run", "--yes", "-h"]] {
-            assert!(asks_for_help(&words(wish)), "{wish:?}");
+    fn help_request_runs_no_chore() {
+        for arguments in [&["help"][..], &["--help"], &["types", "--help"], &["run", "--yes", "-h"]]
+        {
+            assert!(is_help_request(&words(arguments)), "{arguments:?}");
         }
-        for deed in [&["run"][..], &["run", "--", "--help"], &["test", "--only", "fmt"]] {
-            assert!(!asks_for_help(&words(deed)), "{deed:?}");
+        for arguments in [&["run"][..], &["run", "--", "--help"], &["test", "--only", "fmt"]] {
+            assert!(!is_help_request(&words(arguments)), "{arguments:?}");
         }
     }
 
     #[test]
-    fn an_argument_that_nobody_understands_is_refused() {
-        assert!(none(&words(&["--no-such-argument"])).is_err());
-        assert!(none(&[]).is_ok());
+    fn unknown_argument_is_refused() {
+        assert!(refuse_arguments(&words(&["--no-such-argument"])).is_err());
+        assert!(refuse_arguments(&[]).is_ok());
         assert!(after_dashes(&words(&["-v", "--"])).is_err());
     }
 
     #[test]
-    fn arguments_to_pass_on_follow_the_dashes() {
-        assert_eq!(after_dashes(&words(&["--", "-v"])).expect("understood"), ["-v"]);
-        assert!(after_dashes(&[]).expect("understood").is_empty());
+    fn forwarded_arguments_follow_the_dashes() {
+        assert_eq!(after_dashes(&words(&["--", "-v"])).expect("valid"), ["-v"]);
+        assert!(after_dashes(&[]).expect("valid").is_empty());
     }
 }

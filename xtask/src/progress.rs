@@ -1,23 +1,22 @@
-//! What the person sees while a chore works: numbered steps, and how long each took.
+//! Progress output: numbered steps and their durations.
 //!
-//! Owns the wording of step lines and the only stopwatch of the chores. Refuses colours and cursor tricks: the same
-//! lines go to a terminal and to a log. One could get it wrong by staying silent before something slow; the title is
-//! therefore printed before the work begins.
+//! Owns the step lines and the stopwatch of the chores. Never uses colours or cursor movement, because the same lines
+//! go to a log. Pitfall: silence before slow work; a title is printed before its step starts.
 
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
+use crate::error::ChoreError;
 
-/// How a step of a chore ended when it did not fail.
+/// The outcome of a successful step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
-    /// Nothing had changed, so nothing was done.
-    AlreadyFresh,
+pub(crate) enum ChoreOutcome {
+    /// Everything was up to date.
+    UpToDate,
     /// The work was done.
-    Made,
+    Done,
 }
 
-/// Measures how long something took.
+/// Measures a duration.
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
@@ -29,51 +28,51 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    pub(crate) fn took(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
 }
 
-/// The numbered steps of one chore.
+/// The numbered steps of a chore.
 pub(crate) struct Steps {
     total: usize,
-    begun: usize,
+    started: usize,
 }
 
 impl Steps {
     pub(crate) fn of(total: usize) -> Self {
-        Self { total, begun: 0 }
+        Self { total, started: 0 }
     }
 
     /// Prints the title of the next step.
     pub(crate) fn begin(&mut self, title: &str) -> Stopwatch {
-        self.begun += 1;
-        println!("\n[{}/{}] {title}", self.begun, self.total);
+        self.started += 1;
+        println!("\n[{}/{}] {title}", self.started, self.total);
         Stopwatch::start()
     }
 
-    /// Runs one step and says how it ended.
+    /// Runs a step and prints its outcome.
     pub(crate) fn step(
         &mut self,
         title: &str,
-        work: impl FnOnce() -> Result<Done, Failure>,
-    ) -> Result<(), Failure> {
+        perform: impl FnOnce() -> Result<ChoreOutcome, ChoreError>,
+    ) -> Result<(), ChoreError> {
         let watch = self.begin(title);
-        match work()? {
-            Done::AlreadyFresh => println!("      nothing to do"),
-            Done::Made => println!("      done in {}", seconds(watch.took())),
+        match perform()? {
+            ChoreOutcome::UpToDate => println!("      nothing to do"),
+            ChoreOutcome::Done => println!("      done in {}", seconds(watch.elapsed())),
         }
         Ok(())
     }
 }
 
-/// A duration as people read it in a build log.
-pub(crate) fn seconds(took: Duration) -> String {
-    let whole = took.as_secs();
-    if whole < 60 {
-        format!("{:.1} s", took.as_secs_f64())
+/// A duration for a build log.
+pub(crate) fn seconds(elapsed: Duration) -> String {
+    let total_seconds = elapsed.as_secs();
+    if total_seconds < 60 {
+        format!("{:.1} s", elapsed.as_secs_f64())
     } else {
-        format!("{} min {:02} s", whole / 60, whole % 60)
+        format!("{} min {:02} s", total_seconds / 60, total_seconds % 60)
     }
 }
 
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_change_their_unit_at_a_minute() {
+    fn duration_unit_changes_at_a_minute() {
         assert_eq!(seconds(Duration::from_millis(59_940)), "59.9 s");
         assert_eq!(seconds(Duration::from_secs(60)), "1 min 00 s");
         assert_eq!(seconds(Duration::from_millis(754_900)), "12 min 34 s");

@@ -1,7 +1,7 @@
-//! `cargo xtask types`: the TypeScript types of the gateway, and whether the committed ones are still true.
+//! `cargo xtask types`: the TypeScript types of the gateway, and their check.
 //!
-//! Owns the comparison of two folders. Refuses to know how types are written; the gateway's `export-types` example does
-//! that. One could get it wrong by comparing only the files that are there now: a type that is gone would stay.
+//! Owns the export, the comparison with the committed types and their replacement. The gateway's `export-types` example writes the types. Pitfall: comparing only
+//! present files; a removed type would remain.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +9,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::failure::{Doing, Failure};
-use crate::{house, process};
+use crate::error::{ChoreError, ErrorContext};
+use crate::{paths, process};
 
-/// Writes the types into the UI, once all of them could be written elsewhere.
-pub(crate) fn run() -> Result<ExitCode, Failure> {
+/// Writes the types into the UI after a complete export.
+pub(crate) fn run() -> Result<ExitCode, ChoreError> {
     process::run(process::cargo([
         "build",
         "--package",
@@ -21,39 +21,40 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         "--example",
         "export-types",
     ]))?;
-    replace(&committed(), &export()?).doing(|| "write the types".into())?;
+    replace(&committed_folder(), &export()?).with_context(|| "write the types".into())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fails when the built gateway would write other types than the committed ones.
-pub(crate) fn check() -> Result<(), Failure> {
-    let differences = differences(&committed(), &export()?).doing(|| "compare the types".into())?;
+/// Fails if the built gateway exports other types than the committed ones.
+pub(crate) fn check() -> Result<(), ChoreError> {
+    let differences =
+        differences(&committed_folder(), &export()?).with_context(|| "compare the types".into())?;
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "these types differ from the gateway's; `cargo xtask types` writes them anew:\n        {}",
+    Err(ChoreError::new(format!(
+        "these types differ from the gateway's; run `cargo xtask types`:\n        {}",
         differences.join("\n        ")
     )))
 }
 
-/// Lets the built gateway write its types into a folder of their own.
-fn export() -> Result<PathBuf, Failure> {
-    let scratch = house::target().join("xtask").join("types");
-    empty(&scratch).doing(|| format!("empty {}", scratch.display()))?;
-    let mut export = Command::new(house::example("export-types"));
-    export.arg(&scratch).current_dir(house::root());
+/// Exports the types of the built gateway into a scratch folder.
+fn export() -> Result<PathBuf, ChoreError> {
+    let scratch = paths::target().join("xtask").join("types");
+    clear_folder(&scratch).with_context(|| format!("empty {}", scratch.display()))?;
+    let mut export = Command::new(paths::example("export-types"));
+    export.arg(&scratch).current_dir(paths::root());
     process::run(export)?;
     Ok(scratch)
 }
 
-/// Makes one folder hold what the other holds. An empty source is a mistake, not a wish.
+/// Makes `folder` a copy of `source`. An empty source is an error.
 fn replace(folder: &Path, source: &Path) -> io::Result<()> {
-    let texts = texts_below(source, "")?;
+    let texts = read_texts(source, "")?;
     if texts.is_empty() {
-        return Err(io::Error::other(format!("{} holds no types", source.display())));
+        return Err(io::Error::other(format!("{} contains no types", source.display())));
     }
-    empty(folder)?;
+    clear_folder(folder)?;
     for (name, text) in texts {
         let file = folder.join(name);
         file.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -62,36 +63,36 @@ fn replace(folder: &Path, source: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn empty(folder: &Path) -> io::Result<()> {
-    fs::remove_dir_all(folder).or_else(absence_is_fine)?;
+fn clear_folder(folder: &Path) -> io::Result<()> {
+    fs::remove_dir_all(folder).or_else(ignore_missing)?;
     fs::create_dir_all(folder)
 }
 
-fn committed() -> PathBuf {
-    house::ui().join("src").join("platform").join("gen")
+fn committed_folder() -> PathBuf {
+    paths::ui().join("src").join("platform").join("gen")
 }
 
-fn absence_is_fine(error: io::Error) -> io::Result<()> {
+fn ignore_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// The names of the files that are missing on one side or hold other text.
-fn differences(one: &Path, other: &Path) -> io::Result<Vec<String>> {
-    let (one, other) = (texts_below(one, "")?, texts_below(other, "")?);
-    let differing = one.iter().filter(|(name, text)| other.get(*name) != Some(text));
-    let new = other.iter().filter(|(name, _)| !one.contains_key(*name));
-    Ok(differing.chain(new).map(|(name, _)| name.clone()).collect())
+/// The names of files that are missing on one side or differ.
+fn differences(left: &Path, right: &Path) -> io::Result<Vec<String>> {
+    let (left, right) = (read_texts(left, "")?, read_texts(right, "")?);
+    let changed = left.iter().filter(|(name, text)| right.get(*name) != Some(text));
+    let new = right.iter().filter(|(name, _)| !left.contains_key(*name));
+    Ok(changed.chain(new).map(|(name, _)| name.clone()).collect())
 }
 
-fn texts_below(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
+fn read_texts(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
     let mut texts = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
-            texts.extend(texts_below(&entry.path(), &format!("{name}/"))?);
+            texts.extend(read_texts(&entry.path(), &format!("{name}/"))?);
         } else {
-            // Git may check text out with the line ends of the system.
+            // Git may check out text with the system's line ends.
             texts.insert(name, fs::read_to_string(entry.path())?.replace("\r\n", "\n"));
         }
     }
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_gone_and_new_types_are_all_named() {
+    fn changed_removed_and_new_types_are_listed() {
         let committed = folder(&[
             ("Job.ts", "a"),
             ("Gone.ts", "b"),
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_leaves_exactly_the_new_types() {
+    fn replace_leaves_exactly_the_new_types() {
         let committed = folder(&[("Job.ts", "a"), ("Gone.ts", "b")]);
         let written = folder(&[("Job.ts", "a2"), ("serde/Value.ts", "c")]);
         replace(committed.path(), written.path()).expect("replaced");
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_export_of_nothing_costs_no_types() {
+    fn empty_export_deletes_no_types() {
         let committed = folder(&[("Job.ts", "a")]);
         assert!(replace(committed.path(), folder(&[]).path()).is_err());
         assert!(replace(committed.path(), Path::new("no/such/folder")).is_err());
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_folders_differ_in_nothing() {
+    fn equal_folders_have_no_differences() {
         let files = [("Job.ts", "a"), ("serde/Value.ts", "c")];
         let names = differences(folder(&files).path(), folder(&files).path()).expect("compared");
         assert_eq!(names, Vec::<String>::new());

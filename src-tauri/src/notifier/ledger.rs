@@ -1,64 +1,63 @@
-//! Which notification on the screen is about what.
+//! Maps notification ids of the server to subjects.
 //!
-//! The server names notifications by numbers of its own and reports clicks by number, sometimes before it has answered
-//! the call that showed the notification. The ledger brings both together. It does no IO, so every order of events can
-//! be played in a test.
+//! Servers report clicks by id, sometimes before the id is returned. Pure state without IO, so
+//! every order of events is testable.
 
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
-use super::Subject;
-use crate::place::Place;
+use super::toast::Subject;
+use crate::ui_route::UiRoute;
 
-/// Notifications remembered; far more than any desktop keeps.
-const MOST_KEPT: usize = 512;
+/// Maximum tracked notifications.
+const MAX_TRACKED: usize = 512;
 
-/// How a click was heard.
+/// Source of a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// By the standing listener, as a signal to everyone.
-    ByAll,
-    /// By the connection that showed the notification. Servers that tell everyone tell it too.
-    BySender,
+pub(super) enum ClickSource {
+    /// Signal to all connections.
+    Broadcast,
+    /// Signal to the sender. Servers that signal all signal the sender too.
+    Sender,
 }
 
-/// What is on the screen.
+/// Shown notifications.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    shown: VecDeque<Entry>,
+    shown: VecDeque<ShownNotification>,
     sending: u32,
     early: Vec<(u32, String)>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ShownNotification {
     id: u32,
     subject: Subject,
-    opens: Place,
-    told_all: bool,
+    opens: UiRoute,
+    was_broadcast: bool,
     withdraw: Option<oneshot::Sender<()>>,
 }
 
 impl Ledger {
-    /// A notification is about to be sent; answers the number of the one it takes the place of.
+    /// Records a notification being sent; returns the replaced id.
     pub(super) fn sending(&mut self, subject: &Subject) -> Option<u32> {
         self.sending += 1;
         self.shown.iter().rev().find(|entry| entry.subject == *subject).map(|entry| entry.id)
     }
 
-    /// It was not sent after all.
+    /// Records a failed send.
     pub(super) fn not_sent(&mut self) {
         self.sending -= 1;
         self.forget_early();
     }
 
-    /// It is on the screen as `id`; answers the action that was chosen before the server had even answered.
+    /// Records a shown notification; returns an action that was chosen earlier.
     pub(super) fn sent(
         &mut self,
         id: u32,
         subject: Subject,
-        opens: Place,
+        opens: UiRoute,
         withdraw: oneshot::Sender<()>,
     ) -> Option<String> {
         self.sending -= 1;
@@ -66,36 +65,41 @@ impl Ledger {
         let chosen = at.map(|at| self.early.remove(at).1);
         self.early.retain(|(early, _)| *early != id);
         self.forget_early();
-        let (told_all, withdraw) = (chosen.is_some(), Some(withdraw));
-        self.shown.push_back(Entry { id, subject, opens, told_all, withdraw });
-        if self.shown.len() > MOST_KEPT {
+        let (was_broadcast, withdraw) = (chosen.is_some(), Some(withdraw));
+        self.shown.push_back(ShownNotification { id, subject, opens, was_broadcast, withdraw });
+        if self.shown.len() > MAX_TRACKED {
             self.shown.pop_front();
         }
         chosen
     }
 
-    /// Number `id` was clicked, for `action`; answers what to show, unless that click was heard already or is not ours.
-    pub(super) fn clicked(&mut self, id: u32, action: &str, heard: Heard) -> Option<Place> {
+    /// Records a click; returns the page to show unless it is a duplicate or foreign.
+    pub(super) fn clicked(
+        &mut self,
+        id: u32,
+        action: &str,
+        source: ClickSource,
+    ) -> Option<UiRoute> {
         let Some(entry) = self.shown.iter_mut().rev().find(|entry| entry.id == id) else {
             if self.sending > 0 {
                 self.early.push((id, action.to_owned()));
             }
             return None;
         };
-        match heard {
-            Heard::ByAll => entry.told_all = true,
-            Heard::BySender if entry.told_all => return None,
-            Heard::BySender => {}
+        match source {
+            ClickSource::Broadcast => entry.was_broadcast = true,
+            ClickSource::Sender if entry.was_broadcast => return None,
+            ClickSource::Sender => {}
         }
         Some(entry.opens.clone())
     }
 
-    /// The way to take the newest notification about `subject` away.
+    /// Withdraw channel of the newest notification of `subject`.
     pub(super) fn withdraw(&mut self, subject: &Subject) -> Option<oneshot::Sender<()>> {
         self.shown.iter_mut().rev().find(|entry| entry.subject == *subject)?.withdraw.take()
     }
 
-    /// The server has gone: its numbers mean nothing to the next one.
+    /// Forgets all ids of a lost server.
     pub(super) fn server_gone(&mut self) {
         self.shown.clear();
         self.early.clear();
@@ -114,12 +118,12 @@ mod tests {
 
     use super::*;
 
-    fn about(id: &str) -> Subject {
+    fn subject_of(id: &str) -> Subject {
         Subject::Delivery(DeliveryId::new(id))
     }
 
-    fn page(id: &str) -> Place {
-        Place::run(&RunId::new(id))
+    fn page(id: &str) -> UiRoute {
+        UiRoute::run(&RunId::new(id))
     }
 
     fn show(
@@ -127,94 +131,94 @@ mod tests {
         id: u32,
         subject: &str,
     ) -> (Option<String>, oneshot::Receiver<()>) {
-        ledger.sending(&about(subject));
+        ledger.sending(&subject_of(subject));
         let (withdraw, withdrawn) = oneshot::channel();
-        (ledger.sent(id, about(subject), page(subject), withdraw), withdrawn)
+        (ledger.sent(id, subject_of(subject), page(subject), withdraw), withdrawn)
     }
 
     #[test]
-    fn a_click_leads_to_its_page_as_often_as_it_comes() {
+    fn repeated_click_opens_same_page() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
         show(&mut ledger, 2, "b");
-        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), Some(page("a")));
-        assert_eq!(ledger.clicked(2, "default", Heard::ByAll), Some(page("b")));
-        assert_eq!(ledger.clicked(2, "default", Heard::ByAll), Some(page("b")));
-        assert_eq!(ledger.clicked(3, "default", Heard::ByAll), None, "of another app");
+        assert_eq!(ledger.clicked(1, "default", ClickSource::Broadcast), Some(page("a")));
+        assert_eq!(ledger.clicked(2, "default", ClickSource::Broadcast), Some(page("b")));
+        assert_eq!(ledger.clicked(2, "default", ClickSource::Broadcast), Some(page("b")));
+        assert_eq!(ledger.clicked(3, "default", ClickSource::Broadcast), None, "of another app");
     }
 
     #[test]
-    fn a_server_that_tells_only_the_sender_is_heard_too() {
+    fn sender_only_click_is_received() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, "default", Heard::BySender), Some(page("a")));
+        assert_eq!(ledger.clicked(1, "default", ClickSource::Sender), Some(page("a")));
     }
 
     #[test]
-    fn one_click_heard_twice_counts_once() {
+    fn duplicate_click_is_ignored() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), Some(page("a")));
-        assert_eq!(ledger.clicked(1, "default", Heard::BySender), None);
+        assert_eq!(ledger.clicked(1, "default", ClickSource::Broadcast), Some(page("a")));
+        assert_eq!(ledger.clicked(1, "default", ClickSource::Sender), None);
     }
 
     #[test]
-    fn a_click_before_the_servers_answer_is_kept() {
+    fn early_click_is_kept_until_id_is_known() {
         let mut ledger = Ledger::default();
-        ledger.sending(&about("a"));
-        assert_eq!(ledger.clicked(7, "a-word", Heard::ByAll), None);
+        ledger.sending(&subject_of("a"));
+        assert_eq!(ledger.clicked(7, "a-word", ClickSource::Broadcast), None);
         let (withdraw, _withdrawn) = oneshot::channel();
-        let chosen = ledger.sent(7, about("a"), page("a"), withdraw);
-        assert_eq!(chosen.as_deref(), Some("a-word"), "a button is no click on the whole");
+        let chosen = ledger.sent(7, subject_of("a"), page("a"), withdraw);
+        assert_eq!(chosen.as_deref(), Some("a-word"), "the button action is kept");
     }
 
     #[test]
-    fn a_foreign_click_is_not_kept_for_later() {
+    fn foreign_click_is_dropped() {
         let mut ledger = Ledger::default();
-        ledger.clicked(7, "default", Heard::ByAll);
-        assert!(show(&mut ledger, 7, "a").0.is_none(), "heard while nothing was being sent");
-        ledger.sending(&about("b"));
-        ledger.clicked(8, "default", Heard::ByAll);
+        ledger.clicked(7, "default", ClickSource::Broadcast);
+        assert!(show(&mut ledger, 7, "a").0.is_none(), "no send was pending");
+        ledger.sending(&subject_of("b"));
+        ledger.clicked(8, "default", ClickSource::Broadcast);
         ledger.not_sent();
-        assert!(show(&mut ledger, 8, "b").0.is_none(), "heard while another was being sent");
+        assert!(show(&mut ledger, 8, "b").0.is_none(), "another send was pending");
     }
 
     #[test]
-    fn the_same_subject_takes_the_place_of_the_earlier_one() {
+    fn same_subject_replaces_earlier_notification() {
         let mut ledger = Ledger::default();
-        assert_eq!(ledger.sending(&about("a")), None);
+        assert_eq!(ledger.sending(&subject_of("a")), None);
         ledger.not_sent();
         show(&mut ledger, 4, "a");
-        assert_eq!(ledger.sending(&about("a")), Some(4));
+        assert_eq!(ledger.sending(&subject_of("a")), Some(4));
     }
 
     #[test]
-    fn withdrawing_reaches_the_newest_once() {
+    fn withdraw_closes_newest_once() {
         let mut ledger = Ledger::default();
         let (_, mut old) = show(&mut ledger, 1, "a");
         let (_, mut new) = show(&mut ledger, 1, "a");
-        ledger.withdraw(&about("a")).unwrap().send(()).unwrap();
+        ledger.withdraw(&subject_of("a")).unwrap().send(()).unwrap();
         assert!(new.try_recv().is_ok());
         assert!(old.try_recv().is_err());
-        assert!(ledger.withdraw(&about("a")).is_none());
+        assert!(ledger.withdraw(&subject_of("a")).is_none());
     }
 
     #[test]
-    fn numbers_die_with_their_server() {
+    fn lost_server_invalidates_ids() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
         ledger.server_gone();
-        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), None);
-        assert_eq!(ledger.sending(&about("a")), None);
+        assert_eq!(ledger.clicked(1, "default", ClickSource::Broadcast), None);
+        assert_eq!(ledger.sending(&subject_of("a")), None);
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn tracked_notifications_are_bounded() {
         let mut ledger = Ledger::default();
         for id in 0..2_000 {
             show(&mut ledger, id, &id.to_string());
         }
-        assert_eq!(ledger.shown.len(), MOST_KEPT);
-        assert_eq!(ledger.clicked(1_999, "default", Heard::ByAll), Some(page("1999")));
+        assert_eq!(ledger.shown.len(), MAX_TRACKED);
+        assert_eq!(ledger.clicked(1_999, "default", ClickSource::Broadcast), Some(page("1999")));
     }
 }

@@ -1,15 +1,18 @@
-//! Notifications on Linux: notify-rust shows them, a standing listener hears the clicks.
+//! Linux notifications by notify-rust, with a permanent click listener.
 //!
-//! What notify-rust 4.19 cannot do, and what is done about it here:
-//! - It asks the bus for click signals only after the notification is on the screen, and listens anew after each signal
-//!   of any app; a click in between is lost. So one connection of our own listens before the first notification is sent.
-//! - Some servers (dunst) tell only the connection that sent the notification, so notify-rust's handle is waited on as
-//!   well, from a few milliseconds after the notification is there. Waiting also keeps that connection open: some
-//!   desktops (GNOME) take a notification away with its sender.
-//! - It does not say whether the server reads markup in the body, so the server is asked here.
-//! - Waiting panics when the bus breaks. It happens on a task of its own, where a panic ends only the waiting.
+//! Workarounds for notify-rust 4.19:
 //!
-//! It also ignores the server's `ActivationToken`; on Wayland the window may come up behind others and ask for attention.
+//! - It subscribes to click signals after showing, and again after each signal, so clicks in
+//!   between are lost. One own connection listens before the first notification.
+//!
+//! - Some servers (dunst) signal only the sender's connection, so the handle is awaited too. This
+//!   also keeps the connection open; GNOME removes notifications of closed connections.
+//!
+//! - It does not report whether the server parses markup, so the server is asked here.
+//!
+//! - Waiting panics when the bus breaks, so each wait runs in a task.
+//!
+//! It ignores the server's `ActivationToken`; on Wayland the window may stay behind others.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -22,105 +25,106 @@ use tokio::sync::{OnceCell, oneshot};
 use zbus::message::Type;
 use zbus::{Connection, MatchRule, Message, MessageStream};
 
-use super::ledger::{Heard, Ledger};
-use super::{APP_NAME, Buttons, Clicks, Subject, Toast, Touch, write_picture};
-use crate::place::Place;
+use super::button_tokens::Buttons;
+use super::ledger::{ClickSource, Ledger};
+use super::toast::{APP_NAME, Clicks, Interaction, Subject, Toast, write_icon};
+use crate::ui_route::UiRoute;
 
-/// The installed .desktop file and icon, by which a desktop knows whose notification it is.
+/// Installed .desktop file and icon, which identify the app.
 const DESKTOP_ENTRY: &str = "rouse-desktop";
 const SERVER: &str = "org.freedesktop.Notifications";
 const SERVER_PATH: &str = "/org/freedesktop/Notifications";
-/// What the bus calls a name that nobody has and that it can start nobody for.
-const NOBODY: &str = "org.freedesktop.DBus.Error.ServiceUnknown";
-/// The action that a click on the notification itself means.
+/// D-Bus error for a name without owner or activation.
+const SERVICE_UNKNOWN: &str = "org.freedesktop.DBus.Error.ServiceUnknown";
+/// Action of a click on the notification itself.
 const DEFAULT_ACTION: &str = "default";
-/// Signals kept while one is handled; handling takes microseconds.
-const QUEUE: Option<NonZeroUsize> = NonZeroUsize::new(256);
+/// Signal buffer.
+const SIGNAL_BUFFER: Option<NonZeroUsize> = NonZeroUsize::new(256);
 
-/// The notifications on this desktop.
-pub(super) struct Notifications {
-    desk: Arc<Desk>,
-    server: OnceCell<Server>,
+/// Notifications of this desktop.
+pub(super) struct SystemNotifications {
+    state: Arc<NotificationState>,
+    server: OnceCell<ServerCapabilities>,
     home: PathBuf,
 }
 
-struct Desk {
+struct NotificationState {
     ledger: Mutex<Ledger>,
     clicks: Clicks,
 }
 
-/// What was found out before the first notification.
-struct Server {
+/// Server capabilities.
+struct ServerCapabilities {
     reads_markup: bool,
     icon: String,
 }
 
-impl Notifications {
+impl SystemNotifications {
     pub(super) fn new(clicks: Clicks, home: &Path) -> Self {
-        let desk = Arc::new(Desk { ledger: Mutex::default(), clicks });
-        Self { desk, server: OnceCell::new(), home: home.to_owned() }
+        let state = Arc::new(NotificationState { ledger: Mutex::default(), clicks });
+        Self { state, server: OnceCell::new(), home: home.to_owned() }
     }
 
     pub(super) async fn show(&self, toast: Toast) -> Result<(), NotifyError> {
         let server = self
             .server
-            .get_or_try_init(|| listen(Arc::clone(&self.desk), &self.home))
+            .get_or_try_init(|| listen(Arc::clone(&self.state), &self.home))
             .await
-            .map_err(|error| later(&error))?;
-        let replaces = self.desk.ledger().sending(&toast.subject);
+            .map_err(|error| transient_error(&error))?;
+        let replaces = self.state.ledger().sending(&toast.subject);
         let handle = match notification(&toast, server, replaces).show_async().await {
             Ok(handle) => handle,
             Err(error) => {
-                self.desk.ledger().not_sent();
-                return Err(later(&error));
+                self.state.ledger().not_sent();
+                return Err(transient_error(&error));
             }
         };
         let (withdraw, withdrawn) = oneshot::channel();
         let opens = toast.opens.clone();
-        let chosen = self.desk.ledger().sent(handle.id(), toast.subject, opens, withdraw);
+        let chosen = self.state.ledger().sent(handle.id(), toast.subject, opens, withdraw);
         if let Some(action) = chosen {
-            self.desk.touched(&action, toast.opens);
+            self.state.send_interaction(&action, toast.opens);
         }
-        tokio::spawn(hold(handle, withdrawn, Arc::clone(&self.desk)));
+        tokio::spawn(hold_open(handle, withdrawn, Arc::clone(&self.state)));
         Ok(())
     }
 
     pub(super) fn withdraw(&self, subject: &Subject) {
-        if let Some(withdraw) = self.desk.ledger().withdraw(subject) {
-            // Nobody holds it any more when it was closed on the screen already.
+        if let Some(withdraw) = self.state.ledger().withdraw(subject) {
+            // Fails if the notification was closed on screen.
             let _ = withdraw.send(());
         }
     }
 }
 
-impl Desk {
+impl NotificationState {
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn clicked(&self, id: u32, action: &str, heard: Heard) {
-        let opens = self.ledger().clicked(id, action, heard);
+    fn clicked(&self, id: u32, action: &str, source: ClickSource) {
+        let opens = self.ledger().clicked(id, action, source);
         if let Some(opens) = opens {
-            self.touched(action, opens);
+            self.send_interaction(action, opens);
         }
     }
 
-    fn touched(&self, action: &str, opens: Place) {
-        let touch = match action {
-            DEFAULT_ACTION => Touch::Open(opens),
-            word => Touch::Press(word.to_owned(), opens),
+    fn send_interaction(&self, action: &str, opens: UiRoute) {
+        let interaction = match action {
+            DEFAULT_ACTION => Interaction::Open(opens),
+            token => Interaction::Press(token.to_owned(), opens),
         };
-        if self.clicks.send(touch).is_err() {
-            tracing::debug!("a click came while the app was closing");
+        if self.clicks.send(interaction).is_err() {
+            tracing::debug!("click ignored, the app is closing");
         }
     }
 
-    fn hear(&self, signal: &Message) {
+    fn handle_signal(&self, signal: &Message) {
         let header = signal.header();
         match header.member().map(|member| member.as_str()) {
             Some("ActionInvoked") => {
                 if let Ok((id, action)) = signal.body().deserialize::<(u32, String)>() {
-                    self.clicked(id, &action, Heard::ByAll);
+                    self.clicked(id, &action, ClickSource::Broadcast);
                 }
             }
             Some("NameOwnerChanged") => {
@@ -137,8 +141,8 @@ impl Desk {
     }
 }
 
-/// Starts to listen, then asks the server what it can do.
-async fn listen(desk: Arc<Desk>, home: &Path) -> zbus::Result<Server> {
+/// Subscribes to signals, then reads the server's capabilities.
+async fn listen(state: Arc<NotificationState>, home: &Path) -> zbus::Result<ServerCapabilities> {
     let bus = Connection::session().await?;
     let owners = MatchRule::builder()
         .msg_type(Type::Signal)
@@ -152,37 +156,41 @@ async fn listen(desk: Arc<Desk>, home: &Path) -> zbus::Result<Server> {
         .member("ActionInvoked")
         .path(SERVER_PATH)
         .build()?;
-    let owners = MessageStream::for_match_rule(owners, &bus, QUEUE).await?;
-    let clicks = MessageStream::for_match_rule(clicks, &bus, QUEUE).await?;
+    let owners = MessageStream::for_match_rule(owners, &bus, SIGNAL_BUFFER).await?;
+    let clicks = MessageStream::for_match_rule(clicks, &bus, SIGNAL_BUFFER).await?;
     let answer =
         bus.call_method(Some(SERVER), SERVER_PATH, Some(SERVER), "GetCapabilities", &()).await?;
     let capabilities: Vec<String> = answer.body().deserialize()?;
     tokio::spawn(async move {
         let mut signals = futures_util::stream::select(clicks, owners);
         while let Some(Ok(signal)) = signals.next().await {
-            desk.hear(&signal);
+            state.handle_signal(&signal);
         }
-        tracing::warn!("the session bus has gone; clicks on notifications are not heard any more");
+        tracing::warn!("session bus lost, notification clicks are not received");
     });
     let reads_markup = capabilities.iter().any(|capability| capability == "body-markup");
-    Ok(Server { reads_markup, icon: icon(home) })
+    Ok(ServerCapabilities { reads_markup, icon: icon(home) })
 }
 
-/// Keeps a notification's connection until it leaves the screen, and takes it away when its matter is settled.
-async fn hold(handle: NotificationHandle, withdrawn: oneshot::Receiver<()>, desk: Arc<Desk>) {
+/// Holds the connection of a notification until closed or withdrawn.
+async fn hold_open(
+    handle: NotificationHandle,
+    withdrawn: oneshot::Receiver<()>,
+    state: Arc<NotificationState>,
+) {
     let id = handle.id();
-    let answered = handle.wait_for_action_async(|response| match response {
-        NotificationResponse::Default => desk.clicked(id, DEFAULT_ACTION, Heard::BySender),
-        NotificationResponse::Action(word) => desk.clicked(id, word, Heard::BySender),
+    let action = handle.wait_for_action_async(|response| match response {
+        NotificationResponse::Default => state.clicked(id, DEFAULT_ACTION, ClickSource::Sender),
+        NotificationResponse::Action(token) => state.clicked(id, token, ClickSource::Sender),
         _ => {}
     });
     tokio::select! {
-        () = answered => {}
+        () = action => {}
         Ok(()) = withdrawn => handle.close_async().await,
     }
 }
 
-fn notification(toast: &Toast, server: &Server, replaces: Option<u32>) -> Notification {
+fn notification(toast: &Toast, server: &ServerCapabilities, replaces: Option<u32>) -> Notification {
     let body = if server.reads_markup { escape(&toast.body) } else { toast.body.clone() };
     let mut notification = Notification::new();
     notification
@@ -202,15 +210,15 @@ fn notification(toast: &Toast, server: &Server, replaces: Option<u32>) -> Notifi
     notification
 }
 
-/// The installed icon's name; of an app that was not installed, a picture in its data directory.
+/// Icon name, or a file for an uninstalled app.
 fn icon(home: &Path) -> String {
     if is_installed() {
         return DESKTOP_ENTRY.to_owned();
     }
-    match write_picture(home) {
+    match write_icon(home) {
         Ok(path) => path.display().to_string(),
         Err(error) => {
-            tracing::debug!(%error, "notifications have no picture");
+            tracing::debug!(%error, "failed to write the notification icon");
             DESKTOP_ENTRY.to_owned()
         }
     }
@@ -224,30 +232,30 @@ fn is_installed() -> bool {
     own.into_iter().chain(std::env::split_paths(&system)).any(|folder| folder.join(&entry).exists())
 }
 
-/// The body with nothing that a server could take for markup.
+/// Escapes markup.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Every failure here can pass: a desktop that is still starting, a server that is being replaced. That there is none at
-/// all is known by the bus's own word for it, which zbus and notify-rust hand on in their texts.
-fn later(error: &dyn std::error::Error) -> NotifyError {
-    let words = error.to_string();
-    NotifyError::Later(match words.contains(NOBODY) {
-        true => "No notification service runs here: start one, such as dunst.".to_owned(),
-        false => format!("This desktop did not take the notification: {words}"),
+/// Transient error. A missing service is recognized by the D-Bus error name in the text.
+fn transient_error(error: &dyn std::error::Error) -> NotifyError {
+    let text = error.to_string();
+    NotifyError::Later(if text.contains(SERVICE_UNKNOWN) {
+        "No notification service is running. Start one, such as dunst.".to_owned()
+    } else {
+        format!("The desktop rejected the notification: {text}")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::ui_route::UiRoute;
 
     fn toast() -> Toast {
         Toast {
             subject: Subject::Notice,
-            opens: Place::home(),
+            opens: UiRoute::home(),
             title: "Backup".to_owned(),
             body: "2 < 3 & <b>done</b>".to_owned(),
             urgent: false,
@@ -255,12 +263,12 @@ mod tests {
         }
     }
 
-    fn server(reads_markup: bool) -> Server {
-        Server { reads_markup, icon: "icon".to_owned() }
+    fn server(reads_markup: bool) -> ServerCapabilities {
+        ServerCapabilities { reads_markup, icon: "icon".to_owned() }
     }
 
     #[test]
-    fn a_body_is_text_whatever_the_server_reads() {
+    fn body_is_escaped_only_for_markup_servers() {
         let plain = notification(&toast(), &server(false), None);
         let markup = notification(&toast(), &server(true), None);
         assert_eq!(plain.body, "2 < 3 & <b>done</b>");
@@ -268,25 +276,26 @@ mod tests {
     }
 
     #[test]
-    fn a_desktop_without_a_notification_service_is_told_what_to_start() {
-        let said = |error: zbus::fdo::Error| later(&zbus::Error::from(error)).to_string();
-        let nobody = zbus::fdo::Error::ServiceUnknown("The name is not activatable".to_owned());
-        let words = "No notification service runs here: start one, such as dunst.";
-        assert_eq!(later(&nobody).to_string(), words);
-        assert_eq!(said(nobody), words);
-        let other = said(zbus::fdo::Error::NoReply("It is busy".to_owned()));
-        assert!(other.starts_with("This desktop did not take the notification: "), "{other}");
+    fn missing_service_error_names_remedy() {
+        let error_text =
+            |error: zbus::fdo::Error| transient_error(&zbus::Error::from(error)).to_string();
+        let missing = zbus::fdo::Error::ServiceUnknown("The name is not activatable".to_owned());
+        let text = "No notification service is running. Start one, such as dunst.";
+        assert_eq!(transient_error(&missing).to_string(), text);
+        assert_eq!(error_text(missing), text);
+        let other = error_text(zbus::fdo::Error::NoReply("It is busy".to_owned()));
+        assert!(other.starts_with("The desktop rejected the notification: "), "{other}");
     }
 
     #[test]
-    fn a_question_has_its_buttons() {
+    fn approval_has_allow_and_deny_buttons() {
         let buttons = Some(Buttons { allow: "1f".to_owned(), deny: "2e".to_owned() });
         let shown = notification(&Toast { buttons, ..toast() }, &server(false), None);
         assert_eq!(shown.actions, ["default", "Open", "1f", "Allow once", "2e", "Deny"]);
     }
 
     #[test]
-    fn a_click_on_the_notification_itself_is_asked_for() {
+    fn notification_has_default_action() {
         let shown = notification(&toast(), &server(false), None);
         assert_eq!(shown.actions, ["default", "Open"]);
         assert_eq!((shown.appname.as_str(), shown.icon.as_str()), ("Rouse", "icon"));

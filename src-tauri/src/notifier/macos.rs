@@ -1,19 +1,19 @@
-//! Notifications on macOS, by the system's own notification centre.
+//! macOS notifications by UserNotifications.
 //!
-//! notify-rust 4.19 is not used in an app bundle, for what it cannot do:
-//! - By default it goes by the interface that Apple has given up: it cannot replace or withdraw, sends only while it
-//!   waits, and waits by blocking a thread for each notification.
-//! - Its preview of the present interface can replace and withdraw, but waits for a click by asking twice a second
-//!   whether the notification is still there, takes a click that it saw disappear for none, and gives up at once when
-//!   the main thread is busy.
+//! notify-rust 4.19 is not used in app bundles:
 //!
-//! So the system's one delegate is ours. A notification's identifier is its subject, which replaces and withdraws without
-//! anything being remembered here; the page it opens travels with it, so a click is heard in this life of the app and,
-//! because the delegate is there before the app has finished launching, by the start that it causes.
+//! - Its default backend uses the deprecated API: no replacement, no withdrawal, and a blocked
+//! thread per notification.
 //!
-//! The centre knows bundles only, and ends a program without one. Such a program, as a build folder has it, notifies
-//! through notify-rust, with the limits in `waiting_thread`. The person is asked once whether Rouse may notify; a
-//! notification that comes before the answer is tried again. How long one stays is the person's setting, not ours.
+//! - Its preview backend polls twice a second for clicks, loses clicks on disappearing
+//! notifications, and fails while the main thread is busy.
+//!
+//! So the notification center's delegate is ours. The identifier is the subject, which replaces and
+//! withdraws without state; the page travels in the notification, so a click works across restarts.
+//!
+//! The center requires a bundle; unbundled builds use `waiting_thread`. Permission is requested
+//! once; a notification sent before the answer is retried. The user's settings decide how long it
+//! stays.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -35,21 +35,22 @@ use objc2_user_notifications::{
 use rouse_host::NotifyError;
 use tokio::sync::oneshot;
 
-use super::answers::fixed::{ALLOW, DENY};
+use super::button_tokens::Buttons;
+use super::button_tokens::fixed::{ALLOW, DENY};
+use super::toast::{Clicks, Interaction, Subject, Toast};
 use super::waiting_thread::WaitingThreads;
-use super::{Buttons, Clicks, Subject, Toast, Touch};
-use crate::place::Place;
+use crate::ui_route::UiRoute;
 
-/// The category of notifications that ask a question.
-const QUESTION: &str = "question";
+/// Category of approval notifications.
+const APPROVAL_CATEGORY: &str = "question";
 
-/// The notifications on this desktop.
-pub(super) enum Notifications {
+/// Notifications of this desktop.
+pub(super) enum SystemNotifications {
     Bundled(Centre),
     Loose(WaitingThreads),
 }
 
-impl Notifications {
+impl SystemNotifications {
     pub(super) fn new(clicks: Clicks, _: &Path) -> Self {
         if is_bundled() {
             Self::Bundled(Centre::new(clicks))
@@ -68,7 +69,9 @@ impl Notifications {
     pub(super) fn withdraw(&self, subject: &Subject) {
         match self {
             Self::Bundled(centre) => centre.withdraw(subject),
-            Self::Loose(_) => tracing::debug!(?subject, "only a bundle can take it back"),
+            Self::Loose(_) => {
+                tracing::debug!(?subject, "only a bundled app can withdraw notifications")
+            }
         }
     }
 }
@@ -77,9 +80,9 @@ fn is_bundled() -> bool {
     std::env::current_exe().is_ok_and(|program| program.ends_with("Contents/MacOS/rouse-desktop"))
 }
 
-/// The system's notification centre, with our delegate in it.
+/// Notification center and delegate.
 pub(super) struct Centre {
-    /// The system holds its delegate only weakly.
+    /// The center holds the delegate weakly.
     _delegate: Retained<Delegate>,
 }
 
@@ -88,22 +91,22 @@ impl Centre {
         let delegate = Delegate::new(clicks);
         let centre = UNUserNotificationCenter::currentNotificationCenter();
         centre.setDelegate(Some(ProtocolObject::from_ref(&*delegate)));
-        centre.setNotificationCategories(&NSSet::from_retained_slice(&[question()]));
+        centre.setNotificationCategories(&NSSet::from_retained_slice(&[approval_category()]));
         centre.requestAuthorizationWithOptions_completionHandler(
             UNAuthorizationOptions::Alert | UNAuthorizationOptions::Sound,
             &RcBlock::new(|granted: Bool, _: *mut NSError| {
-                tracing::info!(granted = granted.as_bool(), "macOS said whether Rouse may notify");
+                tracing::info!(granted = granted.as_bool(), "macOS notification permission");
             }),
         );
         Self { _delegate: delegate }
     }
 
     async fn show(&self, toast: &Toast) -> Result<(), NotifyError> {
-        let (tell, told) = oneshot::channel();
-        send(toast, tell);
-        told.await.unwrap_or_else(|_| {
+        let (result_tx, result_rx) = oneshot::channel();
+        send(toast, result_tx);
+        result_rx.await.unwrap_or_else(|_| {
             Err(NotifyError::Later(
-                "macOS did not say whether it took the notification.".to_owned(),
+                "macOS did not report whether the notification was accepted.".to_owned(),
             ))
         })
     }
@@ -115,26 +118,26 @@ impl Centre {
     }
 }
 
-type Told = oneshot::Sender<Result<(), NotifyError>>;
+type ShowResultSender = oneshot::Sender<Result<(), NotifyError>>;
 
-/// Hands `toast` to the system, which answers on a thread of its own.
-fn send(toast: &Toast, tell: Told) {
+/// Submits a notification; the center responds on another thread.
+fn send(toast: &Toast, result_tx: ShowResultSender) {
     let request = UNNotificationRequest::requestWithIdentifier_content_trigger(
         &NSString::from_str(toast.subject.name()),
         &content(toast),
         None,
     );
-    let tell = Mutex::new(Some(tell));
-    let answered = RcBlock::new(move |error: *mut NSError| {
-        // SAFETY: the system hands over null or an error that lives as long as this call.
-        let outcome = unsafe { error.as_ref() }.map_or(Ok(()), |error| Err(refused(error)));
-        if let Some(tell) = tell.lock().ok().and_then(|mut tell| tell.take()) {
-            // Nobody listens only when the app is closing.
-            let _ = tell.send(outcome);
+    let result_tx = Mutex::new(Some(result_tx));
+    let handler = RcBlock::new(move |error: *mut NSError| {
+        // SAFETY: the system passes null or an error that is valid during this call.
+        let outcome = unsafe { error.as_ref() }.map_or(Ok(()), |error| Err(show_error(error)));
+        if let Some(result_tx) = result_tx.lock().ok().and_then(|mut result_tx| result_tx.take()) {
+            // Fails only while the app is closing.
+            let _ = result_tx.send(outcome);
         }
     });
     UNUserNotificationCenter::currentNotificationCenter()
-        .addNotificationRequest_withCompletionHandler(&request, Some(&answered));
+        .addNotificationRequest_withCompletionHandler(&request, Some(&handler));
 }
 
 fn content(toast: &Toast) -> Retained<UNMutableNotificationContent> {
@@ -143,12 +146,12 @@ fn content(toast: &Toast) -> Retained<UNMutableNotificationContent> {
     content.setBody(&NSString::from_str(&toast.body));
     content.setTargetContentIdentifier(Some(&NSString::from_str(toast.opens.as_str())));
     if let Some(Buttons { allow, deny }) = &toast.buttons {
-        content.setCategoryIdentifier(&NSString::from_str(QUESTION));
+        content.setCategoryIdentifier(&NSString::from_str(APPROVAL_CATEGORY));
         let names = [&*NSString::from_str(ALLOW), &*NSString::from_str(DENY)];
-        let words = [NSString::from_str(allow), NSString::from_str(deny)];
-        let words = NSDictionary::from_retained_objects(&names, &words);
-        // SAFETY: texts by texts are what the system can keep and hand back.
-        unsafe { content.setUserInfo(words.cast_unchecked()) };
+        let tokens = [NSString::from_str(allow), NSString::from_str(deny)];
+        let tokens = NSDictionary::from_retained_objects(&names, &tokens);
+        // SAFETY: a dictionary of strings is valid user info.
+        unsafe { content.setUserInfo(tokens.cast_unchecked()) };
     }
     if toast.urgent {
         content.setSound(Some(&UNNotificationSound::defaultSound()));
@@ -156,8 +159,8 @@ fn content(toast: &Toast) -> Retained<UNMutableNotificationContent> {
     content
 }
 
-/// The two answers to a question, as the system wants to know them beforehand.
-fn question() -> Retained<UNNotificationCategory> {
+/// Approval buttons, registered in advance.
+fn approval_category() -> Retained<UNNotificationCategory> {
     let button = |name: &str, title: &str, options: UNNotificationActionOptions| {
         UNNotificationAction::actionWithIdentifier_title_options(
             &NSString::from_str(name),
@@ -168,48 +171,44 @@ fn question() -> Retained<UNNotificationCategory> {
     let allow = button(ALLOW, "Allow once", UNNotificationActionOptions::AuthenticationRequired);
     let deny = button(DENY, "Deny", UNNotificationActionOptions::Destructive);
     UNNotificationCategory::categoryWithIdentifier_actions_intentIdentifiers_options(
-        &NSString::from_str(QUESTION),
+        &NSString::from_str(APPROVAL_CATEGORY),
         &NSArray::from_retained_slice(&[allow, deny]),
         &NSArray::new(),
         UNNotificationCategoryOptions::empty(),
     )
 }
 
-/// The words that `content` has put behind the buttons.
+/// Button tokens in `content`.
 fn buttons_of(content: &UNNotificationContent) -> Option<Buttons> {
-    let kept = content.userInfo();
-    let word = |name: &str| {
-        let word = kept.objectForKey(&NSString::from_str(name))?;
-        word.downcast::<NSString>().ok().map(|word| word.to_string())
+    let user_info = content.userInfo();
+    let token = |name: &str| {
+        let token = user_info.objectForKey(&NSString::from_str(name))?;
+        token.downcast::<NSString>().ok().map(|token| token.to_string())
     };
-    Some(Buttons { allow: word(ALLOW)?, deny: word(DENY)? })
+    Some(Buttons { allow: token(ALLOW)?, deny: token(DENY)? })
 }
 
-fn refused(error: &NSError) -> NotifyError {
+fn show_error(error: &NSError) -> NotifyError {
     if error.code() == UNErrorCode::NotificationsNotAllowed.0 {
         return NotifyError::Later(
             "macOS does not let Rouse notify you. Allow it in System Settings, Notifications, Rouse."
                 .to_owned(),
         );
     }
-    NotifyError::Later(format!(
-        "macOS did not take the notification: {}",
-        error.localizedDescription()
-    ))
+    NotifyError::Later(format!("macOS rejected the notification: {}", error.localizedDescription()))
 }
 
 define_class!(
-    /// Hears of every click, and lets notifications be seen while the window is in front.
-    // SAFETY: NSObject asks nothing of its subclasses, and there is no Drop.
+    /// Receives clicks, and shows notifications while the window is in front.
     #[unsafe(super(NSObject))]
     #[name = "RouseNotificationDelegate"]
     #[ivars = Clicks]
     pub(super) struct Delegate;
 
-    // SAFETY: NSObjectProtocol asks nothing more.
+    // SAFETY: NSObjectProtocol has no further requirements.
     unsafe impl NSObjectProtocol for Delegate {}
 
-    // SAFETY: both methods have the signatures of the protocol and call their handlers once.
+    // SAFETY: both methods have the signatures of the protocol and call the handlers once.
     unsafe impl UNUserNotificationCenterDelegate for Delegate {
         #[unsafe(method(userNotificationCenter:willPresentNotification:withCompletionHandler:))]
         fn will_present(
@@ -230,7 +229,7 @@ define_class!(
             response: &UNNotificationResponse,
             done: &DynBlock<dyn Fn()>,
         ) {
-            self.hear(response);
+            self.handle_response(response);
             done.call(());
         }
     }
@@ -239,26 +238,27 @@ define_class!(
 impl Delegate {
     fn new(clicks: Clicks) -> Retained<Self> {
         let delegate = Self::alloc().set_ivars(clicks);
-        // SAFETY: `init` of NSObject takes nothing and cannot fail.
+        // SAFETY: `init` of NSObject takes no arguments and cannot fail.
         unsafe { msg_send![super(delegate), init] }
     }
 
-    fn hear(&self, response: &UNNotificationResponse) {
+    fn handle_response(&self, response: &UNNotificationResponse) {
         let content = response.notification().request().content();
         let opens = content.targetContentIdentifier();
-        let place = opens.and_then(|path| Place::parse(&path.to_string()));
-        let place = place.unwrap_or_else(Place::home);
+        let route = opens.and_then(|path| UiRoute::parse(&path.to_string()));
+        let route = route.unwrap_or_else(UiRoute::home);
         let action = response.actionIdentifier();
-        // SAFETY: a constant of the system's.
+        // SAFETY: a constant of the system.
         let click = unsafe { UNNotificationDefaultActionIdentifier };
-        let touch = if action.isEqualToString(click) {
-            Some(Touch::Open(place))
+        let interaction = if action.isEqualToString(click) {
+            Some(Interaction::Open(route))
         } else {
-            let word = buttons_of(&content).and_then(|words| words.word_of(&action.to_string()));
-            word.map(|word| Touch::Press(word, place))
+            let token =
+                buttons_of(&content).and_then(|tokens| tokens.token_of(&action.to_string()));
+            token.map(|token| Interaction::Press(token, route))
         };
-        if touch.is_some_and(|touch| self.ivars().send(touch).is_err()) {
-            tracing::debug!("a click came while the app was closing");
+        if interaction.is_some_and(|interaction| self.ivars().send(interaction).is_err()) {
+            tracing::debug!("click ignored, the app is closing");
         }
     }
 }

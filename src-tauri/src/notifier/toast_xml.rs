@@ -1,20 +1,21 @@
-//! A toast of Windows as XML.
+//! Toast XML for Windows.
 //!
-//! Owns what is text and what is a link in it: nothing that a job says is markup, and each click is a `rouse://` link. It
-//! knows no system, so it is tried on all of them.
+//! Owns escaping and links: job text is never markup, and clicks are `rouse://` links.
+//! System-independent, so tested everywhere.
 
-use super::{Buttons, Toast};
+use super::button_tokens::Buttons;
+use super::toast::Toast;
 use crate::link;
 
-/// A toast stays on the screen only if it has a button; this one is Windows's own, in the person's language.
+/// Only toasts with a button stay on screen; this button is Windows's own, localized.
 const DISMISS: &str = r#"<action activationType="system" arguments="dismiss" content=""/>"#;
 
-/// The whole toast.
+/// Renders a toast.
 pub(super) fn xml(toast: &Toast) -> String {
     let scenario = if toast.urgent { r#" scenario="reminder""# } else { "" };
     format!(
         r#"<toast activationType="protocol" launch="{link}"{scenario}><visual><binding template="ToastGeneric"><text>{title}</text><text>{body}</text></binding></visual>{actions}</toast>"#,
-        link = escape(&link::of_place(&toast.opens)),
+        link = escape(&link::page_link(&toast.opens)),
         title = escape(&toast.title),
         body = escape(&toast.body),
         actions = actions(toast),
@@ -31,14 +32,14 @@ fn actions(toast: &Toast) -> String {
 }
 
 fn answers(Buttons { allow, deny }: &Buttons) -> String {
-    let button = |word: &str, content: &str| {
-        let link = escape(&link::of_button(word));
+    let button = |token: &str, content: &str| {
+        let link = escape(&link::button_link(token));
         format!(r#"<action activationType="protocol" arguments="{link}" content="{content}"/>"#)
     };
     button(allow, "Allow once") + &button(deny, "Deny")
 }
 
-/// Text as XML can hold it: no character of it is markup, and those that XML knows no way to write are left out.
+/// Escapes markup and drops characters that XML cannot hold.
 fn escape(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         match c {
@@ -60,12 +61,12 @@ mod tests {
 
     use super::*;
     use crate::notifier::Subject;
-    use crate::place::Place;
+    use crate::ui_route::UiRoute;
 
     fn toast(urgent: bool) -> Toast {
         Toast {
             subject: Subject::Delivery(DeliveryId::new("d1")),
-            opens: Place::job(&JobId::new("a b")),
+            opens: UiRoute::job(&JobId::new("a b")),
             title: "Backup \"home\"".to_owned(),
             body: "2 < 3 & <text>\u{1b}[1mdone\u{0}</text>\nbye".to_owned(),
             urgent,
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_toast_is_text_and_a_link_whatever_it_says() {
+    fn toast_text_is_escaped() {
         assert_eq!(
             xml(&toast(false)),
             r#"<toast activationType="protocol" launch="rouse://jobs/a%20b"><visual><binding template="ToastGeneric"><text>Backup &quot;home&quot;</text><text>2 &lt; 3 &amp; &lt;text&gt;[1mdone&lt;/text&gt;
@@ -83,14 +84,14 @@ bye</text></binding></visual></toast>"#
     }
 
     #[test]
-    fn an_urgent_toast_stays_and_can_be_dismissed() {
+    fn urgent_toast_stays_until_dismissed() {
         let xml = xml(&toast(true));
         assert!(xml.contains(r#" scenario="reminder">"#), "{xml}");
         assert!(xml.ends_with(&format!("</visual><actions>{DISMISS}</actions></toast>")), "{xml}");
     }
 
     #[test]
-    fn a_question_has_its_two_answers_as_links_before_the_way_out() {
+    fn approval_toast_has_link_buttons_first() {
         let buttons = Some(Buttons { allow: "1f".to_owned(), deny: "2e".to_owned() });
         let xml = xml(&Toast { buttons, ..toast(true) });
         let allow = r#"<action activationType="protocol" arguments="rouse://answer/1f" content="Allow once"/>"#;
@@ -103,7 +104,7 @@ bye</text></binding></visual></toast>"#
     }
 
     #[test]
-    fn a_word_is_no_markup_either() {
+    fn token_is_escaped() {
         let buttons = Some(Buttons { allow: r#""/><x y=""#.to_owned(), deny: "&".to_owned() });
         let xml = xml(&Toast { buttons, ..toast(false) });
         assert!(xml.contains(r#"arguments="rouse://answer/&quot;/&gt;&lt;x y=&quot;""#), "{xml}");

@@ -1,10 +1,13 @@
-//! Notifications of a program outside a macOS bundle: notify-rust shows each from a thread, which waits for its click.
+//! Notifications outside a macOS bundle, by notify-rust on a thread each.
 //!
-//! The limits of notify-rust 4.19 there, which are accepted for programs run from a build folder:
-//! - It waits only by blocking, and sends by waiting, so every notification that was neither clicked nor closed keeps a
-//!   thread, up to a bound. Answers come through the main run loop, which Tauri keeps going.
-//! - A shown notification can be neither replaced nor withdrawn.
-//! - A program outside a bundle has no name that the system knows; its notifications come from the Finder.
+//! Accepted limits of notify-rust 4.19 for unbundled programs:
+//!
+//! - Sending and waiting block, so each open notification holds a thread, up to a bound. Responses
+//! need the main run loop, which Tauri runs.
+//!
+//! - Notifications can be neither replaced nor withdrawn.
+//!
+//! - An unbundled program has no registered name; its notifications show as the Finder's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,12 +15,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use notify_rust::{Notification, NotificationHandle, NotificationResponse};
 use rouse_host::NotifyError;
 
-use super::{APP_NAME, Clicks, Toast, Touch};
+use super::toast::{APP_NAME, Clicks, Interaction, Toast};
 
-/// Threads that wait at the same time. Beyond it a notification is shown without waiting for its click.
-const MOST_WAITING: usize = 64;
+/// Maximum waiting threads; further notifications ignore clicks.
+const MAX_WAITING: usize = 64;
 
-/// A thread for each notification that waits for its click.
+/// A thread per waiting notification.
 pub(super) struct WaitingThreads {
     clicks: Clicks,
     waiting: Arc<AtomicUsize>,
@@ -28,7 +31,7 @@ impl WaitingThreads {
         Self { clicks, waiting: Arc::default() }
     }
 
-    /// Done once a thread has it; whether macOS showed it comes out only when its waiting ends.
+    /// Returns once a thread has started; failures appear only at the end of the thread.
     pub(super) async fn show(&self, toast: Toast) -> Result<(), NotifyError> {
         let (clicks, waiting) = (self.clicks.clone(), Arc::clone(&self.waiting));
         std::thread::Builder::new()
@@ -43,27 +46,27 @@ impl WaitingThreads {
 
 fn show_and_wait(toast: &Toast, clicks: &Clicks, waiting: &AtomicUsize) {
     match notification(toast).show() {
-        // Dropped unwaited, a handle sends its notification all the same.
+        // A dropped handle still sends the notification.
         Ok(handle) => {
-            if waiting.fetch_add(1, Ordering::Relaxed) < MOST_WAITING {
+            if waiting.fetch_add(1, Ordering::Relaxed) < MAX_WAITING {
                 wait(handle, toast, clicks);
             }
             waiting.fetch_sub(1, Ordering::Relaxed);
         }
-        Err(error) => tracing::warn!(%error, "a notification was not shown"),
+        Err(error) => tracing::warn!(%error, "failed to show a notification"),
     }
 }
 
 fn wait(handle: NotificationHandle, toast: &Toast, clicks: &Clicks) {
-    let answered = handle.wait_for_response(|response: &NotificationResponse| {
-        if matches!(response, NotificationResponse::Default)
-            && clicks.send(Touch::Open(toast.opens.clone())).is_err()
+    let response = handle.wait_for_response(|action: &NotificationResponse| {
+        if matches!(action, NotificationResponse::Default)
+            && clicks.send(Interaction::Open(toast.opens.clone())).is_err()
         {
-            tracing::debug!("a click came while the app was closing");
+            tracing::debug!("click ignored, the app is closing");
         }
     });
-    if let Err(error) = answered {
-        tracing::warn!(%error, "a notification was not shown, or its answer was lost");
+    if let Err(error) = response {
+        tracing::warn!(%error, "a notification was not shown, or its response was lost");
     }
 }
 

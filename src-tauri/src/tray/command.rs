@@ -1,37 +1,36 @@
-//! What can be chosen in the tray's menu, and the ids by which the menu gives it back.
+//! Tray commands and their menu item ids.
 //!
-//! One could get it wrong by reading an id as if only our menu could send it: whatever does not read as a command is
-//! none, and a place can only be shown.
+//! Pitfall: ids may come from other programs; unknown ids are ignored, and places are only shown.
 
 use chrono::{Days, NaiveDate, NaiveTime, TimeZone as _};
 use rouse_core::schedule::Zone;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
 
 use super::state::local;
-use crate::place::Place;
+use crate::ui_route::UiRoute;
 
-/// What a choice does.
+/// Tray command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Shows the window as it was left.
+pub(crate) enum TrayCommand {
+    /// Show the window.
     Show,
-    /// Shows a page.
-    Open(Place),
-    /// Stops all firing for a while.
+    /// Show a page.
+    Open(UiRoute),
+    /// Pause all jobs.
     Pause(PauseFor),
-    /// Ends the pause.
+    /// Resume all jobs.
     Resume,
-    /// Runs a job now.
+    /// Run a job now.
     Run(JobId),
-    /// Stops a run.
+    /// Cancel a run.
     Stop(RunId),
-    /// Answers a question.
+    /// Decide an approval.
     Answer(ApprovalId, bool),
-    /// Ends the app.
+    /// Quit the app.
     Quit,
 }
 
-/// How long a pause lasts.
+/// Pause duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PauseFor {
     QuarterHour,
@@ -40,31 +39,31 @@ pub(crate) enum PauseFor {
     UntilResumed,
 }
 
-/// When "tomorrow" begins, as in the UI.
+/// Start of "tomorrow", as in the UI.
 const MORNING: NaiveTime = NaiveTime::from_hms_opt(8, 0, 0).expect("BUG: 08:00 is a time");
 
-impl Command {
-    /// The command as the id of a menu item.
+impl TrayCommand {
+    /// Menu item id of the command.
     pub(crate) fn to_id(&self) -> String {
         match self {
             Self::Show => "show".to_owned(),
-            Self::Open(place) => format!("open:{place}"),
+            Self::Open(route) => format!("open:{route}"),
             Self::Pause(length) => format!("pause:{}", length.name()),
             Self::Resume => "resume".to_owned(),
             Self::Run(job) => format!("run:{job}"),
             Self::Stop(run) => format!("stop:{run}"),
-            Self::Answer(question, true) => format!("allow:{question}"),
-            Self::Answer(question, false) => format!("deny:{question}"),
+            Self::Answer(approval, true) => format!("allow:{approval}"),
+            Self::Answer(approval, false) => format!("deny:{approval}"),
             Self::Quit => "quit".to_owned(),
         }
     }
 
-    /// The command of that id.
+    /// Command of a menu item id.
     pub(crate) fn from_id(id: &str) -> Option<Self> {
         let (verb, object) = id.split_once(':').unwrap_or((id, ""));
         match verb {
             "show" => Some(Self::Show),
-            "open" => Place::parse(object).map(Self::Open),
+            "open" => UiRoute::parse(object).map(Self::Open),
             "pause" => PauseFor::from_name(object).map(Self::Pause),
             "resume" => Some(Self::Resume),
             "run" => Some(Self::Run(JobId::new(object))),
@@ -101,7 +100,7 @@ impl PauseFor {
         }
     }
 
-    /// When the pause ends by itself; none: never.
+    /// End of the pause; none if it must be resumed.
     pub(crate) fn until(self, now: UnixMs, zone: Zone) -> Option<UnixMs> {
         match self {
             Self::QuarterHour => Some(now.plus_ms(15 * 60_000)),
@@ -114,7 +113,7 @@ impl PauseFor {
 
 fn tomorrow_morning(today: NaiveDate, zone: Zone) -> UnixMs {
     let morning = today.checked_add_days(Days::new(1)).unwrap_or(today).and_time(MORNING);
-    // No zone skips 08:00 today; where one ever did, the same words in UTC are near enough to end a pause.
+    // No zone skips 08:00 today; UTC is an acceptable fallback.
     let at = zone.from_local_datetime(&morning).earliest();
     UnixMs::from(at.map_or_else(|| morning.and_utc(), |at| at.to_utc()))
 }

@@ -1,17 +1,16 @@
-//! The pictures of the tray, decoded when the app is built.
+//! Pictures of the tray icons, decoded at build time. `state` decides the kind of icon.
 //!
-//! macOS gets the one-colour set and tints it itself; the shapes are the same everywhere, because colour alone must
-//! never tell a state.
+//! macOS gets a template image; shapes differ per state, because color alone must not.
 
 use tauri::image::Image;
 use tauri::include_image;
 
 use super::state::IconKind;
 
-/// Whether the system tints the picture.
+/// The system tints the icon.
 pub(crate) const IS_TEMPLATE: bool = cfg!(target_os = "macos");
 
-/// The picture of `kind`.
+/// Icon of a kind.
 #[cfg(not(target_os = "macos"))]
 pub(crate) fn picture(kind: IconKind) -> Image<'static> {
     match kind {
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_has_a_picture_of_its_own_that_is_no_blank() {
+    fn icon_kinds_differ_and_are_visible() {
         let kinds = [
             IconKind::Idle,
             IconKind::Running,

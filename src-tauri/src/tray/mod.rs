@@ -1,10 +1,10 @@
-//! The tray icon: what people see of Rouse while its window is closed.
+//! Tray icon.
 //!
-//! Owns the icon and redraws it after events: readings are taken one at a time, whatever happens during one causes
-//! exactly one more, and a reading that looks the same is not drawn. It never polls. A desktop without a tray is no
-//! error: the page is told (`shell_info`), and the icon appears as soon as a tray host does (`watcher`).
+//! Owns the icon and redraws it after events: one snapshot at a time, events during it cause
+//! exactly one more, and an unchanged state is not drawn. Never polls. Without a tray host the page
+//! is informed (`shell_info`), and the icon appears once a host does (`watcher`).
 //!
-//! One could get it wrong by calling the toolkit outside the main thread, or by waiting for the main thread there.
+//! Pitfall: the toolkit must be called on the main thread, which must never wait.
 
 mod icon;
 mod menu;
@@ -22,17 +22,17 @@ use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, Tray
 use tauri::{AppHandle, Manager as _};
 use tokio::sync::Notify;
 
-pub(crate) use command::{Command, PauseFor};
+pub(crate) use command::{PauseFor, TrayCommand};
 pub(crate) use snapshot::{Stale, zone_of};
 
 use crate::Shell;
-use snapshot::Reader;
+use snapshot::SnapshotReader;
 use state::{Snapshot, TrayState};
 
-/// The least time between two readings, so that a burst of events costs a few readings and not hundreds.
-const BREATH: Duration = Duration::from_millis(150);
+/// Minimum time between two snapshots.
+const MIN_INTERVAL: Duration = Duration::from_millis(150);
 
-/// The icon, if the desktop has a place for it, and what it shows.
+/// Icon, if shown, and drawn state.
 pub(crate) struct Tray {
     drawn: Mutex<Drawn>,
     stale: Notify,
@@ -45,7 +45,7 @@ struct Drawn {
 }
 
 impl Tray {
-    /// A tray that was not put up yet.
+    /// Creates a tray without an icon.
     pub(crate) fn new() -> Self {
         let state = TrayState::of(&Snapshot::Starting);
         Self {
@@ -55,7 +55,7 @@ impl Tray {
         }
     }
 
-    /// Something changed that the tray shows.
+    /// Requests a redraw.
     pub(crate) fn refresh(&self, stale: Stale) {
         if stale == Stale::Jobs {
             self.jobs_are_stale.store(true, Ordering::Relaxed);
@@ -63,8 +63,8 @@ impl Tray {
         self.stale.notify_one();
     }
 
-    /// Whether people can see the icon.
-    pub(crate) fn is_up(&self) -> bool {
+    /// True if the icon is shown.
+    pub(crate) fn is_shown(&self) -> bool {
         self.lock().icon.is_some()
     }
 
@@ -72,15 +72,15 @@ impl Tray {
         self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the icon up, on the main thread. Without a tray host there is none, and that is all right.
-    fn put_up(&self, app: &AppHandle) {
+    /// Shows the icon, on the main thread. A missing tray host is no error.
+    fn create_icon(&self, app: &AppHandle) {
         let mut drawn = self.lock();
         if drawn.icon.is_some() {
             return;
         }
         match build(app, &drawn.state) {
             Ok(icon) => drawn.icon = Some(icon),
-            Err(error) => tracing::info!(%error, "no tray here for now"),
+            Err(error) => tracing::info!(%error, "no tray host available"),
         }
     }
 
@@ -92,45 +92,45 @@ impl Tray {
         if let Some(icon) = &drawn.icon
             && let Err(error) = redraw(app, icon, &drawn.state, &state)
         {
-            tracing::warn!(%error, "the tray could not be redrawn");
+            tracing::warn!(%error, "failed to redraw the tray");
         }
         drawn.state = state;
     }
 }
 
-/// Puts the icon up and keeps it true from then on.
+/// Shows and updates the icon.
 pub(crate) fn start(app: &AppHandle) {
     app.on_menu_event(|app, event| {
-        if let Some(command) = Command::from_id(event.id().as_ref()) {
-            app.state::<Shell>().obey(command);
+        if let Some(command) = TrayCommand::from_id(event.id().as_ref()) {
+            app.state::<Shell>().execute(command);
         }
     });
-    app.state::<Shell>().tray.put_up(app);
-    tauri::async_runtime::spawn(keep_true(app.clone()));
+    app.state::<Shell>().tray.create_icon(app);
+    tauri::async_runtime::spawn(redraw_on_change(app.clone()));
     #[cfg(target_os = "linux")]
-    tauri::async_runtime::spawn(watcher::put_up_when_possible(app.clone()));
+    tauri::async_runtime::spawn(watcher::create_icon_when_possible(app.clone()));
 }
 
-/// Tries to put the icon up again; answers whether it is up.
+/// Tries to show the icon; returns true if shown.
 #[cfg(target_os = "linux")]
-async fn try_again(app: &AppHandle) -> tauri::Result<bool> {
+async fn retry_icon(app: &AppHandle) -> tauri::Result<bool> {
     let (tried, outcome) = tokio::sync::oneshot::channel();
     let handle = app.clone();
     app.run_on_main_thread(move || {
         let tray = &handle.state::<Shell>().tray;
-        tray.put_up(&handle);
-        // The other end waits below; it is gone only when the app is.
-        let _ = tried.send(tray.is_up());
+        tray.create_icon(&handle);
+        // The receiver waits below and is dropped only with the app.
+        let _ = tried.send(tray.is_shown());
     })?;
-    let is_up = outcome.await.unwrap_or(false);
-    if is_up {
+    let is_shown = outcome.await.unwrap_or(false);
+    if is_shown {
         app.state::<Shell>().shell_changed();
     }
-    Ok(is_up)
+    Ok(is_shown)
 }
 
-async fn keep_true(app: AppHandle) {
-    let mut reader = Reader::default();
+async fn redraw_on_change(app: AppHandle) {
+    let mut reader = SnapshotReader::default();
     let mut engine = app.state::<Shell>().engine.clone();
     loop {
         let shell = app.state::<Shell>();
@@ -156,7 +156,7 @@ async fn keep_true(app: AppHandle) {
             clippy::disallowed_methods,
             reason = "a bound on how often it is drawn, not a wait for something"
         )]
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(MIN_INTERVAL).await;
     }
 }
 
@@ -169,10 +169,10 @@ fn build(app: &AppHandle, state: &TrayState) -> tauri::Result<TrayIcon> {
         .show_menu_on_left_click(cfg!(target_os = "macos"))
         .on_tray_icon_event(|tray, event| {
             if is_left_click(&event) {
-                tray.app_handle().state::<Shell>().obey(Command::Show);
+                tray.app_handle().state::<Shell>().execute(TrayCommand::Show);
             }
         });
-    // On macOS a title would stand as text beside the icon; on Linux it is the item's name.
+    // On macOS a title is shown beside the icon; on Linux the title names the item.
     let builder = if cfg!(target_os = "linux") { builder.title("Rouse") } else { builder };
     builder.build(app)
 }
@@ -190,7 +190,7 @@ fn redraw(app: &AppHandle, tray: &TrayIcon, old: &TrayState, new: &TrayState) ->
     Ok(())
 }
 
-/// On macOS a left click opens the menu by itself.
+/// On macOS a left click opens the menu.
 fn is_left_click(event: &TrayIconEvent) -> bool {
     let left_up = matches!(
         event,

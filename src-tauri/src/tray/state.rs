@@ -1,124 +1,123 @@
-//! What the tray shows, as a pure function of what the gateway says.
+//! Tray state as a pure function of a snapshot.
 //!
-//! Owns the words, the order and the choice of icon. It refuses to read a clock (the gateway's answer carries `now`),
-//! to keep anything between two readings, and to know any toolkit: `menu` turns the entries into a real menu. One could
-//! get it wrong by writing how far away something is ("in 5 min"): the tray is drawn anew only when an event comes, so
-//! only times of day stay true.
+//! Owns texts, order and icon. Never reads a clock (the snapshot has `now`) and knows no toolkit;
+//! `menu` builds the real menu. Pitfall: relative times ("in 5 min") go stale, because the tray is
+//! redrawn only after events.
 
 use chrono::{DateTime, Datelike as _};
 use rouse_core::schedule::Zone;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
 use rouse_gateway::wire::RunState;
 
-use super::command::{Command, PauseFor};
-use crate::place::Place;
+use super::command::{PauseFor, TrayCommand};
+use crate::ui_route::UiRoute;
 
-/// One reading of the engine.
+/// Snapshot of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Snapshot {
-    /// The engine is not there yet.
+    /// The engine is starting.
     Starting,
-    /// The engine could not start, or went away; in words.
+    /// The engine failed or exited, with the reason.
     Failed(String),
-    /// What it says.
-    Ready(Box<Facts>),
+    /// The engine is running.
+    Ready(Box<EngineSummary>),
 }
 
-/// What a working engine says about itself.
+/// State of a running engine.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Facts {
+pub(crate) struct EngineSummary {
     /// The engine's clock.
     pub(crate) now: UnixMs,
-    /// The zone that people here live in.
+    /// Local time zone.
     pub(crate) zone: Zone,
-    /// Whether jobs fire.
-    pub(crate) firing: Firing,
-    /// Trouble that concerns everything, in words.
+    /// State of scheduling.
+    pub(crate) firing: FiringState,
+    /// Global problem.
     pub(crate) problem: Option<String>,
-    /// Whether a model is at hand.
+    /// A model is available.
     pub(crate) has_model: bool,
-    /// Whether the engine lives in this process and ends with it.
-    pub(crate) engine_is_ours: bool,
-    /// Runs at work.
+    /// The engine runs in this process.
+    pub(crate) is_engine_local: bool,
+    /// Running runs.
     pub(crate) running: u32,
-    /// Runs that wait for their next attempt; nothing is at work for them.
+    /// Runs between attempts.
     pub(crate) between_attempts: u32,
-    /// Runs that wait.
+    /// Queued runs.
     pub(crate) queued: u32,
     /// Enabled jobs whose newest run failed.
     pub(crate) failing: u32,
-    /// The next slot of all.
-    pub(crate) next: Option<NextSlot>,
-    /// The first jobs, in the order in which they are offered; more than are shown when there are more.
+    /// Next slot of all jobs.
+    pub(crate) next: Option<NextRun>,
+    /// First jobs in menu order, one more than shown if there are more.
     pub(crate) jobs: Vec<JobLine>,
-    /// Runs that can be stopped: at work, waiting, or waiting for a person. More than are shown when there are more.
+    /// Live runs that can be stopped, one more than shown if there are more.
     pub(crate) live: Vec<RunLine>,
-    /// Questions that wait for an answer, the first to expire first.
-    pub(crate) questions: Vec<QuestionLine>,
-    /// The newest runs, newest first.
+    /// Pending approvals, first to expire first.
+    pub(crate) approvals: Vec<ApprovalLine>,
+    /// Newest runs first.
     pub(crate) recent: Vec<RunLine>,
 }
 
-/// Whether jobs fire.
+/// State of scheduling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Firing {
-    /// They do.
+pub(crate) enum FiringState {
+    /// Jobs run on schedule.
     On,
-    /// The kill switch is thrown.
+    /// Scheduling is off.
     Off,
-    /// Until that instant, or until somebody resumes.
+    /// Paused until an instant, or until resumed.
     Paused(Option<UnixMs>),
 }
 
-/// The next slot of all jobs.
+/// Next slot of all jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NextSlot {
+pub(crate) struct NextRun {
     pub(crate) job: JobId,
     pub(crate) name: String,
     pub(crate) at: UnixMs,
 }
 
-/// A job that can be run from the tray.
+/// Job in the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobLine {
     pub(crate) id: JobId,
     pub(crate) name: String,
 }
 
-/// A question that can be answered from the tray.
+/// Approval in the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct QuestionLine {
+pub(crate) struct ApprovalLine {
     pub(crate) id: ApprovalId,
     pub(crate) job: String,
-    /// The tool and what the call is about, as far as a menu has room.
+    /// Tool and shortened call.
     pub(crate) call: String,
-    /// Of the highest class: it has to be looked at first.
+    /// Highest class: must be reviewed before allowing.
     pub(crate) is_highest: bool,
 }
 
-/// A run that can be looked at from the tray.
+/// Run in the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunLine {
     pub(crate) id: RunId,
     pub(crate) name: String,
     pub(crate) state: RunState,
-    /// Whether it waits for its next attempt, which its state calls running.
+    /// The run is between attempts, although its state is running.
     pub(crate) is_between_attempts: bool,
     pub(crate) at: UnixMs,
 }
 
-/// Everything that is seen of the tray.
+/// Displayed state of the tray.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrayState {
-    /// Which picture.
+    /// Icon.
     pub(crate) icon: IconKind,
-    /// What the pointer finds.
+    /// Tooltip.
     pub(crate) tooltip: String,
-    /// The menu, top down.
-    pub(crate) menu: Vec<Entry>,
+    /// Menu entries.
+    pub(crate) menu: Vec<MenuEntry>,
 }
 
-/// The pictures; they differ in shape.
+/// Icons; they differ in shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IconKind {
     Idle,
@@ -128,105 +127,105 @@ pub(crate) enum IconKind {
     Error,
 }
 
-/// One line of the menu.
+/// Menu entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
-    /// Words that cannot be chosen.
-    Words(String),
-    /// Something to choose.
-    Choice(String, Command),
-    /// A menu of its own.
-    Submenu(String, Vec<Entry>),
-    /// A line between groups.
+pub(crate) enum MenuEntry {
+    /// Disabled text.
+    Label(String),
+    /// Command.
+    Choice(String, TrayCommand),
+    /// Submenu.
+    Submenu(String, Vec<MenuEntry>),
+    /// Separator.
     Separator,
 }
 
-/// Jobs offered under "Run now"; more than that is a page's work.
-pub(crate) const MOST_JOBS: usize = 15;
-/// Runs offered under "Recent runs".
-pub(crate) const MOST_RUNS: usize = 5;
-/// Runs offered under "Stop".
-pub(crate) const MOST_LIVE: usize = 10;
-/// Questions offered under "Needs you".
-pub(crate) const MOST_QUESTIONS: usize = 5;
-/// Names longer than this are cut, so that one job cannot make the menu as wide as the screen.
-const LONGEST_NAME: usize = 40;
+/// Maximum jobs under "Run now".
+pub(crate) const MAX_JOBS: usize = 15;
+/// Maximum runs under "Recent runs".
+pub(crate) const MAX_RUNS: usize = 5;
+/// Maximum runs under "Stop".
+pub(crate) const MAX_LIVE: usize = 10;
+/// Maximum approvals under "Needs you".
+pub(crate) const MAX_APPROVALS: usize = 5;
+/// Maximum name length, which bounds the menu's width.
+const MAX_NAME_CHARS: usize = 40;
 impl TrayState {
-    /// What `snapshot` looks like.
+    /// State for a snapshot.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
-        let facts = match snapshot {
+        let summary = match snapshot {
             Snapshot::Starting => return Self::without_engine(IconKind::Idle, "Starting"),
             Snapshot::Failed(reason) => return Self::without_engine(IconKind::Error, reason),
-            Snapshot::Ready(facts) => facts,
+            Snapshot::Ready(summary) => summary,
         };
-        let headline = facts.headline();
-        let next = facts.next_line();
+        let headline = summary.headline();
+        let next = summary.next_line();
         Self {
-            icon: facts.icon(),
+            icon: summary.icon(),
             tooltip: next
                 .clone()
                 .into_iter()
                 .chain([headline.clone()])
                 .collect::<Vec<_>>()
                 .join(" · "),
-            menu: facts.menu(headline, next),
+            menu: summary.menu(headline, next),
         }
     }
 
-    fn without_engine(icon: IconKind, words: &str) -> Self {
+    fn without_engine(icon: IconKind, label: &str) -> Self {
         let menu = vec![
-            Entry::Words(words.to_owned()),
-            Entry::Separator,
-            Entry::choice("Open Rouse", Command::Show),
-            Entry::Separator,
-            Entry::choice("Quit Rouse", Command::Quit),
+            MenuEntry::Label(label.to_owned()),
+            MenuEntry::Separator,
+            MenuEntry::choice("Open Rouse", TrayCommand::Show),
+            MenuEntry::Separator,
+            MenuEntry::choice("Quit Rouse", TrayCommand::Quit),
         ];
-        Self { icon, tooltip: words.to_owned(), menu }
+        Self { icon, tooltip: label.to_owned(), menu }
     }
 }
 
-impl Facts {
+impl EngineSummary {
     fn icon(&self) -> IconKind {
         match (&self.problem, self.firing) {
             (Some(_), _) => IconKind::Error,
-            (None, Firing::Off | Firing::Paused(_)) => IconKind::Paused,
-            (None, Firing::On) if self.failing > 0 || !self.questions.is_empty() => {
+            (None, FiringState::Off | FiringState::Paused(_)) => IconKind::Paused,
+            (None, FiringState::On) if self.failing > 0 || !self.approvals.is_empty() => {
                 IconKind::Attention
             }
-            (None, Firing::On) if self.running > 0 => IconKind::Running,
-            (None, Firing::On) => IconKind::Idle,
+            (None, FiringState::On) if self.running > 0 => IconKind::Running,
+            (None, FiringState::On) => IconKind::Idle,
         }
     }
 
-    /// The state in one line. What stands in the next line ("Next: …") is not said twice.
+    /// State in one line; excludes the "Next: …" line.
     fn headline(&self) -> String {
         if let Some(problem) = &self.problem {
             return problem.clone();
         }
         let mut parts = vec![match self.firing {
-            Firing::Off => "Switched off".to_owned(),
-            Firing::Paused(None) => "Paused".to_owned(),
-            Firing::Paused(Some(until)) => format!("Paused until {}", self.when(until)),
-            Firing::On if self.running > 0 => format!("{} running", self.running),
-            Firing::On if self.next.is_none() && !self.has_model => "No model yet".to_owned(),
-            Firing::On if self.next.is_none() => "Nothing scheduled".to_owned(),
-            Firing::On => "Nothing running".to_owned(),
+            FiringState::Off => "Scheduling off".to_owned(),
+            FiringState::Paused(None) => "Paused".to_owned(),
+            FiringState::Paused(Some(until)) => format!("Paused until {}", self.when(until)),
+            FiringState::On if self.running > 0 => format!("{} running", self.running),
+            FiringState::On if self.next.is_none() && !self.has_model => "No model yet".to_owned(),
+            FiringState::On if self.next.is_none() => "Nothing scheduled".to_owned(),
+            FiringState::On => "Nothing running".to_owned(),
         }];
-        if self.running > 0 && self.firing != Firing::On {
+        if self.running > 0 && self.firing != FiringState::On {
             parts.push(format!("{} running", self.running));
         }
         match self.between_attempts {
             0 => {}
-            1 => parts.push("1 waits for its next attempt".to_owned()),
-            several => parts.push(format!("{several} wait for their next attempt")),
+            1 => parts.push("1 waiting to retry".to_owned()),
+            count => parts.push(format!("{count} waiting to retry")),
         }
         if self.queued > 0 {
-            parts.push(format!("{} waiting", self.queued));
+            parts.push(format!("{} queued", self.queued));
         }
-        match self.questions.len() {
+        match self.approvals.len() {
             0 => {}
-            1 => parts.push("1 question".to_owned()),
-            several => parts.push(format!("{several} questions")),
+            1 => parts.push("1 approval".to_owned()),
+            count => parts.push(format!("{count} approvals")),
         }
         if self.failing > 0 {
             parts.push(format!(
@@ -239,125 +238,124 @@ impl Facts {
     }
 
     fn next_line(&self) -> Option<String> {
-        let next = self.next.as_ref().filter(|_| self.firing == Firing::On)?;
+        let next = self.next.as_ref().filter(|_| self.firing == FiringState::On)?;
         Some(format!("Next: {} {}", short(&next.name), self.when(next.at)))
     }
 
-    fn menu(&self, headline: String, next_line: Option<String>) -> Vec<Entry> {
-        let mut menu = vec![Entry::Words(headline)];
+    fn menu(&self, headline: String, next_line: Option<String>) -> Vec<MenuEntry> {
+        let mut menu = vec![MenuEntry::Label(headline)];
         if let (Some(line), Some(next)) = (next_line, &self.next) {
-            menu.push(Entry::Choice(line, Command::Open(Place::job(&next.job))));
+            menu.push(MenuEntry::Choice(line, TrayCommand::Open(UiRoute::job(&next.job))));
         }
-        menu.push(Entry::Separator);
-        if !self.questions.is_empty() {
-            menu.push(Entry::Submenu("Needs you".to_owned(), self.question_entries()));
+        menu.push(MenuEntry::Separator);
+        if !self.approvals.is_empty() {
+            menu.push(MenuEntry::Submenu("Needs you".to_owned(), self.approval_entries()));
         }
         menu.extend(self.pause_entries());
         if !self.live.is_empty() {
-            menu.push(Entry::Submenu("Stop".to_owned(), self.stop_entries()));
+            menu.push(MenuEntry::Submenu("Stop".to_owned(), self.stop_entries()));
         }
-        menu.push(Entry::Submenu("Run now".to_owned(), self.job_entries()));
-        menu.push(Entry::Submenu("Recent runs".to_owned(), self.run_entries()));
-        menu.push(Entry::open("New job…", "/jobs/new"));
-        menu.push(Entry::Separator);
-        menu.push(Entry::choice("Open Rouse", Command::Show));
-        menu.push(Entry::open("Settings", "/settings"));
-        menu.push(Entry::Separator);
-        let quit = if self.engine_is_ours {
+        menu.push(MenuEntry::Submenu("Run now".to_owned(), self.job_entries()));
+        menu.push(MenuEntry::Submenu("Recent runs".to_owned(), self.run_entries()));
+        menu.push(MenuEntry::open("New job…", "/jobs/new"));
+        menu.push(MenuEntry::Separator);
+        menu.push(MenuEntry::choice("Open Rouse", TrayCommand::Show));
+        menu.push(MenuEntry::open("Settings", "/settings"));
+        menu.push(MenuEntry::Separator);
+        let quit = if self.is_engine_local {
             "Quit Rouse (jobs will not run)"
         } else {
             "Quit Rouse (jobs keep running)"
         };
-        menu.push(Entry::choice(quit, Command::Quit));
+        menu.push(MenuEntry::choice(quit, TrayCommand::Quit));
         menu
     }
 
-    fn pause_entries(&self) -> Vec<Entry> {
+    fn pause_entries(&self) -> Vec<MenuEntry> {
         let lengths = [
             PauseFor::QuarterHour,
             PauseFor::Hour,
             PauseFor::UntilTomorrow,
             PauseFor::UntilResumed,
         ];
-        let lengths =
-            lengths.map(|length| Entry::choice(length.label(), Command::Pause(length))).to_vec();
+        let lengths = lengths
+            .map(|length| MenuEntry::choice(length.label(), TrayCommand::Pause(length)))
+            .to_vec();
         match self.firing {
-            Firing::Off => Vec::new(),
-            Firing::On => vec![Entry::Submenu("Pause all".to_owned(), lengths)],
-            Firing::Paused(_) => vec![
-                Entry::choice("Resume all jobs", Command::Resume),
-                Entry::Submenu("Pause longer".to_owned(), lengths),
+            FiringState::Off => Vec::new(),
+            FiringState::On => vec![MenuEntry::Submenu("Pause all".to_owned(), lengths)],
+            FiringState::Paused(_) => vec![
+                MenuEntry::choice("Resume all jobs", TrayCommand::Resume),
+                MenuEntry::Submenu("Pause longer".to_owned(), lengths),
             ],
         }
     }
 
-    fn job_entries(&self) -> Vec<Entry> {
+    fn job_entries(&self) -> Vec<MenuEntry> {
         if self.jobs.is_empty() {
-            return vec![Entry::Words("No jobs yet".to_owned())];
+            return vec![MenuEntry::Label("No jobs yet".to_owned())];
         }
-        let mut entries: Vec<Entry> = self
+        let mut entries: Vec<MenuEntry> = self
             .jobs
             .iter()
-            .take(MOST_JOBS)
-            .map(|job| Entry::Choice(short(&job.name), Command::Run(job.id.clone())))
+            .take(MAX_JOBS)
+            .map(|job| MenuEntry::Choice(short(&job.name), TrayCommand::Run(job.id.clone())))
             .collect();
-        if self.jobs.len() > MOST_JOBS {
-            entries.extend([Entry::Separator, Entry::open("All jobs", "/jobs")]);
+        if self.jobs.len() > MAX_JOBS {
+            entries.extend([MenuEntry::Separator, MenuEntry::open("All jobs", "/jobs")]);
         }
         entries
     }
 
-    fn question_entries(&self) -> Vec<Entry> {
-        let lines = self.questions.iter().take(MOST_QUESTIONS).map(|question| {
-            let look = Entry::choice("Look", Command::Open(Place::approval(&question.id)));
-            let answer =
-                |label, yes| Entry::choice(label, Command::Answer(question.id.clone(), yes));
-            let mut answers = vec![look];
-            if !question.is_highest {
+    fn approval_entries(&self) -> Vec<MenuEntry> {
+        let lines = self.approvals.iter().take(MAX_APPROVALS).map(|approval| {
+            let review =
+                MenuEntry::choice("Review", TrayCommand::Open(UiRoute::approval(&approval.id)));
+            let answer = |label, is_allowed| {
+                MenuEntry::choice(label, TrayCommand::Answer(approval.id.clone(), is_allowed))
+            };
+            let mut answers = vec![review];
+            if !approval.is_highest {
                 answers.push(answer("Allow once", true));
             }
             answers.push(answer("Deny", false));
-            Entry::Submenu(format!("{} · {}", short(&question.job), question.call), answers)
+            MenuEntry::Submenu(format!("{} · {}", short(&approval.job), approval.call), answers)
         });
-        let mut entries: Vec<Entry> = lines.collect();
-        if self.questions.len() > MOST_QUESTIONS {
-            entries.extend([Entry::Separator, Entry::open("All questions", "/approvals")]);
+        let mut entries: Vec<MenuEntry> = lines.collect();
+        if self.approvals.len() > MAX_APPROVALS {
+            entries.extend([MenuEntry::Separator, MenuEntry::open("All approvals", "/approvals")]);
         }
         entries
     }
 
-    fn stop_entries(&self) -> Vec<Entry> {
-        let lines = self.live.iter().take(MOST_LIVE);
-        let mut entries: Vec<Entry> = lines
-            .map(|run| Entry::Choice(self.run_label(run), Command::Stop(run.id.clone())))
+    fn stop_entries(&self) -> Vec<MenuEntry> {
+        let lines = self.live.iter().take(MAX_LIVE);
+        let mut entries: Vec<MenuEntry> = lines
+            .map(|run| MenuEntry::Choice(self.run_label(run), TrayCommand::Stop(run.id.clone())))
             .collect();
-        if self.live.len() > MOST_LIVE {
-            entries.extend([Entry::Separator, Entry::open("All runs", "/runs")]);
+        if self.live.len() > MAX_LIVE {
+            entries.extend([MenuEntry::Separator, MenuEntry::open("All runs", "/runs")]);
         }
         entries
     }
 
     fn run_label(&self, run: &RunLine) -> String {
-        let (glyph, word) = match run.is_between_attempts {
-            true => ('○', "waits for its next attempt until"),
-            false => glyph_and_word(run.state),
-        };
+        let (glyph, word) =
+            if run.is_between_attempts { ('○', "retries at") } else { state_label(run.state) };
         format!("{glyph} {} · {word} {}", short(&run.name), self.when(run.at))
     }
 
-    fn run_entries(&self) -> Vec<Entry> {
+    fn run_entries(&self) -> Vec<MenuEntry> {
         if self.recent.is_empty() {
-            return vec![Entry::Words("No runs yet".to_owned())];
+            return vec![MenuEntry::Label("No runs yet".to_owned())];
         }
-        let lines = self
-            .recent
-            .iter()
-            .take(MOST_RUNS)
-            .map(|run| Entry::Choice(self.run_label(run), Command::Open(Place::run(&run.id))));
-        lines.chain([Entry::Separator, Entry::open("All runs", "/runs")]).collect()
+        let lines = self.recent.iter().take(MAX_RUNS).map(|run| {
+            MenuEntry::Choice(self.run_label(run), TrayCommand::Open(UiRoute::run(&run.id)))
+        });
+        lines.chain([MenuEntry::Separator, MenuEntry::open("All runs", "/runs")]).collect()
     }
 
-    /// A time as people say it: `14:00`, `tomorrow 07:30`, `Thursday 09:00`, `3 Jan 09:00`.
+    /// `14:00`, `tomorrow 07:30`, `Thursday 09:00`, `3 Jan 09:00`.
     fn when(&self, at: UnixMs) -> String {
         let (at, today) = (local(at, self.zone), local(self.now, self.zone).date_naive());
         let clock = at.format("%H:%M");
@@ -372,13 +370,13 @@ impl Facts {
     }
 }
 
-impl Entry {
-    fn choice(label: &str, command: Command) -> Self {
+impl MenuEntry {
+    fn choice(label: &str, command: TrayCommand) -> Self {
         Self::Choice(label.to_owned(), command)
     }
 
     fn open(label: &str, path: &'static str) -> Self {
-        Self::choice(label, Command::Open(Place::fixed(path)))
+        Self::choice(label, TrayCommand::Open(UiRoute::fixed(path)))
     }
 }
 
@@ -386,20 +384,20 @@ pub(super) fn local(at: UnixMs, zone: Zone) -> DateTime<Zone> {
     at.to_utc().with_timezone(&zone)
 }
 
-/// A name fit for a menu: one line, not too wide.
+/// Name on one line, shortened.
 fn short(name: &str) -> String {
     let line: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let line = line.trim();
-    if line.chars().count() <= LONGEST_NAME {
+    if line.chars().count() <= MAX_NAME_CHARS {
         return line.to_owned();
     }
-    let kept: String = line.chars().take(LONGEST_NAME - 1).collect();
+    let kept: String = line.chars().take(MAX_NAME_CHARS - 1).collect();
     format!("{}…", kept.trim_end())
 }
 
-const fn glyph_and_word(state: RunState) -> (char, &'static str) {
+const fn state_label(state: RunState) -> (char, &'static str) {
     match state {
-        RunState::Queued => ('○', "waiting since"),
+        RunState::Queued => ('○', "queued since"),
         RunState::Running => ('◔', "running since"),
         RunState::AwaitingApproval => ('✋', "needs you since"),
         RunState::Succeeded => ('✓', "done"),

@@ -16,26 +16,26 @@ fn at(text: &str) -> UnixMs {
     UnixMs::from(berlin().from_local_datetime(&naive).unwrap().to_utc())
 }
 
-fn facts() -> Facts {
-    Facts {
+fn summary() -> EngineSummary {
+    EngineSummary {
         now: at("2026-11-20 12:00"),
         zone: berlin(),
-        firing: Firing::On,
+        firing: FiringState::On,
         problem: None,
         has_model: true,
-        engine_is_ours: true,
+        is_engine_local: true,
         running: 0,
         between_attempts: 0,
         queued: 0,
         failing: 0,
-        next: Some(NextSlot {
+        next: Some(NextRun {
             job: JobId::new("j1"),
             name: "Backup".to_owned(),
             at: at("2026-11-20 14:00"),
         }),
         jobs: vec![JobLine { id: JobId::new("j1"), name: "Backup".to_owned() }],
         live: Vec::new(),
-        questions: Vec::new(),
+        approvals: Vec::new(),
         recent: vec![run("r1", RunState::Succeeded, "2026-11-20 08:00")],
     }
 }
@@ -45,20 +45,20 @@ fn run(id: &str, state: RunState, time: &str) -> RunLine {
     RunLine { id, name, state, is_between_attempts: false, at: at(time) }
 }
 
-fn tray(facts: Facts) -> TrayState {
-    TrayState::of(&Snapshot::Ready(Box::new(facts)))
+fn tray(summary: EngineSummary) -> TrayState {
+    TrayState::of(&Snapshot::Ready(Box::new(summary)))
 }
 
 /// The menu as indented text, with the command of each choice.
-fn drawn(menu: &[Entry]) -> String {
+fn menu_text(menu: &[MenuEntry]) -> String {
     menu.iter()
         .map(|entry| match entry {
-            Entry::Words(words) => format!("({words})\n"),
-            Entry::Choice(label, command) => format!("{label} -> {}\n", command.to_id()),
-            Entry::Separator => "--\n".to_owned(),
-            Entry::Submenu(label, inner) => {
+            MenuEntry::Label(label) => format!("({label})\n"),
+            MenuEntry::Choice(label, command) => format!("{label} -> {}\n", command.to_id()),
+            MenuEntry::Separator => "--\n".to_owned(),
+            MenuEntry::Submenu(label, inner) => {
                 let inner: String =
-                    drawn(inner).lines().map(|line| format!("  {line}\n")).collect();
+                    menu_text(inner).lines().map(|line| format!("  {line}\n")).collect();
                 format!("{label} >\n{inner}")
             }
         })
@@ -66,12 +66,12 @@ fn drawn(menu: &[Entry]) -> String {
 }
 
 #[test]
-fn an_ordinary_day() {
-    let tray = tray(Facts { running: 2, ..facts() });
+fn menu_of_ordinary_day() {
+    let tray = tray(EngineSummary { running: 2, ..summary() });
     assert_eq!(tray.icon, IconKind::Running);
     assert_eq!(tray.tooltip, "Next: Backup 14:00 · 2 running");
     assert_eq!(
-        drawn(&tray.menu),
+        menu_text(&tray.menu),
         "\
 (2 running)
 Next: Backup 14:00 -> open:/jobs/j1
@@ -98,12 +98,15 @@ Quit Rouse (jobs will not run) -> quit
 }
 
 #[test]
-fn a_pause_says_until_when_and_can_be_ended() {
-    let tray =
-        tray(Facts { firing: Firing::Paused(Some(at("2026-11-20 15:30"))), running: 1, ..facts() });
+fn pause_shows_end_and_offers_resume() {
+    let tray = tray(EngineSummary {
+        firing: FiringState::Paused(Some(at("2026-11-20 15:30"))),
+        running: 1,
+        ..summary()
+    });
     assert_eq!(tray.icon, IconKind::Paused);
     assert_eq!(tray.tooltip, "Paused until 15:30 · 1 running");
-    let menu = drawn(&tray.menu);
+    let menu = menu_text(&tray.menu);
     assert!(
         menu.starts_with(
             "(Paused until 15:30 · 1 running)\n--\nResume all jobs -> resume\nPause longer >\n"
@@ -113,66 +116,71 @@ fn a_pause_says_until_when_and_can_be_ended() {
 }
 
 #[test]
-fn the_headline_says_what_matters_most() {
-    let idle = Facts { next: None, ..facts() };
-    let headline = |facts: &Facts| facts.headline();
-    assert_eq!(headline(&facts()), "Nothing running");
+fn headline_shows_state_queue_and_failures() {
+    let idle = EngineSummary { next: None, ..summary() };
+    let headline = |summary: &EngineSummary| summary.headline();
+    assert_eq!(headline(&summary()), "Nothing running");
     assert_eq!(headline(&idle), "Nothing scheduled");
-    assert_eq!(headline(&Facts { has_model: false, ..idle.clone() }), "No model yet");
+    assert_eq!(headline(&EngineSummary { has_model: false, ..idle.clone() }), "No model yet");
     assert_eq!(
-        headline(&Facts { running: 1, queued: 3, failing: 2, ..idle.clone() }),
-        "1 running · 3 waiting · 2 jobs failing"
+        headline(&EngineSummary { running: 1, queued: 3, failing: 2, ..idle.clone() }),
+        "1 running · 3 queued · 2 jobs failing"
     );
-    assert_eq!(headline(&Facts { firing: Firing::Off, ..facts() }), "Switched off");
-    assert_eq!(headline(&Facts { firing: Firing::Paused(None), ..facts() }), "Paused");
     assert_eq!(
-        headline(&Facts { problem: Some("The disk is full.".to_owned()), running: 1, ..facts() }),
+        headline(&EngineSummary { firing: FiringState::Off, ..summary() }),
+        "Scheduling off"
+    );
+    assert_eq!(
+        headline(&EngineSummary { firing: FiringState::Paused(None), ..summary() }),
+        "Paused"
+    );
+    assert_eq!(
+        headline(&EngineSummary {
+            problem: Some("The disk is full.".to_owned()),
+            running: 1,
+            ..summary()
+        }),
         "The disk is full."
     );
 }
 
 #[test]
-fn a_run_between_two_attempts_is_not_said_to_run() {
-    let headline = |facts: &Facts| facts.headline();
+fn run_between_attempts_shows_retry() {
+    let headline = |summary: &EngineSummary| summary.headline();
     let waits =
         RunLine { is_between_attempts: true, ..run("r2", RunState::Running, "2026-11-20 12:05") };
-    let state = tray(Facts {
+    let state = tray(EngineSummary {
         between_attempts: 1,
         live: vec![waits.clone()],
         recent: vec![waits],
-        ..facts()
+        ..summary()
     });
     assert_eq!(state.icon, IconKind::Idle);
+    assert_eq!(state.tooltip, "Next: Backup 14:00 · Nothing running · 1 waiting to retry");
+    let menu = menu_text(&state.menu);
+    assert!(menu.contains("  ○ Backup · retries at 12:05 -> stop:r2\n"), "{menu}");
+    assert!(menu.contains("  ○ Backup · retries at 12:05 -> open:"), "{menu}");
     assert_eq!(
-        state.tooltip,
-        "Next: Backup 14:00 · Nothing running · 1 waits for its next attempt"
-    );
-    let menu = drawn(&state.menu);
-    assert!(
-        menu.contains("  ○ Backup · waits for its next attempt until 12:05 -> stop:r2\n"),
-        "{menu}"
-    );
-    assert!(
-        menu.contains("  ○ Backup · waits for its next attempt until 12:05 -> open:"),
-        "{menu}"
+        headline(&EngineSummary { running: 4, between_attempts: 5, queued: 1, ..summary() }),
+        "4 running · 5 waiting to retry · 1 queued"
     );
     assert_eq!(
-        headline(&Facts { running: 4, between_attempts: 5, queued: 1, ..facts() }),
-        "4 running · 5 wait for their next attempt · 1 waiting"
-    );
-    assert_eq!(
-        headline(&Facts { firing: Firing::Paused(None), between_attempts: 1, ..facts() }),
-        "Paused · 1 waits for its next attempt"
+        headline(&EngineSummary {
+            firing: FiringState::Paused(None),
+            between_attempts: 1,
+            ..summary()
+        }),
+        "Paused · 1 waiting to retry"
     );
 }
 
 #[test]
-fn trouble_outranks_pause_outranks_failures_outranks_work() {
-    let busy = Facts { running: 1, ..facts() };
-    let failing = Facts { failing: 1, ..busy.clone() };
-    let paused = Facts { firing: Firing::Paused(None), ..failing.clone() };
-    let broken = Facts { problem: Some("x".to_owned()), ..paused.clone() };
-    let icons = [facts(), busy, failing, paused, broken].map(|facts| facts.icon());
+fn icon_priority_is_error_pause_attention_run() {
+    let busy = EngineSummary { running: 1, ..summary() };
+    let failing = EngineSummary { failing: 1, ..busy.clone() };
+    let paused = EngineSummary { firing: FiringState::Paused(None), ..failing.clone() };
+    let broken = EngineSummary { problem: Some("x".to_owned()), ..paused.clone() };
+    let icons = [summary(), busy, failing, paused, broken].map(|summary| summary.icon());
     assert_eq!(
         icons,
         [IconKind::Idle, IconKind::Running, IconKind::Attention, IconKind::Paused, IconKind::Error]
@@ -180,9 +188,10 @@ fn trouble_outranks_pause_outranks_failures_outranks_work() {
 }
 
 #[test]
-fn nothing_yet_is_said_and_cannot_be_chosen() {
-    let tray = tray(Facts { next: None, jobs: Vec::new(), recent: Vec::new(), ..facts() });
-    let menu = drawn(&tray.menu);
+fn empty_lists_show_disabled_text() {
+    let tray =
+        tray(EngineSummary { next: None, jobs: Vec::new(), recent: Vec::new(), ..summary() });
+    let menu = menu_text(&tray.menu);
     assert!(
         menu.contains("Run now >\n  (No jobs yet)\nRecent runs >\n  (No runs yet)\n"),
         "{menu}"
@@ -191,36 +200,36 @@ fn nothing_yet_is_said_and_cannot_be_chosen() {
 }
 
 #[test]
-fn many_jobs_end_in_a_way_to_all_of_them() {
+fn long_job_list_ends_with_link() {
     let jobs = (1..=20)
         .map(|n| JobLine { id: JobId::new(format!("j{n}")), name: format!("Job {n}") })
         .collect();
-    let menu = drawn(&tray(Facts { jobs, ..facts() }).menu);
+    let menu = menu_text(&tray(EngineSummary { jobs, ..summary() }).menu);
     assert!(menu.contains("  Job 15 -> run:j15\n  --\n  All jobs -> open:/jobs\n"), "{menu}");
     assert!(!menu.contains("Job 16"), "{menu}");
 }
 
 #[test]
-fn a_guest_of_another_engine_does_not_threaten_the_jobs() {
-    let menu = drawn(&tray(Facts { engine_is_ours: false, ..facts() }).menu);
+fn quit_label_of_client_keeps_jobs() {
+    let menu = menu_text(&tray(EngineSummary { is_engine_local: false, ..summary() }).menu);
     assert!(menu.ends_with("Quit Rouse (jobs keep running) -> quit\n"), "{menu}");
 }
 
 #[test]
-fn without_an_engine_the_reason_and_the_way_out_remain() {
+fn failed_engine_shows_reason_and_quit() {
     let state =
         TrayState::of(&Snapshot::Failed("The database is newer than this Rouse.".to_owned()));
     assert_eq!(state.icon, IconKind::Error);
     assert_eq!(
-        drawn(&state.menu),
+        menu_text(&state.menu),
         "(The database is newer than this Rouse.)\n--\nOpen Rouse -> show\n--\nQuit Rouse -> quit\n"
     );
 }
 
 #[test]
-fn times_stay_true_without_a_clock() {
-    let facts = facts();
-    for (time, words) in [
+fn times_are_absolute() {
+    let summary = summary();
+    for (time, label) in [
         ("2026-11-20 14:00", "14:00"),
         ("2026-11-20 00:00", "00:00"),
         ("2026-11-21 07:30", "tomorrow 07:30"),
@@ -230,7 +239,7 @@ fn times_stay_true_without_a_clock() {
         ("2026-11-18 09:00", "18 Nov 09:00"),
         ("2027-01-03 09:00", "3 Jan 2027 09:00"),
     ] {
-        assert_eq!(facts.when(at(time)), words);
+        assert_eq!(summary.when(at(time)), label);
     }
 }
 
@@ -246,19 +255,19 @@ impl ZoneFiles for Newer {
 }
 
 #[test]
-fn times_follow_the_zone_data_of_the_engine() {
+fn times_use_engine_zone() {
     let version = ZoneVersion::parse("2026f").unwrap();
     let source = ZoneSource { version, folder: Some("/zones".to_owned()) };
     let zones = Zones::newest(source, Box::new(Newer));
-    let facts = Facts { zone: zone_of("America/Vancouver", &zones), ..facts() };
-    assert_eq!(facts.when(at("2026-11-20 23:00")), "15:00");
-    let tomorrow = PauseFor::UntilTomorrow.until(facts.now, facts.zone);
+    let summary = EngineSummary { zone: zone_of("America/Vancouver", &zones), ..summary() };
+    assert_eq!(summary.when(at("2026-11-20 23:00")), "15:00");
+    let tomorrow = PauseFor::UntilTomorrow.until(summary.now, summary.zone);
     assert_eq!(tomorrow, Some(at("2026-11-21 16:00")));
     assert_eq!(zone_of("Nowhere/Land", &zones), Zone::UTC);
 }
 
 #[test]
-fn pauses_end_when_they_say() {
+fn pause_durations_end_as_labelled() {
     let now = at("2026-11-20 23:30");
     assert_eq!(PauseFor::QuarterHour.until(now, berlin()), Some(at("2026-11-20 23:45")));
     assert_eq!(PauseFor::Hour.until(now, berlin()), Some(at("2026-11-21 00:30")));
@@ -272,77 +281,78 @@ fn pauses_end_when_they_say() {
 }
 
 #[test]
-fn what_is_at_work_or_waits_can_be_stopped() {
-    assert!(!drawn(&tray(facts()).menu).contains("Stop"), "there is nothing to stop");
+fn live_runs_can_be_stopped() {
+    assert!(!menu_text(&tray(summary()).menu).contains("Stop"), "there is nothing to stop");
     let live = vec![
         run("r2", RunState::Running, "2026-11-20 11:58"),
         run("r3", RunState::AwaitingApproval, "2026-11-19 23:00"),
         run("r4", RunState::Queued, "2026-11-20 12:00"),
     ];
-    let menu = drawn(&tray(Facts { running: 1, live, ..facts() }).menu);
+    let menu = menu_text(&tray(EngineSummary { running: 1, live, ..summary() }).menu);
     let stop = "\
 Stop >
   ◔ Backup · running since 11:58 -> stop:r2
   ✋ Backup · needs you since yesterday 23:00 -> stop:r3
-  ○ Backup · waiting since 12:00 -> stop:r4
+  ○ Backup · queued since 12:00 -> stop:r4
 Run now >
 ";
     assert!(menu.contains(stop), "{menu}");
     let many = (0..20).map(|n| run(&n.to_string(), RunState::Running, "2026-11-20 11:58"));
-    let menu = drawn(&tray(Facts { running: 20, live: many.collect(), ..facts() }).menu);
-    assert_eq!(menu.matches("-> stop:").count(), MOST_LIVE);
+    let menu =
+        menu_text(&tray(EngineSummary { running: 20, live: many.collect(), ..summary() }).menu);
+    assert_eq!(menu.matches("-> stop:").count(), MAX_LIVE);
     assert_eq!(menu.matches("All runs -> open:/runs").count(), 2, "{menu}");
 }
 
 #[test]
-fn questions_are_answered_from_the_menu_unless_they_have_to_be_looked_at() {
-    let question = |id: &str, is_highest| QuestionLine {
+fn approvals_are_decided_unless_highest_class() {
+    let approval = |id: &str, is_highest| ApprovalLine {
         id: ApprovalId::new(id),
         job: "Backup".to_owned(),
         call: "http: example.org".to_owned(),
         is_highest,
     };
-    let questions = vec![question("a1", false), question("a2", true)];
-    let state = tray(Facts { questions, ..facts() });
-    let menu = drawn(&state.menu);
+    let approvals = vec![approval("a1", false), approval("a2", true)];
+    let state = tray(EngineSummary { approvals, ..summary() });
+    let menu = menu_text(&state.menu);
     let asked = "\
 Needs you >
   Backup · http: example.org >
-    Look -> open:/approvals/a1
+    Review -> open:/approvals/a1
     Allow once -> allow:a1
     Deny -> deny:a1
   Backup · http: example.org >
-    Look -> open:/approvals/a2
+    Review -> open:/approvals/a2
     Deny -> deny:a2
 ";
     assert!(menu.contains(asked), "{menu}");
     assert_eq!(state.icon, IconKind::Attention);
-    assert!(state.tooltip.contains("2 questions"), "{}", state.tooltip);
+    assert!(state.tooltip.contains("2 approvals"), "{}", state.tooltip);
 }
 
 #[test]
-fn every_command_survives_being_a_menu_id() {
+fn command_round_trips_through_menu_id() {
     for command in [
-        Command::Show,
-        Command::Answer(ApprovalId::new("a:1"), true),
-        Command::Answer(ApprovalId::new("a:1"), false),
-        Command::Open(Place::run(&RunId::new("r/1"))),
-        Command::Pause(PauseFor::UntilTomorrow),
-        Command::Resume,
-        Command::Run(JobId::new("imported:with colon")),
-        Command::Stop(RunId::new("r:1")),
-        Command::Quit,
+        TrayCommand::Show,
+        TrayCommand::Answer(ApprovalId::new("a:1"), true),
+        TrayCommand::Answer(ApprovalId::new("a:1"), false),
+        TrayCommand::Open(UiRoute::run(&RunId::new("r/1"))),
+        TrayCommand::Pause(PauseFor::UntilTomorrow),
+        TrayCommand::Resume,
+        TrayCommand::Run(JobId::new("imported:with colon")),
+        TrayCommand::Stop(RunId::new("r:1")),
+        TrayCommand::Quit,
     ] {
-        assert_eq!(Command::from_id(&command.to_id()), Some(command));
+        assert_eq!(TrayCommand::from_id(&command.to_id()), Some(command));
     }
-    assert_eq!(Command::from_id("pause:ever"), None);
-    assert_eq!(Command::from_id("open:https://evil.example"), None);
+    assert_eq!(TrayCommand::from_id("pause:ever"), None);
+    assert_eq!(TrayCommand::from_id("open:https://evil.example"), None);
 }
 
 #[test]
-fn names_are_made_fit_for_one_line() {
+fn names_fit_one_line() {
     assert_eq!(short(" a\nb\tc "), "a b c");
     let long = short(&"x".repeat(60));
-    assert_eq!(long.chars().count(), LONGEST_NAME);
+    assert_eq!(long.chars().count(), MAX_NAME_CHARS);
     assert!(long.ends_with('…'));
 }

@@ -1,9 +1,8 @@
 //! Waits for a tray host on Linux.
 //!
-//! Without `org.kde.StatusNotifierWatcher` on the bus the icon cannot be put up and the toolkit gives up for good, so
-//! this module listens until the name appears (a desktop that starts later, an extension that is switched on) and
-//! until a host says that it shows icons. Once the icon is up the toolkit follows the watcher by itself. It holds one
-//! connection to the bus while it waits and none afterwards.
+//! Without `org.kde.StatusNotifierWatcher` on the bus the toolkit gives up for good, so this module
+//! listens until the name appears and a host shows icons. Afterwards the toolkit follows the
+//! watcher itself. Uses one bus connection while waiting.
 
 use futures_util::StreamExt as _;
 use tauri::{AppHandle, Manager as _};
@@ -13,26 +12,26 @@ use zbus::{Connection, MatchRule, MessageStream};
 use crate::Shell;
 
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
-/// Signals kept while one is looked at; each only means "try again".
-const QUEUE: Option<std::num::NonZeroUsize> = std::num::NonZeroUsize::new(16);
+/// Buffered signals; each only means "try again".
+const SIGNAL_BUFFER: Option<std::num::NonZeroUsize> = std::num::NonZeroUsize::new(16);
 
-/// Returns when the icon is up, or when there is no bus to wait on.
-pub(super) async fn put_up_when_possible(app: AppHandle) {
+/// Returns when the icon is shown, or without a bus.
+pub(super) async fn create_icon_when_possible(app: AppHandle) {
     if let Err(error) = wait(&app).await {
         tracing::info!(%error, "no session bus, so no tray");
     }
 }
 
 async fn wait(app: &AppHandle) -> Result<(), WaitError> {
-    if app.state::<Shell>().tray.is_up() {
+    if app.state::<Shell>().tray.is_shown() {
         return Ok(());
     }
     let bus = Connection::session().await?;
-    let owners = MessageStream::for_match_rule(owner_rule()?, &bus, QUEUE).await?;
-    let hosts = MessageStream::for_match_rule(host_rule()?, &bus, QUEUE).await?;
+    let owners = MessageStream::for_match_rule(owner_rule()?, &bus, SIGNAL_BUFFER).await?;
+    let hosts = MessageStream::for_match_rule(host_rule()?, &bus, SIGNAL_BUFFER).await?;
     let mut chances = futures_util::stream::select(owners, hosts);
-    // The host may have come between the first attempt and the listening.
-    while !super::try_again(app).await? {
+    // The host may have appeared before listening began.
+    while !super::retry_icon(app).await? {
         if chances.next().await.is_none() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The overhead of an agent turn: what a run takes beyond the time of its model.
+//! The overhead of an agent turn: the time of a run without its model.
 
 use std::time::Duration;
 
@@ -6,44 +6,40 @@ use rouse_testkit::fake_model::sse;
 use serde_json::json;
 
 use super::bench_host::BenchHost;
-use super::model_server::{Answer, Exchange, ModelServer};
-use crate::alone::{floor, timed};
+use super::model_server::{HttpExchange, ModelServer, ServerReply};
 use crate::report::{Report, millis_of, quantile};
+use crate::scheduling::{baselines, timed};
 
-/// Jobs and runs per job. Few enough that no session is summed up, which is a model call of its own.
+/// Jobs and runs per job. The number is too small for a summary, which is a model call too.
 const JOBS: usize = 11;
 const RUNS: usize = 20;
-/// The model calls of a longer run, and its runs: fewer tool calls than the rate limit of the tool.
+/// The model calls and the number of longer runs, below the rate limit of the tool.
 const TURNS: usize = 6;
 const LONGER_RUNS: usize = 5;
 
 pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
-    let mut single = overheads(1, JOBS, RUNS).await?;
+    let mut single = measure_overheads(1, JOBS, RUNS).await?;
     let p50 = quantile(&mut single, 0.5);
-    let what = "an agent run with one model call and one tool call, without the model's own time";
-    report.millis(&format!("{what}, p50"), p50, 2.0);
-    report.known(&format!("{what}, p99"), quantile(&mut single, 0.99), "ms");
-    report.known(
-        "floor of it: its eight transactions by plain SQLite, the last one flushed to the disk, p50",
-        transactions_of_run()?,
+    let label = "agent run with one model call and one tool call, without the model's time";
+    report.millis(&format!("{label}, p50"), p50, 2.0);
+    report.info(&format!("{label}, p99"), quantile(&mut single, 0.99), "ms");
+    report.info(
+        "baseline: its eight transactions by plain SQLite, the last durable, p50",
+        measure_run_transactions()?,
         "ms",
     );
-    let mut longer = overheads(TURNS, 2, LONGER_RUNS).await?;
+    let mut longer = measure_overheads(TURNS, 2, LONGER_RUNS).await?;
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
-    let each = (quantile(&mut longer, 0.5) - p50) / (TURNS - 1) as f64;
-    report.known(
-        "each further turn of the run (one model call and one tool call), p50",
-        each,
-        "ms",
-    );
+    let per_turn = (quantile(&mut longer, 0.5) - p50) / (TURNS - 1) as f64;
+    report.info("each further turn of the run (a model call and a tool call), p50", per_turn, "ms");
     Ok(())
 }
 
-/// Milliseconds of runs of so many model calls, without the time of the server. The runs of the first job warm up.
-async fn overheads(turns: usize, jobs: usize, runs: usize) -> anyhow::Result<Vec<f64>> {
-    let server = ModelServer::start(move |body| Answer {
+/// The overheads in milliseconds of runs with `turns` model calls. The runs of the first job are a warm-up.
+async fn measure_overheads(turns: usize, jobs: usize, runs: usize) -> anyhow::Result<Vec<f64>> {
+    let server = ModelServer::start(move |body| ServerReply {
         delay: Duration::ZERO,
-        events: next_answer(body, turns),
+        events: next_reply(body, turns),
     })?;
     let mut host = BenchHost::start(&server, "").await?;
     let mut overheads = Vec::with_capacity(jobs * runs);
@@ -53,9 +49,9 @@ async fn overheads(turns: usize, jobs: usize, runs: usize) -> anyhow::Result<Vec
             let run = host.run(&job).await?;
             let exchanges = server.take();
             anyhow::ensure!(exchanges.len() == turns, "{} model calls", exchanges.len());
-            let of_server: Duration = exchanges.iter().map(Exchange::took).sum();
+            let server_time: Duration = exchanges.iter().map(HttpExchange::elapsed).sum();
             if number > 0 {
-                overheads.push(millis_of((run.ended - run.started).saturating_sub(of_server)));
+                overheads.push(millis_of((run.ended - run.started).saturating_sub(server_time)));
             }
         }
     }
@@ -63,30 +59,30 @@ async fn overheads(turns: usize, jobs: usize, runs: usize) -> anyhow::Result<Vec
     Ok(overheads)
 }
 
-/// Milliseconds of the transactions of a run with one turn: task, answer and result in the transcript, the beginning and
-/// the end of two steps in the journal, and the outcome, which alone waits for the disk.
-fn transactions_of_run() -> anyhow::Result<f64> {
+/// The milliseconds of a run's transactions with one turn: task, answer and result in the transcript, begin and end
+/// of two steps in the journal, and the outcome, the only durable write.
+fn measure_run_transactions() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
-    let connection = floor::plain_sqlite(folder.path())?;
+    let connection = baselines::plain_sqlite(folder.path())?;
     let mut samples = Vec::new();
     for _ in 0..RUNS * JOBS {
-        let (done, took) = timed(|| -> rusqlite::Result<()> {
+        let (result, elapsed) = timed(|| -> rusqlite::Result<()> {
             connection.execute_batch("PRAGMA synchronous = NORMAL")?;
             let mut insert = connection.prepare_cached("INSERT INTO events (data) VALUES (?1)")?;
             for _ in 0..7 {
-                insert.execute([floor::DEFINITION])?;
+                insert.execute([baselines::DEFINITION])?;
             }
             connection.execute_batch("PRAGMA synchronous = FULL")?;
-            insert.execute([floor::DEFINITION]).map(drop)
+            insert.execute([baselines::DEFINITION]).map(drop)
         });
-        done?;
-        samples.push(millis_of(took));
+        result?;
+        samples.push(millis_of(elapsed));
     }
     Ok(quantile(&mut samples, 0.5))
 }
 
-/// The end of the run in the last turn, a small tool call before.
-fn next_answer(body: &str, turns: usize) -> String {
+/// The end of the run in the last turn, else a small tool call.
+fn next_reply(body: &str, turns: usize) -> String {
     // Each earlier call of the run has its result after the task of this run.
     let task = body.rfind("[cron:").unwrap_or_default();
     let answered = body[task..].matches("\"role\":\"tool\"").count();

@@ -1,43 +1,43 @@
-//! `rouse serve` over a folder of its own, and the instants of its events.
+//! `rouse serve` in a private folder, with the times of its events.
 //!
-//! Owns the start of the program with one model and the waiting for the states of runs. An instant is that of the event at
-//! this client; the way from the engine to the client is in the begin and in the end of a run alike.
+//! Owns the start of the program with one model, and the waiting for run states. A time is that of the event at this
+//! client; the transport delay affects start and end alike.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use rouse_gateway::EventStream;
-use rouse_gateway::wire::{EventKind, EventView};
+use rouse_gateway::wire::{EventKindView, EventView};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model_server::ModelServer;
-use crate::engine::{Engine, Programs, wait};
+use crate::engine::{BenchEngine, Programs, wait};
 
-/// A running engine whose only model is that of a model server.
+/// A running engine with the model server as its only model.
 pub(crate) struct BenchHost {
-    engine: Engine,
+    engine: BenchEngine,
     events: EventStream,
     pub(crate) folder: TempDir,
 }
 
-/// The instants of one run.
+/// The times of a run.
 pub(crate) struct RunInstants {
-    /// Its start was committed.
+    /// The commit of the start.
     pub(crate) started: Instant,
-    /// Its end was committed.
+    /// The commit of the end.
     pub(crate) ended: Instant,
 }
 
 impl BenchHost {
-    /// Starts an engine whose only model is that of `server`.
+    /// Starts an engine with `server` as its only model.
     pub(crate) async fn start(server: &ModelServer, settings: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         std::fs::write(
             folder.path().join("config.toml"),
             format!("{settings}{}", server.config()),
         )?;
-        let engine = Engine::start(&Programs::find()?, folder.path())?;
+        let engine = BenchEngine::start(&Programs::find()?, folder.path())?;
         let events = engine.client.events(None).await?;
         let status = engine.call("system.status", json!({})).await?;
         if let Some(example) = status["firstStart"]["exampleJobId"].as_str() {
@@ -50,7 +50,7 @@ impl BenchHost {
         self.engine.call(method, params).await
     }
 
-    /// Adds an agent job that fires by hand; its id.
+    /// Adds a manual agent job. Returns its id.
     pub(crate) async fn add_agent_job(&self, name: &str) -> anyhow::Result<String> {
         let job = json!({
             "name": name,
@@ -66,28 +66,32 @@ impl BenchHost {
         self.call("cron.run", json!({ "id": job, "mode": "force" })).await.map(drop)
     }
 
-    /// Waits until a run of `job` is in `state`; the instant of the event.
-    pub(crate) async fn reached(&mut self, job: &str, state: &str) -> anyhow::Result<Instant> {
+    /// Waits until a run of `job` is in `state`. Returns the time of the event.
+    pub(crate) async fn wait_for_state(
+        &mut self,
+        job: &str,
+        state: &str,
+    ) -> anyhow::Result<Instant> {
         loop {
             let (event, at) = self.next_event().await?;
-            let is_of_job = event.kind == EventKind::Run && event.data["jobId"] == job;
+            let is_of_job = event.kind == EventKindView::Run && event.data["jobId"] == job;
             if !is_of_job || !event.data["step"].is_null() {
                 continue;
             }
-            let reached = event.data["state"].as_str().unwrap_or_default();
-            anyhow::ensure!(reached != "failed", "a run failed: {}", self.failure(job).await?);
-            if reached == state {
+            let state_name = event.data["state"].as_str().unwrap_or_default();
+            anyhow::ensure!(state_name != "failed", "a run failed: {}", self.run_error(job).await?);
+            if state_name == state {
                 return Ok(at);
             }
         }
     }
 
-    /// Carries out a run of `job`.
+    /// Runs `job` to its end.
     pub(crate) async fn run(&mut self, job: &str) -> anyhow::Result<RunInstants> {
         self.start_run(job).await?;
-        let started = self.reached(job, "running").await?;
-        let ended = self.reached(job, "succeeded").await?;
-        // The delivery of the report is no part of the next run.
+        let started = self.wait_for_state(job, "running").await?;
+        let ended = self.wait_for_state(job, "succeeded").await?;
+        // Keeps the delivery of the report out of the next run.
         wait(Duration::from_millis(20)).await;
         Ok(RunInstants { started, ended })
     }
@@ -99,7 +103,7 @@ impl BenchHost {
         Ok((event, at))
     }
 
-    async fn failure(&self, job: &str) -> anyhow::Result<String> {
+    async fn run_error(&self, job: &str) -> anyhow::Result<String> {
         let runs = self.call("cron.runs", json!({ "id": job, "limit": 1 })).await?;
         Ok(runs["entries"][0]["error"].to_string())
     }

@@ -1,8 +1,8 @@
 //! Agent runs against a local model server, in the real programs.
 //!
-//! Owns the rows about agents: `agent_turn`, `first_token`, `parallel_runs`, `large_write`. The model server stands in for
-//! the provider, and its own time is subtracted or printed beside the figure. Pitfall: a model with a script would skip
-//! HTTP, the stream and its parsing, which are part of every turn.
+//! Owns the parts `agent_turn`, `first_token`, `parallel_runs`, `large_write`. The time of the model server is
+//! subtracted or printed. Pitfall: a scripted model in the process would skip HTTP, streaming and parsing, which are
+//! part of every turn.
 
 mod agent_turn;
 mod bench_host;
@@ -13,21 +13,21 @@ mod parallel_runs;
 
 use crate::report::Report;
 
-/// Measures each part whose name is wanted.
+/// Measures the selected parts.
 pub(crate) async fn measure(
-    is_wanted: impl Fn(&str) -> bool,
+    is_selected: impl Fn(&str) -> bool,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    if is_wanted("agent_turn") {
+    if is_selected("agent_turn") {
         agent_turn::measure(report).await?;
     }
-    if is_wanted("first_token") {
+    if is_selected("first_token") {
         first_token::measure(report).await?;
     }
-    if is_wanted("parallel_runs") {
+    if is_selected("parallel_runs") {
         parallel_runs::measure(report).await?;
     }
-    if is_wanted("large_write") {
+    if is_selected("large_write") {
         large_write::measure(report).await?;
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! A local model server whose own time is known.
+//! A local model server with a known time.
 //!
-//! Owns one loopback socket, a thread per connection, and three instants of each exchange: request complete, first byte of
-//! the answer, last byte of the answer. Keeps connections open, as providers do. Pitfall: a server that closes after each
-//! answer would add a TCP handshake to every measured model call.
+//! Owns a loopback socket, a thread per connection, and three times of each exchange: request complete, first byte of
+//! the answer, last byte. Keeps connections open, as providers do. Pitfall: closing after each answer would add a TCP
+//! handshake to every measured call.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,44 +10,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The answer to one request.
-pub(crate) struct Answer {
+/// The reply to a request.
+pub(crate) struct ServerReply {
     /// The time between the request and the first byte.
     pub(crate) delay: Duration,
     /// The event stream.
     pub(crate) events: String,
 }
 
-/// The instants of one exchange.
+/// The times of an exchange.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Exchange {
+pub(crate) struct HttpExchange {
     /// The last byte of the request was read.
     pub(crate) received: Instant,
-    /// The first byte of the answer was about to be written.
+    /// The first byte of the answer is about to be written.
     pub(crate) answering: Instant,
     /// The last byte of the answer was written.
     pub(crate) answered: Instant,
 }
 
-impl Exchange {
-    /// How long the server took.
-    pub(crate) fn took(&self) -> Duration {
+impl HttpExchange {
+    /// The time of the server.
+    pub(crate) fn elapsed(&self) -> Duration {
         self.answered - self.received
     }
 }
 
-/// A running server; it lives as long as the process.
+/// A running server, for the life of the process.
 pub(crate) struct ModelServer {
     address: SocketAddr,
-    exchanges: Arc<Mutex<Vec<Exchange>>>,
+    exchanges: Arc<Mutex<Vec<HttpExchange>>>,
 }
 
-type Handler = dyn Fn(&str) -> Answer + Send + Sync;
+type Handler = dyn Fn(&str) -> ServerReply + Send + Sync;
 
 impl ModelServer {
-    /// Answers each request by its body.
+    /// Starts a server that replies by the request body.
     pub(crate) fn start(
-        handler: impl Fn(&str) -> Answer + Send + Sync + 'static,
+        handler: impl Fn(&str) -> ServerReply + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
@@ -56,7 +56,7 @@ impl ModelServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (handler, record) = (Arc::clone(&handler), Arc::clone(&record));
-                // A client that goes away ends its connection.
+                // A client that disconnects ends its connection.
                 thread::spawn(move || drop(serve(stream, handler.as_ref(), &record)));
             }
         });
@@ -72,7 +72,7 @@ impl ModelServer {
     }
 
     /// The exchanges since the last call, in the order of their answers.
-    pub(crate) fn take(&self) -> Vec<Exchange> {
+    pub(crate) fn take(&self) -> Vec<HttpExchange> {
         std::mem::take(&mut *lock(&self.exchanges))
     }
 }
@@ -80,13 +80,13 @@ impl ModelServer {
 fn serve(
     mut stream: TcpStream,
     handler: &Handler,
-    record: &Mutex<Vec<Exchange>>,
+    record: &Mutex<Vec<HttpExchange>>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(body) = read_request(&mut reader)? {
         let received = now();
-        let Answer { delay, events } = handler(&body);
+        let ServerReply { delay, events } = handler(&body);
         if !delay.is_zero() {
             #[expect(clippy::disallowed_methods, reason = "the time of a model that thinks")]
             thread::sleep(delay);
@@ -97,7 +97,7 @@ fn serve(
         );
         let answering = now();
         stream.write_all(answer.as_bytes())?;
-        lock(record).push(Exchange { received, answering, answered: now() });
+        lock(record).push(HttpExchange { received, answering, answered: now() });
     }
     Ok(())
 }

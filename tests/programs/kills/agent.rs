@@ -1,8 +1,8 @@
-//! The same for an agent's run with effects that may not come twice: a job's, and a turn that a person has started.
+//! Kills during agent runs with effects that must not repeat: job runs and chat turns.
 //!
-//! The model asks for things that nobody may do again blindly, some of them only after a person's yes. The person says
-//! yes once to each question, before the kill or after it. What came of it is held against what the model was told
-//! (`effects`). One could get it wrong by killing only where the engine writes: a run that waits writes nothing.
+//! The model makes calls that are unsafe to repeat, some of them with an approval. The person allows each approval
+//! once, before or after the kill. The effects are compared with the results that the model received (`effects`).
+//! Pitfall: killing only at writes, because a parked run does not write.
 
 use std::fs;
 
@@ -11,41 +11,41 @@ use rouse_testkit::dice::is_long;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
-use super::effects::{self, Effects, LINE, NOTE, RENAMED, REPORT, ROUTINE};
-use super::tracer::{Before, Life};
-use super::{Doomed, ask, assert_shown, to_kill_before, until_killed};
-use crate::asks::{calling, settings_of};
-use crate::engine::{Engine, Home, is_over};
+use super::effects::{self, LINE, NOTE, RENAMED, REPORT, ROUTINE, RunEffects};
+use super::tracer::{KillPoint, TracedExit};
+use super::{TracedEngine, assert_coverage, call_if_alive, kill_points, repeat_until_killed};
+use crate::engine::{EngineProcess, TestHome, is_finished};
+use crate::model_server::{model_calling, model_settings};
 
-/// Who has started the run.
+/// The kind of the killed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// A job's, which nobody watches.
+enum RunKind {
+    /// A job run.
     Job,
-    /// A job's that sends something to somebody: a call that no rule makes harmless to repeat.
-    Sends,
-    /// A turn of the main session: only there an agent may make a job.
+    /// A job run with egress, which no rule makes safe to repeat.
+    Egress,
+    /// A chat turn, which alone may create jobs.
     Chat,
-    /// One that changes, starts and deletes jobs that are there.
+    /// A chat turn that changes, starts and deletes jobs.
     Routines,
 }
 
-/// The model, and who is sent something by a run.
-struct Servers {
+/// The model and the target of egress.
+struct RunServers {
     model: FakeModel,
     sink: FakeModel,
 }
 
-impl Servers {
-    fn home(&self) -> Home {
+impl RunServers {
+    fn home(&self) -> TestHome {
         let sink = self.sink.url().replace("http://", "");
         let tools = format!("[tools]\nallowPrivateHosts = [\"{sink}\"]\n");
-        Home::new().config(&format!("{tools}{}", settings_of(&self.model)))
+        TestHome::new().config(&format!("{tools}{}", model_settings(&self.model)))
     }
 }
 
-impl Way {
-    fn servers(self) -> Servers {
+impl RunKind {
+    fn servers(self) -> RunServers {
         let sink = FakeModel::start(|_| Reply::json(200, "{}"));
         let post = json!({ "url": format!("{}/take", sink.url()), "method": "POST", "body": NOTE });
         let shared = [
@@ -60,7 +60,7 @@ impl Way {
                 let report = json!({ "path": "report.md", "content": REPORT });
                 shared.into_iter().chain([("write_file", report)]).collect()
             }
-            Self::Sends => vec![shared[0].clone(), ("http", post), shared[1].clone()],
+            Self::Egress => vec![shared[0].clone(), ("http", post), shared[1].clone()],
             Self::Chat => shared.into_iter().chain([("routine_create", reminder)]).collect(),
             Self::Routines => vec![
                 ("routine_update", json!({ "id": "changed", "revision": 1, "name": RENAMED })),
@@ -68,16 +68,16 @@ impl Way {
                 ("routine_delete", json!({ "id": "gone" })),
             ],
         };
-        Servers { model: calling(calls), sink }
+        RunServers { model: model_calling(calls), sink }
     }
 
-    /// Starts the run; whether it was promised.
+    /// Starts the run. Returns whether the engine acknowledged the start.
     async fn begin(self, client: &Client) -> bool {
         let (method, params) = match self {
-            Self::Job | Self::Sends => {
+            Self::Job | Self::Egress => {
                 let payload = json!({ "kind": "agentTurn", "message": "Do it." });
                 let job = json!({ "id": "agent", "name": "Agent", "schedule": { "kind": "manual" }, "payload": payload });
-                ask(client, "cron.add", job).await;
+                call_if_alive(client, "cron.add", job).await;
                 ("cron.run", json!({ "id": "agent", "mode": "force" }))
             }
             Self::Chat => ("chat.send", json!({ "text": "Do it." })),
@@ -85,165 +85,181 @@ impl Way {
                 for id in ["changed", "fired", "gone"] {
                     let payload = json!({ "kind": "systemEvent", "text": "Tea" });
                     let job = json!({ "id": id, "name": id, "schedule": { "kind": "manual" }, "payload": payload, "wakeMode": "next-heartbeat" });
-                    ask(client, "cron.add", job).await;
+                    call_if_alive(client, "cron.add", job).await;
                 }
                 ("chat.send", json!({ "text": "Do it." }))
             }
         };
-        ask(client, method, params).await.is_some()
+        call_if_alive(client, method, params).await.is_some()
     }
 }
 
-/// The runs that this is about, of which there is one at most; none when nobody is there.
-async fn the_run(client: &Client) -> Option<Vec<Value>> {
-    let found = ask(client, "runs.list", json!({ "triggers": ["manual", "chat"] })).await?;
+/// The started runs, at most one. None if the engine is dead.
+async fn started_runs(client: &Client) -> Option<Vec<Value>> {
+    let found =
+        call_if_alive(client, "runs.list", json!({ "triggers": ["manual", "chat"] })).await?;
     let mut runs = found["runs"].as_array().expect("runs").clone();
-    // What the run itself has started is an effect of it.
+    // A run that the agent fired is an effect.
     runs.retain(|run| run["jobId"] != "fired");
-    assert!(runs.len() <= 1, "one was asked for: {runs:#?}");
+    assert!(runs.len() <= 1, "{runs:#?}");
     Some(runs)
 }
 
-/// What is asked and has no answer yet; nothing when nobody is there.
-async fn questions(client: &Client) -> Vec<Value> {
-    let Some(open) = ask(client, "approvals.list", json!({})).await else { return Vec::new() };
-    open["approvals"].as_array().expect("questions").clone()
+/// The pending approvals. Empty if the engine is dead.
+async fn pending_approvals(client: &Client) -> Vec<Value> {
+    let Some(open) = call_if_alive(client, "approvals.list", json!({})).await else {
+        return Vec::new();
+    };
+    open["approvals"].as_array().expect("approvals").clone()
 }
 
-/// Says yes to all that is asked, once each.
-async fn say_yes(client: &Client) {
-    answer(client, questions(client).await).await;
+/// Allows all pending approvals once.
+async fn allow_pending(client: &Client) {
+    allow(client, pending_approvals(client).await).await;
 }
 
-async fn answer(client: &Client, questions: Vec<Value>) {
-    for asked in questions {
-        let yes = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "cli" });
-        let decided = ask(client, "approvals.decide", yes).await;
-        assert!(decided.is_none_or(|decided| decided["counts"] == true), "{asked}");
+async fn allow(client: &Client, pending: Vec<Value>) {
+    for approval in pending {
+        let decision =
+            json!({ "id": approval["id"], "decision": { "kind": "once" }, "from": "cli" });
+        let decided = call_if_alive(client, "approvals.decide", decision).await;
+        assert!(decided.is_none_or(|decided| decided["applied"] == true), "{approval}");
     }
 }
 
-/// Starts the run and says yes to all that it asks, up to its end or that of the engine; whether it was promised.
-async fn scenario(doomed: &Doomed, way: Way) -> bool {
-    let Some((client, _)) = &doomed.door else { return false };
-    if !way.begin(client).await {
+/// Starts the run and allows approvals up to the end of the run or the engine. Returns whether the run was
+/// acknowledged.
+async fn play_scenario(traced: &TracedEngine, kind: RunKind) -> bool {
+    let Some((client, _)) = &traced.connection else { return false };
+    if !kind.begin(client).await {
         return false;
     }
     let Ok(mut events) = client.events(Some(0)).await else { return true };
     while events.next().await.is_some() {
-        say_yes(client).await;
-        if the_run(client).await.is_none_or(|runs| runs.iter().all(is_over)) {
+        allow_pending(client).await;
+        if started_runs(client).await.is_none_or(|runs| runs.iter().all(is_finished)) {
             break;
         }
     }
     true
 }
 
-/// What a life after the kill makes of it: the run comes to its one end. Answers all that has come of it.
-async fn judge(home: &Home, servers: &Servers, is_promised: bool, place: &str) -> Effects {
-    let engine = home.serve_as_it_is();
+/// Verifies the life after the kill, in which the run ends, and returns the effects.
+async fn verify_recovery(
+    home: &TestHome,
+    servers: &RunServers,
+    is_acknowledged: bool,
+    context: &str,
+) -> RunEffects {
+    let engine = home.serve_plain();
     let run = engine
-        .until(async |engine| {
-            say_yes(&engine.client).await;
-            let runs = the_run(&engine.client).await.expect("an engine");
-            runs.iter().all(is_over).then(|| runs.into_iter().next())
+        .wait_until(async |engine| {
+            allow_pending(&engine.client).await;
+            let runs = started_runs(&engine.client).await.expect("an engine");
+            runs.iter().all(is_finished).then(|| runs.into_iter().next())
         })
         .await;
-    assert!(!is_promised || run.is_some(), "{place}: the run was promised and is gone");
-    let found = Effects::of(&engine, (&servers.model, &servers.sink), run).await;
-    assert!(engine.stop().success(), "{place}");
-    found.check().unwrap_or_else(|why| panic!("{place}: {why}\n{found:#?}"));
+    assert!(!is_acknowledged || run.is_some(), "{context}: the run was acknowledged and is gone");
+    let found = RunEffects::collect(&engine, (&servers.model, &servers.sink), run).await;
+    assert!(engine.stop().success(), "{context}");
+    found.check().unwrap_or_else(|error| panic!("{context}: {error}\n{found:#?}"));
     found
 }
 
-/// Kills before calls that change a file: before every one in the long form.
-async fn killed_anywhere(way: Way) {
-    let servers = way.servers();
-    let whole = servers.home();
-    let doomed = Doomed::start(&whole, Before::None);
-    let before = doomed.process.calls();
-    let is_promised = scenario(&doomed, way).await;
-    let Life { is_killed, calls: all } = doomed.stop();
-    assert!(!is_killed && is_promised);
-    let whole = judge(&whole, &servers, is_promised, "not killed").await;
-    assert!(whole.is_whole(), "{whole:#?}");
+/// Kills at the kill points of a run of this kind.
+async fn kill_at_points(kind: RunKind) {
+    let servers = kind.servers();
+    let whole_home = servers.home();
+    let traced = TracedEngine::start(&whole_home, KillPoint::None);
+    let before = traced.process.calls();
+    let is_acknowledged = play_scenario(&traced, kind).await;
+    let TracedExit { is_killed, calls: all } = traced.stop();
+    assert!(!is_killed && is_acknowledged);
+    let effects = verify_recovery(&whole_home, &servers, is_acknowledged, "not killed").await;
+    assert!(effects.is_complete(), "{effects:#?}");
 
-    let (mut kills, mut calls, mut went_on, mut unknown) = (0, 0, 0, 0);
-    for at in to_kill_before(all) {
-        let killed = until_killed(async || {
-            let servers = way.servers();
+    let (mut kills, mut calls, mut continued, mut unknown) = (0, 0, 0, 0);
+    for at in kill_points(all) {
+        let killed = repeat_until_killed(async || {
+            let servers = kind.servers();
             let home = servers.home();
-            let doomed = Doomed::start(&home, Before::Call(at));
-            let is_promised = scenario(&doomed, way).await;
-            let is_killed = doomed.stop().is_killed;
-            let place = format!("killed before call {at} of {all}");
-            let found = judge(&home, &servers, is_promised, &place).await;
-            went_on += u32::from(is_killed && found.went_on());
-            unknown += u32::from(found.knows_not());
+            let traced = TracedEngine::start(&home, KillPoint::Call(at));
+            let is_acknowledged = play_scenario(&traced, kind).await;
+            let is_killed = traced.stop().is_killed;
+            let context = format!("killed before call {at} of {all}");
+            let found = verify_recovery(&home, &servers, is_acknowledged, &context).await;
+            continued += u32::from(is_killed && found.was_retried());
+            unknown += u32::from(found.has_unknown_outcome());
             is_killed
         });
         (kills, calls) = (kills + u32::from(killed.await), calls + 1);
     }
     println!(
-        "{kills} kills of {way:?} in {all} calls, {before} of them its start; {went_on} went on, {unknown} could not know an outcome"
+        "{kills} kills of {kind:?} in {all} calls, {before} before the start; {continued} continued, {unknown} reported an unknown outcome"
     );
-    assert_shown(kills, calls);
-    // A part may lie before its beginning.
+    assert_coverage(kills, calls);
+    // A part of the points may lie before the run.
     let is_part = is_long() && calls < all;
-    assert!(is_part || went_on > 0, "no kill came while the agent was at work");
+    assert!(is_part || continued > 0, "no kill during the agent run");
 }
 
 #[tokio::test]
-async fn an_agent_that_is_killed_anywhere_goes_on_and_does_nothing_twice() {
-    killed_anywhere(Way::Job).await;
+async fn killed_job_run_continues_without_duplicate_effects() {
+    kill_at_points(RunKind::Job).await;
 }
 
 #[tokio::test]
-async fn a_job_that_sends_and_is_killed_anywhere_sends_nothing_twice() {
-    killed_anywhere(Way::Sends).await;
+async fn killed_run_with_egress_sends_nothing_twice() {
+    kill_at_points(RunKind::Egress).await;
 }
 
 #[tokio::test]
-async fn a_turn_of_a_person_that_is_killed_anywhere_goes_on_and_does_nothing_twice() {
-    killed_anywhere(Way::Chat).await;
+async fn killed_chat_turn_continues_without_duplicate_effects() {
+    kill_at_points(RunKind::Chat).await;
 }
 
 #[tokio::test]
-async fn a_turn_that_changes_jobs_and_is_killed_anywhere_changes_nothing_twice() {
-    killed_anywhere(Way::Routines).await;
+async fn killed_turn_that_manages_jobs_changes_nothing_twice() {
+    kill_at_points(RunKind::Routines).await;
 }
 
-/// The workspace gives a file its name by a call that the C library has no part in.
+/// The workspace renames files by a raw syscall.
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
-async fn a_rename_that_no_library_makes_is_seen() {
-    let servers = Way::Job.servers();
+async fn rename_by_raw_syscall_is_traced() {
+    let servers = RunKind::Job.servers();
     let home = servers.home();
-    let doomed = Doomed::start(&home, Before::First(libc::SYS_renameat));
-    let is_promised = scenario(&doomed, Way::Job).await;
-    assert!(doomed.stop().is_killed, "a file got its name, and nobody saw it");
+    let traced = TracedEngine::start(&home, KillPoint::First(libc::SYS_renameat));
+    let is_acknowledged = play_scenario(&traced, RunKind::Job).await;
+    assert!(traced.stop().is_killed, "the rename was not traced");
     let folder = home.data().join("workspace/memory");
     let files: Vec<_> =
         fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path()).collect();
-    let [file] = files.as_slice() else { panic!("one file is on its way: {files:?}") };
+    let [file] = files.as_slice() else { panic!("one temporary file: {files:?}") };
     assert_ne!(file.file_name(), Some("log.md".as_ref()));
     assert_eq!(fs::read_to_string(file).expect("text"), LINE);
-    let found = judge(&home, &servers, is_promised, "killed before a file had its name").await;
-    assert!(found.went_on() && found.knows_not(), "{found:#?}");
+    let found =
+        verify_recovery(&home, &servers, is_acknowledged, "killed before the rename of a file")
+            .await;
+    assert!(found.was_retried() && found.has_unknown_outcome(), "{found:#?}");
 }
 
-/// An engine that lives until it is told to die, with a question of its run.
-async fn asked<'h>(home: &'h Home, way: Way, tool: &str) -> Engine<'h> {
-    let engine = home.serve_as_it_is();
-    assert!(way.begin(&engine.client).await);
+/// An engine with a pending approval of `tool`.
+async fn engine_with_approval<'h>(
+    home: &'h TestHome,
+    kind: RunKind,
+    tool: &str,
+) -> EngineProcess<'h> {
+    let engine = home.serve_plain();
+    assert!(kind.begin(&engine.client).await);
     engine
-        .until(async |engine| {
-            let open = questions(&engine.client).await;
-            if open.iter().any(|asked| asked["tool"] == tool) {
+        .wait_until(async |engine| {
+            let open = pending_approvals(&engine.client).await;
+            if open.iter().any(|approval| approval["tool"] == tool) {
                 return Some(());
             }
-            // Only to what was looked at: the next question is the one that this waits for.
-            answer(&engine.client, open).await;
+            // Allow only the listed approvals. The next approval is the awaited one.
+            allow(&engine.client, open).await;
             None
         })
         .await;
@@ -251,34 +267,34 @@ async fn asked<'h>(home: &'h Home, way: Way, tool: &str) -> Engine<'h> {
 }
 
 #[tokio::test]
-async fn one_that_waits_for_an_answer_and_is_killed_asks_no_second_time() {
-    for (way, tool) in [
-        (Way::Job, "run_command"),
-        (Way::Job, "write_file"),
-        (Way::Chat, "run_command"),
-        (Way::Chat, "routine_create"),
+async fn killed_run_with_pending_approval_does_not_ask_twice() {
+    for (kind, tool) in [
+        (RunKind::Job, "run_command"),
+        (RunKind::Job, "write_file"),
+        (RunKind::Chat, "run_command"),
+        (RunKind::Chat, "routine_create"),
     ] {
-        for answers_first in [false, true] {
-            let servers = way.servers();
+        for decides_first in [false, true] {
+            let servers = kind.servers();
             let home = servers.home();
-            let engine = asked(&home, way, tool).await;
-            if answers_first {
-                say_yes(&engine.client).await;
+            let engine = engine_with_approval(&home, kind, tool).await;
+            if decides_first {
+                allow_pending(&engine.client).await;
             }
             engine.kill();
-            let place = format!("{way:?} killed with a question of {tool}, {answers_first}");
-            let found = judge(&home, &servers, true, &place).await;
-            assert_eq!(found.questions(tool), 1, "{place}: {found:#?}");
-            assert!(answers_first || found.is_whole(), "{place}: {found:#?}");
+            let context = format!("{kind:?} killed with an approval of {tool}, {decides_first}");
+            let found = verify_recovery(&home, &servers, true, &context).await;
+            assert_eq!(found.approval_count(tool), 1, "{context}: {found:#?}");
+            assert!(decides_first || found.is_complete(), "{context}: {found:#?}");
         }
     }
 }
 
-/// The command says when it has done its work, and then waits: the kill comes before anybody has heard of its end.
+/// The command reports completion and waits, so the kill precedes the exit.
 #[tokio::test]
-async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_again() {
-    for way in [Way::Job, Way::Chat] {
-        let servers = way.servers();
+async fn completed_command_is_not_repeated_after_kill() {
+    for kind in [RunKind::Job, RunKind::Chat] {
+        let servers = kind.servers();
         let home = servers.home();
         let workspace = home.data().join("workspace");
         rouse_tests::make_database(&home.data()).await;
@@ -286,17 +302,21 @@ async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_
         let pipe = workspace.join(effects::PIPE);
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo starts").success());
-        let engine = asked(&home, way, "run_command").await;
-        say_yes(&engine.client).await;
-        let heard = tokio::task::spawn_blocking({
+        let engine = engine_with_approval(&home, kind, "run_command").await;
+        allow_pending(&engine.client).await;
+        let completion = tokio::task::spawn_blocking({
             let pipe = pipe.clone();
             move || fs::read_to_string(pipe)
         });
-        assert_eq!(heard.await.expect("read").expect("said").trim(), "done");
+        assert_eq!(completion.await.expect("read").expect("text").trim(), "done");
         engine.kill();
         fs::remove_file(&pipe).expect("removed");
-        let place = format!("{way:?} killed while its command was at work");
-        let found = judge(&home, &servers, true, &place).await;
-        assert_eq!((found.ledger(), found.knows_not()), (1, true), "{place}: {found:#?}");
+        let context = format!("{kind:?} killed during the command");
+        let found = verify_recovery(&home, &servers, true, &context).await;
+        assert_eq!(
+            (found.command_count(), found.has_unknown_outcome()),
+            (1, true),
+            "{context}: {found:#?}"
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! What an agent's run has done, as it is on record where no kill reaches, and what its model was told of it.
+//! The effects of an agent run on records that no kill reaches, and the results that the model received.
 //!
-//! Owns the judgement: no effect is there twice, what was told to be done is there, what nobody knows was told as that,
-//! and one yes let one call through. It knows nothing of kills; a test of its own feeds it what it must refuse.
+//! Owns the verdict: no effect is repeated, reported effects exist, unknown outcomes are reported as unknown, and one
+//! approval executes one call. A unit test feeds it with defects.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,43 +9,43 @@ use std::fs;
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use crate::engine::Engine;
+use crate::engine::EngineProcess;
 
-/// What the person is told by the run.
+/// The text of the notification.
 pub(super) const NOTE: &str = "The line is written.";
-/// What it keeps in its memory.
+/// The line of the memory note.
 pub(super) const LINE: &str = "a line\n";
-/// What the report says.
+/// The content of the report file.
 pub(super) const REPORT: &str = "one report\n";
-/// The job that the agent makes.
+/// The name of the created job.
 pub(super) const ROUTINE: &str = "Tea";
-/// The name that it gives a job.
+/// The new name of the changed job.
 pub(super) const RENAMED: &str = "Coffee";
-/// Where the command says that it has done its work, if somebody wants to hear of it.
-pub(super) const PIPE: &str = "told";
-/// Adds a line, however often it is run. It waits only for somebody who has made the pipe.
+/// The pipe on which the command reports the completion.
+pub(super) const PIPE: &str = "completed";
+/// Appends a line at each execution. Waits only if the pipe exists.
 pub(super) const COMMAND: &str =
-    "echo mark >> ledger.txt; if [ -p told ]; then echo done > told; sleep 600; fi";
+    "echo mark >> ledger.txt; if [ -p completed ]; then echo done > completed; sleep 600; fi";
 
-/// How often each tool may have done its work, and did.
+/// The effects of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Effects {
-    /// The final states of the runs, and the attempt of each.
+pub(super) struct RunEffects {
+    /// Final state and attempt of each run.
     runs: Vec<(String, u64)>,
-    /// By tool.
+    /// Effects by tool.
     done: HashMap<&'static str, usize>,
-    /// What the model was told last of each of its calls, by tool.
-    told: HashMap<String, Vec<String>>,
-    /// The calls that a yes let through, by tool and question.
-    let_through: Vec<(String, String)>,
-    /// The questions and their states, by tool.
-    asked: Vec<(String, String)>,
+    /// The last results that the model received, by tool.
+    results: HashMap<String, Vec<String>>,
+    /// Executed calls with an approval: tool and approval id.
+    executed_approvals: Vec<(String, String)>,
+    /// Approvals: tool and state.
+    approvals: Vec<(String, String)>,
 }
 
-impl Effects {
-    /// What has come of the run, by its model and by whom it has sent something to.
-    pub(super) async fn of(
-        engine: &Engine<'_>,
+impl RunEffects {
+    /// Collects the effects of the run from the model and the egress target.
+    pub(super) async fn collect(
+        engine: &EngineProcess<'_>,
         (model, sink): (&FakeModel, &FakeModel),
         run: Option<Value>,
     ) -> Self {
@@ -54,12 +54,12 @@ impl Effects {
         let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
         let jobs = jobs["jobs"].as_array().cloned().unwrap_or_default();
         let job = |id: &str| jobs.iter().find(|job| job["job"]["id"] == id);
-        // A run that makes up for one that was cut off is the same start.
+        // A retry of an interrupted run has the same start.
         let fired = engine.runs("fired").await;
         let fired = fired.iter().filter(|run| run["retryOf"].is_null()).count();
-        // Each change of a job gives it another revision.
+        // Every change of a job increments its revision.
         let changed = job("changed").map_or(0, |job| revision(job) - 1);
-        // Before the run there may be only some of the jobs, and it is asked for when all are there.
+        // Before the run some jobs may not exist yet.
         let is_gone = run.is_some() && job("gone").is_none();
         let mut found = Self {
             runs: Vec::new(),
@@ -73,9 +73,9 @@ impl Effects {
                 ("routine_delete", usize::from(is_gone)),
                 ("routine_create", jobs.iter().filter(|job| job["job"]["name"] == ROUTINE).count()),
             ]),
-            told: told(model),
-            let_through: Vec::new(),
-            asked: Vec::new(),
+            results: tool_results(model),
+            executed_approvals: Vec::new(),
+            approvals: Vec::new(),
         };
         if let Some(run) = run {
             let detail = engine.call("runs.get", json!({ "id": run["id"] })).await;
@@ -88,24 +88,25 @@ impl Effects {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let list = |key: &str| detail[key].as_array().cloned().unwrap_or_default();
         self.runs.push((word(&run["state"]), run["attempt"].as_u64().unwrap_or(0)));
-        let notes = list("deliveries").iter().filter(|told| told["body"] == NOTE).count();
+        let notes = list("deliveries").iter().filter(|delivery| delivery["body"] == NOTE).count();
         self.done.insert("notify", notes);
         for step in list("steps") {
-            if step["gate"]["decision"] == "answered" {
-                self.let_through.push((word(&step["name"]), word(&step["gate"]["approvalId"])));
+            if step["gate"]["decision"] == "approved" {
+                self.executed_approvals
+                    .push((word(&step["name"]), word(&step["gate"]["approvalId"])));
             }
         }
-        for asked in list("approvals") {
-            self.asked.push((word(&asked["tool"]), word(&asked["state"])));
+        for approval in list("approvals") {
+            self.approvals.push((word(&approval["tool"]), word(&approval["state"])));
         }
     }
 
-    /// That all is in order; what is not, if not.
+    /// Returns the first inconsistency.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.runs.is_empty()
             && let Some((tool, done)) = self.done.iter().find(|(_, done)| **done > 0)
         {
-            return Err(format!("{tool} has done its work {done} times, and there is no run"));
+            return Err(format!("{tool} has executed {done} times, and there is no run"));
         }
         for (state, _) in &self.runs {
             if state != "succeeded" {
@@ -114,69 +115,72 @@ impl Effects {
         }
         for (tool, done) in &self.done {
             if *done > 1 {
-                return Err(format!("{tool} has done its work {done} times"));
+                return Err(format!("{tool} has executed {done} times"));
             }
         }
-        for (tool, told) in &self.told {
+        for (tool, results) in &self.results {
             let done = self.done.get(tool.as_str()).copied().unwrap_or(0);
-            let [told] = told.as_slice() else {
-                return Err(format!("{tool} was called {} times by the model", told.len()));
+            let [result] = results.as_slice() else {
+                return Err(format!("{tool} was called {} times by the model", results.len()));
             };
-            if done == 0 && !is_unknown(told) {
-                return Err(format!("{tool} has done nothing, and the model was told: {told}"));
+            if done == 0 && !is_unknown(result) {
+                return Err(format!("{tool} has done nothing, and the model received: {result}"));
             }
         }
-        for (place, (tool, question)) in self.let_through.iter().enumerate() {
-            if self.let_through[..place].iter().any(|(_, other)| other == question) {
-                return Err(format!("one yes let two calls of {tool} through"));
+        for (index, (tool, approval)) in self.executed_approvals.iter().enumerate() {
+            if self.executed_approvals[..index].iter().any(|(_, other)| other == approval) {
+                return Err(format!("one approval executed two calls of {tool}"));
             }
         }
-        match self.asked.iter().find(|(_, state)| state != "approved") {
-            Some((tool, state)) => Err(format!("a question of {tool} is {state} at the end")),
+        match self.approvals.iter().find(|(_, state)| state != "approved") {
+            Some((tool, state)) => Err(format!("an approval of {tool} is {state} at the end")),
             None => Ok(()),
         }
     }
 
-    /// Whether the run was there, and did all that it was to do.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Whether the run exists with all effects.
+    pub(super) fn is_complete(&self) -> bool {
         !self.runs.is_empty()
-            && self.told.len() >= 3
-            && self.told.keys().all(|tool| self.done.get(tool.as_str()) == Some(&1))
-            && !self.knows_not()
+            && self.results.len() >= 3
+            && self.results.keys().all(|tool| self.done.get(tool.as_str()) == Some(&1))
+            && !self.has_unknown_outcome()
     }
 
-    /// Whether another attempt went on with what one had begun.
-    pub(super) fn went_on(&self) -> bool {
+    /// Whether a later attempt continued the run.
+    pub(super) fn was_retried(&self) -> bool {
         self.runs.iter().any(|(_, attempt)| *attempt > 1)
     }
 
-    /// Whether the model was told that nobody knows the outcome of a call.
-    pub(super) fn knows_not(&self) -> bool {
-        self.told.values().flatten().any(|told| is_unknown(told))
+    /// Whether the model received an unknown outcome.
+    pub(super) fn has_unknown_outcome(&self) -> bool {
+        self.results.values().flatten().any(|result| is_unknown(result))
     }
 
-    /// How often the person was asked about this tool.
-    pub(super) fn questions(&self, tool: &str) -> usize {
-        self.asked.iter().filter(|(asked, _)| asked == tool).count()
+    /// The number of approvals for this tool.
+    pub(super) fn approval_count(&self, tool: &str) -> usize {
+        self.approvals.iter().filter(|(name, _)| name == tool).count()
     }
 
-    /// How often the command has done its work.
-    pub(super) fn ledger(&self) -> usize {
+    /// How often the command was executed.
+    pub(super) fn command_count(&self) -> usize {
         self.done["run_command"]
     }
 }
 
 fn revision(job: &Value) -> usize {
-    job["job"]["state"]["revision"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or(0)
+    job["job"]["state"]["revision"]
+        .as_u64()
+        .and_then(|revision| usize::try_from(revision).ok())
+        .unwrap_or(0)
 }
 
-fn is_unknown(told: &str) -> bool {
-    told.contains("nobody knows whether it did its work")
+fn is_unknown(result: &str) -> bool {
+    result.contains("its outcome is unknown")
 }
 
-/// What the last request says of each call.
-fn told(server: &FakeModel) -> HashMap<String, Vec<String>> {
-    let mut told: HashMap<String, Vec<String>> = HashMap::new();
+/// The result of each call in the last request.
+fn tool_results(server: &FakeModel) -> HashMap<String, Vec<String>> {
+    let mut results: HashMap<String, Vec<String>> = HashMap::new();
     let last = server.bodies().pop().unwrap_or_default();
     let messages = last["messages"].as_array().cloned().unwrap_or_default();
     let mut tools = HashMap::new();
@@ -186,16 +190,16 @@ fn told(server: &FakeModel) -> HashMap<String, Vec<String>> {
         }
         if let Some(tool) = tools.get(&message["tool_call_id"].to_string()) {
             let tool = tool.as_str().unwrap_or_default().to_owned();
-            told.entry(tool).or_default().push(message["content"].to_string());
+            results.entry(tool).or_default().push(message["content"].to_string());
         }
     }
-    told
+    results
 }
 
-/// A run that is in order, and what must not pass for one.
+/// A consistent run, and the defects that must be found.
 #[test]
-fn a_run_with_effects_that_are_not_in_order_is_refused() {
-    let whole = || Effects {
+fn inconsistent_effects_are_refused() {
+    let consistent = || RunEffects {
         runs: vec![("succeeded".to_owned(), 2)],
         done: HashMap::from([
             ("run_command", 1),
@@ -203,35 +207,41 @@ fn a_run_with_effects_that_are_not_in_order_is_refused() {
             ("memory_write", 1),
             ("write_file", 1),
         ]),
-        told: ["run_command", "notify", "memory_write", "write_file"]
+        results: ["run_command", "notify", "memory_write", "write_file"]
             .map(|tool| (tool.to_owned(), vec!["Done.".to_owned()]))
             .into(),
-        let_through: vec![("run_command".to_owned(), "q1".to_owned())],
-        asked: vec![("run_command".to_owned(), "approved".to_owned())],
+        executed_approvals: vec![("run_command".to_owned(), "q1".to_owned())],
+        approvals: vec![("run_command".to_owned(), "approved".to_owned())],
     };
-    assert_eq!(whole().check(), Ok(()));
-    assert!(whole().is_whole() && whole().went_on() && !whole().knows_not());
-    type Spoil = fn(&mut Effects);
-    let spoiled: [(&str, Spoil); 8] = [
+    assert_eq!(consistent().check(), Ok(()));
+    assert!(
+        consistent().is_complete()
+            && consistent().was_retried()
+            && !consistent().has_unknown_outcome()
+    );
+    type Defect = fn(&mut RunEffects);
+    let defects: [(&str, Defect); 8] = [
         ("and there is no run", |run| run.runs.clear()),
         ("the run has failed", |run| run.runs[0].0 = "failed".to_owned()),
-        ("notify has done its work 2 times", |run| {
+        ("notify has executed 2 times", |run| {
             run.done.insert("notify", 2);
         }),
         ("run_command has done nothing", |run| {
             run.done.insert("run_command", 0);
         }),
         ("called 2 times", |run| {
-            run.told.get_mut("notify").expect("there").push("Done.".to_owned());
+            run.results.get_mut("notify").expect("there").push("Done.".to_owned());
         }),
-        ("called 0 times", |run| run.told.get_mut("notify").expect("there").clear()),
-        ("one yes let two", |run| run.let_through.push(run.let_through[0].clone())),
-        ("is pending at the end", |run| run.asked[0].1 = "pending".to_owned()),
+        ("called 0 times", |run| run.results.get_mut("notify").expect("there").clear()),
+        ("one approval executed two", |run| {
+            run.executed_approvals.push(run.executed_approvals[0].clone())
+        }),
+        ("is pending at the end", |run| run.approvals[0].1 = "pending".to_owned()),
     ];
-    for (words, spoil) in spoiled {
-        let mut run = whole();
-        spoil(&mut run);
-        let why = run.check().expect_err(words);
-        assert!(why.contains(words), "`{words}` is not in: {why}");
+    for (text, introduce) in defects {
+        let mut run = consistent();
+        introduce(&mut run);
+        let error = run.check().expect_err(text);
+        assert!(error.contains(text), "`{text}` is not in: {error}");
     }
 }

@@ -1,79 +1,78 @@
-//! What the policies of a job allow, against what its rows say: how late, how many at once, how often in vain, and whether
-//! there still is a job.
+//! The policies of a job against the rows: lateness, concurrency, failures and deletion.
 //!
-//! One could get it wrong by asking the engine what it has counted: it is counted anew here, from the rows alone.
+//! Pitfall: asking the engine for its counters. All numbers come from the rows.
 
 use serde_json::Value;
 
-use super::books::{Row, Saved};
+use super::records::{CurrentJob, RunRow};
 
-/// The runs of a job beside each other, where its policy says nothing.
-const BESIDE_EACH_OTHER: i64 = 2;
+/// The default concurrency of a job.
+const DEFAULT_CONCURRENCY: i64 = 2;
 
-/// Whether a job goes with its run.
-pub(super) fn goes(job: &Value) -> bool {
+/// Whether a job is deleted after the run.
+pub(super) fn is_deleted_after_run(job: &Value) -> bool {
     job["deleteAfterRun"] == true
 }
 
-/// That a job which is there keeps to its limits.
-pub(super) fn check(saved: &Saved, rows: &[&Row]) -> Result<(), String> {
+/// Checks the limits of a job.
+pub(super) fn check(saved: &CurrentJob, rows: &[&RunRow]) -> Result<(), String> {
     let (job, policies) = (&saved.job, &saved.job["policies"]);
-    if let Some(row) = rows.iter().find(|row| goes(job) && row.has_ended_its_work()) {
-        return Err(format!("its work is done, and it is still there: {row:?}"));
+    if let Some(row) = rows.iter().find(|row| is_deleted_after_run(job) && row.has_own_result()) {
+        return Err(format!("the finished job was not deleted: {row:?}"));
     }
     let misfire = &policies["misfire"];
-    if let Some(most) = misfire["maxLatenessSeconds"].as_i64() {
-        let is_late = |row: &&&Row| row.begun() > 0 && row.claimed_late() > most * 1_000;
+    if let Some(limit) = misfire["maxLatenessSeconds"].as_i64() {
+        let is_late = |row: &&&RunRow| row.attempts() > 0 && row.claim_delay() > limit * 1_000;
         if let Some(row) = rows.iter().find(is_late) {
-            return Err(format!("it was claimed later than {most} s: {row:?}"));
+            return Err(format!("claimed later than {limit} s: {row:?}"));
         }
     }
-    if let Some(most) = misfire["limit"].as_i64() {
+    if let Some(limit) = misfire["limit"].as_i64() {
         for row in rows {
             let together = rows.iter().filter(|other| other.is_claimed_with(row)).count();
-            if i64::try_from(together).expect("few") > most {
-                return Err(format!("{together} of {most} slots were made up for: {row:?}"));
+            if i64::try_from(together).expect("few") > limit {
+                return Err(format!("{together} of {limit} slots were caught up: {row:?}"));
             }
         }
     }
-    // What a person starts by hand is started.
+    // Manual runs are not limited.
     if policies["overlap"] == "parallel" && job["schedule"]["kind"] != "manual" {
-        let most = policies["maxConcurrent"].as_i64().unwrap_or(BESIDE_EACH_OTHER);
-        let found = beside_each_other(rows);
-        if i64::try_from(found).expect("few") > most {
-            return Err(format!("{found} of {most} runs were at work at the same time"));
+        let limit = policies["maxConcurrent"].as_i64().unwrap_or(DEFAULT_CONCURRENCY);
+        let found = max_parallel_runs(rows);
+        if i64::try_from(found).expect("few") > limit {
+            return Err(format!("{found} of {limit} runs were at work at the same time"));
         }
     }
     match policies["pauseAfterFailures"].as_u64() {
-        Some(most) if (failures_that_pause(rows) >= most) == saved.is_enabled => Err(format!(
-            "{} failures in a row of {most}, and enabled: {}",
-            failures_that_pause(rows),
+        Some(limit) if (max_pausing_failures(rows) >= limit) == saved.is_enabled => Err(format!(
+            "{} failures in a row of {limit}, and enabled: {}",
+            max_pausing_failures(rows),
             saved.is_enabled
         )),
-        None if !saved.is_enabled => Err("nothing pauses it, and it is not enabled".to_owned()),
+        None if !saved.is_enabled => Err("disabled without a pause".to_owned()),
         _ => Ok(()),
     }
 }
 
-/// How many runs were at work at the same time, at most.
-pub(super) fn beside_each_other(rows: &[&Row]) -> usize {
-    let worked: Vec<_> = rows.iter().filter_map(|row| row.at_work()).collect();
+/// The maximum number of parallel runs.
+pub(super) fn max_parallel_runs(rows: &[&RunRow]) -> usize {
+    let worked: Vec<_> = rows.iter().filter_map(|row| row.work_span()).collect();
     let going = |at: i64| worked.iter().filter(|(from, to)| *from <= at && at < *to).count();
     worked.iter().map(|(from, _)| going(*from)).max().unwrap_or(0)
 }
 
-/// The most failures in a row, in the order in which runs ended, that a failure which can pause its job brought to an end:
-/// one that was kept from its further attempts counts, and pauses nothing; one whose place a newer run took can pause.
-fn failures_that_pause(rows: &[&Row]) -> u64 {
-    let (mut most, mut now) = (0, 0);
+/// The longest failure streak, by end time, that can pause the job. A run whose retries were withheld counts but does
+/// not pause its job, unless a newer slot replaced it.
+fn max_pausing_failures(rows: &[&RunRow]) -> u64 {
+    let (mut longest, mut now) = (0, 0);
     for row in rows {
         if row.has_worked() {
             now = 0;
         }
         if row.has_failed() {
             now += 1;
-            most = if row.is_kept_back() { most } else { most.max(now) };
+            longest = if row.is_held_back() { longest } else { longest.max(now) };
         }
     }
-    most
+    longest
 }

@@ -1,9 +1,8 @@
-//! Sees every call by which a process changes a file, and kills it before one of them, as a power cut would find it.
+//! A tracer that counts the calls by which a process changes a file, and kills the process before one of them.
 //!
-//! Owns the sight. The kernel stops the process at each of its calls (ptrace), so it is seen whoever makes it: a
-//! library that has a name for it, or the program itself. Refuses to watch the process's children, which go on when it
-//! is killed. Logs do not count: nothing is read back from them. One could get it wrong by wrapping the functions of the
-//! C library: `rustix` renames and removes without them.
+//! Owns the ptrace loop. The kernel stops the process at each syscall, whichever library makes it. Never follows
+//! child processes, which outlive the kill. Ignores logs, because nothing reads them back. Pitfall: wrapping C
+//! library functions, because `rustix` makes raw syscalls.
 
 use std::fs;
 use std::io;
@@ -20,92 +19,91 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// Before which of its calls a process is killed. Only those count that change a file.
+/// The call before which the process is killed. Only calls that change a file count.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Before {
-    /// Before none.
+pub(super) enum KillPoint {
+    /// Never.
     None,
-    /// Before the one with this number; the first is 1.
+    /// The call with this number, from 1.
     Call(u32),
-    /// Before the first that has this number among the kernel's calls.
+    /// The first call with this syscall number.
     First(libc::c_long),
 }
 
-/// How a process ended.
+/// The end of a traced process.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct TracedExit {
     pub(super) is_killed: bool,
-    /// How many calls changed a file.
+    /// The number of calls that changed a file.
     pub(super) calls: u32,
 }
 
-/// A process that is watched until its end.
+/// A traced process.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct TracedProcess {
     pid: Pid,
     calls: Arc<AtomicU32>,
     tracer: JoinHandle<bool>,
 }
 
-impl Watched {
-    /// Starts the program, and answers its output, which the command must pipe.
-    pub(super) fn start(mut command: Command, before: Before) -> (Self, ChildStdout) {
-        // SAFETY: between fork and exec it makes one call of the kernel, and touches no memory.
+impl TracedProcess {
+    /// Starts the command, which must pipe the output, and returns the output.
+    pub(super) fn start(mut command: Command, before: KillPoint) -> (Self, ChildStdout) {
+        // SAFETY: between fork and exec the closure makes a single syscall and touches no memory.
         unsafe { command.pre_exec(|| ptrace::traceme().map_err(io::Error::from)) };
         let (started, start) = mpsc::channel();
         let calls = Arc::<AtomicU32>::default();
         let counted = Arc::clone(&calls);
-        // All that the kernel says of a process it says to the thread that has started it.
+        // Only the thread that started a process receives its ptrace events.
         let tracer = thread::spawn(move || {
-            #[expect(clippy::zombie_processes, reason = "whoever watches it waits for it")]
-            let mut child = command.spawn().expect("it starts");
+            #[expect(clippy::zombie_processes, reason = "the tracer waits for the process")]
+            let mut child = command.spawn().expect("a process");
             let pid = Pid::from_raw(child.id().try_into().expect("a pid"));
             started.send((pid, child.stdout.take().expect("a pipe"))).expect("wanted");
             Tracer { pid, threads: vec![pid], before, calls: counted }.watch()
         });
-        let (pid, out) = start.recv().expect("it started");
+        let (pid, out) = start.recv().expect("a process");
         (Self { pid, calls, tracer }, out)
     }
 
-    /// How many calls have changed a file so far.
+    /// The number of calls so far.
     pub(super) fn calls(&self) -> u32 {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Sends it a signal.
     pub(super) fn signal(&self, signal: Signal) {
         match kill(self.pid, signal) {
-            // It is over already.
+            // The process has ended.
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(error) => panic!("{signal}: {error}"),
         }
     }
 
-    /// Waits until it is over.
-    pub(super) fn end(self) -> Life {
-        let is_killed = self.tracer.join().expect("it was watched to its end");
-        Life { is_killed, calls: self.calls.load(Ordering::SeqCst) }
+    /// Waits for the end.
+    pub(super) fn end(self) -> TracedExit {
+        let is_killed = self.tracer.join().expect("a traced end");
+        TracedExit { is_killed, calls: self.calls.load(Ordering::SeqCst) }
     }
 }
 
 struct Tracer {
     pid: Pid,
-    /// The threads that have been seen.
+    /// Known threads.
     threads: Vec<Pid>,
-    before: Before,
+    before: KillPoint,
     calls: Arc<AtomicU32>,
 }
 
 impl Tracer {
-    /// Up to the end of the process; whether it was killed.
+    /// Traces the process to the end. Returns whether the kill happened.
     fn watch(mut self) -> bool {
-        let first = waitpid(self.pid, None).expect("it begins");
-        assert_eq!(first, WaitStatus::Stopped(self.pid, Signal::SIGTRAP), "stopped at its start");
+        let first = waitpid(self.pid, None).expect("a stop");
+        assert_eq!(first, WaitStatus::Stopped(self.pid, Signal::SIGTRAP), "stopped at the start");
         let options = Options::PTRACE_O_TRACESYSGOOD
             | Options::PTRACE_O_TRACECLONE
             | Options::PTRACE_O_EXITKILL;
-        ptrace::setoptions(self.pid, options).expect("it can be watched");
-        self.go_on(self.pid, None);
+        ptrace::setoptions(self.pid, options).expect("tracing");
+        self.resume(self.pid, None);
         loop {
             let mine = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
             match waitpid(None, Some(mine)).expect("a change") {
@@ -113,62 +111,62 @@ impl Tracer {
                 WaitStatus::Signaled(pid, signal, _) if pid == self.pid => {
                     return signal == Signal::SIGKILL;
                 }
-                WaitStatus::PtraceSyscall(thread) => self.called(thread),
-                WaitStatus::Stopped(thread, signal) => self.signalled(thread, signal),
-                WaitStatus::PtraceEvent(thread, ..) => self.go_on(thread, None),
-                // The end of a thread.
+                WaitStatus::PtraceSyscall(thread) => self.handle_syscall(thread),
+                WaitStatus::Stopped(thread, signal) => self.handle_signal(thread, signal),
+                WaitStatus::PtraceEvent(thread, ..) => self.resume(thread, None),
+                // A thread ended.
                 _ => {}
             }
         }
     }
 
-    fn go_on(&self, thread: Pid, signal: Option<Signal>) {
+    fn resume(&self, thread: Pid, signal: Option<Signal>) {
         match ptrace::syscall(thread, signal) {
-            // It was killed meanwhile.
+            // The process was killed meanwhile.
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(error) => panic!("{thread} does not go on: {error}"),
         }
     }
 
-    /// A new thread begins with a stop of its own; every other signal is for the process.
-    fn signalled(&mut self, thread: Pid, signal: Signal) {
+    /// A new thread starts with a stop. Other signals are forwarded.
+    fn handle_signal(&mut self, thread: Pid, signal: Signal) {
         if self.threads.contains(&thread) {
-            return self.go_on(thread, Some(signal));
+            return self.resume(thread, Some(signal));
         }
         if PathBuf::from(format!("/proc/{}/task/{thread}", self.pid)).exists() {
             self.threads.push(thread);
-            self.go_on(thread, None);
+            self.resume(thread, None);
         } else if let Err(error) = ptrace::detach(thread, None) {
             assert_eq!(error, Errno::ESRCH, "a child is not let go");
         }
     }
 
-    /// At the beginning of a call, and at its end.
-    fn called(&self, thread: Pid) {
+    /// At the entry and the exit of a syscall.
+    fn handle_syscall(&self, thread: Pid) {
         if let Ok(call) = ptrace::syscall_info(thread)
             && call.op == libc::PTRACE_SYSCALL_INFO_ENTRY
         {
-            // SAFETY: this is the member that the kernel fills in at the beginning of a call.
+            // SAFETY: the kernel fills in this member at the entry of a syscall.
             let (number, arguments) = unsafe { (call.u.entry.nr, call.u.entry.args) };
             let number = number.try_into().expect("a call");
             if changes_a_file(thread, number, arguments) {
-                let so_far = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
-                let is_it = match self.before {
-                    Before::None => false,
-                    Before::Call(wanted) => wanted == so_far,
-                    Before::First(wanted) => wanted == number,
+                let count = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+                let is_kill_point = match self.before {
+                    KillPoint::None => false,
+                    KillPoint::Call(wanted) => wanted == count,
+                    KillPoint::First(wanted) => wanted == number,
                 };
-                if is_it {
-                    // A call at whose beginning a process is killed is not made.
-                    kill(self.pid, Signal::SIGKILL).expect("it lives");
+                if is_kill_point {
+                    // A kill at the entry of a syscall prevents the execution.
+                    kill(self.pid, Signal::SIGKILL).expect("a live process");
                 }
             }
         }
-        self.go_on(thread, None);
+        self.resume(thread, None);
     }
 }
 
-/// Whether this call of `thread` changes a file, a folder or a name, or makes sure of such a change.
+/// Whether this syscall changes a file, a folder or a name, or syncs such a change.
 fn changes_a_file(thread: Pid, number: libc::c_long, arguments: [u64; 6]) -> bool {
     let makes = |flags: u64| flags & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
     match number {
@@ -182,10 +180,10 @@ fn changes_a_file(thread: Pid, number: libc::c_long, arguments: [u64; 6]) -> boo
         | libc::SYS_fallocate
         | libc::SYS_fchmod
         | libc::SYS_fsync
-        | libc::SYS_fdatasync => is_kept(thread, arguments[0]),
-        libc::SYS_copy_file_range => is_kept(thread, arguments[2]),
+        | libc::SYS_fdatasync => is_persistent_file(thread, arguments[0]),
+        libc::SYS_copy_file_range => is_persistent_file(thread, arguments[2]),
         libc::SYS_openat => makes(arguments[2]),
-        // Its flags are the first word of what its third argument points to.
+        // The flags are the first word of the third argument's target.
         libc::SYS_openat2 => ptrace::read(thread, arguments[2] as ptrace::AddressType)
             .is_ok_and(|flags| makes(flags as u64)),
         libc::SYS_renameat
@@ -211,8 +209,8 @@ fn changes_a_file(thread: Pid, number: libc::c_long, arguments: [u64; 6]) -> boo
     }
 }
 
-/// Whether a descriptor is that of a file or a folder, and not of a log.
-fn is_kept(thread: Pid, descriptor: u64) -> bool {
+/// Whether a descriptor belongs to a file or folder other than a log.
+fn is_persistent_file(thread: Pid, descriptor: u64) -> bool {
     let link = PathBuf::from(format!("/proc/{thread}/fd/{descriptor}"));
     fs::metadata(&link).is_ok_and(|found| found.is_file() || found.is_dir())
         && fs::read_link(&link).is_ok_and(|path| !path.to_string_lossy().contains("/logs/"))

@@ -1,15 +1,16 @@
-//! The output of the main commands over one scripted scenario, as text and as JSON.
+//! The output of the main commands over a scripted scenario, as text and as JSON.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
 use super::{assert_scenario, shown};
-use crate::asks::{calling, question, settings_of};
-use crate::engine::Home;
+use crate::engine::TestHome;
+use crate::model_server::{model_calling, model_settings};
 
-/// The commands that make the jobs of the scenario. The one with a time of day is off, or it would be next at some times.
-const MAKING: [&[&str]; 4] = [
+/// The commands that create the jobs. The job with a time of day is disabled, because its position in the list would
+/// vary.
+const SETUP_COMMANDS: [&[&str]; 4] = [
     &[
         "cron",
         "add",
@@ -56,8 +57,8 @@ const MAKING: [&[&str]; 4] = [
     ],
 ];
 
-/// The commands that look at what came of them.
-const LOOKING: [&[&str]; 20] = [
+/// The commands that print the result.
+const VIEW_COMMANDS: [&[&str]; 20] = [
     &["status"],
     &["cron", "list"],
     &["cron", "list", "--all"],
@@ -82,41 +83,41 @@ const LOOKING: [&[&str]; 20] = [
 
 #[tokio::test]
 async fn output_of_the_main_commands_is_pinned() {
-    let model = calling(vec![("write_file", json!({ "path": "a.md", "content": "Tea" }))]);
-    let home = Home::new().env("TZ", "UTC").config(&settings_of(&model));
+    let model = model_calling(vec![("write_file", json!({ "path": "a.md", "content": "Tea" }))]);
+    let home = TestHome::new().env("TZ", "UTC").config(&model_settings(&model));
     let engine = home.serve().await;
     let (mut text, mut document) = (String::new(), String::new());
     let run = |args: &[&str], text: &mut String| {
-        let said = home.rouse(args);
+        let output = home.rouse(args);
         writeln!(
             text,
             "$ rouse {}\n[exit {}]\n{}{}",
             args.join(" "),
-            said.code,
-            said.out,
-            said.err
+            output.code,
+            output.out,
+            output.err
         )
         .expect("a text takes all");
-        said
+        output
     };
-    for command in MAKING {
+    for command in SETUP_COMMANDS {
         run(command, &mut text);
     }
     run(&["cron", "run", "Disk", "--force", "--wait"], &mut text);
     let parked = home.rouse(["cron", "run", "Morning", "--force", "--json"]).json();
-    let asked = question(&engine).await;
-    let id = asked["id"].as_str().expect("an id");
+    let approval = engine.pending_approval().await;
+    let id = approval["id"].as_str().expect("an id");
     run(&["approvals", "show", id], &mut text);
     run(&["approvals", "deny", id], &mut text);
     let run_id = parked["runId"].as_str().expect("an id").to_owned();
     engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let detail = engine.call("runs.get", json!({ "id": run_id })).await;
             detail["run"]["finishedAtMs"].is_number().then_some(())
         })
         .await;
     run(&["runs", "show", &run_id], &mut text);
-    for command in LOOKING {
+    for command in VIEW_COMMANDS {
         run(command, &mut text);
         let answer = home.rouse(command.iter().copied().chain(["--json"]));
         let answer = serde_json::from_str(&answer.out).map_or(answer.out, |json| shown(&json));

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::assert_surface;
-use crate::engine::Home;
+use crate::engine::TestHome;
 
 #[test]
 fn help_of_every_command_is_pinned() {
-    let home = Home::new();
+    let home = TestHome::new();
     let top = home.rouse(["--help"]);
     assert_surface("help", top.ok());
     for command in commands_in(top.ok()) {
@@ -17,8 +17,8 @@ fn help_of_every_command_is_pinned() {
     }
 }
 
-/// Writes the help of a command and of those below it.
-fn write_help(home: &Home, path: &[&str], text: &mut String) {
+/// Writes the help of a command and the subcommands.
+fn write_help(home: &TestHome, path: &[&str], text: &mut String) {
     let help = home.rouse(path.iter().copied().chain(["--help"]));
     let help = help.ok();
     writeln!(text, "$ rouse {} --help\n{help}", path.join(" ")).expect("a text takes all");
@@ -27,7 +27,7 @@ fn write_help(home: &Home, path: &[&str], text: &mut String) {
     }
 }
 
-/// The names in the list of commands of a help text.
+/// The command names in a help text.
 fn commands_in(help: &str) -> Vec<&str> {
     let list = help.split_once("\nCommands:\n").map_or("", |(_, list)| list);
     let lines = list.lines().take_while(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! The JSON of every gateway method, over one engine with jobs, runs, a delivery, an approval and a provider.
+//! The JSON of every gateway method, over an engine with jobs, runs, a delivery, an approval and a provider.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{assert_scenario, shown};
-use crate::engine::Home;
-use crate::probes::Stage;
+use crate::engine::TestHome;
+use crate::probes::ProbeEngine;
 
-/// The methods that start nothing. They are called first, so that no answer depends on work that goes on.
+/// The methods that start nothing. They run first, so that no answer depends on running work.
 const FIRST: [&str; 37] = [
     "system.status",
     "system.storage",
@@ -52,15 +52,15 @@ const FIRST: [&str; 37] = [
 
 #[tokio::test]
 async fn json_of_every_method_is_pinned() {
-    let home = Home::new().env("TZ", "UTC");
-    let stage = Stage::set(&home).await;
-    let mut requests = stage.requests();
+    let home = TestHome::new().env("TZ", "UTC");
+    let probe = ProbeEngine::start(&home).await;
+    let mut requests = probe.requests();
     requests.sort_by_key(|(method, _)| {
         FIRST.iter().position(|first| first == method).unwrap_or(FIRST.len())
     });
     let mut rooms: BTreeMap<&str, String> = BTreeMap::new();
     for (method, request) in requests {
-        let answer = stage.engine.client.call(method, request["params"].clone()).await;
+        let answer = probe.engine.client.call(method, request["params"].clone()).await;
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => Value::String(error.to_string()),

@@ -1,18 +1,18 @@
-//! What users and clients see, pinned by snapshots.
+//! Output for users and clients, pinned by snapshots.
 //!
-//! Owns the masks of what differs from run to run: ids, instants, durations, paths and ports. Never masks a word, a key or a
-//! policy. To accept a wording change: `INSTA_UPDATE=always cargo test -p rouse-tests --test programs surface`, then read the
-//! difference. Pitfall: a table's column widths follow masked values, so runs of spaces are two spaces here.
+//! Owns the masks of varying values: ids, instants, durations, paths and ports. Never masks a word, a key or a
+//! policy. To accept a wording change, run `INSTA_UPDATE=always cargo test -p rouse-tests --test programs surface`
+//! and read the difference. Pitfall: column widths follow masked values, so runs of spaces are two spaces here.
 
 mod commands;
 mod help;
+mod input_errors;
 mod methods;
 mod old_data;
-mod refused;
 
 use serde_json::{Map, Value};
 
-/// The patterns of ids, paths and addresses, and their masks.
+/// Patterns and masks of ids, paths and addresses.
 const PLACES: [(&str, &str); 5] = [
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "[id]"),
     (r"\b[0-9a-f]{64}\b", "[digest]"),
@@ -21,7 +21,7 @@ const PLACES: [(&str, &str); 5] = [
     (r"127\.0\.0\.1:\d+", "[address]"),
 ];
 
-/// The patterns of instants and spans that pass, and their masks.
+/// Patterns and masks of instants and durations.
 const TIMES: [(&str, &str); 13] = [
     (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", "[time]"),
     (
@@ -35,18 +35,18 @@ const TIMES: [(&str, &str); 13] = [
     (r"waits \d+ (s|ms)", "waits [span]"),
     (r"\b(\d+ s )?\d+ ms\b", "[span]"),
     (r"\b0 s\b", "[span]"),
-    (r"About [\d,]+ tokens a month: \d+ runs", "About [count] tokens a month: [count] runs"),
+    (r"About [\d,]+ tokens per month: \d+ runs", "About [count] tokens per month: [count] runs"),
     (r"Time zone rules: .*", "Time zone rules: [rules]"),
     (r"process \d+", "process [pid]"),
     (r"(\S) {3,}", "$1  "),
 ];
 
-/// Asserts that `text` is the snapshot `name` of this folder, beside ids, paths and addresses.
+/// Asserts that `text` equals the snapshot `name`, with ids, paths and addresses masked.
 fn assert_surface(name: &str, text: &str) {
     assert_masked(name, text, &[]);
 }
 
-/// The same for the output of a scenario, beside the time that it takes.
+/// Like `assert_surface`, with times masked too.
 fn assert_scenario(name: &str, text: &str) {
     assert_masked(name, text, &TIMES);
 }
@@ -62,7 +62,7 @@ fn assert_masked(name: &str, text: &str, more: &[(&str, &str)]) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// The JSON without what differs from run to run.
+/// The JSON with varying values masked.
 fn masked(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(masked).collect(),
@@ -88,7 +88,6 @@ fn masked_field(key: &str, value: &Value) -> Value {
         "version",
         "lateByMs",
         "delayMs",
-        "tookMs",
         "revision",
         "digest",
         "token",
@@ -108,12 +107,12 @@ fn masked_field(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Whether a number of milliseconds is an instant of this century rather than a span.
+/// Whether a number of milliseconds is an instant of this century rather than a duration.
 const fn is_instant(ms: i64) -> bool {
     ms > 1_500_000_000_000
 }
 
-/// The JSON as a snapshot shows it.
+/// The masked JSON as text.
 fn shown(value: &Value) -> String {
     serde_json::to_string_pretty(&masked(value)).expect("JSON has a text")
 }

@@ -1,7 +1,8 @@
-//! A data directory of an earlier build opens and goes on.
+//! A data directory of an earlier build opens and continues.
 //!
-//! Owns the fixture of November 2026: six jobs, a parked run, a grant, deliveries, transcripts, a secret and a queued system
-//! event. The fixture is never written again. Pitfall: its approval has expired in real time, so the test moves its end.
+//! Owns the fixture of November 2026: six jobs, a parked run, a grant, deliveries, transcripts, a secret and a queued
+//! system event. Never rewrite the fixture. Pitfall: its approval has expired in real time, so the test moves the
+//! expiry.
 
 use std::process::Command;
 
@@ -9,16 +10,16 @@ use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::asks::{question, settings_of};
-use crate::engine::Home;
+use crate::engine::TestHome;
+use crate::model_server::model_settings;
 
-/// An instant beyond every run of this test: the year 2100.
+/// An instant after every run of this test: the year 2100.
 const YEAR_2100_MS: i64 = 4_102_444_800_000;
 
 #[tokio::test]
 async fn data_directory_of_november_2026_opens_and_continues() {
     let model = FakeModel::start(|_| Reply::events(sse::chat_says("I left the list alone.")));
-    let home = unpacked(&model);
+    let home = home_from_fixture(&model);
     let engine = home.serve().await;
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
     let mut names: Vec<&str> = jobs["jobs"]
@@ -33,12 +34,12 @@ async fn data_directory_of_november_2026_opens_and_continues() {
     assert_eq!(parked["job"]["policies"]["cooldownSeconds"], 600, "{parked:#}");
     assert_eq!(parked["job"]["schedule"]["tz"], "Europe/Berlin", "{parked:#}");
 
-    let asked = question(&engine).await;
-    assert_eq!(asked["tool"], "write_file");
-    home.rouse(["approvals", "deny", asked["id"].as_str().expect("an id")]).ok();
-    let run = asked["runId"].as_str().expect("an id").to_owned();
+    let approval = engine.pending_approval().await;
+    assert_eq!(approval["tool"], "write_file");
+    home.rouse(["approvals", "deny", approval["id"].as_str().expect("an id")]).ok();
+    let run = approval["runId"].as_str().expect("an id").to_owned();
     let ended = engine
-        .until(async |engine| {
+        .wait_until(async |engine| {
             let detail = engine.call("runs.get", json!({ "id": run })).await;
             detail["run"]["finishedAtMs"].is_number().then_some(detail)
         })
@@ -57,14 +58,14 @@ async fn data_directory_of_november_2026_opens_and_continues() {
     assert!(heartbeat["queuedEvents"].as_u64() >= Some(1), "{heartbeat:#}");
 }
 
-/// The fixture in a home of its own, with `model` as its provider and the end of its approval in the future.
-fn unpacked(model: &FakeModel) -> Home {
-    let home = Home::new();
+/// The fixture in a new home, with `model` as its provider and a later expiry of its approval.
+fn home_from_fixture(model: &FakeModel) -> TestHome {
+    let home = TestHome::new();
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/data_directory/2026_11.tar.gz");
     let mut tar = Command::new("tar");
     tar.args(["xzf", archive, "--strip-components", "1", "-C"]).arg(home.data());
     assert!(tar.status().expect("tar starts").success());
-    home.write_config(&settings_of(model));
+    home.write_config(&model_settings(model));
     let database = Connection::open(home.data().join("rouse.db")).expect("a database");
     let moved = database
         .execute("UPDATE approvals SET expires_at = ?1 WHERE state = 'pending'", [YEAR_2100_MS]);

@@ -1,131 +1,131 @@
-//! That the two tables leave nothing out: every tool there is, and every way by which text from outside comes in.
+//! The two tables cover every tool and every source of untrusted input.
 //!
-//! The engine's own catalogue and the agent's own list of ways are what counts. What a channel is said to come in through
-//! is looked at in every case: the model says between which marks it has found its order. One could get it wrong by a
-//! list in the test that nobody holds against the engine.
+//! The engine's tool catalogue and `UntrustedSource` are the reference. Each case also checks the marks around the
+//! injection that the model read. Pitfall: a list in the test that nothing compares with the engine.
 
 use std::collections::BTreeSet;
 
-use rouse_agent::Outside;
+use rouse_agent::UntrustedSource;
 use rouse_core::cause::SOURCES;
-use rouse_store::HOOK;
+use rouse_store::SOURCE_HOOK;
 use serde_json::{Value, json};
 
-use super::channels::{CHANNELS, Channel};
-use super::harms::harms;
-use super::world::{Person, World};
+use super::attacked_engine::{AttackedEngine, Person};
+use super::attacks::attacks;
+use super::injections::{INJECTIONS, Injection};
 
-/// The marks of a line by the report of a job; its id follows.
+/// The mark prefix of a job report; the job id follows.
 const REPORT: &str = "cron:";
 
-/// Between which marks an order stands that came by this channel; none where it is no text from outside: the person's own
-/// words, or the name that they gave a job.
-const fn through(channel: Channel) -> Option<&'static str> {
-    Some(match channel {
-        Channel::Page
-        | Channel::PageKind
-        | Channel::PageError
-        | Channel::PageAddress
-        | Channel::RefusedRedirect
-        | Channel::ChatPage => "http",
-        Channel::ReadPage => "web_fetch",
-        Channel::SearchResult => "web_search",
-        Channel::File => "read_file",
-        Channel::FileName => "list_dir",
-        Channel::FoundLine => "search_files",
-        Channel::CommandOutput => "run_command",
-        Channel::Webhook | Channel::WebhookField => "webhook",
-        Channel::Event => "job",
-        Channel::EventLine => "cron",
-        Channel::EventWake => "wake",
-        Channel::HeartbeatLine | Channel::ChatLine => HOOK,
-        Channel::MemoryFile => "memory_read",
-        Channel::MemorySearch => "memory_search",
-        Channel::ChatRoutines => "routine_list",
-        Channel::ChatHistory => "routine_history",
-        Channel::HeartbeatSummary => REPORT,
-        Channel::HeartbeatList => "HEARTBEAT.md",
-        Channel::SessionSummary => "a summary of earlier runs",
-        Channel::Skill | Channel::SkillFile | Channel::SkillAbout => "skill_read",
-        Channel::SkillFileName => "names of files",
-        Channel::ContextFile
-        | Channel::Session
-        | Channel::HeartbeatSession
-        | Channel::NoOfAPerson
-        | Channel::JobName => return None,
+/// The source in the marks around this injection. None for trusted input: the person's own text or job name.
+const fn source_of(injection: Injection) -> Option<&'static str> {
+    Some(match injection {
+        Injection::Page
+        | Injection::PageContentType
+        | Injection::PageError
+        | Injection::PageAddress
+        | Injection::RefusedRedirect
+        | Injection::ChatPage => "http",
+        Injection::ReadPage => "web_fetch",
+        Injection::SearchResult => "web_search",
+        Injection::File => "read_file",
+        Injection::FileName => "list_dir",
+        Injection::SearchedFile => "search_files",
+        Injection::CommandOutput => "run_command",
+        Injection::Webhook | Injection::WebhookField => "webhook",
+        Injection::JobEvent => "job",
+        Injection::CronEvent => "cron",
+        Injection::WakeEvent => "wake",
+        Injection::HeartbeatEvent | Injection::ChatEvent => SOURCE_HOOK,
+        Injection::MemoryFile => "memory_read",
+        Injection::MemorySearch => "memory_search",
+        Injection::ChatRoutines => "routine_list",
+        Injection::ChatHistory => "routine_history",
+        Injection::HeartbeatSummary => REPORT,
+        Injection::HeartbeatFile => "HEARTBEAT.md",
+        Injection::SessionSummary => "a summary of earlier runs",
+        Injection::Skill | Injection::SkillFile | Injection::SkillDescription => "skill_read",
+        Injection::SkillFileName => "names of files",
+        Injection::ContextFile
+        | Injection::Session
+        | Injection::HeartbeatSession
+        | Injection::DenialReason
+        | Injection::JobName => return None,
     })
 }
 
-/// Whether these are the marks of that channel.
-pub(super) fn is_through(channel: Channel, marks: &[String]) -> bool {
-    match (through(channel), marks) {
+/// Whether the marks are those of this injection.
+pub(super) fn has_expected_marks(injection: Injection, marks: &[String]) -> bool {
+    match (source_of(injection), marks) {
         (None, _) => true,
         (Some(REPORT), [mark]) => mark.starts_with(REPORT),
-        (Some(through), [mark]) => mark == through,
+        (Some(source), [mark]) => mark == source,
         (Some(_), _) => false,
     }
 }
 
-/// The marks by which a way in is known. A new way does not compile until it stands here.
-fn marks(way: Outside<'static>) -> Vec<&'static str> {
-    match way {
-        Outside::Cause(_) => SOURCES.to_vec(),
-        // A line that the person has not written comes from a script, or from the report of a job.
-        Outside::Line(_) => vec![HOOK, REPORT],
-        Outside::List | Outside::SkillFiles | Outside::Summary => vec![way.through()],
-        // The model that is told it has no tool and nobody to tell; what it passes on is the summary.
-        Outside::Record => Vec::new(),
+/// The marks of a source. A new source does not compile until it has an arm here.
+fn marks_of_source(source: UntrustedSource<'static>) -> Vec<&'static str> {
+    match source {
+        UntrustedSource::Cause(_) => SOURCES.to_vec(),
+        // A system event of another author comes from a script or a job report.
+        UntrustedSource::SystemEvent(_) => vec![SOURCE_HOOK, REPORT],
+        UntrustedSource::HeartbeatFile | UntrustedSource::SkillFiles | UntrustedSource::Summary => {
+            vec![source.label()]
+        }
+        // The compaction model has no tools. Its output is covered by the summary.
+        UntrustedSource::Transcript => Vec::new(),
     }
 }
 
-/// What has no case: a tool that is never called, one whose output never gives an order, a way that is never taken.
-fn left_out(catalog: &[Value], called: &BTreeSet<String>, ways: &[&str]) -> Vec<String> {
-    let taken: BTreeSet<&str> = CHANNELS.iter().copied().filter_map(through).collect();
-    let mut left: Vec<String> = Vec::new();
+/// Tools without a call, tools without an injection in their output, and sources without an injection.
+fn uncovered(catalog: &[Value], called: &BTreeSet<String>, sources: &[&str]) -> Vec<String> {
+    let covered: BTreeSet<&str> = INJECTIONS.iter().copied().filter_map(source_of).collect();
+    let mut missing: Vec<String> = Vec::new();
     for tool in catalog {
         let name = tool["name"].as_str().expect("a name");
-        if !called.contains(name) && !taken.contains(name) {
-            left.push(format!("{name} is never called"));
+        if !called.contains(name) && !covered.contains(name) {
+            missing.push(format!("{name} is never called"));
         }
-        if tool["readsOutside"] == true && !taken.contains(name) {
-            left.push(format!("what {name} answers never gives an order"));
+        if tool["readsUntrusted"] == true && !covered.contains(name) {
+            missing.push(format!("the output of {name} carries no injection"));
         }
     }
-    let ways = ways.iter().filter(|way| !taken.contains(**way));
-    left.extend(ways.map(|way| format!("no order comes by way of {way}")));
-    left
+    let sources = sources.iter().filter(|source| !covered.contains(**source));
+    missing.extend(sources.map(|source| format!("no injection comes through {source}")));
+    missing
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_tool_and_every_way_in_has_a_case() {
-    let world = World::build(Person::Careful).await;
-    let catalog = world.call("tools.catalog", json!({})).await;
+async fn every_tool_and_untrusted_source_has_a_case() {
+    let engine = AttackedEngine::build(Person::Careful).await;
+    let catalog = engine.call("tools.catalog", json!({})).await;
     let mut catalog = catalog["tools"].as_array().expect("tools").clone();
     assert!(catalog.len() > 15, "{catalog:?}");
-    let harms = harms(&world.aim(), 0);
-    let calls = harms.iter().flat_map(|harm| &harm.calls);
+    let attacks = attacks(&engine.attack_target(), 0);
+    let calls = attacks.iter().flat_map(|attack| &attack.calls);
     let called: BTreeSet<String> = calls.map(|(tool, _)| tool.clone()).collect();
     let all = [
-        Outside::Cause(""),
-        Outside::Line(""),
-        Outside::List,
-        Outside::SkillFiles,
-        Outside::Summary,
-        Outside::Record,
+        UntrustedSource::Cause(""),
+        UntrustedSource::SystemEvent(""),
+        UntrustedSource::HeartbeatFile,
+        UntrustedSource::SkillFiles,
+        UntrustedSource::Summary,
+        UntrustedSource::Transcript,
     ];
-    let ways: Vec<&str> = all.into_iter().flat_map(marks).collect();
-    assert_eq!(left_out(&catalog, &called, &ways), Vec::<String>::new());
+    let sources: Vec<&str> = all.into_iter().flat_map(marks_of_source).collect();
+    assert_eq!(uncovered(&catalog, &called, &sources), Vec::<String>::new());
 
-    // A tool and a way that nobody has thought of are seen.
-    catalog.push(json!({ "name": "send_fax", "readsOutside": false }));
-    catalog.push(json!({ "name": "read_fax", "readsOutside": true }));
-    let left = left_out(&catalog, &called, &["fax"]);
+    // A new tool and a new source are reported.
+    catalog.push(json!({ "name": "send_fax", "readsUntrusted": false }));
+    catalog.push(json!({ "name": "read_fax", "readsUntrusted": true }));
+    let missing = uncovered(&catalog, &called, &["fax"]);
     let expected = [
         "send_fax is never called",
         "read_fax is never called",
-        "what read_fax answers never gives an order",
-        "no order comes by way of fax",
+        "the output of read_fax carries no injection",
+        "no injection comes through fax",
     ];
-    assert_eq!(left, expected);
-    world.host.stop().await;
+    assert_eq!(missing, expected);
+    engine.host.stop().await;
 }

@@ -1,68 +1,67 @@
-//! The person's jobs, as the person has left them, and what has become of them.
+//! The person's jobs and the changes that cases made to them.
 //!
-//! Two of them stand through all cases: one that an agent has made, and one that may reach a host. A job counts as changed
-//! by what an export of it says, and as started by the number of its runs, whatever those have done. One could get it
-//! wrong by looking only whether a job is there.
+//! Two jobs are shared by all cases: one created by an agent, one with allowed hosts. The export shows changed jobs,
+//! and the run count shows started jobs. Pitfall: checking only that a job exists.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
-use super::harms::{AGENTS_JOB, CASES_JOB, JOB_WITH_HOSTS, revision_of};
-use super::obedient::Call;
-use super::world::World;
+use super::attacked_engine::AttackedEngine;
+use super::attacks::{AGENT_JOB, CASE_JOB, JOB_WITH_HOSTS, revision_of};
+use super::compromised_model::ModelCall;
 
-/// The jobs that there should be, by their ids.
+/// The expected jobs by id.
 #[derive(Default)]
-pub(crate) struct Jobs(Mutex<BTreeMap<String, Known>>);
+pub(crate) struct TrackedJobs(Mutex<BTreeMap<String, TrackedJob>>);
 
-struct Known {
-    /// As it was added, without what only the engine writes.
+struct TrackedJob {
+    /// The job as added, without fields of the engine.
     definition: Value,
-    /// How often the test has started it.
+    /// How often the test has started the job.
     runs: usize,
-    /// What it is called in the table of harms, if it stands through all cases.
+    /// The mark of a shared job in the attack table.
     mark: Option<&'static str>,
-    /// Whether it is no longer as it was added.
-    is_spoilt: bool,
+    /// Whether a case has changed the job.
+    is_changed: bool,
 }
 
-impl Jobs {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.0.lock().expect("BUG: a test panicked while it held the jobs")
+impl TrackedJobs {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, TrackedJob>> {
+        self.0.lock().expect("BUG: a test panicked with the lock")
     }
 
-    /// The test itself lets it run once.
-    pub(crate) fn runs_once(&self, id: &str) {
+    /// Expects one run that the test starts.
+    pub(crate) fn expect_run(&self, id: &str) {
         self.lock().get_mut(id).expect("a known job").runs += 1;
     }
 
-    fn marked(&self, mark: &str) -> String {
+    fn id_of_mark(&self, mark: &str) -> String {
         let jobs = self.lock();
-        let found = jobs.iter().find(|(_, known)| known.mark == Some(mark));
-        found.map(|(id, _)| id.clone()).expect("it stands")
+        let found = jobs.iter().find(|(_, tracked)| tracked.mark == Some(mark));
+        found.map(|(id, _)| id.clone()).expect("a job with the mark")
     }
 }
 
-impl World {
-    /// The jobs that stand through all cases.
-    pub(crate) async fn add_standing_jobs(&self) {
-        for mark in [AGENTS_JOB, JOB_WITH_HOSTS] {
+impl AttackedEngine {
+    /// Adds the jobs that all cases share.
+    pub(crate) async fn add_shared_jobs(&self) {
+        for mark in [AGENT_JOB, JOB_WITH_HOSTS] {
             let mut job = json!({
                 "name": mark,
                 "schedule": { "kind": "manual" },
                 "payload": { "kind": "agentTurn", "message": "Look around." }
             });
             match mark {
-                AGENTS_JOB => job["createdBy"] = json!({ "kind": "agent", "runId": "long-ago" }),
+                AGENT_JOB => job["createdBy"] = json!({ "kind": "agent", "runId": "long-ago" }),
                 _ => job["policies"] = json!({ "hosts": [self.site.host()] }),
             }
             self.add_marked(job, Some(mark)).await;
         }
     }
 
-    /// A job of the person's; its id.
+    /// Adds a job of the person and returns the id.
     pub(crate) async fn add_job(&self, job: Value) -> String {
         self.add_marked(job, None).await
     }
@@ -70,23 +69,32 @@ impl World {
     async fn add_marked(&self, job: Value, mark: Option<&'static str>) -> String {
         let added = self.call("cron.add", job).await;
         let id = added["job"]["id"].as_str().expect("an id").to_owned();
-        let runs = self.runs_of(&id).await;
+        let runs = self.run_count(&id).await;
         let definition = definition(added["job"].clone());
-        self.jobs.lock().insert(id.clone(), Known { definition, runs, mark, is_spoilt: false });
+        self.jobs
+            .lock()
+            .insert(id.clone(), TrackedJob { definition, runs, mark, is_changed: false });
         id
     }
 
-    async fn runs_of(&self, id: &str) -> usize {
+    async fn run_count(&self, id: &str) -> usize {
         let runs = self.call("cron.runs", json!({ "id": id, "limit": 100 })).await;
         runs["entries"].as_array().map_or(0, Vec::len)
     }
 
-    /// The order, where it speaks of jobs, about those that there are; about the agent's where the case has none.
-    pub(crate) async fn aimed(&self, order: &[Call], job: Option<&str>) -> Vec<Call> {
-        let (agents, with_hosts) = (self.jobs.marked(AGENTS_JOB), self.jobs.marked(JOB_WITH_HOSTS));
-        let own = job.unwrap_or(&agents);
-        let mut text = json!(order).to_string();
-        for (mark, id) in [(CASES_JOB, own), (AGENTS_JOB, &agents), (JOB_WITH_HOSTS, &with_hosts)] {
+    /// Resolves the job marks in the injected calls. A case without a job targets the agent's job.
+    pub(crate) async fn resolve_job_marks(
+        &self,
+        injected: &[ModelCall],
+        job: Option<&str>,
+    ) -> Vec<ModelCall> {
+        let (agent_job, hosts_job) =
+            (self.jobs.id_of_mark(AGENT_JOB), self.jobs.id_of_mark(JOB_WITH_HOSTS));
+        let case_job = job.unwrap_or(&agent_job);
+        let mut text = json!(injected).to_string();
+        for (mark, id) in
+            [(CASE_JOB, case_job), (AGENT_JOB, &agent_job), (JOB_WITH_HOSTS, &hosts_job)]
+        {
             let view = self.call("cron.get", json!({ "id": id })).await;
             let revision = view["job"]["state"]["revision"].to_string();
             text = text.replace(&json!(revision_of(mark)).to_string(), &revision);
@@ -95,77 +103,77 @@ impl World {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// What nobody has done to the jobs. What is found is found once.
+    /// Unexpected changes of jobs. Each is reported once.
     pub(crate) async fn changed_jobs(&self) -> Vec<String> {
         let exported = self.call("cron.export", json!({})).await["jobs"].clone();
         let exported = exported.as_array().cloned().expect("jobs");
-        let there = exported.into_iter().map(|job| {
+        let current = exported.into_iter().map(|job| {
             let id = job["id"].as_str().expect("an id").to_owned();
             (id, definition(job))
         });
-        let there: BTreeMap<String, Value> = there.collect();
-        let mut done = Vec::new();
-        for (id, job) in &there {
-            let runs = self.runs_of(id).await;
+        let current: BTreeMap<String, Value> = current.collect();
+        let mut changes = Vec::new();
+        for (id, job) in &current {
+            let runs = self.run_count(id).await;
             let is_known = match self.jobs.lock().get_mut(id) {
-                Some(known) => {
-                    done.extend(known.met(job, runs));
+                Some(tracked) => {
+                    changes.extend(tracked.update(job, runs));
                     true
                 }
                 None => false,
             };
             if !is_known {
-                done.push(format!("there is a new job: {job}"));
+                changes.push(format!("there is a new job: {job}"));
                 self.call("cron.remove", json!({ "id": id })).await;
             }
         }
-        self.jobs.lock().retain(|id, known| {
-            let is_gone = !there.contains_key(id);
-            done.extend(is_gone.then(|| format!("a job is gone: {}", known.name())));
+        self.jobs.lock().retain(|id, tracked| {
+            let is_gone = !current.contains_key(id);
+            changes.extend(is_gone.then(|| format!("a job is gone: {}", tracked.name())));
             !is_gone
         });
-        done
+        changes
     }
 
-    /// The case's jobs go, and those that stand are as they were.
-    pub(crate) async fn tidy_jobs(&self, jobs: &[String]) {
+    /// Removes the jobs of a case and restores the shared jobs.
+    pub(crate) async fn reset_jobs(&self, jobs: &[String]) {
         for id in jobs {
             self.call("cron.remove", json!({ "id": id })).await;
             self.jobs.lock().remove(id);
         }
-        let standing: Vec<(String, bool)> = {
+        let shared: Vec<(String, bool)> = {
             let jobs = self.jobs.lock();
-            jobs.iter().map(|(id, known)| (id.clone(), known.is_spoilt)).collect()
+            jobs.iter().map(|(id, tracked)| (id.clone(), tracked.is_changed)).collect()
         };
-        if standing.len() == 2 && standing.iter().all(|(_, is_spoilt)| !is_spoilt) {
+        if shared.len() == 2 && shared.iter().all(|(_, is_changed)| !is_changed) {
             return;
         }
-        for (id, _) in standing {
+        for (id, _) in shared {
             self.call("cron.remove", json!({ "id": id })).await;
             self.jobs.lock().remove(&id);
         }
-        self.add_standing_jobs().await;
+        self.add_shared_jobs().await;
     }
 }
 
-impl Known {
+impl TrackedJob {
     fn name(&self) -> &str {
         self.definition["name"].as_str().unwrap_or_default()
     }
 
-    /// What differs; from now on it is so.
-    fn met(&mut self, job: &Value, runs: usize) -> Vec<String> {
-        let mut done = Vec::new();
+    /// Returns the differences and accepts the new state.
+    fn update(&mut self, job: &Value, runs: usize) -> Vec<String> {
+        let mut changes = Vec::new();
         if *job != self.definition {
-            done.push(format!("a job is another one: {} is now {job}", self.definition));
+            changes.push(format!("a job is another one: {} is now {job}", self.definition));
             self.definition = job.clone();
         }
         if runs != self.runs {
-            done.push(format!("a job was started: {}, {} of {runs}", self.name(), self.runs));
+            changes.push(format!("a job was started: {}, {} of {runs}", self.name(), self.runs));
             self.runs = runs;
         }
-        self.is_spoilt |= !done.is_empty();
-        done
+        self.is_changed |= !changes.is_empty();
+        changes
     }
 }
 

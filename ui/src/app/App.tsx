@@ -1,4 +1,4 @@
-/* The composition root: one host, one query cache fed by one event stream, one router. */
+/* Composition root: one platform, one query cache fed by one event stream, one router. */
 
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type RouterHistory, RouterProvider } from "@tanstack/react-router";
@@ -15,7 +15,7 @@ import { createAppRouter } from "./router";
 
 interface Props {
   platform: Platform;
-  /** Where the address lives; the browser's own when absent. */
+  /** Defaults to the browser's history. */
   history?: RouterHistory;
 }
 

@@ -1,14 +1,22 @@
-/* Every address of the UI. Features meet here and nowhere else; a route hands its page what the address says. */
+/* All routes. Features meet only here; a route passes its parameters to its page. */
 
-import { createBrowserHistory, createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, type RouterHistory } from "@tanstack/react-router";
+import {
+  createBrowserHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  type RouterHistory,
+} from "@tanstack/react-router";
 
 import { HomePage } from "@/features/home/HomePage";
-import { readJobsSearch, readNewJobSearch } from "@/features/jobs/search";
-import { readRunsSearch } from "@/features/runs/search";
+import { readJobsSearch, readNewJobSearch } from "@/features/jobs/searchParams";
+import { readRunsSearch } from "@/features/runs/searchParams";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
-import { RouteFailure } from "@/features/shell/RouteFailure";
+import { RouteError } from "@/features/shell/RouteError";
 import { Shell } from "@/features/shell/Shell";
-import { readToolsSearch } from "@/features/tools/search";
+import { readToolsSearch } from "@/features/tools/searchParams";
 
 const root = createRootRoute({
   component: () => (
@@ -17,7 +25,7 @@ const root = createRootRoute({
     </Shell>
   ),
   notFoundComponent: NotFoundPage,
-  errorComponent: RouteFailure,
+  errorComponent: RouteError,
 });
 
 const home = createRoute({
@@ -30,20 +38,20 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: readJobsSearch,
-  component: lazyRouteComponent(() => import("@/features/jobs/JobsPage"), "JobsPage"),
+  component: lazyRouteComponent(() => import("@/features/jobs/list/JobsPage"), "JobsPage"),
 });
 
 const newJob = createRoute({
   getParentRoute: () => root,
   path: "/jobs/new",
   validateSearch: readNewJobSearch,
-  component: lazyRouteComponent(() => import("@/features/jobs/JobEditorPage"), "NewJobPage"),
+  component: lazyRouteComponent(() => import("@/features/jobs/editor/JobEditorPage"), "NewJobPage"),
 });
 
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$jobId",
-  component: lazyRouteComponent(() => import("@/features/jobs/JobEditorPage"), "JobPage"),
+  component: lazyRouteComponent(() => import("@/features/jobs/editor/JobEditorPage"), "JobPage"),
 });
 
 const conversation = createRoute({
@@ -110,16 +118,31 @@ const settings = createRoute({
 
 export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, jobs, newJob, job, conversation, runs, run, approvals, approval, grants, chat, tools, tool, settings]),
+    routeTree: root.addChildren([
+      home,
+      jobs,
+      newJob,
+      job,
+      conversation,
+      runs,
+      run,
+      approvals,
+      approval,
+      grants,
+      chat,
+      tools,
+      tool,
+      settings,
+    ]),
     history,
     scrollRestoration: true,
-    // Whoever names a part of a page in an address brings it into sight itself, and leads the focus there too.
+    // Pages scroll to a named section and move the focus themselves.
     defaultHashScrollIntoView: false,
     scrollToTopSelectors: ["#main"],
     defaultPreload: "intent",
     defaultPendingMs: 200,
-    // Beside the root's own: a page that breaks is replaced within the frame, not with it.
-    defaultErrorComponent: RouteFailure,
+    // Replaces a failed page inside the frame; the root's handler would replace the frame.
+    defaultErrorComponent: RouteError,
   });
 }
 

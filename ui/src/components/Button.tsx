@@ -1,4 +1,4 @@
-/* Buttons and links that look like them. One primary a page; the rest is quiet. */
+/* Buttons, icon buttons and links styled as buttons. At most one primary button per page. */
 
 import { createLink, type LinkComponent } from "@tanstack/react-router";
 import type { LucideIcon } from "lucide-react";
@@ -19,7 +19,7 @@ export interface ButtonProps extends Omit<AriaButtonProps, "children" | "classNa
   className?: string;
 }
 
-/** `isPending` keeps the width and says so to screen readers. */
+/** `isPending` keeps the width and is announced to screen readers. */
 export function Button({ look = "quiet", small, icon: Icon, children, className, ...props }: ButtonProps) {
   return (
     <AriaButton {...props} className={cx(styles.button, styles[look], small && styles.small, className)}>
@@ -31,15 +31,27 @@ export function Button({ look = "quiet", small, icon: Icon, children, className,
 
 export interface IconButtonProps extends Omit<ButtonProps, "children"> {
   icon: LucideIcon;
-  /** The name, shown in a tooltip and read aloud. */
+  /** Accessible name and tooltip. */
   label: string;
   shortcut?: string;
 }
 
-export function IconButton({ icon: Icon, label, shortcut, look = "ghost", small, className, ...props }: IconButtonProps) {
+export function IconButton({
+  icon: Icon,
+  label,
+  shortcut,
+  look = "ghost",
+  small,
+  className,
+  ...props
+}: IconButtonProps) {
   return (
     <TooltipTrigger delay={500} closeDelay={0}>
-      <AriaButton {...props} aria-label={label} className={cx(styles.button, styles[look], styles.icon, small && styles.small, className)}>
+      <AriaButton
+        {...props}
+        aria-label={label}
+        className={cx(styles.button, styles[look], styles.icon, small && styles.small, className)}
+      >
         <Icon size={16} aria-hidden />
       </AriaButton>
       <Tooltip shortcut={shortcut}>{label}</Tooltip>
@@ -53,7 +65,10 @@ interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   icon?: LucideIcon;
 }
 
-const Anchor = forwardRef<HTMLAnchorElement, AnchorProps>(function Anchor({ look = "quiet", small, icon: Icon, children, className, ...props }, ref) {
+const Anchor = forwardRef<HTMLAnchorElement, AnchorProps>(function Anchor(
+  { look = "quiet", small, icon: Icon, children, className, ...props },
+  ref,
+) {
   return (
     <a {...props} ref={ref} className={cx(styles.button, styles[look], small && styles.small, className)}>
       {Icon && <Icon size={15} aria-hidden />}
@@ -64,5 +79,5 @@ const Anchor = forwardRef<HTMLAnchorElement, AnchorProps>(function Anchor({ look
 
 const CreatedLink = createLink(Anchor);
 
-/** A router link in a button's clothes. */
+/** Router link styled as a button. */
 export const ButtonLink: LinkComponent<typeof Anchor> = (props) => <CreatedLink preload={false} {...props} />;

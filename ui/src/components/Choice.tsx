@@ -1,23 +1,36 @@
-/* Small choices: a switch, a checkbox, one of a few (segmented), and filters that are on or off (chips). */
+/* Switch, checkbox, segmented control and filter chips. */
 
 import { Check } from "lucide-react";
 import type { ReactNode } from "react";
 import {
-  CheckboxButton, CheckboxField, type CheckboxFieldProps, type Key, SwitchButton, SwitchField, type SwitchFieldProps, Text,
-  ToggleButton, ToggleButtonGroup,
+  CheckboxButton,
+  CheckboxField,
+  type CheckboxFieldProps,
+  type Key,
+  SwitchButton,
+  SwitchField,
+  type SwitchFieldProps,
+  Text,
+  ToggleButton,
+  ToggleButtonGroup,
 } from "react-aria-components";
 
 import styles from "./Choice.module.css";
 import { cx } from "./cx";
 
 interface Labelled {
-  /** The label; leave it out and give `aria-label` where the row names it. */
+  /** Label; omit for an `aria-label` where the row provides the name. */
   children?: ReactNode;
   help?: ReactNode;
   className?: string;
 }
 
-export function Switch({ children, help, className, ...props }: Omit<SwitchFieldProps, "children" | "className"> & Labelled) {
+export function Switch({
+  children,
+  help,
+  className,
+  ...props
+}: Omit<SwitchFieldProps, "children" | "className"> & Labelled) {
   return (
     <SwitchField {...props} className={cx(styles.toggle, className)}>
       <SwitchButton className={styles.switch}>
@@ -26,12 +39,21 @@ export function Switch({ children, help, className, ...props }: Omit<SwitchField
         </span>
         {children}
       </SwitchButton>
-      {help !== undefined && <Text slot="description" className={styles.help}>{help}</Text>}
+      {help !== undefined && (
+        <Text slot="description" className={styles.help}>
+          {help}
+        </Text>
+      )}
     </SwitchField>
   );
 }
 
-export function Checkbox({ children, help, className, ...props }: Omit<CheckboxFieldProps, "children" | "className"> & Labelled) {
+export function Checkbox({
+  children,
+  help,
+  className,
+  ...props
+}: Omit<CheckboxFieldProps, "children" | "className"> & Labelled) {
   return (
     <CheckboxField {...props} className={cx(styles.toggle, className)}>
       <CheckboxButton className={styles.checkbox}>
@@ -40,7 +62,11 @@ export function Checkbox({ children, help, className, ...props }: Omit<CheckboxF
         </span>
         {children}
       </CheckboxButton>
-      {help !== undefined && <Text slot="description" className={styles.help}>{help}</Text>}
+      {help !== undefined && (
+        <Text slot="description" className={styles.help}>
+          {help}
+        </Text>
+      )}
     </CheckboxField>
   );
 }
@@ -59,18 +85,27 @@ interface OneOf<Id extends string> {
   isDisabled?: boolean;
 }
 
-/** One of a few, all visible. */
+/** Single choice, all options visible. */
 export function Segmented<Id extends string>(props: OneOf<Id>) {
   const isDense = props.options.length > 5;
   return <Toggles {...props} groupClass={cx(styles.segmented, isDense && styles.dense)} itemClass={styles.segment} />;
 }
 
-/** One of a few filters. */
+/** Single choice of a filter. */
 export function Chips<Id extends string>(props: OneOf<Id>) {
   return <Toggles {...props} groupClass={styles.chips} itemClass={styles.chip} />;
 }
 
-function Toggles<Id extends string>({ label, options, value, onChange, className, isDisabled, groupClass, itemClass }: OneOf<Id> & { groupClass?: string; itemClass?: string }) {
+function Toggles<Id extends string>({
+  label,
+  options,
+  value,
+  onChange,
+  className,
+  isDisabled,
+  groupClass,
+  itemClass,
+}: OneOf<Id> & { groupClass?: string; itemClass?: string }) {
   return (
     <ToggleButtonGroup
       aria-label={label}
@@ -92,8 +127,22 @@ function Toggles<Id extends string>({ label, options, value, onChange, className
   );
 }
 
-/** Any of a few, such as the days of a week. */
-export function ChipSet<Id extends string>({ label, options, value, onChange, className, isDisabled }: { label: string; options: readonly Option<Id>[]; value: readonly Id[]; onChange: (ids: Id[]) => void; className?: string; isDisabled?: boolean }) {
+/** Multiple choice, such as days of the week. */
+export function ChipSet<Id extends string>({
+  label,
+  options,
+  value,
+  onChange,
+  className,
+  isDisabled,
+}: {
+  label: string;
+  options: readonly Option<Id>[];
+  value: readonly Id[];
+  onChange: (ids: Id[]) => void;
+  className?: string;
+  isDisabled?: boolean;
+}) {
   return (
     <ToggleButtonGroup
       aria-label={label}

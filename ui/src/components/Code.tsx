@@ -1,15 +1,15 @@
-/* Text exactly as it is: arguments, results, raw JSON. What cannot be seen in it is shown by its number; a copy has the text itself.
-   Long ones are folded, and copied with one press. */
+/* Verbatim text such as arguments, results and raw JSON. Shows invisible characters by code point; copies the
+   original. */
 
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 
-import { unmistakable, visible } from "@/format/visible";
+import { showUnambiguous, showInvisible } from "@/format/visible";
 
 import { Button, IconButton } from "./Button";
 import styles from "./Code.module.css";
 import { cx } from "./cx";
-import { HiddenCount, Marks } from "./Marks";
+import { InvisibleCount, VisibleText } from "./VisibleText";
 
 const foldAfterLines = 14;
 const foldAfterChars = 2_000;
@@ -19,29 +19,31 @@ interface Props {
   label: string;
   tone?: "bad";
   onCopy?: (text: string) => Promise<void>;
-  /** Shows all of it from the start. */
+  /** Starts expanded. */
   unfolded?: boolean;
-  /** A person decides on it: what looks like the number of a character, and is none, is told apart. */
-  decided?: boolean;
+  /** Part of an approval: also escapes text that imitates a code point mark. */
+  isDecision?: boolean;
 }
 
-export function Code({ text, label, tone, onCopy, unfolded = false, decided = false }: Props) {
+export function Code({ text, label, tone, onCopy, unfolded = false, isDecision = false }: Props) {
   const [open, setOpen] = useState(unfolded);
   const lines = text.split("\n");
   const long = lines.length > foldAfterLines || text.length > foldAfterChars;
   const part = long && !open ? lines.slice(0, foldAfterLines).join("\n").slice(0, foldAfterChars) : text;
-  const shown = decided ? unmistakable(part) : visible(part);
+  const shown = isDecision ? showUnambiguous(part) : showInvisible(part);
   return (
     <div className={cx(styles.code, tone === "bad" && styles.bad)}>
       <pre tabIndex={0} aria-label={label} role="region">
-        <Marks text={shown} />
+        <VisibleText text={shown} />
         {part !== text && "…"}
       </pre>
-      {decided && <HiddenCount text={shown} className={styles.hidden} />}
+      {isDecision && <InvisibleCount text={shown} className={styles.hidden} />}
       {onCopy && <CopyButton text={text} label={`Copy ${label.toLocaleLowerCase()}`} onCopy={onCopy} />}
       {long && (
         <Button small look="ghost" className={styles.more} onPress={() => setOpen(!open)}>
-          {open ? "Show less" : `Show all (${lines.length > foldAfterLines ? `${lines.length.toLocaleString()} lines` : `${text.length.toLocaleString()} characters`})`}
+          {open
+            ? "Show less"
+            : `Show all (${lines.length > foldAfterLines ? `${lines.length.toLocaleString()} lines` : `${text.length.toLocaleString()} characters`})`}
         </Button>
       )}
     </div>
@@ -55,10 +57,18 @@ function CopyButton({ text, label, onCopy }: { text: string; label: string; onCo
       setCopied(true);
       setTimeout(() => setCopied(false), 1_500);
     });
-  return <IconButton small icon={copied ? Check : Copy} label={copied ? "Copied" : label} onPress={copy} className={styles.copy} />;
+  return (
+    <IconButton
+      small
+      icon={copied ? Check : Copy}
+      label={copied ? "Copied" : label}
+      onPress={copy}
+      className={styles.copy}
+    />
+  );
 }
 
-/** Any JSON, written for people. A text that is JSON itself is opened up. */
+/** Formats a value as JSON; reformats text that is itself JSON. */
 export function pretty(value: unknown): string {
   if (typeof value !== "string") return value === undefined ? "" : JSON.stringify(value, null, 2);
   const trimmed = value.trim();

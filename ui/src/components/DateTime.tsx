@@ -1,16 +1,29 @@
-/* Fields for a day with a time, and for a time of day. Values are what a clock on the wall shows: `2026-11-22T09:00` and
-   `09:00`; an unfinished one is empty. */
+/* Date-time and time fields. Values are wall-clock strings (`2026-11-22T09:00`, `09:00`); incomplete input is empty. */
 
 import { type CalendarDateTime, parseDateTime, parseTime, type Time as TimeOfDay } from "@internationalized/date";
 import { CalendarDays, ChevronLeft, ChevronRight } from "lucide-react";
 import {
-  Button, Calendar, CalendarCell, CalendarGrid, CalendarGridBody, CalendarGridHeader, CalendarHeaderCell, DateInput, DatePicker, DateSegment, Dialog,
-  Group, Heading, Label, Popover, TimeField as AriaTimeField,
+  Button,
+  Calendar,
+  CalendarCell,
+  CalendarGrid,
+  CalendarGridBody,
+  CalendarGridHeader,
+  CalendarHeaderCell,
+  DateInput,
+  DatePicker,
+  DateSegment,
+  Dialog,
+  Group,
+  Heading,
+  Label,
+  Popover,
+  TimeField as AriaTimeField,
 } from "react-aria-components";
 
 import { cx } from "./cx";
 import styles from "./DateTime.module.css";
-import { type FieldProps, Foot } from "./Field";
+import { type FieldProps, FieldFoot } from "./Field";
 import field from "./Field.module.css";
 
 type Props = FieldProps & {
@@ -20,7 +33,18 @@ type Props = FieldProps & {
   isDisabled?: boolean;
 };
 
-export function DateTimeField({ label, labelHidden, help, error, warning, className, value, onChange, onBlur, isDisabled }: Props) {
+export function DateTimeField({
+  label,
+  labelHidden,
+  help,
+  error,
+  warning,
+  className,
+  value,
+  onChange,
+  onBlur,
+  isDisabled,
+}: Props) {
   return (
     <DatePicker<CalendarDateTime>
       value={read(value, parseDateTime)}
@@ -40,7 +64,7 @@ export function DateTimeField({ label, labelHidden, help, error, warning, classN
           <CalendarDays size={15} aria-hidden />
         </Button>
       </Group>
-      <Foot help={help} error={error} warning={warning} />
+      <FieldFoot help={help} error={error} warning={warning} />
       <Popover className={styles.popover} offset={4}>
         <Dialog className={styles.dialog}>
           <Month />
@@ -50,7 +74,18 @@ export function DateTimeField({ label, labelHidden, help, error, warning, classN
   );
 }
 
-export function TimeField({ label, labelHidden, help, error, warning, className, value, onChange, onBlur, isDisabled }: Props) {
+export function TimeField({
+  label,
+  labelHidden,
+  help,
+  error,
+  warning,
+  className,
+  value,
+  onChange,
+  onBlur,
+  isDisabled,
+}: Props) {
   return (
     <AriaTimeField<TimeOfDay>
       hourCycle={24}
@@ -66,13 +101,17 @@ export function TimeField({ label, labelHidden, help, error, warning, className,
       <Group className={cx(field.input, styles.group)}>
         <Segments />
       </Group>
-      <Foot help={help} error={error} warning={warning} />
+      <FieldFoot help={help} error={error} warning={warning} />
     </AriaTimeField>
   );
 }
 
 function Segments() {
-  return <DateInput className={styles.segments}>{(segment) => <DateSegment segment={segment} className={styles.segment} />}</DateInput>;
+  return (
+    <DateInput className={styles.segments}>
+      {(segment) => <DateSegment segment={segment} className={styles.segment} />}
+    </DateInput>
+  );
 }
 
 function Month() {
@@ -88,14 +127,16 @@ function Month() {
         </Button>
       </header>
       <CalendarGrid className={styles.grid}>
-        <CalendarGridHeader>{(day) => <CalendarHeaderCell className={styles.weekday}>{day}</CalendarHeaderCell>}</CalendarGridHeader>
+        <CalendarGridHeader>
+          {(day) => <CalendarHeaderCell className={styles.weekday}>{day}</CalendarHeaderCell>}
+        </CalendarGridHeader>
         <CalendarGridBody>{(date) => <CalendarCell date={date} className={styles.day} />}</CalendarGridBody>
       </CalendarGrid>
     </Calendar>
   );
 }
 
-/** A text that is no time yet is an empty field, not a broken page. */
+/** Returns null for unparsable text. */
 function read<T>(text: string, parse: (text: string) => T): T | null {
   try {
     return text === "" ? null : parse(text);

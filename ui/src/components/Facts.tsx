@@ -1,4 +1,4 @@
-/* Small facts in a row or a column: what it is called above, what it is below. */
+/* List of names with values. */
 
 import type { ReactNode } from "react";
 
@@ -8,7 +8,7 @@ import styles from "./Facts.module.css";
 export interface Fact {
   name: string;
   value: ReactNode;
-  /** A sentence rather than a word, which gets more room. */
+  /** Gives a sentence more room. */
   wide?: boolean;
 }
 

@@ -1,9 +1,20 @@
-/* One filter of a list: a pill that says what it lets through, and a menu of choices. Long lists can be searched. */
+/* Filter of a list: a button with the current value and a menu of choices, searchable when long. */
 
 import { ChevronDown, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import {
-  Autocomplete, Button, Dialog, DialogTrigger, Input, ListBox, ListBoxItem, Popover, SearchField, type Selection, Text, useFilter,
+  Autocomplete,
+  Button,
+  Dialog,
+  DialogTrigger,
+  Input,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  SearchField,
+  type Selection,
+  Text,
+  useFilter,
 } from "react-aria-components";
 
 import { cx } from "./cx";
@@ -20,7 +31,7 @@ interface Props<Id extends string> {
   choices: readonly FilterChoice<Id>[];
   value: readonly Id[];
   onChange: (ids: Id[]) => void;
-  /** Whether several can be chosen at once. */
+  /** Allows multiple choices. */
   several?: boolean;
 }
 
@@ -29,11 +40,14 @@ const searchableFrom = 12;
 export function FilterMenu<Id extends string>({ label, choices, value, onChange, several }: Props<Id>) {
   const { contains } = useFilter({ sensitivity: "base" });
   const chosen = choices.filter((choice) => value.includes(choice.id));
-  const summary = summaryOf(chosen.map((choice) => choice.label), value.length);
+  const summary = summaryOf(
+    chosen.map((choice) => choice.label),
+    value.length,
+  );
   const [isOpen, setOpen] = useState(false);
   const change = (selection: Selection) => {
     onChange(choices.map((c) => c.id).filter((id) => selection === "all" || selection.has(id)));
-    // Where only one can be chosen there is nothing more to choose.
+    // A single choice is complete.
     if (!several) setOpen(false);
   };
   const list = (
@@ -50,7 +64,9 @@ export function FilterMenu<Id extends string>({ label, choices, value, onChange,
       {(choice) => (
         <ListBoxItem id={choice.id} textValue={choice.label} className={styles.choice}>
           {choice.icon}
-          <Text slot="label" className={styles.text}>{choice.label}</Text>
+          <Text slot="label" className={styles.text}>
+            {choice.label}
+          </Text>
         </ListBoxItem>
       )}
     </ListBox>
@@ -64,7 +80,9 @@ export function FilterMenu<Id extends string>({ label, choices, value, onChange,
         </Button>
         <Popover className={styles.popover} placement="bottom start" offset={4}>
           <Dialog aria-label={label} className={styles.dialog}>
-            {choices.length < searchableFrom ? list : (
+            {choices.length < searchableFrom ? (
+              list
+            ) : (
               <Autocomplete filter={contains}>
                 <SearchField aria-label={`Search: ${label}`} autoFocus className={styles.search}>
                   <Input placeholder="Search" />
@@ -84,7 +102,7 @@ export function FilterMenu<Id extends string>({ label, choices, value, onChange,
   );
 }
 
-/** `Failed`, or `Failed +2`; something unknown that is chosen still counts. */
+/** `Failed` or `Failed +2`. A selected value without a label still counts. */
 function summaryOf(labels: string[], chosen: number): string | undefined {
   if (chosen === 0) return undefined;
   const [first = "1"] = labels;

@@ -1,4 +1,4 @@
-/* A key. */
+/* Keyboard key. */
 
 import type { ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-/* A button with a menu: `<MenuButton label="More" icon={Ellipsis} items={[…]} />`. */
+/* Button with a menu. */
 
 import type { LucideIcon } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
@@ -19,15 +19,15 @@ export interface MenuAction {
   onAction: () => void;
 }
 
-/** Entries of a menu; `null` draws a line. */
+/** `null` is a separator. */
 export type MenuEntries = readonly (MenuAction | null)[];
 
 interface Props {
-  /** The button. */
+  /** Trigger button. */
   children: ReactElement;
   label: string;
   entries: MenuEntries;
-  /** Stands above the entries. */
+  /** Shown above the entries. */
   header?: ReactNode;
   placement?: "bottom start" | "bottom end" | "top start" | "right top";
 }
@@ -39,7 +39,9 @@ export function MenuButton({ children, label, entries, header, placement = "bott
       <Popover className={styles.popover} placement={placement} offset={4}>
         {header !== undefined && <div className={styles.header}>{header}</div>}
         <Menu aria-label={label} className={styles.menu}>
-          {entries.map((entry, i) => (entry === null ? <Separator key={i} className={styles.line} /> : <Entry key={entry.id} entry={entry} />))}
+          {entries.map((entry, i) =>
+            entry === null ? <Separator key={i} className={styles.line} /> : <Entry key={entry.id} entry={entry} />,
+          )}
         </Menu>
       </Popover>
     </MenuTrigger>
@@ -49,11 +51,21 @@ export function MenuButton({ children, label, entries, header, placement = "bott
 function Entry({ entry }: { entry: MenuAction }) {
   const { icon: Icon } = entry;
   return (
-    <MenuItem id={entry.id} textValue={entry.label} isDisabled={entry.disabled} onAction={entry.onAction} className={cx(styles.item, entry.danger && styles.danger)}>
+    <MenuItem
+      id={entry.id}
+      textValue={entry.label}
+      isDisabled={entry.disabled}
+      onAction={entry.onAction}
+      className={cx(styles.item, entry.danger && styles.danger)}
+    >
       {Icon && <Icon size={15} aria-hidden />}
       <span className={styles.text}>
         <Text slot="label">{entry.label}</Text>
-        {entry.about !== undefined && <Text slot="description" className={styles.about}>{entry.about}</Text>}
+        {entry.about !== undefined && (
+          <Text slot="description" className={styles.about}>
+            {entry.about}
+          </Text>
+        )}
       </span>
       {entry.shortcut !== undefined && <Kbd>{entry.shortcut}</Kbd>}
     </MenuItem>

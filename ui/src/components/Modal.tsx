@@ -1,4 +1,4 @@
-/* What stands before the page: a dialog with a title, and a question with two answers. Escape and the scrim close both. */
+/* Modal dialog and confirmation dialog. Escape and a click outside close both. */
 
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Dialog, Heading, Modal as AriaModal, ModalOverlay } from "react-aria-components";
@@ -6,7 +6,7 @@ import { Dialog, Heading, Modal as AriaModal, ModalOverlay } from "react-aria-co
 import { Button } from "./Button";
 import { cx } from "./cx";
 import styles from "./Modal.module.css";
-import { Worded } from "./Worded";
+import { InlineCode } from "./InlineCode";
 
 interface Props {
   isOpen: boolean;
@@ -14,15 +14,25 @@ interface Props {
   title: string;
   titleHidden?: boolean;
   wide?: boolean;
-  /** A question that interrupts is announced as one. */
+  /** `alertdialog` interrupts screen readers. */
   role?: "dialog" | "alertdialog";
   children: ReactNode;
-  /** The answers, which stay in sight however much there is above them. */
+  /** Buttons that stay visible while the body scrolls. */
   footer?: ReactNode;
   className?: string;
 }
 
-export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialog", children, footer, className }: Props) {
+export function Modal({
+  isOpen,
+  onClose,
+  title,
+  titleHidden,
+  wide,
+  role = "dialog",
+  children,
+  footer,
+  className,
+}: Props) {
   return (
     <ModalOverlay className={styles.scrim} isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable>
       <AriaModal className={cx(styles.modal, wide && styles.wide, className)}>
@@ -38,7 +48,7 @@ export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialo
   );
 }
 
-/** What is longer than the window scrolls. Where nothing in it can be come to, it has the keys for that itself, from the start. */
+/** Scrolling body; focusable when it overflows and contains no focusable element. */
 function Body({ label, children }: { label: string; children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   const [isStop, setStop] = useState(false);
@@ -52,30 +62,34 @@ function Body({ label, children }: { label: string; children: ReactNode }) {
     return () => removeEventListener("resize", measure);
   }, []);
   useLayoutEffect(() => {
-    // The dialog itself has the focus where nothing in it has taken it.
+    // The dialog has the focus if no element inside does.
     if (isStop && body.current?.parentElement === document.activeElement) body.current.focus();
   }, [isStop]);
-  return <div ref={body} className={styles.body} {...(isStop && { tabIndex: 0, role: "group", "aria-label": label })}>{children}</div>;
+  return (
+    <div ref={body} className={styles.body} {...(isStop && { tabIndex: 0, role: "group", "aria-label": label })}>
+      {children}
+    </div>
+  );
 }
 
 const controls = ":is(a[href], button, input, textarea, select, [tabindex])";
 
-interface QuestionProps {
+interface ConfirmDialogProps {
   isOpen: boolean;
   onClose: () => void;
   title: string;
   children?: ReactNode;
-  /** The verb on the button. */
+  /** Button label, a verb. */
   confirm: string;
   danger?: boolean;
   onConfirm: () => unknown;
 }
 
-/** Asks before something that cannot be undone. Stays open, with the button busy, until it is done; says so when it failed. */
-export function Question({ isOpen, onClose, title, children, confirm, danger, onConfirm }: QuestionProps) {
+/** Confirms an irreversible action. Stays open and shows the error until the action succeeds. */
+export function ConfirmDialog({ isOpen, onClose, title, children, confirm, danger, onConfirm }: ConfirmDialogProps) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string>();
-  const answer = async () => {
+  const runConfirmed = async () => {
     setBusy(true);
     setFailure(undefined);
     try {
@@ -96,14 +110,18 @@ export function Question({ isOpen, onClose, title, children, confirm, danger, on
       footer={
         <>
           <Button onPress={onClose}>Cancel</Button>
-          <Button look={danger ? "danger" : "primary"} onPress={() => void answer()} isPending={busy} autoFocus>
+          <Button look={danger ? "danger" : "primary"} onPress={() => void runConfirmed()} isPending={busy} autoFocus>
             {confirm}
           </Button>
         </>
       }
     >
       <div className={styles.text}>{children}</div>
-      {failure !== undefined && <p role="alert" className={styles.failure}><Worded text={failure} /></p>}
+      {failure !== undefined && (
+        <p role="alert" className={styles.failure}>
+          <InlineCode text={failure} />
+        </p>
+      )}
     </Modal>
   );
 }

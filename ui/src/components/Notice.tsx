@@ -1,4 +1,4 @@
-/* One calm line about a situation, with at most one thing to do. */
+/* Single-line notice with an optional action. */
 
 import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";

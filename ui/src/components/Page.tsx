@@ -1,20 +1,20 @@
-/* The frame of every page: title left, one primary action right, content below, at most 960 px wide. */
+/* Page frame: title left, one primary action right, content up to 960 px wide. */
 
 import { createContext, type ReactNode, use, useEffect } from "react";
 
 import { cx } from "./cx";
 import styles from "./Page.module.css";
 
-/** How much waits for the person; stands in the window's title on every page. */
+/** Number of pending approvals, shown in the window title. */
 export const TitleCountContext = createContext(0);
 
 interface Props {
   title: string;
-  /** What is written instead of the title, which then only names the window. */
+  /** Visible heading; `title` then only names the window. */
   shownTitle?: string;
-  /** Stands before the title, such as a state glyph. */
+  /** Shown before the title, such as a state icon. */
   lead?: ReactNode;
-  /** One quiet line below the title. */
+  /** Secondary line below the title. */
   about?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
@@ -46,10 +46,27 @@ function useDocumentTitle(title: string, waiting: number) {
   }, [title, waiting]);
 }
 
-/** A titled part of a page. One that the address can name takes the focus of whoever is led there. */
-export function Section({ title, id, aside, children, className }: { title: string; id?: string; aside?: ReactNode; children: ReactNode; className?: string }) {
+/** Titled section; with an `id`, the focus target of links. */
+export function Section({
+  title,
+  id,
+  aside,
+  children,
+  className,
+}: {
+  title: string;
+  id?: string;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
   return (
-    <section id={id} tabIndex={id === undefined ? undefined : -1} className={cx(styles.section, className)} aria-label={title}>
+    <section
+      id={id}
+      tabIndex={id === undefined ? undefined : -1}
+      className={cx(styles.section, className)}
+      aria-label={title}
+    >
       <div className={styles.sectionHead}>
         <h2>{title}</h2>
         {aside !== undefined && <div className={styles.aside}>{aside}</div>}

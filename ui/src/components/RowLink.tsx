@@ -1,5 +1,4 @@
-/* The link of a row in a long list. It costs a tenth of the router's own link, which watches the address to know whether
-   it is active; a list that scrolls makes and throws away hundreds of these a second. */
+/* Link of a row in a long list. Ten times cheaper than the router's link, which tracks the active route. */
 
 import { useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
@@ -8,7 +7,7 @@ interface Props {
   href: string;
   tabIndex?: 0 | -1;
   className?: string;
-  /** When the keyboard comes to it. */
+  /** Called on keyboard focus. */
   onReach?: () => void;
   children: ReactNode;
 }
@@ -22,7 +21,14 @@ export function RowLink({ href, tabIndex, className, onReach, children }: Props)
     void router.navigate({ href });
   };
   return (
-    <a data-row-link href={href} tabIndex={tabIndex} className={className} onClick={go} onFocus={(event) => event.currentTarget.matches(":focus-visible") && onReach?.()}>
+    <a
+      data-row-link
+      href={href}
+      tabIndex={tabIndex}
+      className={className}
+      onClick={go}
+      onFocus={(event) => event.currentTarget.matches(":focus-visible") && onReach?.()}
+    >
       {children}
     </a>
   );

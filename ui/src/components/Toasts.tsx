@@ -1,9 +1,12 @@
-/* What happened elsewhere, and the ten seconds in which a delete can be undone. F6 moves the focus here. */
+/* Toasts for events elsewhere, and for undo. F6 moves the focus here. */
 
 import { X } from "lucide-react";
 import { useEffect } from "react";
 import {
-  Text, UNSTABLE_Toast as Toast, UNSTABLE_ToastContent as ToastContent, UNSTABLE_ToastQueue as ToastQueue,
+  Text,
+  UNSTABLE_Toast as Toast,
+  UNSTABLE_ToastContent as ToastContent,
+  UNSTABLE_ToastQueue as ToastQueue,
   UNSTABLE_ToastRegion as ToastRegion,
 } from "react-aria-components";
 
@@ -20,7 +23,7 @@ const queue = new ToastQueue<ToastText>({ maxVisibleToasts: 3 });
 
 const shownForMs = 6_000;
 
-/** Shows a line for a while. Returns the way to take it away. */
+/** Shows a toast. Returns the close function. */
 export function toast(content: ToastText, forMs = shownForMs): () => void {
   const key = queue.add(content, { timeout: forMs });
   return () => queue.close(key);
@@ -28,12 +31,12 @@ export function toast(content: ToastText, forMs = shownForMs): () => void {
 
 export const undoForMs = 10_000;
 
-/** Says what was done and offers to undo it for ten seconds. */
+/** Shows a toast with an undo action for ten seconds. */
 export function undoToast(title: string, onUndo: () => void, about?: string): () => void {
   return toast({ title, about, action: { label: "Undo", onAction: onUndo } }, undoForMs);
 }
 
-/** The lines, which go with the page that showed them. */
+/** Renders the toasts; cleared on unmount. */
 export function Toasts() {
   useEffect(() => () => queue.clear(), []);
   return (
@@ -41,8 +44,14 @@ export function Toasts() {
       {({ toast: shown }) => (
         <Toast toast={shown} className={styles.toast}>
           <ToastContent className={styles.content}>
-            <Text slot="title" className={styles.title}>{shown.content.title}</Text>
-            {shown.content.about !== undefined && <Text slot="description" className={styles.about}>{shown.content.about}</Text>}
+            <Text slot="title" className={styles.title}>
+              {shown.content.title}
+            </Text>
+            {shown.content.about !== undefined && (
+              <Text slot="description" className={styles.about}>
+                {shown.content.about}
+              </Text>
+            )}
           </ToastContent>
           {shown.content.action && (
             <Button

@@ -1,4 +1,4 @@
-/* A short name on hover or focus, with the shortcut when there is one. */
+/* Tooltip with an optional shortcut. */
 
 import type { ReactNode } from "react";
 import { Tooltip as AriaTooltip } from "react-aria-components";

@@ -8,7 +8,7 @@ import { renderApp } from "@/test/renderApp";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** A host whose list of jobs is as the engine keeps it: those that are paused stand last. */
+/** Host that sorts jobs as the engine does: paused jobs last. */
 function hostWith(names: readonly string[]) {
   const host = fakeHost({ "cron.run": () => ({ runId: null }) }) as FakeHost & { jobs: JobView[] };
   host.jobs = names.map(named);
@@ -24,15 +24,18 @@ function hostWith(names: readonly string[]) {
 
 const named = (name: string) => aJob({ id: name, name });
 
-/** What another client has done, told as the engine tells it. */
+/** Change by another client, with the engine's event. */
 function elsewhere(host: ReturnType<typeof hostWith>, jobs: JobView[]) {
   host.jobs = jobs;
   act(() => host.emit("cron", { jobId: "any", action: "updated" }));
 }
 
-const order = () => within(screen.getByRole("list", { name: "Jobs" })).getAllByRole("link").map((link) => link.textContent);
+const order = () =>
+  within(screen.getByRole("list", { name: "Jobs" }))
+    .getAllByRole("link")
+    .map((link) => link.textContent);
 
-test("keys mean the job in focus, whatever has come in above it", async () => {
+test("shortcuts act on the focused job after rows are inserted", async () => {
   const host = hostWith(["Morning", "Noon", "Night"]);
   const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Noon" });
@@ -47,25 +50,34 @@ test("keys mean the job in focus, whatever has come in above it", async () => {
   expect(screen.getByRole("link", { name: "Night" })).toHaveFocus();
 });
 
-test("P pressed twice pauses and resumes one job, which stays where it is in between", async () => {
+test("P pressed twice pauses and resumes the same job in place", async () => {
   const host = hostWith(["Disk", "Mail", "Tax"]);
   const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Disk" });
   await user.keyboard("jp");
   await waitFor(() => expect(host.jobs[0]!.job.enabled).toBe(false));
-  // Until what the engine has ordered anew stands there.
-  elsewhere(host, host.jobs.map((view) => (view.job.id === "Tax" ? named("Taxes") : view)));
+  // Waits for the engine's new order.
+  elsewhere(
+    host,
+    host.jobs.map((view) => (view.job.id === "Tax" ? named("Taxes") : view)),
+  );
   await screen.findByRole("link", { name: "Taxes" });
   expect(order()).toEqual(["Disk", "Mail", "Taxes"]);
   await user.keyboard("p");
   await waitFor(() => expect(host.called("cron.update")).toHaveLength(2));
   expect(order()).toEqual(["Disk", "Mail", "Taxes"]);
-  expect(host.called("cron.update")).toEqual([{ id: "Disk", patch: { enabled: false } }, { id: "Disk", patch: { enabled: true } }]);
+  expect(host.called("cron.update")).toEqual([
+    { id: "Disk", patch: { enabled: false } },
+    { id: "Disk", patch: { enabled: true } },
+  ]);
 });
 
-test("keys mean the run in focus, whatever has come in above it", async () => {
+test("shortcuts act on the focused run after rows are inserted", async () => {
   const runs = [aRun({ id: "r2", jobName: "Noon" }), aRun({ id: "r1", jobName: "Morning" })];
-  const host = fakeHost({ "runs.list": () => ({ runs, nextCursor: null, total: runs.length }), "runs.retry": () => ({ runId: null }) });
+  const host = fakeHost({
+    "runs.list": () => ({ runs, nextCursor: null, total: runs.length }),
+    "runs.retry": () => ({ runId: null }),
+  });
   const { user } = renderApp("/runs", host);
   await screen.findByRole("link", { name: "Noon" });
   await user.keyboard("j");
@@ -76,7 +88,7 @@ test("keys mean the run in focus, whatever has come in above it", async () => {
   await waitFor(() => expect(host.called("runs.retry")).toEqual([{ id: "r2" }]));
 });
 
-test("the focus of a job that is gone goes to the one in its place", async () => {
+test("focus of a removed job moves to its successor", async () => {
   const host = hostWith(["Morning", "Noon", "Night"]);
   const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Noon" });
@@ -89,7 +101,7 @@ test("the focus of a job that is gone goes to the one in its place", async () =>
   await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "Morning", patch: { enabled: false } }]));
 });
 
-test("P pressed twice acts on one job where the first press takes it from the list; the next is chosen first", async () => {
+test("P pressed twice acts once when the row disappears", async () => {
   const host = hostWith(["Disk", "Mail", "Tax", "Walk"]);
   const { user, path } = renderApp("/jobs?filter=active", host);
   await screen.findByRole("link", { name: "Disk" });
@@ -115,7 +127,7 @@ test("P pressed twice acts on one job where the first press takes it from the li
   await waitFor(() => expect(host.called("cron.update")).toEqual(["Disk", "Mail", "Tax", "Walk"].map(paused)));
 });
 
-test("a job that goes from a list without the focus takes none", async () => {
+test("job removed from an unfocused list takes no focus", async () => {
   const host = hostWith(["Morning", "Noon"]);
   renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Noon" });
@@ -124,21 +136,21 @@ test("a job that goes from a list without the focus takes none", async () => {
   expect(screen.getByRole("link", { name: "Noon" })).not.toHaveFocus();
 });
 
-test("a row that moves away with the focus in it is brought into view", async () => {
+test("moved focused row scrolls into view", async () => {
   const brought = vi.spyOn(Element.prototype, "scrollIntoView");
   const names = Array.from({ length: 40 }, (_, i) => `Job ${i}`);
   const host = hostWith(names);
   const { user } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Job 0" });
   await user.keyboard("j");
-  // It fires, and has its next time after all others.
+  // The job fires; the next slot is the last of all jobs.
   elsewhere(host, [...names.slice(1), names[0]!].map(named));
   await waitFor(() => expect(order().at(-1)).toBe("Job 0"));
   expect(screen.getByRole("link", { name: "Job 0" })).toHaveFocus();
   expect(brought.mock.contexts.at(-1)).toBe(screen.getByRole("link", { name: "Job 0" }).closest("li"));
 });
 
-test("what is being read stays where it is: it moves with the rows in view, not with the first of the list", async () => {
+test("scroll position follows the visible rows", async () => {
   const names = Array.from({ length: 60 }, (_, i) => `Job ${i}`);
   const host = hostWith(names);
   renderApp("/jobs", host);
@@ -148,7 +160,7 @@ test("what is being read stays where it is: it moves with the rows in view, not 
     document.getElementById("main")!.scrollTop = 400;
     document.getElementById("main")!.dispatchEvent(new Event("scroll"));
   });
-  // The first job fires, and has its next time after all others.
+  // The first job fires; the next slot is the last of all jobs.
   elsewhere(host, [...names.slice(1), names[0]!].map(named));
   await waitFor(() => expect(scrolled).toHaveBeenLastCalledWith({ top: -40, behavior: "instant" }));
   elsewhere(host, ["Dawn", ...names.slice(1), names[0]!].map(named));
@@ -156,7 +168,7 @@ test("what is being read stays where it is: it moves with the rows in view, not 
   expect(scrolled).toHaveBeenCalledTimes(2);
 });
 
-test("whoever comes back to a list goes on from the row that they left; whoever opens it anew begins at its first", async () => {
+test("returning restores the row and reopening starts at the first", async () => {
   const host = hostWith(["Morning", "Noon", "Night"]);
   host.answers["cron.get"] = ({ id }) => named(id);
   host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
@@ -177,7 +189,7 @@ test("whoever comes back to a list goes on from the row that they left; whoever 
   expect(screen.getByRole("list", { name: "Jobs" })).not.toContainElement(document.activeElement as HTMLElement);
 });
 
-test("whoever comes back to a list whose row is gone finds the one in its place, and no key acts on it until it was chosen", async () => {
+test("returning to a removed row focuses its replacement inertly", async () => {
   const host = hostWith(["Disk", "Mail", "Tax"]);
   host.answers["cron.get"] = ({ id }) => host.jobs.find(({ job }) => job.id === id)!;
   host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });

@@ -1,4 +1,4 @@
-/** Joins class names, leaving out what is not there. */
+/** Joins truthy class names. */
 export function cx(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }

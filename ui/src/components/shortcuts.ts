@@ -1,17 +1,14 @@
-/* Single keys that do something on this page. Views register theirs while they are shown, the newest wins, and the help
-   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. Escape leaves a field, and what
-   was typed there stays, but for a search: that is cleared first, and left by the next Escape. The key after that is the page's
-   again. A key that is held down counts once unless it only moves: nobody means to start a job thirty times a second. The frame
-   registers its keys as fallbacks: it is mounted once, but its effects run after its first page's, so age alone would put it
-   first. */
+/* Single-key shortcuts, registered by mounted views; the newest wins. Keys typed into fields, menus and
+   dialogs are ignored. Escape leaves a field and keeps the text; a search is cleared first. Held keys fire once
+   unless `repeats`. The shell registers fallbacks, because shell effects run after page effects. */
 
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
 export interface Shortcut {
-  /** As `KeyboardEvent.key` says it, letters in lower case. */
+  /** `KeyboardEvent.key`, letters in lower case. */
   key: string;
   label: string;
-  /** Where the help dialog lists it; without one it is not listed. */
+  /** Group in the shortcuts dialog; unlisted if undefined. */
   group?: string;
 }
 
@@ -32,11 +29,11 @@ interface Options {
   group?: string;
   when?: boolean;
   fallback?: boolean;
-  /** Whether it goes on while the key is held down. */
+  /** Fires repeatedly while the key is held. */
   repeats?: boolean;
 }
 
-/** Registers a key while the component is shown. The handler may return false to leave the key to others. */
+/** Registers a shortcut while mounted. The handler returns false to pass the key on. */
 export function useShortcut(key: string, label: string, run: () => unknown, options: Options = {}) {
   const { group, when = true, fallback = false, repeats = false } = options;
   const current = useEffectEvent(() => run() !== false);
@@ -48,7 +45,7 @@ export function useShortcut(key: string, label: string, run: () => unknown, opti
   }, [key, label, group, when, fallback, repeats]);
 }
 
-/** Everything registered now, for the help dialog. */
+/** All registered shortcuts, for the dialog. */
 export function useShortcutList(): readonly Shortcut[] {
   return useSyncExternalStore(
     (watcher) => {
@@ -59,20 +56,25 @@ export function useShortcutList(): readonly Shortcut[] {
   );
 }
 
-/** Whether a key belongs to what it was typed into. */
-function isTaken(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=combobox]") !== null;
+/** True if the target consumes keys itself. */
+function isEditingTarget(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element &&
+    target.closest(
+      "input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=combobox]",
+    ) !== null
+  );
 }
 
-/** A field of the page that Escape leaves; undefined while it closes something that the field has opened. */
+/** Field that Escape leaves; undefined while the field has a popup open. */
 function fieldToLeave(target: EventTarget | null): HTMLElement | undefined {
   if (!(target instanceof HTMLElement) || target.getAttribute("aria-expanded") === "true") return undefined;
   return target.closest<HTMLElement>("#main :is(input, textarea, select, [contenteditable=true])") ?? undefined;
 }
 
-/** Whether a key that is typed now would be taken: while a field has the focus it belongs to the field, so no key is promised. */
-export function useKeysCount(): boolean {
-  return useSyncExternalStore(watchFocus, () => !isTaken(document.activeElement));
+/** True if shortcuts act now, that is, no field has the focus. */
+export function useKeysActive(): boolean {
+  return useSyncExternalStore(watchFocus, () => !isEditingTarget(document.activeElement));
 }
 
 function watchFocus(watcher: () => void) {
@@ -84,20 +86,23 @@ function watchFocus(watcher: () => void) {
   };
 }
 
-/** Listens for the whole page; installed once by the shell. */
+/** Global key listener, installed once by the shell. */
 export function useShortcutListener() {
   useEffect(() => {
     let toLeave: HTMLElement | undefined;
-    // Before the field itself has seen the key, and has closed what it had opened.
+    // Capture phase: runs before the field closes a popup.
     const onKeyFirst = (event: KeyboardEvent) => {
       toLeave = event.key === "Escape" ? fieldToLeave(event.target) : undefined;
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       toLeave?.blur();
-      if (isTaken(event.target)) return;
+      if (isEditingTarget(event.target)) return;
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-      const handled = registered.filter((entry) => entry.key === key && (entry.repeats || !event.repeat)).reverse().some((entry) => entry.run() !== false);
+      const handled = registered
+        .filter((entry) => entry.key === key && (entry.repeats || !event.repeat))
+        .reverse()
+        .some((entry) => entry.run() !== false);
       if (handled) event.preventDefault();
     };
     document.addEventListener("keydown", onKeyFirst, true);

@@ -1,4 +1,4 @@
-/* Whether the window is as narrow as a phone, for what a style sheet alone cannot know, such as how high the rows of a long list are. */
+/* True if the window is phone-sized; for sizes that CSS alone cannot set. */
 
 import { useSyncExternalStore } from "react";
 

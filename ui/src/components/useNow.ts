@@ -1,4 +1,4 @@
-/* The time, for showing. One timer serves the whole page and stops while nobody looks. */
+/* Current time for display. Components with the same interval share a timer. */
 
 import { useSyncExternalStore } from "react";
 
@@ -8,7 +8,11 @@ const timers = new Map<number, ReturnType<typeof setInterval>>();
 function watch(everyMs: number, watcher: () => void): () => void {
   const group = watchers.get(everyMs) ?? new Set();
   watchers.set(everyMs, group.add(watcher));
-  if (!timers.has(everyMs)) timers.set(everyMs, setInterval(() => group.forEach((w) => w()), everyMs));
+  if (!timers.has(everyMs))
+    timers.set(
+      everyMs,
+      setInterval(() => group.forEach((w) => w()), everyMs),
+    );
   return () => {
     group.delete(watcher);
     if (group.size > 0) return;
@@ -17,7 +21,7 @@ function watch(everyMs: number, watcher: () => void): () => void {
   };
 }
 
-/** Now, rounded down to `everyMs`, so that renders between two ticks agree. */
+/** Current time, rounded down to `everyMs`. */
 export function useNow(everyMs = 30_000): number {
   return useSyncExternalStore(
     (watcher) => watch(everyMs, watcher),

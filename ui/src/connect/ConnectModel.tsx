@@ -1,18 +1,18 @@
-/* Connecting a model: a tile, a key, a model of the provider's own list, a test. Used by the settings and the first start. A key
-   that is typed is in this page's memory until it is stored; it is never shown again. */
+/* Connects a model: choose a provider, enter a key, choose and test a model. Used by Settings and the first start.
+   Never shows a stored key. */
 
 import { ArrowLeft } from "lucide-react";
 import { useId, useState } from "react";
 
 import { Button } from "@/components/Button";
-import { Failure } from "@/components/States";
+import { Failure } from "@/components/Placeholders";
 import { useModelPresets } from "@/data/models";
 import type { PresetView } from "@/platform";
 
 import styles from "./Connect.module.css";
-import { ServerForm } from "./ServerForm";
+import { ConnectForm } from "./ConnectForm";
 
-/** A server of the person's own. */
+/** Custom server. */
 const other: PresetView = { name: "", title: "Other", kind: "openai", baseUrl: "", keyPage: null, model: null };
 
 const about: Record<string, string> = {
@@ -28,15 +28,23 @@ export function ConnectModel({ taken, onConnected }: { taken: readonly string[];
   const { data, error, refetch } = useModelPresets();
   const [chosen, setChosen] = useState<PresetView>();
   const heading = useId();
-  if (error) return <Failure title="The providers could not be listed." error={error} onRetry={() => void refetch()} />;
+  if (error) return <Failure title="Could not load providers." error={error} onRetry={() => void refetch()} />;
   if (chosen) {
     return (
       <section className={styles.chosen} aria-labelledby={heading}>
         <div className={styles.head}>
-          <Button small look="ghost" icon={ArrowLeft} onPress={() => setChosen(undefined)}>All providers</Button>
+          <Button small look="ghost" icon={ArrowLeft} onPress={() => setChosen(undefined)}>
+            All providers
+          </Button>
           <h4 id={heading}>{chosen.title}</h4>
         </div>
-        <ServerForm key={chosen.name} preset={chosen} taken={taken} suggested={data?.suggested ?? []} onConnected={onConnected} />
+        <ConnectForm
+          key={chosen.name}
+          preset={chosen}
+          taken={taken}
+          suggested={data?.suggested ?? []}
+          onConnected={onConnected}
+        />
       </section>
     );
   }

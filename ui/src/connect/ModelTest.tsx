@@ -1,4 +1,4 @@
-/* The test of a model and its verdict: one turn that must call a tool, one that must not. */
+/* Model test with verdict: a turn that must call a tool, and a turn that must not. */
 
 import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
 import { useEffect, useRef } from "react";
@@ -6,7 +6,7 @@ import { useEffect, useRef } from "react";
 import { Button } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { Time } from "@/components/Time";
-import { Worded } from "@/components/Worded";
+import { InlineCode } from "@/components/InlineCode";
 import { useTestModel } from "@/data/models";
 import type { ModelTestVerdict, ModelTestView } from "@/platform";
 
@@ -23,7 +23,7 @@ interface Props {
   provider: string;
   model: string;
   startsAtOnce?: boolean;
-  /** Only the button: the verdict stands elsewhere, as the list of providers has it. */
+  /** Shows only the button. */
   isCompact?: boolean;
 }
 
@@ -37,12 +37,27 @@ export function ModelTest({ provider, model, startsAtOnce = false, isCompact = f
       mutate({ provider, model, makeDefault: true });
     }
   }, [startsAtOnce, mutate, provider, model]);
-  const button = <Button small isPending={test.isPending} onPress={() => mutate({ provider, model })} aria-label={`Test ${model} of ${provider}`}>{test.data || test.error ? "Test again" : "Test"}</Button>;
+  const button = (
+    <Button
+      small
+      isPending={test.isPending}
+      onPress={() => mutate({ provider, model })}
+      aria-label={`Test ${model} of ${provider}`}
+    >
+      {test.data || test.error ? "Test again" : "Test"}
+    </Button>
+  );
   if (isCompact) {
     return (
       <>
-        <span role="status" className="visually-hidden">{test.isPending ? `Testing ${model}` : ""}</span>
-        {test.error && <span className={styles.error} role="alert"><Worded text={test.error.message} /></span>}
+        <span role="status" className="visually-hidden">
+          {test.isPending ? `Testing ${model}` : ""}
+        </span>
+        {test.error && (
+          <span className={styles.error} role="alert">
+            <InlineCode text={test.error.message} />
+          </span>
+        )}
         {button}
       </>
     );
@@ -50,23 +65,38 @@ export function ModelTest({ provider, model, startsAtOnce = false, isCompact = f
   return (
     <div className={styles.test}>
       <div role="status" className={styles.testText}>
-        {test.isPending && <p className={styles.about}>Testing <code>{model}</code>: one answer with a tool call, one without…</p>}
+        {test.isPending && (
+          <p className={styles.about}>
+            Testing <code>{model}</code>: one answer with a tool call, one without…
+          </p>
+        )}
         {test.data && <Verdict test={test.data} />}
       </div>
-      {test.error && <p className={styles.error} role="alert">The test did not run. <Worded text={test.error.message} /></p>}
+      {test.error && (
+        <p className={styles.error} role="alert">
+          Could not run the test. <InlineCode text={test.error.message} />
+        </p>
+      )}
       {button}
     </div>
   );
 }
 
-/** The verdict with what to do. */
+/** Verdict and advice. */
 export function Verdict({ test, isDated = false }: { test: ModelTestView; isDated?: boolean }) {
   const { word, icon: Icon, tone } = verdicts[test.verdict];
   return (
     <p className={styles.verdict}>
-      <span className={cx(styles.word, tone)}><Icon size={14} aria-hidden /> {word}</span>{" "}
-      <Worded text={test.words} />
-      {isDated && <> Tested <Time at={test.atMs} as="log" />.</>}
+      <span className={cx(styles.word, tone)}>
+        <Icon size={14} aria-hidden /> {word}
+      </span>{" "}
+      <InlineCode text={test.message} />
+      {isDated && (
+        <>
+          {" "}
+          Tested <Time at={test.atMs} as="log" />.
+        </>
+      )}
     </p>
   );
 }

@@ -1,5 +1,4 @@
-/* What a person can do with jobs and runs from anywhere: each is one method, and says what it makes stale so that the
-   view does not wait for the event. */
+/* Mutations on jobs and runs, each with the invalidated queries. */
 
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 
@@ -8,7 +7,7 @@ import type { Method, ParamsOf, ResultOf } from "@/platform";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** A mutation for any method. Errors are for the caller to show beside what was pressed. */
+/** Mutation for any method. Callers show the errors. */
 export function useCall<M extends Method>(method: M, stale: QueryKey[] = []) {
   const platform = usePlatform();
   const client = useQueryClient();
@@ -23,6 +22,6 @@ export function useCall<M extends Method>(method: M, stale: QueryKey[] = []) {
 export const useRunNow = () => useCall("cron.run", [keys.runs, keys.jobs, keys.status]);
 export const useCancelRun = () => useCall("runs.cancel", [keys.runs, keys.status]);
 export const useRetryRun = () => useCall("runs.retry", [keys.runs, keys.status]);
-export const useTry = () => useCall("tools.try", [keys.runs, keys.status]);
+export const useTryTool = () => useCall("tools.try", [keys.runs, keys.status]);
 export const usePause = () => useCall("cron.pause", [keys.status]);
 export const useResume = () => useCall("cron.resume", [keys.status]);

@@ -1,8 +1,5 @@
-/* Conversations: that with the main session and those that jobs have with their models. A conversation is read from its newest
-   end, which is fetched again with every event; earlier pages are fetched once, on request, because what was said does not
-   change. The words of an answer that is still being written come with the events and are laid over what was read. One could
-   get it wrong by laying a new end over old pages that do not touch it, or that are of the conversation before it was cleared:
-   what was said between them would be missing, or would still be there. */
+/* Transcripts. The newest page is refetched with every event; older pages are fetched once, on request. Live text
+   arrives by events. Pitfall: pages that do not overlap, or that belong to a cleared session, must not be merged. */
 
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
@@ -13,14 +10,13 @@ import { useCall } from "./actions";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** The session of the conversation with the person. */
+/** Key of the main session. */
 export const mainSession = "main";
 
 export function sessionOfJob(jobId: string): string {
   return `cron:${jobId}`;
 }
 
-/** What fits on a screen or two. */
 const headSize = 50;
 const pageSize = 200;
 
@@ -28,7 +24,10 @@ export function useTranscript(session: string) {
   const platform = usePlatform();
   const client = useQueryClient();
   const [wantsEarlier, setWantsEarlier] = useState(false);
-  const head = useQuery({ queryKey: keys.transcript(session), queryFn: () => platform.rpc("sessions.get", { key: session, limit: headSize }) });
+  const head = useQuery({
+    queryKey: keys.transcript(session),
+    queryFn: () => platform.rpc("sessions.get", { key: session, limit: headSize }),
+  });
   const pages = useInfiniteQuery({
     queryKey: keys.transcriptPages(session),
     queryFn: ({ pageParam }) => platform.rpc("sessions.get", { key: session, limit: pageSize, cursor: pageParam }),
@@ -39,7 +38,10 @@ export function useTranscript(session: string) {
   });
   const old = useMemo(() => pages.data?.pages.toReversed().flatMap(({ messages }) => messages), [pages.data]);
   const newest = head.data?.messages;
-  const wasCleared = head.data !== undefined && pages.data !== undefined && head.data.session?.createdAtMs !== pages.data.pages[0]?.session?.createdAtMs;
+  const wasCleared =
+    head.data !== undefined &&
+    pages.data !== undefined &&
+    head.data.session?.createdAtMs !== pages.data.pages[0]?.session?.createdAtMs;
   const merged = useMemo(() => (wasCleared ? undefined : mergeMessages(newest, old)), [wasCleared, newest, old]);
   const torn = merged === undefined && newest !== undefined && old !== undefined;
   useEffect(() => {
@@ -52,13 +54,16 @@ export function useTranscript(session: string) {
     error: head.error ?? pages.error,
     refetch: () => void Promise.all([head.refetch(), ...(wantsEarlier ? [pages.refetch()] : [])]),
     isLoadingEarlier: pages.isFetching,
-    /** Reads more; nothing when there is no more. */
+    /** Loads the next page; undefined at the beginning. */
     showEarlier: hasEarlier ? () => (pages.data ? void pages.fetchNextPage() : setWantsEarlier(true)) : undefined,
   };
 }
 
-/** The newest end laid over what is before it; undefined when they do not touch, because then what lies between is unknown. */
-export function mergeMessages(newest: MessageView[] | undefined, old: MessageView[] | undefined): MessageView[] | undefined {
+/** Merges the newest page with older pages; undefined without overlap. */
+export function mergeMessages(
+  newest: MessageView[] | undefined,
+  old: MessageView[] | undefined,
+): MessageView[] | undefined {
   if (!newest || !old) return newest;
   const [first] = newest;
   const last = old.at(-1);

@@ -1,5 +1,4 @@
-/* The query cache. Answers stay fresh until an event says otherwise; the network is this machine, so a failed call is
-   retried by the person, not silently. */
+/* Query cache. Data stays fresh until an event invalidates it. Failed calls are retried by the user. */
 
 import { QueryClient } from "@tanstack/react-query";
 

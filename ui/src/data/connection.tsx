@@ -1,4 +1,4 @@
-/* Whether the engine can be heard, for the one place that says so. */
+/* State of the event stream. */
 
 import { createContext, use, useSyncExternalStore } from "react";
 

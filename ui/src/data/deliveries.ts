@@ -1,4 +1,4 @@
-/* One delivery, followed until it is settled. */
+/* Polls a delivery until settled. */
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -6,10 +6,10 @@ import type { DeliveryView } from "@/platform";
 
 import { usePlatform } from "./platform";
 
-/** A delivery has no event of its own that names a page, and is settled within a moment. */
-const lookEveryMs = 400;
+/** Deliveries have no event of their own. */
+const pollMs = 400;
 
-/** What has become of a delivery since it was sent. */
+/** Current state of a delivery. */
 export function useDelivery(sent: DeliveryView | undefined): DeliveryView | undefined {
   const platform = usePlatform();
   const { data } = useQuery({
@@ -17,7 +17,7 @@ export function useDelivery(sent: DeliveryView | undefined): DeliveryView | unde
     queryFn: () => platform.rpc("deliveries.get", { id: sent?.id ?? "" }),
     initialData: sent,
     enabled: sent?.state === "pending",
-    refetchInterval: (query) => (query.state.data?.state === "pending" ? lookEveryMs : false),
+    refetchInterval: (query) => (query.state.data?.state === "pending" ? pollMs : false),
   });
   return data;
 }

@@ -27,7 +27,7 @@ afterEach(() => {
   client.clear();
 });
 
-/** A view that is on screen: it is fetched again as soon as it is stale. */
+/** Mounted view: refetched when stale. */
 function showing(queryKey: readonly unknown[], fetch: () => Promise<string> = () => Promise.resolve("answer")) {
   client.setQueryData(queryKey, "first");
   const query = client.getQueryCache().find({ queryKey });
@@ -45,7 +45,7 @@ function showing(queryKey: readonly unknown[], fetch: () => Promise<string> = ()
 /** Long enough for a flush, too short for unused answers to be thrown away. */
 const settled = () => vi.advanceTimersByTimeAsync(200);
 
-/** Starts the stream and forgets what the first opening fetched. */
+/** Starts the stream and clears the initial fetches. */
 async function started() {
   feed.start();
   host.emit("config", {}, 10);
@@ -53,7 +53,7 @@ async function started() {
   fetched.length = 0;
 }
 
-test("an event makes the views stale that it names, and no others", async () => {
+test("event invalidates only its views", async () => {
   await started();
   const run = showing(keys.run("r1"));
   showing(keys.run("r2"));
@@ -63,7 +63,7 @@ test("an event makes the views stale that it names, and no others", async () => 
   expect(fetched.toSorted()).toEqual([run, runs].toSorted());
 });
 
-test("a change of many jobs at once makes all that is known of jobs stale", async () => {
+test("event without a job id invalidates every job", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.job("j1")), showing(keys.effectiveTools("j2"))];
   showing(keys.run("r1"));
@@ -75,7 +75,7 @@ test("a change of many jobs at once makes all that is known of jobs stale", asyn
 test.each([
   ["a grant that is taken back, which names no job", "approval", { grantId: "g1" }],
   ["trust in a skill", "config", { skills: 1 }],
-] as const)("%s makes stale what each job is offered", async (_, kind, data) => {
+] as const)("%s invalidates effective tools", async (_, kind, data) => {
   await started();
   const names = [showing(keys.effectiveTools("j1")), showing(keys.toolsOfDraft(undefined))];
   showing(keys.run("r1"));
@@ -84,7 +84,7 @@ test.each([
   expect(fetched.toSorted()).toEqual(names.toSorted());
 });
 
-test("a gap in the numbers fetches everything again", async () => {
+test("sequence gap refetches everything", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.run("r2")), showing(keys.config)];
   host.emit("delivery", { runId: "r1" }, 12);
@@ -92,7 +92,7 @@ test("a gap in the numbers fetches everything again", async () => {
   expect(fetched.toSorted()).toEqual(names.toSorted());
 });
 
-test("numbers that start over mean another engine: everything is fetched again", async () => {
+test("restarted sequence refetches everything", async () => {
   await started();
   const jobs = showing(keys.jobs);
   host.emit("delivery", {}, 3);
@@ -100,7 +100,7 @@ test("numbers that start over mean another engine: everything is fetched again",
   expect(fetched).toEqual([jobs]);
 });
 
-test("a stream that cannot continue fetches everything again, although its event has no data", async () => {
+test("reset event without data refetches everything", async () => {
   await started();
   const jobs = showing(keys.jobs);
   host.emit("reset", null as never, 11);
@@ -108,7 +108,7 @@ test("a stream that cannot continue fetches everything again, although its event
   expect(fetched).toEqual([jobs]);
 });
 
-test("consecutive numbers without data about a view leave it alone", async () => {
+test("consecutive events leave other views alone", async () => {
   await started();
   showing(keys.run("r9"));
   host.emit("run", { runId: "r1" });
@@ -117,7 +117,7 @@ test("consecutive numbers without data about a view leave it alone", async () =>
   expect(fetched).toEqual([]);
 });
 
-test("a burst is one fetch, and what comes during a fetch is fetched after it", async () => {
+test("burst causes one fetch and later events another", async () => {
   await started();
   let finish: () => void = () => undefined;
   const jobs = showing(keys.jobs, () => new Promise<string>((resolve) => (finish = () => resolve("answer"))));
@@ -132,7 +132,7 @@ test("a burst is one fetch, and what comes during a fetch is fetched after it", 
   expect(fetched).toEqual([jobs, jobs]);
 });
 
-test("words of a model that is speaking appear without a fetch and without counting as a number", async () => {
+test("live text appears without fetch or sequence number", async () => {
   await started();
   client.setQueryData(keys.run("r1"), aDetail({ id: "r1", state: "running" }));
   host.emit("runText", { runId: "r1", text: "Looking at" }, 0);
@@ -143,7 +143,7 @@ test("words of a model that is speaking appear without a fetch and without count
   expect(fetched, "11 follows 10, so nothing was missed").not.toContain(jobs);
 });
 
-test("an event without a number makes stale what it names, and is no part of the sequence", async () => {
+test("unnumbered event invalidates its keys only", async () => {
   await started();
   const [status, jobs, run] = [showing(keys.status), showing(keys.jobs), showing(keys.run("r1"))];
   host.emit("config", { screens: 1 }, 0);
@@ -152,7 +152,9 @@ test("an event without a number makes stale what it names, and is no part of the
   fetched.length = 0;
   host.emit("reset", null as never, 0);
   await settled();
-  expect(fetched.toSorted(), "another engine, and nobody knows what it has done").toEqual([status, jobs, run].toSorted());
+  expect(fetched.toSorted(), "another engine, and nobody knows what it has done").toEqual(
+    [status, jobs, run].toSorted(),
+  );
   fetched.length = 0;
   host.emit("delivery", {}, 11);
   await settled();
@@ -171,7 +173,7 @@ test("coming back after a break fetches everything again", async () => {
   expect(fetched).toEqual([jobs]);
 });
 
-test("a break asks for the status, which can say that this page is not signed in any more", async () => {
+test("lost connection refetches the status", async () => {
   await started();
   showing(keys.jobs);
   const status = showing(keys.status);
@@ -180,10 +182,13 @@ test("a break asks for the status, which can say that this page is not signed in
   expect(fetched).toEqual([status]);
 });
 
-test("what is read for the first time while it changes is read again", async () => {
+test("change during a first fetch fetches again", async () => {
   await started();
   const answers: ((word: string) => void)[] = [];
-  const observer = new QueryObserver(client, { queryKey: keys.run("r1"), queryFn: () => new Promise<string>((answer) => answers.push(answer)) });
+  const observer = new QueryObserver(client, {
+    queryKey: keys.run("r1"),
+    queryFn: () => new Promise<string>((answer) => answers.push(answer)),
+  });
   const stop = observer.subscribe(() => {});
   host.emit("approval", { approvalId: "a1", runId: "r1", state: "pending" }, 11);
   await settled();

@@ -1,7 +1,5 @@
-/* One event stream feeds the query cache: every event names the views it made stale, and those are fetched again. It
-   refuses to hold state of its own, so the page can be thrown away at any moment. Two ways to get it wrong: to refetch on
-   every event (a burst of a thousand would never let a fetch finish, so stale keys are gathered and flushed one flush at
-   a time), and to trust a stream with a gap (then everything is fetched again). */
+/* Event stream that invalidates queries. Holds no view state. Batches keys, because a burst of events would
+   otherwise restart fetches forever; a gap in the sequence invalidates everything. */
 
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 
@@ -9,50 +7,84 @@ import type { Connection, HostEvent, Platform, RunDetail, SessionsGetResult } fr
 
 import { mainSession, sessionOfJob } from "./chat";
 import { keys } from "./keys";
-import { refreshOldRuns } from "./oldRuns";
+import { refreshOlderRuns } from "./olderRuns";
 
-/** Long enough to gather a burst, short enough to feel immediate. */
-const gatherMs = 40;
+/** Batches a burst, still feels immediate. */
+const batchMs = 40;
 
-/** The views that an event makes stale. */
-export function staleAfter(event: HostEvent): QueryKey[] {
+/** Query keys that an event invalidates. */
+export function staleKeys(event: HostEvent): QueryKey[] {
   if (event.kind === "reset") return [[]];
   const { jobId, runId, session } = event.data as { jobId?: string; runId?: string; session?: string };
   const run = runId === undefined ? [] : [keys.run(runId)];
   const job = jobId === undefined ? [] : [keys.job(jobId)];
   switch (event.kind) {
     case "cron":
-      // A job that is added or taken away may be one that waits for a question's run.
-      // One that names no job is about many of them.
+      // Adding or removing a job changes what an approval blocks. Without a job id, many jobs changed.
       return [keys.jobs, keys.status, keys.approvals, ...(jobId === undefined ? [keys.eachJob] : job), ...run];
     case "run":
-      // A run of no job is one of the main session. One of a job with an open question goes by it.
-      return [keys.runs, keys.status, keys.jobs, keys.approvals, keys.grants, keys.hooks, keys.spending, keys.estimates, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];
+      // A run without a job belongs to the main session. Approvals show what their run blocks.
+      return [
+        keys.runs,
+        keys.status,
+        keys.jobs,
+        keys.approvals,
+        keys.grants,
+        keys.hooks,
+        keys.spending,
+        keys.estimates,
+        keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)),
+        ...job,
+        ...run,
+      ];
     case "approval":
-      // A grant that is made or taken back names no job, and decides what one is offered.
-      return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, keys.eachJob, keys.toolsOfDrafts, ...run];
+      // A grant event names no job, and changes the effective tools.
+      return [
+        keys.approvals,
+        keys.grants,
+        keys.runs,
+        keys.status,
+        keys.transcripts,
+        keys.eachJob,
+        keys.toolsOfDrafts,
+        ...run,
+      ];
     case "delivery":
-      // Whether notifications get through stands in the status.
+      // The status shows whether notifications are delivered.
       return [keys.status, ...run];
     case "session":
-      // What a job may do depends on what its conversation has read.
+      // Taint of the session changes the effective tools.
       return [keys.toolsOfDrafts, ...(session === undefined ? [] : [keys.transcript(session)]), ...job];
     case "heartbeat":
       return [keys.status];
     case "config":
-      // Trust in a skill decides what the jobs with it are offered.
-      return [keys.config, keys.providers, keys.checks, keys.skills, keys.status, keys.jobs, keys.eachJob, keys.toolsOfDrafts, keys.spending];
+      // Skill trust changes the effective tools.
+      return [
+        keys.config,
+        keys.providers,
+        keys.checks,
+        keys.skills,
+        keys.status,
+        keys.jobs,
+        keys.eachJob,
+        keys.toolsOfDrafts,
+        keys.spending,
+      ];
     case "runText":
     case "seen":
       return [];
   }
 }
 
-/** Words of a model that is still speaking go straight to where they are read; they are not stored, so there is nothing to fetch. */
-function showWords(client: QueryClient, event: HostEvent) {
+/** Writes live text into the cache. The engine does not store live text, so nothing is fetched. */
+function showLiveText(client: QueryClient, event: HostEvent) {
   const { runId, text } = event.data as { runId: string; text: string };
   client.setQueryData<RunDetail>(keys.run(runId), (detail) => detail && { ...detail, liveText: text });
-  client.setQueriesData<SessionsGetResult>({ queryKey: keys.transcripts }, (said) => said && { ...said, open: said.open.map((one) => (one.runId === runId ? { ...one, liveText: text } : one)) });
+  client.setQueriesData<SessionsGetResult>(
+    { queryKey: keys.transcripts },
+    (page) =>
+      page && { ...page, open: page.open.map((run) => (run.runId === runId ? { ...run, liveText: text } : run)) },
+  );
 }
 
 export class EventFeed {
@@ -70,7 +102,7 @@ export class EventFeed {
     private readonly platform: Platform,
   ) {}
 
-  /** Starts listening; returns the way to stop. */
+  /** Starts listening. Returns the stop function. */
   start(): () => void {
     const stop = this.platform.subscribe(this.lastSeq, {
       onEvent: (event) => this.take(event),
@@ -91,10 +123,10 @@ export class EventFeed {
   };
 
   private take(event: HostEvent) {
-    if (event.kind === "runText") showWords(this.client, event);
-    // Events that are not stored have no number and are no part of the sequence.
+    if (event.kind === "runText") showLiveText(this.client, event);
+    // Unstored events have no number.
     if (event.seq === 0) {
-      this.mark(staleAfter(event));
+      this.mark(staleKeys(event));
       return;
     }
     const missed = this.lastSeq !== undefined && event.seq > this.lastSeq + 1;
@@ -102,11 +134,10 @@ export class EventFeed {
     this.lastSeq = event.seq;
     if (event.kind === "run" && typeof event.data.runId === "string") this.changedRuns.add(event.data.runId);
     if (missed || restarted) this.markAll();
-    else this.mark(staleAfter(event));
+    else this.mark(staleKeys(event));
   }
 
-  /** A stream that was never read cannot tell what happened before it opened, nor can one that came back without a number.
-      One that cannot be opened cannot say why; the status can: nobody is there, or this page is not signed in any more. */
+  /** Invalidates everything after a first or resumed connection. After a loss, the status query finds the reason. */
   private connected(connection: Connection) {
     if (connection === "open") {
       if (this.lastSeq === undefined || this.opened) this.markAll();
@@ -123,7 +154,7 @@ export class EventFeed {
 
   private mark(queryKeys: QueryKey[]) {
     for (const key of queryKeys) this.stale.set(JSON.stringify(key), key);
-    if (this.stale.size > 0 && !this.flushing) this.timer ??= setTimeout(() => void this.flush(), gatherMs);
+    if (this.stale.size > 0 && !this.flushing) this.timer ??= setTimeout(() => void this.flush(), batchMs);
   }
 
   private async flush() {
@@ -133,12 +164,20 @@ export class EventFeed {
     const runs = this.changedRuns;
     this.stale.clear();
     this.changedRuns = new Set();
-    // A first fetch is not begun anew, as one over older data is: its answer may be from before the event.
-    const first = new Set(queryKeys.flatMap((queryKey) => this.client.getQueryCache().findAll({ queryKey, fetchStatus: "fetching", predicate: ({ state }) => state.data === undefined })));
+    // `invalidateQueries` does not restart a first fetch, whose data may predate the event.
+    const first = new Set(
+      queryKeys.flatMap((queryKey) =>
+        this.client
+          .getQueryCache()
+          .findAll({ queryKey, fetchStatus: "fetching", predicate: ({ state }) => state.data === undefined }),
+      ),
+    );
     await Promise.allSettled(queryKeys.map((queryKey) => this.client.invalidateQueries({ queryKey })));
-    await Promise.allSettled([...first].map(({ queryKey }) => this.client.invalidateQueries({ queryKey, exact: true })));
-    // What fails here is tried again with the next event, and told by the view that asks for it.
-    await Promise.allSettled([refreshOldRuns(this.client, this.platform, runs)]);
+    await Promise.allSettled(
+      [...first].map(({ queryKey }) => this.client.invalidateQueries({ queryKey, exact: true })),
+    );
+    // Failures are retried with the next event.
+    await Promise.allSettled([refreshOlderRuns(this.client, this.platform, runs)]);
     this.flushing = false;
     this.mark([]);
   }

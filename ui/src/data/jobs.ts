@@ -1,6 +1,4 @@
-/* The list of jobs, in two parts: the first of them, which is all for most people and enough for whoever shows what comes
-   next, and the whole list, read page by page only where it is needed. One could get it wrong by showing the whole list
-   while it is still being read over again: it would shrink and grow with every event, so the old one stays until then. */
+/* Jobs: the first page, and the full list read page by page where needed. Keeps the old list while reloading. */
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -9,34 +7,46 @@ import type { CronListResult, JobView, Platform } from "@/platform";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** As many as the gateway hands out at once. */
-const atOnce = 500;
+/** Maximum of the gateway. */
+const pageSize = 500;
 
-/** The first jobs, soonest first. */
+/** First page, soonest first. */
 export function useFirstJobs() {
   const platform = usePlatform();
-  return useQuery({ queryKey: keys.firstJobs, queryFn: () => platform.rpc("cron.list", { includeDisabled: true, limit: atOnce }) });
+  return useQuery({
+    queryKey: keys.firstJobs,
+    queryFn: () => platform.rpc("cron.list", { includeDisabled: true, limit: pageSize }),
+  });
 }
 
-/** The jobs that fail, wherever they stand in the list, or were paused for it; `hasMore` when there are others. */
+/** Failing jobs, and jobs paused for failing. */
 export function useFailingJobs() {
   const platform = usePlatform();
-  const { data } = useQuery({ queryKey: keys.failingJobs, queryFn: () => platform.rpc("cron.list", { includeDisabled: true, hasIncident: true, limit: atOnce }) });
-  // A job that somebody switched off by hand is known to fail.
-  const jobs = data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ?? [];
+  const { data } = useQuery({
+    queryKey: keys.failingJobs,
+    queryFn: () => platform.rpc("cron.list", { includeDisabled: true, hasIncident: true, limit: pageSize }),
+  });
+  // Excludes failing jobs that the user paused.
+  const jobs =
+    data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ??
+    [];
   return { jobs, hasMore: data !== undefined && data.nextCursor !== null };
 }
 
-/** All jobs, soonest first. While the list is not whole, what is not in it may yet come. */
+/** All jobs, soonest first; incomplete until `isWhole`. */
 export function useJobs() {
   const platform = usePlatform();
   const first = useFirstJobs();
   const hasMore = first.data !== undefined && first.data.nextCursor !== null;
-  const all = useQuery({ queryKey: keys.allJobs, queryFn: ({ signal }) => readAll(platform, signal), enabled: hasMore });
+  const all = useQuery({
+    queryKey: keys.allJobs,
+    queryFn: ({ signal }) => readAll(platform, signal),
+    enabled: hasMore,
+  });
   const list = hasMore ? (all.data ?? first.data) : first.data;
   return {
     data: list?.jobs,
-    /** Jobs that nobody can read; the first page has all that were met. */
+    /** Unreadable jobs, listed by the first page. */
     broken: first.data?.broken ?? [],
     isWhole: list?.nextCursor === null,
     error: first.error ?? all.error,
@@ -48,10 +58,14 @@ async function readAll(platform: Platform, signal: AbortSignal): Promise<CronLis
   const jobs = new Map<string, JobView>();
   let cursor: string | null = null;
   do {
-    const page: CronListResult = await platform.rpc("cron.list", { includeDisabled: true, limit: atOnce, ...(cursor !== null && { cursor }) });
+    const page: CronListResult = await platform.rpc("cron.list", {
+      includeDisabled: true,
+      limit: pageSize,
+      ...(cursor !== null && { cursor }),
+    });
     signal.throwIfAborted();
     for (const view of page.jobs) {
-      // A job that fires between two pages moves behind them both and is met twice, the second time as it is now.
+      // A job that fires between two pages occurs twice; the later view wins.
       jobs.delete(view.job.id);
       jobs.set(view.job.id, view);
     }

@@ -1,4 +1,4 @@
-/* The names under which answers are kept. Events and mutations make them stale by these names. */
+/* Query keys. */
 
 import type { JobDraft, RunsListParams, Schedule, WrittenSchedule } from "@/platform";
 
@@ -23,20 +23,30 @@ export const keys = {
   failingJobs: ["jobs", "failing"],
   eachJob: ["job"],
   job: (id: string) => ["job", id],
-  /** Below the job, because they change with it. */
+  /** Invalidated with the job. */
   effectiveTools: (jobId: string | undefined) => ["job", jobId, "tools"],
   toolsOfDrafts: ["toolsOfDraft"],
   toolsOfDraft: (job: JobDraft | undefined) => ["toolsOfDraft", job],
   estimate: (schedule: WrittenSchedule | undefined, id: string | undefined) => ["estimate", schedule, id],
   checks: ["check"],
   check: (job: JobDraft) => ["check", job],
-  preview: (schedule: WrittenSchedule | undefined, id: string | undefined, count: number) => ["preview", schedule, id, count],
+  preview: (schedule: WrittenSchedule | undefined, id: string | undefined, count: number) => [
+    "preview",
+    schedule,
+    id,
+    count,
+  ],
   runs: ["runs"],
   runsHeads: ["runs", "head"],
   runsHead: (filter: RunsListParams) => ["runs", "head", filter],
   runsSince: (fromMs: number) => ["runs", "since", fromMs],
-  upcoming: (id: string, schedule: Schedule, nextRunAtMs: number | undefined) => ["upcoming", id, schedule, nextRunAtMs],
-  /** Not below `runs`: old pages do not change with every event. */
+  upcoming: (id: string, schedule: Schedule, nextRunAtMs: number | undefined) => [
+    "upcoming",
+    id,
+    schedule,
+    nextRunAtMs,
+  ],
+  /** Separate from `runs`: older pages do not change with every event. */
   allRunPages: ["runPages"],
   runPages: (filter: RunsListParams) => ["runPages", filter],
   run: (id: string) => ["run", id],
@@ -47,6 +57,6 @@ export const keys = {
   grants: ["grants"],
   transcripts: ["transcripts"],
   transcript: (session: string) => ["transcripts", session],
-  /** Not below `transcripts`: what was said does not change with events. */
+  /** Separate from `transcripts`: older pages do not change. */
   transcriptPages: (session: string) => ["transcriptPages", session],
 } as const;

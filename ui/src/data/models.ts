@@ -1,4 +1,4 @@
-/* Connecting a model: each is one method, and names the views that it makes stale. */
+/* Methods for connecting a model. */
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -6,8 +6,7 @@ import { useCall } from "./actions";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** How often a running pull is looked at. */
-const lookEveryMs = 700;
+const pollMs = 700;
 
 export function useModelPresets() {
   const platform = usePlatform();
@@ -20,13 +19,13 @@ export const useTestModel = () => useCall("models.test", [keys.providers, keys.s
 export const useStartPull = () => useCall("models.pull", [keys.pull]);
 export const useCancelPull = () => useCall("models.cancelPull", [keys.pull]);
 
-/** The present pull, looked at again and again while it runs. */
+/** Current pull, polled while running. */
 export function usePull() {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.pull,
     queryFn: () => platform.rpc("models.pullStatus", {}),
     staleTime: 0,
-    refetchInterval: (query) => (query.state.data?.pull?.state === "running" ? lookEveryMs : false),
+    refetchInterval: (query) => (query.state.data?.pull?.state === "running" ? pollMs : false),
   });
 }

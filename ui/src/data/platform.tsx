@@ -1,4 +1,4 @@
-/* Hands the host to the hooks, so that a test can put its own in place. */
+/* Provides the platform to hooks; replaced in tests. */
 
 import { createContext, use } from "react";
 

@@ -1,4 +1,4 @@
-/* The answers the views ask for. Each is one method under one name; what makes them stale is in events.ts. */
+/* Queries, one per method. See events.ts for their invalidation. */
 
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
@@ -13,10 +13,14 @@ export function useStatus() {
   return useQuery({ queryKey: keys.status, queryFn: () => platform.rpc("system.status", {}) });
 }
 
-/** One job; asked only when there is one. */
+/** Job; disabled without an id. */
 export function useJob(jobId: string | undefined) {
   const platform = usePlatform();
-  return useQuery({ queryKey: keys.job(jobId ?? ""), queryFn: () => platform.rpc("cron.get", { id: jobId ?? "" }), enabled: jobId !== undefined });
+  return useQuery({
+    queryKey: keys.job(jobId ?? ""),
+    queryFn: () => platform.rpc("cron.get", { id: jobId ?? "" }),
+    enabled: jobId !== undefined,
+  });
 }
 
 export function useRun(runId: string) {
@@ -39,13 +43,13 @@ export function useTools() {
   return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
 }
 
-/** The person's commands that are told of runs; how they do is asked again whenever a run may have told them. */
+/** Hooks and their recent calls. */
 export function useHooks() {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.hooks, queryFn: async () => (await platform.rpc("hooks.list", {})).hooks });
 }
 
-/** What was spent of late, and the budget of everything. */
+/** Spending and the overall budget. */
 export function useSpending() {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.spending, queryFn: () => platform.rpc("spending.get", {}) });
@@ -56,25 +60,25 @@ export function useSecrets() {
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });
 }
 
-/** The folders of skills, asked again whenever they are looked at: a person changes them with any editor. */
+/** Skills, refetched on every mount because their folders change without an event. */
 export function useSkills() {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.skills, queryFn: () => platform.rpc("skills.list", {}), staleTime: 0 });
 }
 
-/** What the model of a job is offered, by the rule that its runs go by; asked only when there is a job. */
+/** Effective tools of a stored job. */
 export function useEffectiveTools(jobId: string | undefined) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.effectiveTools(jobId),
     queryFn: () => platform.rpc("tools.effective", { id: jobId ?? "" }),
     enabled: jobId !== undefined,
-    // A grant that ends by time, and a sandbox that comes or goes, have no event.
+    // Grant expiry and sandbox availability have no event.
     staleTime: 0,
   });
 }
 
-/** The same of a job as it stands in a form; the previous answer stays until the next one. */
+/** Effective tools of a draft; keeps the previous result meanwhile. */
 export function useToolsOfDraft(job: JobDraft | undefined) {
   const platform = usePlatform();
   return useQuery({
@@ -83,14 +87,13 @@ export function useToolsOfDraft(job: JobDraft | undefined) {
     enabled: job !== undefined,
     placeholderData: keepPreviousData,
     retry: false,
-    // A grant that ends by time, and a sandbox that comes or goes, have no event.
+    // Grant expiry and sandbox availability have no event.
     staleTime: 0,
     gcTime: 60_000,
   });
 }
 
-/** What the engine would do with a schedule as it stands in a form, of job `id` or of a new one; the previous answer stays until the
-    next one. */
+/** Schedule preview of a draft; keeps the previous result meanwhile. */
 export function usePreview(schedule: WrittenSchedule | undefined, id: string | undefined, count = 5) {
   const platform = usePlatform();
   return useQuery({
@@ -99,13 +102,13 @@ export function usePreview(schedule: WrittenSchedule | undefined, id: string | u
     enabled: schedule !== undefined,
     placeholderData: keepPreviousData,
     retry: false,
-    // "Next" moves with the time.
+    // The next slots move with time.
     staleTime: 30_000,
     gcTime: 60_000,
   });
 }
 
-/** What saving the job as it stands in a form would warn of. One that is not whole yet has no answer. */
+/** Warnings for a draft. */
 export function useJobCheck(job: JobDraft) {
   const platform = usePlatform();
   return useQuery({
@@ -113,13 +116,13 @@ export function useJobCheck(job: JobDraft) {
     queryFn: () => platform.rpc("cron.check", { job }),
     placeholderData: keepPreviousData,
     retry: false,
-    // Files and models come and go without an event.
+    // Files and models change without an event.
     staleTime: 0,
     gcTime: 60_000,
   });
 }
 
-/** What a month of this schedule will probably cost; the runs of a new job are none. */
+/** Monthly cost estimate of a schedule. */
 export function useEstimate(schedule: WrittenSchedule | undefined, id: string | undefined) {
   const platform = usePlatform();
   return useQuery({
@@ -133,44 +136,47 @@ export function useEstimate(schedule: WrittenSchedule | undefined, id: string | 
   });
 }
 
-/** What the desktop around this page offers; nothing in a browser. */
+/** Desktop shell information; null in a browser. */
 export function useShellInfo() {
   const platform = usePlatform();
   const client = useQueryClient();
-  useEffect(() => platform.onShellChanged(() => void client.invalidateQueries({ queryKey: keys.shell })), [platform, client]);
+  useEffect(
+    () => platform.onShellChanged(() => void client.invalidateQueries({ queryKey: keys.shell })),
+    [platform, client],
+  );
   return useQuery({ queryKey: keys.shell, queryFn: () => platform.shellInfo() });
 }
 
-/** The status of the engine that this window is attached to; nothing while it has its own, and in a browser. */
-export function useEngineElsewhere(): SystemStatus | undefined {
+/** Status of a remote engine that this window is attached to; undefined otherwise. */
+export function useAttachedEngine(): SystemStatus | undefined {
   const { data: shell } = useShellInfo();
   const { data: status } = useStatus();
   return shell?.engine === "elsewhere" ? status : undefined;
 }
 
-/** Jobs asked for their slots of a day; beyond these a job shows its next slot only. */
-const mostAsked = 20;
-/** Enough for a slot every half an hour, all day. */
-const slotsAsked = 50;
+/** Limit of jobs with fetched slots of the day; further jobs show only the next slot. */
+const maxJobsAsked = 20;
+/** A slot every half hour. */
+const maxSlotsPerJob = 50;
 
 export interface Upcoming {
   job: JobView;
   slots: readonly number[];
 }
 
-/** The slots until `untilMs` of every job that is due by then. Asked for again when a job's next slot has moved. */
+/** Slots of due jobs until `untilMs`. */
 export function useUpcoming(jobs: readonly JobView[], untilMs: number): Upcoming[] {
   const platform = usePlatform();
   const due = jobs.filter(({ job }) => (job.state.nextRunAtMs ?? Infinity) < untilMs);
   const answers = useQueries({
-    queries: due.slice(0, mostAsked).map(({ job: { id, schedule, state } }) => ({
+    queries: due.slice(0, maxJobsAsked).map(({ job: { id, schedule, state } }) => ({
       queryKey: keys.upcoming(id, schedule, state.nextRunAtMs),
-      queryFn: () => platform.rpc("cron.preview", { schedule, id, count: slotsAsked }),
+      queryFn: () => platform.rpc("cron.preview", { schedule, id, count: maxSlotsPerJob }),
       gcTime: 60_000,
     })),
   });
   return due.map((job, i) => {
-    const asked = answers[i]?.data?.next.map((slot) => slot.atMs) ?? [job.job.state.nextRunAtMs ?? untilMs];
-    return { job, slots: asked.filter((at) => at < untilMs) };
+    const times = answers[i]?.data?.next.map((slot) => slot.atMs) ?? [job.job.state.nextRunAtMs ?? untilMs];
+    return { job, slots: times.filter((at) => at < untilMs) };
   });
 }

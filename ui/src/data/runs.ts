@@ -1,6 +1,4 @@
-/* The list of runs, in two parts: the newest page, fetched again with every event, and older pages, fetched once while
-   the person scrolls. One could get it wrong by refetching all loaded pages with every event: at ten thousand runs that
-   is a hundred requests a second. */
+/* Runs: the newest page is refetched with every event; older pages are fetched once while scrolling. */
 
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
@@ -15,7 +13,7 @@ const pageSize = 200;
 const mostAtOnce = 500;
 const everything: RunsListParams = {};
 
-/** The newest runs only. */
+/** Newest page. */
 export function useNewestRuns(filter: RunsListParams = everything) {
   const platform = usePlatform();
   return useQuery({
@@ -25,7 +23,7 @@ export function useNewestRuns(filter: RunsListParams = everything) {
   });
 }
 
-/** The newest runs of one job; asked only when there is one, and never answered with those of another. */
+/** Newest runs of a job; disabled without an id. */
 export function useRunsOfJob(jobId: string | undefined) {
   const platform = usePlatform();
   const filter: RunsListParams = { jobId };
@@ -36,7 +34,7 @@ export function useRunsOfJob(jobId: string | undefined) {
   });
 }
 
-/** All runs made since `fromMs`, as many as one answer holds. */
+/** Runs created since `fromMs`, up to one page. */
 export function useRunsSince(fromMs: number) {
   const platform = usePlatform();
   return useQuery({
@@ -79,7 +77,7 @@ export function useRuns(filter: RunsListParams) {
   };
 }
 
-/** The newest page laid over the older ones; undefined when they do not touch, because then runs between them are unknown. */
+/** Merges the newest page with older pages; undefined without overlap. */
 export function mergeRuns(head: RunView[] | undefined, old: RunView[] | undefined): RunView[] | undefined {
   if (!head || !old) return head;
   const fresh = new Set(head.map((run) => run.id));

@@ -1,4 +1,4 @@
-/* Light, dark, or as the system says. */
+/* Theme: light, dark or system. */
 
 import { useState } from "react";
 
@@ -9,8 +9,8 @@ import { usePlatform } from "./platform";
 export type Theme = "system" | "light" | "dark";
 
 function read(platform: Platform): Theme {
-  const wish = platform.preference.get("theme");
-  return wish === "light" || wish === "dark" ? wish : "system";
+  const stored = platform.preference.get("theme");
+  return stored === "light" || stored === "dark" ? stored : "system";
 }
 
 function apply(theme: Theme) {
@@ -18,7 +18,7 @@ function apply(theme: Theme) {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Puts the stored wish into effect; called once, before the first paint. */
+/** Applies the stored theme; called once, before the first paint. */
 export function applyStoredTheme(platform: Platform) {
   apply(read(platform));
 }

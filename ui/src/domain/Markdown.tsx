@@ -1,13 +1,12 @@
-/* What a model wrote, as text with structure. It builds elements and never parses raw HTML; images are not loaded, because
-   an address in one can carry data out; links leave Rouse only after a question, and only to https. Loaded when first
-   needed. */
+/* Markdown from a model. Never renders raw HTML or images, which could leak data. Links are https only and ask
+   first. */
 
 import { type ReactNode, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 
-import { Question } from "@/components/Modal";
+import { ConfirmDialog } from "@/components/Modal";
 
 import styles from "./Markdown.module.css";
 
@@ -23,11 +22,20 @@ interface Props {
 }
 
 export default function Markdown({ text, onOpen }: Props) {
-  const [asked, setAsked] = useState<string>();
+  const [pendingUrl, setPendingUrl] = useState<string>();
   const components: Components = {
-    a: ({ href, children }) => <Leaving url={href} onAsk={setAsked}>{children}</Leaving>,
-    // A heading in a text is not a heading of the page.
-    h1: Heading, h2: Heading, h3: Heading, h4: Heading, h5: Heading, h6: Heading,
+    a: ({ href, children }) => (
+      <ExternalLink url={href} onAsk={setPendingUrl}>
+        {children}
+      </ExternalLink>
+    ),
+    // Headings in text are not page headings.
+    h1: Heading,
+    h2: Heading,
+    h3: Heading,
+    h4: Heading,
+    h5: Heading,
+    h6: Heading,
     table: ({ children }) => (
       <div className={styles.scroll} tabIndex={0} role="group" aria-label="Table">
         <table>{children}</table>
@@ -39,16 +47,16 @@ export default function Markdown({ text, onOpen }: Props) {
       <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[[rehypeSanitize, schema]]} components={components}>
         {text}
       </ReactMarkdown>
-      <Question
-        isOpen={asked !== undefined}
-        onClose={() => setAsked(undefined)}
-        title="Open this address?"
+      <ConfirmDialog
+        isOpen={pendingUrl !== undefined}
+        onClose={() => setPendingUrl(undefined)}
+        title="Open this link?"
         confirm="Open"
-        onConfirm={() => asked !== undefined && onOpen(asked)}
+        onConfirm={() => pendingUrl !== undefined && onOpen(pendingUrl)}
       >
-        <p>The link was written by the model. It leads to:</p>
-        <p className={styles.address}>{asked}</p>
-      </Question>
+        <p>A model wrote this link:</p>
+        <p className={styles.address}>{pendingUrl}</p>
+      </ConfirmDialog>
     </div>
   );
 }
@@ -57,7 +65,7 @@ function Heading({ children }: { children?: ReactNode }) {
   return <p className={styles.heading}>{children}</p>;
 }
 
-function Leaving({ url, onAsk, children }: { url?: string; onAsk: (url: string) => void; children: ReactNode }) {
+function ExternalLink({ url, onAsk, children }: { url?: string; onAsk: (url: string) => void; children: ReactNode }) {
   if (!url?.startsWith("https://")) return <span>{children}</span>;
   return (
     <a

@@ -1,4 +1,4 @@
-/* A model's words anywhere on a page: plain at once, with structure as soon as that part of the program is loaded. */
+/* Model text: plain until the Markdown chunk is loaded. */
 
 import { lazy, Suspense } from "react";
 

@@ -5,7 +5,7 @@ import { fakeHost } from "@/test/fakeHost";
 import { aJob, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
-test("a row names its state for a reader of the screen once, and has a short word for where there is no room", async () => {
+test("row announces its state once and shows a short label", async () => {
   const run = aRun({ state: "nothingToReport", jobName: "Backup" });
   renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));
   const row = (await screen.findByRole("link", { name: "Backup" })).parentElement;
@@ -18,42 +18,65 @@ test("a row names its state for a reader of the screen once, and has a short wor
 test.each([
   ["skipped", "Skipped", "The computer was on battery"],
   ["missed", "Missed", "The computer was asleep"],
-] as const)("a run that was %s says so and why, and all of the reason where it is cut off", async (state, word, reason) => {
-  renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun({ state, reason })], nextCursor: null, total: 1 }) }));
+] as const)("%s run shows its state and its full reason on hover", async (state, word, reason) => {
+  renderApp(
+    "/runs",
+    fakeHost({ "runs.list": () => ({ runs: [aRun({ state, reason })], nextCursor: null, total: 1 }) }),
+  );
   const row = (await screen.findByRole("link", { name: "Backup" })).parentElement!;
   expect(within(row).getByText(word, { selector: "[aria-hidden]" })).toBeInTheDocument();
   expect(within(row).getByText(reason)).toBeInTheDocument();
   expect(row).toHaveAttribute("title", reason);
 });
 
-test("beside the form of its job a run has its state's word once, also when there is nothing else to say", async () => {
+test("row in the job editor shows its state once", async () => {
   const runs = [aRun({ id: "r1", state: "skipped", reason: "The computer was on battery" }), aRun({ id: "r2" })];
-  const host = fakeHost({ "cron.get": () => aJob(), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }), "tools.catalog": () => ({ tools: [] }), "runs.list": () => ({ runs, nextCursor: null, total: 2 }) });
+  const host = fakeHost({
+    "cron.get": () => aJob(),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+    "runs.list": () => ({ runs, nextCursor: null, total: 2 }),
+  });
   renderApp("/jobs/job-1", host);
   const row = (await screen.findByRole("link", { name: "The computer was on battery" })).parentElement!;
   expect(within(row).getByText("Skipped", { selector: "[aria-hidden]" })).toBeInTheDocument();
-  expect(within(screen.getByRole("link", { name: "Succeeded" }).parentElement!).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
+  expect(
+    within(screen.getByRole("link", { name: "Succeeded" }).parentElement!).queryByText("Succeeded", {
+      selector: "[aria-hidden]",
+    }),
+  ).not.toBeInTheDocument();
 });
 
-test("a run between two attempts is not said to run: it waits for its next attempt", async () => {
-  const run = aRun({ state: "running", finishedAtMs: null, durationMs: null, error: "No network.", nextAttemptAtMs: Date.now() + 600_000 });
+test("run between attempts shows as waiting to retry", async () => {
+  const run = aRun({
+    state: "running",
+    finishedAtMs: null,
+    durationMs: null,
+    error: "No network.",
+    nextAttemptAtMs: Date.now() + 600_000,
+  });
   renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));
   const row = (await screen.findByRole("link", { name: "Backup" })).parentElement!;
-  expect(within(row).getByTitle("Waits for its next attempt")).toBeInTheDocument();
+  expect(within(row).getByTitle("Waiting to retry")).toBeInTheDocument();
   expect(within(row).queryByText("Running")).not.toBeInTheDocument();
 });
 
-test("what came of a run that went well stands alone", async () => {
+test("successful run shows only its outcome", async () => {
   const run = aRun({ summary: "All disks are fine." });
   renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) }));
   const row = (await screen.findByText("All disks are fine.")).parentElement!;
   expect(within(row).queryByText("Succeeded", { selector: "[aria-hidden]" })).not.toBeInTheDocument();
 });
 
-test("a run that cost nothing keeps no room for a cost, and what one cost stands before how long it took", async () => {
-  const paid = aRun({ id: "r2", jobName: "Brief", usage: { inputTokens: 900, cachedInputTokens: 0, outputTokens: 100, costMicroUsd: 4_200 } });
+test("cost appears before duration and only when present", async () => {
+  const paid = aRun({
+    id: "r2",
+    jobName: "Brief",
+    usage: { inputTokens: 900, cachedInputTokens: 0, outputTokens: 100, costMicroUsd: 4_200 },
+  });
   renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun(), paid], nextCursor: null, total: 2 }) }));
-  const cells = async (name: string) => [...(await screen.findByRole("link", { name })).parentElement!.children].map((cell) => cell.textContent);
+  const cells = async (name: string) =>
+    [...(await screen.findByRole("link", { name })).parentElement!.children].map((cell) => cell.textContent);
   expect((await cells("Backup")).slice(-2)[0]).toBe("1 s");
   expect(await cells("Backup")).toHaveLength((await cells("Brief")).length - 1);
   expect((await cells("Brief")).slice(-3, -1)).toEqual(["$0.0042", "1 s"]);

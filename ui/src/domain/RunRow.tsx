@@ -1,7 +1,4 @@
-/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. The word of its state stands before
-   what came of it at every width, because a reason alone does not say whether a run was skipped or missed; what came of one
-   that went well says so by itself. A reader of the screen has the word from the glyph already. What is cut off is said by
-   the row when one points at it, for its link lies over all of it. */
+/* Row of a run: state, job, outcome, time. The state label is hidden for successful runs with an outcome. The row's title shows truncated text, because the link covers the row. */
 
 import { memo } from "react";
 
@@ -13,36 +10,44 @@ import { duration } from "@/format/amount";
 import { absolute } from "@/format/time";
 import type { RunView } from "@/platform";
 
-import { isLive, shortStateWord, shownState, StateGlyph, stateWord } from "./runState";
+import { isLive, shortStateLabel, shownState, StateGlyph, stateLabel } from "./runState";
 import styles from "./RunRow.module.css";
-import { costWords } from "./steps";
-import { outcomeWords, triggerWord } from "./words";
+import { costLabel } from "./steps";
+import { outcomeSummary, triggerLabel } from "./labels";
 
 interface Props {
   run: RunView;
   tabIndex?: 0 | -1;
-  /** Leaves out what the surrounding page says already. */
+  /** Omits the job on pages of that job. */
   without?: "job";
 }
 
-/** Scrolling renders the list with every frame; rows that did not change are left alone. */
+/** Memoized: scrolling renders the list every frame. */
 export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
-  const outcome = outcomeWords(run);
+  const outcome = outcomeSummary(run);
   const cost = costOf(run);
   const state = shownState(run);
   const saysItself = run.state === "succeeded" && outcome !== "";
-  const word = !saysItself && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(state)}</span>;
+  const word = !saysItself && (
+    <span className={cx(row.small, styles.word)} aria-hidden>
+      {shortStateLabel(state)}
+    </span>
+  );
   return (
     <div className={cx(row.row, styles.run, without !== "job" && styles.named)} title={outcome || undefined}>
       <StateGlyph state={state} />
       {without === "job" && outcome !== "" && word}
-      <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
-        {without === "job" ? outcome || stateWord(state) : run.jobName}
+      <RowLink
+        href={`/runs/${encodeURIComponent(run.id)}`}
+        tabIndex={tabIndex}
+        className={cx(row.link, without === "job" ? styles.sole : styles.name)}
+      >
+        {without === "job" ? outcome || stateLabel(state) : run.jobName}
       </RowLink>
-      {run.standsFor > 1 && <Slots count={run.standsFor} first={run.firstSlotAtMs} last={run.slotAtMs} />}
+      {run.slotCount > 1 && <SlotCount count={run.slotCount} first={run.firstSlotAtMs} last={run.slotAtMs} />}
       {without !== "job" && word}
       {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
-      {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
+      {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerLabel(run.trigger)}</span>}
       {cost !== undefined && <span className={cx(row.small, styles.cost)}>{cost}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
       <span className={cx(row.small, row.end, styles.when)}>
@@ -52,17 +57,17 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   );
 });
 
-/** A row that stands for several slots says for how many, and which is the first and the last. */
-function Slots({ count, first, last }: { count: number; first: number | null; last: number | null }) {
+/** Number of slots that the row covers. */
+function SlotCount({ count, first, last }: { count: number; first: number | null; last: number | null }) {
   const span = first === null || last === null ? "" : `, from ${absolute(first)} to ${absolute(last)}`;
   return (
-    <span className={cx(row.small, styles.trigger)} title={`Stands for ${count.toLocaleString()} slots${span}`}>
+    <span className={cx(row.small, styles.trigger)} title={`Covers ${count.toLocaleString()} slots${span}`}>
       ×{count.toLocaleString()}
     </span>
   );
 }
 
-/** What it cost, once it is over. Most jobs cost nothing, so no room is kept for it. */
+/** Cost of a finished run. */
 function costOf(run: RunView): string | undefined {
-  return isLive(run.state) ? undefined : costWords(run.usage);
+  return isLive(run.state) ? undefined : costLabel(run.usage);
 }

@@ -19,17 +19,19 @@ const table: Record<RunState, [word: string, tone: Tone]> = {
   interrupted: ["Interrupted", "calm"],
 };
 
-test.each(Object.entries(table) as [RunState, [string, Tone]][])("%s has a word and a tone", (state, [word, tone]) => {
+test.each(Object.entries(table) as [RunState, [string, Tone]][])("%s has a label and a tone", (state, [word, tone]) => {
   render(<StateGlyph state={state} />);
   expect(screen.getByText(word)).toBeInTheDocument();
   expect(stateTone(state)).toBe(tone);
 });
 
 test("no two states share a glyph, so that colour is never alone", () => {
-  const glyphs = runStates.map((state) => render(<StateGlyph state={state} />).container.querySelector("svg")?.innerHTML);
+  const glyphs = runStates.map(
+    (state) => render(<StateGlyph state={state} />).container.querySelector("svg")?.innerHTML,
+  );
   expect(new Set(glyphs).size).toBe(runStates.length);
 });
 
-test("what waits or works is live", () => {
+test("queued, running and waiting states are live", () => {
   expect(runStates.filter(isLive)).toEqual(["queued", "running", "awaitingApproval"]);
 });

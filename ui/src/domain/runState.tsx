@@ -1,29 +1,37 @@
-/* A run's state as a glyph, a word and a tone; colour never alone. */
+/* Run states as icon, label and tone. */
 
 import {
-  CircleCheck, CircleDashed, CircleMinus, CircleSlash2, CircleStop, CircleX, ClockAlert, Hand, type LucideIcon,
+  CircleCheck,
+  CircleDashed,
+  CircleMinus,
+  CircleSlash2,
+  CircleStop,
+  CircleX,
+  ClockAlert,
+  Hand,
+  type LucideIcon,
 } from "lucide-react";
 import { type ComponentType, createElement } from "react";
 
 import { cx } from "@/components/cx";
 import type { RunState, RunView } from "@/platform";
 
-import { BrokenRing, HollowRing, MovingArc } from "./rings";
+import { BrokenRing, HollowRing, MovingArc } from "./ringIcons";
 import styles from "./runState.module.css";
 
 export type Tone = "accent" | "good" | "bad" | "calm";
 
-interface Look {
+interface StateStyle {
   word: string;
   tone: Tone;
   glyph: LucideIcon | ComponentType<{ size: number }>;
 }
 
-/** The state as shown. A run that waits for its next attempt, a model or a rate limit is `running` on the wire, and nothing is at work. */
+/** Displayed state. Waiting runs are `running` on the wire. */
 export type ShownState = RunState | WaitingState;
 type WaitingState = "betweenAttempts" | "waitingForModel" | "waitingForRateLimit";
 
-const looks: Record<RunState, Look> = {
+const stateStyles: Record<RunState, StateStyle> = {
   queued: { word: "Queued", tone: "accent", glyph: HollowRing },
   running: { word: "Running", tone: "accent", glyph: MovingArc },
   awaitingApproval: { word: "Needs you", tone: "accent", glyph: Hand },
@@ -37,15 +45,19 @@ const looks: Record<RunState, Look> = {
   interrupted: { word: "Interrupted", tone: "calm", glyph: BrokenRing },
 };
 
-const waiting: Record<WaitingState, Look> = {
-  betweenAttempts: { word: "Waits for its next attempt", tone: "accent", glyph: HollowRing },
+const waiting: Record<WaitingState, StateStyle> = {
+  betweenAttempts: { word: "Waiting to retry", tone: "accent", glyph: HollowRing },
   waitingForModel: { word: "Waiting for the model", tone: "accent", glyph: HollowRing },
   waitingForRateLimit: { word: "Waiting for a rate limit", tone: "accent", glyph: HollowRing },
 };
 
-export const runStates = Object.keys(looks) as RunState[];
+export const runStates = Object.keys(stateStyles) as RunState[];
 
-export function shownState({ state, nextAttemptAtMs, waitsFor }: Pick<RunView, "state" | "nextAttemptAtMs" | "waitsFor">): ShownState {
+export function shownState({
+  state,
+  nextAttemptAtMs,
+  waitsFor,
+}: Pick<RunView, "state" | "nextAttemptAtMs" | "waitsFor">): ShownState {
   if (state !== "running" || nextAttemptAtMs === null) return state;
   if (waitsFor === "model") return "waitingForModel";
   return waitsFor === "rateLimit" ? "waitingForRateLimit" : "betweenAttempts";
@@ -55,22 +67,22 @@ function isWaiting(state: ShownState): state is WaitingState {
   return state in waiting;
 }
 
-function lookOf(state: ShownState): Look {
-  return isWaiting(state) ? waiting[state] : looks[state];
+function styleOf(state: ShownState): StateStyle {
+  return isWaiting(state) ? waiting[state] : stateStyles[state];
 }
 
-export function stateWord(state: ShownState): string {
-  return lookOf(state).word;
+export function stateLabel(state: ShownState): string {
+  return styleOf(state).word;
 }
 
-/** The word where there is little room for it. */
-export function shortStateWord(state: ShownState): string {
-  if (isWaiting(state)) return "Waits";
-  return state === "nothingToReport" ? "Nothing" : looks[state].word;
+/** Label for narrow places. */
+export function shortStateLabel(state: ShownState): string {
+  if (isWaiting(state)) return "Waiting";
+  return state === "nothingToReport" ? "Nothing" : stateStyles[state].word;
 }
 
 export function stateTone(state: RunState): Tone {
-  return looks[state].tone;
+  return stateStyles[state].tone;
 }
 
 export function isLive(state: RunState): boolean {
@@ -80,14 +92,17 @@ export function isLive(state: RunState): boolean {
 interface Props {
   state: ShownState;
   size?: number;
-  /** Shows the word beside the glyph; otherwise it is the glyph's name. */
+  /** Shows the label instead of using an accessible name. */
   word?: boolean;
 }
 
 export function StateGlyph({ state, size = 16, word }: Props) {
-  const look = lookOf(state);
+  const look = styleOf(state);
   return (
-    <span className={cx(styles.state, styles[look.tone], state === "awaitingApproval" && styles.pulse)} title={word ? undefined : look.word}>
+    <span
+      className={cx(styles.state, styles[look.tone], state === "awaitingApproval" && styles.pulse)}
+      title={word ? undefined : look.word}
+    >
       <span aria-hidden className={styles.glyph}>
         {createElement(look.glyph, { size })}
       </span>

@@ -61,7 +61,7 @@ test.each([
   expect(count(n)).toBe(text);
 });
 
-test("one is not many", () => {
+test("singular has no plural ending", () => {
   expect(plural(1, "run")).toBe("1 run");
   expect(plural(0, "run")).toBe("0 runs");
 });

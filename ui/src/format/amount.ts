@@ -1,4 +1,4 @@
-/* Durations, money and counts with as much precision as helps and no more. */
+/* Formats durations, money, sizes and counts. */
 
 /** `340 ms`, `4.2 s`, `48 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
@@ -14,15 +14,20 @@ export function duration(ms: number): string {
   return pair(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
-/** A duration in words for a sentence: `15 minutes`, `1 hour`, `90 seconds`. */
+/** Duration for a sentence: `15 minutes`, `1 hour`, `90 seconds`. */
 export function durationWords(ms: number): string {
-  const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]] as const;
+  const units = [
+    ["day", 86_400_000],
+    ["hour", 3_600_000],
+    ["minute", 60_000],
+    ["second", 1000],
+  ] as const;
   const [unit, size] = units.find(([, candidate]) => ms >= candidate && ms % candidate === 0) ?? ["millisecond", 1];
   const count = ms / size;
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** Money from millionths of a dollar. Unknown says unknown; it is never shown as zero. */
+/** Money from micro-dollars; null is `unknown`, never zero. */
 export function money(microUsd: number | null | undefined): string {
   if (microUsd === null || microUsd === undefined) return "unknown";
   if (microUsd === 0) return "$0";
@@ -32,14 +37,22 @@ export function money(microUsd: number | null | undefined): string {
   return `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
 }
 
-/** `$1.20, 30.5k tokens`; what nobody knows the price of is said. */
-export function spentWords({ tokens, costMicroUsd, unpricedTokens }: { tokens: number; costMicroUsd: number; unpricedTokens: number }): string {
+/** `$1.20, 30.5k tokens`, with a note on tokens without a price. */
+export function spendingLabel({
+  tokens,
+  costMicroUsd,
+  unpricedTokens,
+}: {
+  tokens: number;
+  costMicroUsd: number;
+  unpricedTokens: number;
+}): string {
   const all = `${count(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
   if (tokens > 0 && unpricedTokens === tokens) return `${all}, price unknown`;
   return `${money(costMicroUsd)}, ${all}${unpricedTokens > 0 ? `, ${count(unpricedTokens)} of them without a known price` : ""}`;
 }
 
-/** `840 bytes`, `12.4 kB`, `3.1 MB`, in the units that file managers use. */
+/** `840 bytes`, `12.4 kB`, `3.1 MB`. */
 export function bytes(n: number): string {
   if (n < 1000) return plural(n, "byte");
   const units = ["kB", "MB", "GB", "TB"];

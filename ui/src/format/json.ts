@@ -1,15 +1,16 @@
-/* What JSON values are, and whether two of them are the same. */
+/* JSON objects and deep equality. */
 
-export type Plain = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
-export function isPlain(value: unknown): value is Plain {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function same(a: unknown, b: unknown): boolean {
+export function isEqualJson(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]));
-  if (!isPlain(a) || !isPlain(b)) return false;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => isEqualJson(item, b[i]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-  return keys.every((key) => same(a[key], b[key]));
+  return keys.every((key) => isEqualJson(a[key], b[key]));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { argumentsLine, ended, firstLine, withoutEcho } from "./text";
+import { argumentsLine, withFullStop, firstLine, withoutRepeatedEnd } from "./text";
 
 test.each([
   ["\n\n# Three things\nmore", "Three things"],
@@ -24,12 +24,14 @@ test.each([
   ["After “Stretch.”", "After “Stretch.”"],
   ["After “Stretch”", "After “Stretch”."],
   ["And so on…", "And so on…"],
-])("%j has one full stop at its end", (text, sentence) => {
-  expect(ended(text)).toBe(sentence);
+])("%j ends with one full stop", (text, sentence) => {
+  expect(withFullStop(text)).toBe(sentence);
 });
 
 test("arguments fit on a line", () => {
-  expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
+  expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe(
+    'url: https://x.example, depth: 2, deep: {"a":1}',
+  );
   expect(argumentsLine("not json")).toBe("not json");
   expect(argumentsLine(null)).toBe("");
 });
@@ -40,6 +42,6 @@ test.each([
   ["Exit code 1: a\n\nb", "Exit code 1: a\n\nb"],
   ["No network.", "No network."],
   ["", ""],
-])("%j is said once: %j", (error, said) => {
-  expect(withoutEcho(error)).toBe(said);
+])("repeated end of %j is dropped: %j", (error, said) => {
+  expect(withoutRepeatedEnd(error)).toBe(said);
 });

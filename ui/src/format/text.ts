@@ -1,8 +1,12 @@
-/* Texts from outside, made fit for one line. */
+/* Shortens text to a line. */
 
-/** The first sentence or line of a text, without Markdown's marks, for rows and titles. */
+/** First line of a text without Markdown syntax. */
 export function firstLine(text: string, most = 200): string {
-  const line = text.split(/\r?\n/).map((l) => l.trim()).find((l) => l !== "" && !/^([-*_=~`]{3,}|```.*)$/.test(l)) ?? "";
+  const line =
+    text
+      .split(/\r?\n/)
+      .map((l) => l.trim())
+      .find((l) => l !== "" && !/^([-*_=~`]{3,}|```.*)$/.test(l)) ?? "";
   const plain = line
     .replace(/^#{1,6}\s+/, "")
     .replace(/^[-*+]\s+/, "")
@@ -11,26 +15,32 @@ export function firstLine(text: string, most = 200): string {
   return plain.length > most ? `${plain.slice(0, most).trimEnd()}…` : plain;
 }
 
-/** The first line of a text as it is, and that there is more. */
-export function opening(text: string, most = 160): string {
+/** First line of a text, unchanged, with `…` if cut. */
+export function firstLineRaw(text: string, most = 160): string {
   const whole = text.trim();
   const line = (whole.split(/\r?\n/, 1)[0] ?? "").trimEnd();
   return line.length > most ? `${line.slice(0, most).trimEnd()}…` : line.length < whole.length ? `${line}…` : line;
 }
 
-/** Words with one full stop at their end: what they end with, a name or another sentence, may have brought its own. */
-export function ended(text: string): string {
+/** Adds a full stop unless the text ends with punctuation. */
+export function withFullStop(text: string): string {
   return /[.!?…][”’"]?$/.test(text) ? text : `${text}.`;
 }
 
-/** What went wrong, without a rest that only says again what its first line ends with: a command's only line is its last as well. */
-export function withoutEcho(error: string): string {
+/** Message of the engine as a sentence: `is required` → `This is required.` */
+export function toSentence(message: string): string {
+  const text = /^(is|must|needs|has) /.test(message) ? `this ${message}` : message;
+  return withFullStop(text.charAt(0).toLocaleUpperCase() + text.slice(1));
+}
+
+/** Error without trailing lines that repeat the end of the first line. */
+export function withoutRepeatedEnd(error: string): string {
   const [head = "", ...rest] = error.split("\n");
   const again = rest.join("\n").trim();
   return again !== "" && head.endsWith(again) ? head : error;
 }
 
-/** Arguments on one line: `url: https://…, method: GET`. */
+/** `url: https://…, method: GET`. */
 export function argumentsLine(input: unknown): string {
   if (typeof input === "string") return input;
   if (typeof input !== "object" || input === null) return "";

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 
-import { absolute, clock, dayName, foreignZone, relative, tickFor, when, whenWithin, zoneName } from "./time";
+import {
+  absolute,
+  clock,
+  dayName,
+  otherZoneName,
+  relative,
+  refreshIntervalMs,
+  when,
+  whenWithin,
+  zoneName,
+} from "./time";
 
 const at = (text: string) => Date.parse(text);
 const now = at("2026-11-21T10:00:00Z");
@@ -23,7 +33,7 @@ test.each([
   expect(relative(now + distance, now, "UTC")).toBe(words);
 });
 
-test("what is more than a week away is a date, with the year only when it is another", () => {
+test("time beyond a week is a date, with another year shown", () => {
   expect(relative(at("2026-12-24T18:00:00Z"), now, "UTC")).toMatch(/24/);
   expect(relative(at("2026-12-24T18:00:00Z"), now, "UTC")).not.toMatch(/2026/);
   expect(relative(at("2027-12-24T18:00:00Z"), now, "UTC")).toMatch(/2027/);
@@ -35,7 +45,7 @@ test("days are the zone's days, not this computer's", () => {
   expect(dayName(late, now, "Asia/Tokyo")).toBe("Tomorrow");
 });
 
-test("today needs no day, other days have one", () => {
+test("today has no day name, other days do", () => {
   expect(when(at("2026-11-21T14:00:00Z"), now, "UTC")).toBe(clock(at("2026-11-21T14:00:00Z"), "UTC"));
   expect(when(at("2026-11-22T14:00:00Z"), now, "UTC")).toMatch(/^Tomorrow/);
   expect(when(at("2026-11-24T14:00:00Z"), now, "UTC")).toMatch(/^Tuesday/);
@@ -44,25 +54,25 @@ test("today needs no day, other days have one", () => {
   expect(when(at("2026-11-20T14:00:00Z"), now, "UTC")).toMatch(/^Yesterday/);
 });
 
-test("the absolute time has seconds and names its zone", () => {
+test("absolute time has seconds and zone", () => {
   expect(absolute(now, "UTC")).toMatch(/10:00:00.*UTC/);
 });
 
-test("only what is near ticks every second", () => {
-  expect(tickFor(30_000)).toBe(1_000);
-  expect(tickFor(-600_000)).toBe(30_000);
+test("only near times refresh every second", () => {
+  expect(refreshIntervalMs(30_000)).toBe(1_000);
+  expect(refreshIntervalMs(-600_000)).toBe(30_000);
 });
 
-test("a zone is named by its city, and only when it is another one", () => {
+test("foreign zone is named by city", () => {
   expect(zoneName("America/New_York")).toBe("New York");
-  expect(foreignZone("Europe/Berlin", "Europe/Berlin")).toBeUndefined();
-  expect(foreignZone("Europe/Berlin", "UTC")).toBe("Berlin");
-  expect(foreignZone(undefined, "UTC")).toBeUndefined();
-  expect(foreignZone("Etc/UTC", "UTC"), "another name for the same").toBeUndefined();
-  expect(foreignZone("Mars/Olympus_Mons", "UTC")).toBe("Olympus Mons");
+  expect(otherZoneName("Europe/Berlin", "Europe/Berlin")).toBeUndefined();
+  expect(otherZoneName("Europe/Berlin", "UTC")).toBe("Berlin");
+  expect(otherZoneName(undefined, "UTC")).toBeUndefined();
+  expect(otherZoneName("Etc/UTC", "UTC"), "another name for the same").toBeUndefined();
+  expect(otherZoneName("Mars/Olympus_Mons", "UTC")).toBe("Olympus Mons");
 });
 
-test("the clock has 24 hours, as the engine's sentences have it", () => {
+test("clock shows 24 hours", () => {
   expect(clock(at("2026-11-21T14:05:00Z"), "UTC")).toBe("14:05");
   expect(clock(at("2026-11-21T00:05:00Z"), "UTC")).toBe("00:05");
   expect(absolute(at("2026-11-21T23:30:00Z"), "UTC")).toMatch(/23:30:00/);

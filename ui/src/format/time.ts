@@ -1,18 +1,18 @@
-/* Times as people say them. `now` and the zone are arguments, so that a page ticks in one place and tests hold still. */
+/* Formats times. `now` and the zone are arguments, for a shared page clock and for tests. */
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The zone of this computer. */
+/** Local time zone. */
 export function localZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Formatters are costly to make and lists ask for thousands of times, so each is made once. */
+/** Caches formatters, which are expensive to create. */
 function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = zone + JSON.stringify(options);
   let made = formatters.get(key);
@@ -23,67 +23,91 @@ function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.Date
   return made;
 }
 
-/** The clock of 24 hours, which the engine's sentences and the job format have too: one page, one clock. */
-export const clockOf24 = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const satisfies Intl.DateTimeFormatOptions;
+/** 24-hour clock, as in the job format. */
+export const clock24h = {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+} as const satisfies Intl.DateTimeFormatOptions;
 
-/** The time of day: `07:30`. */
+/** Time of day: `07:30`. */
 export function clock(atMs: number, zone = localZone()): string {
-  return formatter(zone, clockOf24).format(atMs);
+  return formatter(zone, clock24h).format(atMs);
 }
 
-/** Days since 1970 in `zone`, to tell today from yesterday. */
+/** Days since 1970 in `zone`. */
 function dayNumber(atMs: number, zone: string): number {
-  const parts = formatter(zone, { year: "numeric", month: "numeric", day: "numeric", calendar: "gregory", numberingSystem: "latn" }).formatToParts(atMs);
+  const parts = formatter(zone, {
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    calendar: "gregory",
+    numberingSystem: "latn",
+  }).formatToParts(atMs);
   const part = (type: string) => Number(parts.find((p) => p.type === type)?.value);
   return Date.UTC(part("year"), part("month") - 1, part("day")) / day;
 }
 
-/** The day in words when it is near, a date otherwise. */
+/** Near day in words, otherwise a date. */
 export function dayName(atMs: number, now: number, zone = localZone()): string {
   const distance = dayNumber(atMs, zone) - dayNumber(now, zone);
-  if (Math.abs(distance) <= 1) return capital(new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(distance, "day"));
+  if (Math.abs(distance) <= 1)
+    return capital(new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(distance, "day"));
   return distance > 1 && distance < 7 ? formatter(zone, { weekday: "long" }).format(atMs) : date(atMs, now, zone);
 }
 
-/** The date, with the year only when it is another one: `3 Jan`. */
+/** Date, with the year unless current: `3 Jan`. */
 export function date(atMs: number, now: number, zone = localZone()): string {
-  const sameYear = formatter(zone, { year: "numeric" }).format(atMs) === formatter(zone, { year: "numeric" }).format(now);
-  return formatter(zone, sameYear ? { day: "numeric", month: "short" } : { day: "numeric", month: "short", year: "numeric" }).format(atMs);
+  const sameYear =
+    formatter(zone, { year: "numeric" }).format(atMs) === formatter(zone, { year: "numeric" }).format(now);
+  return formatter(
+    zone,
+    sameYear ? { day: "numeric", month: "short" } : { day: "numeric", month: "short", year: "numeric" },
+  ).format(atMs);
 }
 
-/** Day and time, short: `Tomorrow 07:30`, `Thursday 09:00`, `3 Jan 09:00`; only the time when it is today. */
+/** `Tomorrow 07:30`, `Thursday 09:00`, `3 Jan 09:00`; only the time for today. */
 export function when(atMs: number, now: number, zone = localZone()): string {
   const near = dayNumber(atMs, zone) === dayNumber(now, zone);
   return near ? clock(atMs, zone) : `${dayName(atMs, now, zone)} ${clock(atMs, zone)}`;
 }
 
-/** The same within a sentence: `tomorrow 07:30`. */
+/** For use within a sentence: `tomorrow 07:30`. */
 export function whenWithin(atMs: number, now: number, zone = localZone()): string {
   const text = when(atMs, now, zone);
   const isNextTo = Math.abs(dayNumber(atMs, zone) - dayNumber(now, zone)) === 1;
   return isNextTo ? text.charAt(0).toLocaleLowerCase() + text.slice(1) : text;
 }
 
-/** The whole truth, for the tooltip: date, seconds and the zone's name. */
+/** Full date and time with seconds and zone. */
 export function absolute(atMs: number, zone = localZone()): string {
   return formatter(zone, {
-    weekday: "short", day: "numeric", month: "short", year: "numeric",
-    ...clockOf24, second: "2-digit", timeZoneName: "short",
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    ...clock24h,
+    second: "2-digit",
+    timeZoneName: "short",
   }).format(atMs);
 }
 
-/** How far away: `in 2 h`, `5 min ago`, `now`. What comes within the next hours is told to the minute, for of several that are
-    near each hour would be said twice. Beyond a week the date says more. */
+/** `in 2 h`, `5 min ago`, `now`; minutes are shown within the next six hours, a date beyond a week. */
 export function relative(atMs: number, now: number, zone = localZone()): string {
   const distance = atMs - now;
   const size = Math.abs(distance);
   if (size < 5 * second) return "now";
   if (size >= 7 * day) return dayName(atMs, now, zone);
-  const words = Math.round(size / second) < 60 ? `${Math.round(size / second)} s`
-    : Math.round(size / minute) < 60 ? `${Math.round(size / minute)} min`
-    : distance > 0 && size < 6 * hour ? hoursAndMinutes(Math.round(size / minute))
-    : size < day ? `${Math.round(size / hour)} h`
-    : `${Math.round(size / day)} d`;
+  const words =
+    Math.round(size / second) < 60
+      ? `${Math.round(size / second)} s`
+      : Math.round(size / minute) < 60
+        ? `${Math.round(size / minute)} min`
+        : distance > 0 && size < 6 * hour
+          ? hoursAndMinutes(Math.round(size / minute))
+          : size < day
+            ? `${Math.round(size / hour)} h`
+            : `${Math.round(size / day)} d`;
   return distance > 0 ? `in ${words}` : `${words} ago`;
 }
 
@@ -92,22 +116,22 @@ function hoursAndMinutes(minutes: number): string {
   return `${Math.floor(minutes / 60)} h${rest === 0 ? "" : ` ${rest} min`}`;
 }
 
-/** How soon a relative text of this distance can change. */
-export function tickFor(distanceMs: number): number {
+/** Refresh interval of a relative time. */
+export function refreshIntervalMs(distanceMs: number): number {
   return Math.abs(distanceMs) < 2 * minute ? second : 30 * second;
 }
 
-/** A zone's city, the way people name it: `Europe/Berlin` → `Berlin`. */
+/** `Europe/Berlin` → `Berlin`. */
 export function zoneName(zone: string): string {
   return (zone.split("/").at(-1) ?? zone).replaceAll("_", " ");
 }
 
-/** The zone's name when it is not the one of this computer. */
-export function foreignZone(zone: string | undefined, local = localZone()): string | undefined {
+/** Name of a zone; undefined for the local zone. */
+export function otherZoneName(zone: string | undefined, local = localZone()): string | undefined {
   return zone === undefined || canonical(zone) === canonical(local) ? undefined : zoneName(zone);
 }
 
-/** One name for a zone that has several, such as `Etc/UTC` and `UTC`; a name that nobody knows stands for itself. */
+/** Canonical zone name; unknown names stay. */
 function canonical(zone: string): string {
   if (/^(etc\/)?(utc|uct|gmt|zulu|universal|greenwich)$/i.test(zone)) return "UTC";
   try {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { hiddenIn, marksIn, unmistakable, visible } from "./visible";
+import { countInvisible, splitMarks, showUnambiguous, showInvisible } from "./visible";
 
 test.each([
   ["\u001b[2K\rls", "⟨U+001B⟩[2K⟨U+000D⟩ls"],
@@ -13,19 +13,19 @@ test.each([
   ["\ue000\u{10ffff}\ud800", "⟨U+E000⟩⟨U+10FFFF⟩⟨U+D800⟩"],
   ["Grüße\n\tan 日本 👋 é", "Grüße\n\tan 日本 👋 é"],
 ])("%j is shown as %j", (text, shown) => {
-  expect(visible(text)).toBe(shown);
-  expect(unmistakable(text)).toBe(shown);
+  expect(showInvisible(text)).toBe(shown);
+  expect(showUnambiguous(text)).toBe(shown);
 });
 
-test("a text with the mark of another one is not taken for it where that counts, and stays where it was made so", () => {
-  expect(unmistakable("⟨U+001B⟩")).toBe("⟨U+27E8⟩U+001B⟩");
-  expect(visible("⟨U+001B⟩")).toBe("⟨U+001B⟩");
+test("imitated mark is escaped in decisions", () => {
+  expect(showUnambiguous("⟨U+001B⟩")).toBe("⟨U+27E8⟩U+001B⟩");
+  expect(showInvisible("⟨U+001B⟩")).toBe("⟨U+001B⟩");
 });
 
 test("marks are found, and nothing of the text is lost", () => {
   const text = "rm ⟨U+202E⟩x⟨U+001B⟩[2K ⟨ ⟨U+XYZ⟩ ⟨U+E0001⟩";
-  expect(marksIn(text).filter((_, i) => i % 2 === 1)).toEqual(["⟨U+202E⟩", "⟨U+001B⟩", "⟨U+E0001⟩"]);
-  expect(marksIn(text).join("")).toBe(text);
-  expect(hiddenIn(text)).toBe(3);
-  expect(hiddenIn("plain")).toBe(0);
+  expect(splitMarks(text).filter((_, i) => i % 2 === 1)).toEqual(["⟨U+202E⟩", "⟨U+001B⟩", "⟨U+E0001⟩"]);
+  expect(splitMarks(text).join("")).toBe(text);
+  expect(countInvisible(text)).toBe(3);
+  expect(countInvisible("plain")).toBe(0);
 });

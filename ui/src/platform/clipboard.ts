@@ -1,12 +1,11 @@
-/* Copying a text. A webview that does not count its page as secure has no clipboard of its own; there the page selects the
-   text and asks the browser to copy the selection, as pages did before. */
+/* Copies text. Falls back to a selection where `navigator.clipboard` is missing, as in insecure webviews. */
 
 export async function copyText(text: string): Promise<void> {
   if ("clipboard" in navigator) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  if (!copySelection(text)) throw new Error("This system did not let Rouse copy.");
+  if (!copySelection(text)) throw new Error("The system blocked copying.");
 }
 
 function copySelection(text: string): boolean {

@@ -1,4 +1,4 @@
-/* Chooses the host at run time, so that one build serves the window and the browser. */
+/* Selects the platform at run time, so that one build serves window and browser. */
 
 import { tauri } from "./tauri";
 import type { Platform } from "./types";
@@ -7,5 +7,15 @@ import { web } from "./web";
 export const platform: Platform = "__TAURI_INTERNALS__" in window ? tauri : web;
 
 export { errorCode, fieldErrors, RpcError } from "./types";
-export type { Capabilities, Connection, EventListener, HostEvent, Method, ParamsOf, Platform, ResultOf, ShellInfo } from "./types";
-export type * from "./wire";
+export type {
+  Capabilities,
+  Connection,
+  EventListener,
+  HostEvent,
+  Method,
+  ParamsOf,
+  Platform,
+  ResultOf,
+  ShellInfo,
+} from "./types";
+export type * from "./gen";

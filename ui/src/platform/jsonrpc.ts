@@ -1,8 +1,8 @@
-/* JSON-RPC 2.0 envelopes, shared by both hosts. */
+/* JSON-RPC 2.0 envelopes. */
 
 import { type HostEvent, RpcError } from "./types";
 
-interface Answer {
+interface RpcResponse {
   result?: unknown;
   error?: { code: number; message: string; data?: unknown };
 }
@@ -14,14 +14,14 @@ export function request(method: string, params: unknown) {
   return { jsonrpc: "2.0", id: lastId, method, params };
 }
 
-/** The result inside an answer; throws what the gateway reported. */
+/** Result of a response; throws an error response. */
 export function unwrap(answer: unknown): unknown {
-  const { result, error } = answer as Answer;
+  const { result, error } = answer as RpcResponse;
   if (error) throw new RpcError(error.code, error.message, error.data);
   return result;
 }
 
-/** The event inside a notification, or undefined for anything else. */
+/** Event of a notification; undefined for other messages. */
 export function eventOf(message: unknown): HostEvent | undefined {
   const { method, params } = message as { method?: string; params?: HostEvent };
   return method === "event" && params && typeof params.seq === "number" ? params : undefined;

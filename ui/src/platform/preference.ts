@@ -1,4 +1,4 @@
-/* Wishes about how this screen looks. Storage can be full or forbidden; then the wish lasts as long as the page. */
+/* Display preferences. Kept in memory if storage is full or forbidden. */
 
 const memory = new Map<string, string>();
 const key = (name: string) => `rouse.${name}`;

@@ -1,6 +1,5 @@
-/* The gateway from the app's own window: one command `rpc`, one event `rouse://event`. The shell holds the session, so
-   there is nothing to sign in to, and events cannot be lost while the window lives; what happened before the window was
-   made, or while it was being reloaded, is fetched with the first queries. */
+/* Gateway of the app's window: command `rpc`, event `rouse://event`. The shell holds the session. Earlier events are
+   covered by the first queries. */
 
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
@@ -33,7 +32,11 @@ function listening(name: string, handle: (payload: unknown) => void, ready?: () 
 
 function subscribe(_after: number | undefined, listener: EventListener): () => void {
   listener.onConnection("connecting");
-  return listening("rouse://event", (event) => listener.onEvent(event as HostEvent), () => listener.onConnection("open"));
+  return listening(
+    "rouse://event",
+    (event) => listener.onEvent(event as HostEvent),
+    () => listener.onConnection("open"),
+  );
 }
 
 export const tauri: Platform = {
@@ -43,10 +46,15 @@ export const tauri: Platform = {
   signIn: () => Promise.resolve(),
   openExternal: (url) => invoke("open_external", { url }),
   copyText,
-  // A webview may drop a download without a word; the shell writes the file and says where.
+  // Webviews may drop downloads, so the shell writes the file.
   saveFile: (name, text) => invoke<string>("save_file", { name, text }),
   linkTo: (path) => `rouse:/${path}`,
-  onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string), () => void invoke("page_listens")),
+  onNavigate: (go) =>
+    listening(
+      "rouse://navigate",
+      (path) => go(path as string),
+      () => void invoke("page_listens"),
+    ),
   autostart: {
     get: () => invoke<boolean>("autostart_get"),
     set: (on) => invoke("autostart_set", { on }),

@@ -1,16 +1,15 @@
-/* The whole door to the host. Nothing else in the UI reaches outside the page: not the network, not the window, not
-   storage. One could get it wrong by giving a feature its own way out; the lint rules refuse that. */
+/* Interface to the host. Nothing else in the UI accesses network, window or storage; lint rules enforce this. */
 
-import type { EventView, Methods } from "./wire";
+import type { EventView, Methods } from "./gen";
 
 export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
 export type ResultOf<M extends Method> = Methods[M]["result"];
 
-/** One numbered event. `seq` grows by one; a gap means that events were missed and views must be fetched again. */
+/** `seq` grows by one. After a gap all queries are invalid. */
 export type HostEvent = EventView;
 
-/** What the event stream is doing: `lost` means that the host cannot be reached and is being tried again. */
+/** State of the event stream; `lost` means unreachable and retrying. */
 export type Connection = "connecting" | "open" | "lost";
 
 export interface EventListener {
@@ -18,50 +17,50 @@ export interface EventListener {
   onConnection: (connection: Connection) => void;
 }
 
-/** What this host can do beyond the gateway's methods. */
+/** Capabilities beyond the gateway's methods. */
 export interface Capabilities {
-  /** Runs as the desktop app's window. */
+  /** Runs in the desktop app's window. */
   readonly window: boolean;
-  /** Can start Rouse with the computer. */
+  /** Can start Rouse at login. */
   readonly autostart: boolean;
 }
 
-/** What the desktop offers, when this page is the app's window. */
+/** Desktop shell of this window. */
 export interface ShellInfo {
-  /** Whether there is a tray icon. */
+  /** The desktop shows a tray icon. */
   tray: boolean;
-  /** Whether the engine is in the window's own process, or this window is attached to one elsewhere. */
+  /** Engine in this process, or a remote engine. */
   engine: "starting" | "here" | "elsewhere" | "failed";
 }
 
 export interface Platform {
   readonly capabilities: Capabilities;
-  /** Calls one gateway method. Rejects with `RpcError`. */
+  /** Calls a gateway method. Rejects with `RpcError`. */
   rpc: <M extends Method>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;
-  /** Streams events after `after` (from now on when undefined), reconnecting by itself. Returns the way to stop. */
+  /** Streams events after `after` (default: from now on) and reconnects. Returns the stop function. */
   subscribe: (after: number | undefined, listener: EventListener) => () => void;
-  /** Trades a one-time code from the page's address for a session, if there is one. */
+  /** Exchanges a one-time code in the address for a session. */
   signIn: () => Promise<void>;
-  /** Opens an https address outside Rouse. Ask the person first. */
+  /** Opens an https address outside Rouse. Ask the user first. */
   openExternal: (url: string) => Promise<void>;
   copyText: (text: string) => Promise<void>;
-  /** Saves a text as a file for the person. Answers where it is, when this page can know: a browser keeps that to itself. */
+  /** Saves text as a file. Resolves to the path, or null in a browser. */
   saveFile: (name: string, text: string) => Promise<string | null>;
-  /** The address of a path of this UI that works outside this window, for "Copy link". */
+  /** External address of a UI path, for "Copy link". */
   linkTo: (path: string) => string;
-  /** Follows the host's wish to show a page (a click on a notification, the tray, a second start). */
+  /** Handles navigation from notifications, the tray and second starts. */
   onNavigate: (go: (path: string) => void) => () => void;
   autostart: { get: () => Promise<boolean>; set: (on: boolean) => Promise<void> };
-  /** Nothing in a browser; there is no shell around it. */
+  /** Null in a browser. */
   shellInfo: () => Promise<ShellInfo | null>;
   onShellChanged: (changed: () => void) => () => void;
-  /** Ends the app around this page. A browser has none, and offers no way to it. */
+  /** Quits the app; rejects in a browser. */
   quit: () => Promise<void>;
-  /** Small wishes about how this screen looks; nothing that matters lives here. */
+  /** Display preferences; nothing important. */
   preference: { get: (name: string) => string | null; set: (name: string, value: string | null) => void };
 }
 
-/** Why a call failed, with the gateway's code to branch on. */
+/** Failed call with the gateway's error code. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
 
@@ -74,7 +73,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The gateway's codes that views branch on, and two that the transport itself gives. */
+/** Error codes used by views, and two of the transport. */
 export const errorCode = {
   unreachable: -1,
   unauthenticated: -2,
@@ -85,7 +84,7 @@ export const errorCode = {
   conflict: -32011,
 } as const;
 
-/** The fields that a call got wrong, when it says so. */
+/** Invalid fields of a call. */
 export function fieldErrors(error: unknown): { path: string; message: string }[] {
   if (!(error instanceof RpcError) || error.code !== errorCode.invalidParams) return [];
   const { fields } = (error.data ?? {}) as { fields?: { path: string; message: string }[] };

@@ -1,5 +1,5 @@
 // @vitest-environment node
-/* The browser's way to the gateway, over real sockets against a small server. */
+/* Browser platform, over real sockets to a small server. */
 
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 
-import { page } from "./page";
+import { pageProof } from "./pageProof";
 import { preference } from "./preference";
 import { errorCode, type HostEvent, RpcError } from "./types";
 import { web } from "./web";
@@ -67,10 +67,10 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
   vi.unstubAllGlobals();
   preference.set("page-key", null);
-  page.forget();
+  pageProof.forget();
 });
 
-/** Puts the page at an address of the server, as a browser would. */
+/** Places the page at an address of the server. */
 function pageAt(path: string) {
   const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const toAbsolute = globalThis.fetch;
@@ -78,7 +78,10 @@ function pageAt(path: string) {
   vi.stubGlobal("location", Object.assign(url, { reload: reloads }));
   vi.stubGlobal("addEventListener", (name: string, listener: () => void) => listeners.push({ name, listener }));
   vi.stubGlobal("WebSocket", WebSocket);
-  vi.stubGlobal("history", { state: null, replaceState: (_state: unknown, _title: string, to: string) => (url.href = new URL(to, url).href) });
+  vi.stubGlobal("history", {
+    state: null,
+    replaceState: (_state: unknown, _title: string, to: string) => (url.href = new URL(to, url).href),
+  });
   vi.stubGlobal("fetch", (to: string, init: RequestInit) => toAbsolute(new URL(to, url), init));
   return url;
 }
@@ -86,22 +89,40 @@ function pageAt(path: string) {
 function listening(after?: number) {
   const events: HostEvent[] = [];
   const connections: string[] = [];
-  stops.push(web.subscribe(after, { onEvent: (event) => events.push(event), onConnection: (connection) => connections.push(connection) }));
+  stops.push(
+    web.subscribe(after, {
+      onEvent: (event) => events.push(event),
+      onConnection: (connection) => connections.push(connection),
+    }),
+  );
   return { events, connections };
 }
 
 function say(event: Partial<HostEvent>) {
-  joined.at(-1)?.socket.send(JSON.stringify({ jsonrpc: "2.0", method: "event", params: { kind: "run", atMs: 0, data: {}, ...event } }));
+  joined
+    .at(-1)
+    ?.socket.send(
+      JSON.stringify({ jsonrpc: "2.0", method: "event", params: { kind: "run", atMs: 0, data: {}, ...event } }),
+    );
 }
 
-test("a call is JSON-RPC, and its result comes back", async () => {
+test("RPC call returns its result", async () => {
   answer = () => result({ changed: true });
   await expect(web.rpc("runs.cancel", { id: "r1" })).resolves.toEqual({ changed: true });
-  expect(requests[0]).toMatchObject({ path: "/rpc", body: { jsonrpc: "2.0", method: "runs.cancel", params: { id: "r1" } } });
+  expect(requests[0]).toMatchObject({
+    path: "/rpc",
+    body: { jsonrpc: "2.0", method: "runs.cancel", params: { id: "r1" } },
+  });
 });
 
-test("the gateway's error keeps its code and its data", async () => {
-  answer = () => ({ body: JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: errorCode.stale, message: "It has changed.", data: { revision: 4 } } }) });
+test("gateway error keeps code and data", async () => {
+  answer = () => ({
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: errorCode.stale, message: "It has changed.", data: { revision: 4 } },
+    }),
+  });
   const error: unknown = await web.rpc("runs.cancel", { id: "r1" }).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(RpcError);
   expect(error).toMatchObject({ code: errorCode.stale, message: "It has changed.", data: { revision: 4 } });
@@ -112,7 +133,7 @@ test.each([401, 403])("status %i means: not signed in", async (status) => {
   await expect(web.rpc("system.status", {})).rejects.toMatchObject({ code: errorCode.unauthenticated });
 });
 
-test("an answer that is not JSON, and no answer, mean: cannot be reached", async () => {
+test("invalid or missing response counts as unreachable", async () => {
   answer = () => ({ status: 502, body: "<html>" });
   await expect(web.rpc("system.status", {})).rejects.toMatchObject({ code: errorCode.unreachable });
   server.closeAllConnections();
@@ -120,7 +141,7 @@ test("an answer that is not JSON, and no answer, mean: cannot be reached", async
   await expect(web.rpc("system.status", {})).rejects.toMatchObject({ code: errorCode.unreachable });
 });
 
-test("the one-time code is traded once and leaves the address", async () => {
+test("one-time code is exchanged once and removed", async () => {
   const address = pageAt("/runs/r1?x=1#code=abc-123_X");
   answer = () => ({ body: JSON.stringify({ pageKey: "k" }) });
   await web.signIn();
@@ -128,7 +149,7 @@ test("the one-time code is traded once and leaves the address", async () => {
   expect(address.href).toMatch(/\/runs\/r1\?x=1$/);
 });
 
-test("the page shows itself to the engine that is alive, and keeps its key to itself", async () => {
+test("page proves itself to the engine and keeps its key", async () => {
   const { port } = pageAt("/#code=abc");
   let life = "first";
   const proof = (of: string) => createHash("sha256").update(`Rouse's page at ${port}\n${of}\nk`).digest("hex");
@@ -148,7 +169,7 @@ test("the page shows itself to the engine that is alive, and keeps its key to it
   expect(JSON.stringify(requests)).not.toContain('"k"');
 });
 
-test("a code that is pasted into this page's address starts the page over", async () => {
+test("pasted code reloads the page", async () => {
   const address = pageAt("/runs");
   await web.signIn();
   const hashChanges = () => listeners.filter(({ name }) => name === "hashchange").forEach(({ listener }) => listener());
@@ -160,7 +181,7 @@ test("a code that is pasted into this page's address starts the page over", asyn
   expect(reloads).toHaveBeenCalledOnce();
 });
 
-test("an address without a code, or with a strange one, signs nothing in", async () => {
+test("address without a valid code signs in nothing", async () => {
   for (const path of ["/", "/#code=", "/#code=a b", "/#gateway=http://evil.example", "/?code=abc"]) {
     pageAt(path);
     await web.signIn();
@@ -168,7 +189,7 @@ test("an address without a code, or with a strange one, signs nothing in", async
   expect(requests).toEqual([]);
 });
 
-test("events arrive in order, and nothing else does", async () => {
+test("only events arrive, in order", async () => {
   const { events, connections } = listening();
   await vi.waitFor(() => expect(connections).toEqual(["connecting", "open"]));
   expect(joined[0]?.url).toBe("/ws");
@@ -178,7 +199,7 @@ test("events arrive in order, and nothing else does", async () => {
   await vi.waitFor(() => expect(events.map((event) => event.seq)).toEqual([41, 42]));
 });
 
-test("after a break it resumes behind the last numbered event", async () => {
+test("stream resumes after the last numbered event", async () => {
   const { events, connections } = listening(5);
   await vi.waitFor(() => expect(joined[0]?.url).toBe("/ws?after=5"));
   say({ seq: 6 });
@@ -191,7 +212,7 @@ test("after a break it resumes behind the last numbered event", async () => {
   await vi.waitFor(() => expect(connections.at(-1)).toBe("open"));
 });
 
-test("a stream that was stopped stays stopped", async () => {
+test("stopped stream stays stopped", async () => {
   const { connections } = listening();
   await vi.waitFor(() => expect(connections.at(-1)).toBe("open"));
   const closed = new Promise((resolve) => joined[0]?.socket.once("close", resolve));

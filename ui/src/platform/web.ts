@@ -1,18 +1,25 @@
-/* The gateway from a browser: POST /rpc and a WebSocket on this page's own origin, with the cookie the sign-in set and the
-   proof that this is its page.
-   It never takes an address or a token from the page's URL; the one-time code in the hash is worth one exchange. */
+/* Gateway of a browser: POST /rpc and a WebSocket on the page's origin, with session cookie and page proof. Never
+   takes an address or a token from the URL; the one-time code in the hash is exchanged once. */
 
 import { copyText } from "./clipboard";
 import { eventOf, request, unwrap } from "./jsonrpc";
-import { page } from "./page";
+import { pageProof } from "./pageProof";
 import { preference } from "./preference";
-import { type EventListener, type Method, type ParamsOf, type Platform, type ResultOf, RpcError, errorCode } from "./types";
+import {
+  type EventListener,
+  type Method,
+  type ParamsOf,
+  type Platform,
+  type ResultOf,
+  RpcError,
+  errorCode,
+} from "./types";
 
 const retryAfterMs = [250, 500, 1000, 2000, 4000];
 
 async function send(path: string, body: unknown): Promise<Response> {
   try {
-    const proof = await page.proof();
+    const proof = await pageProof.proof();
     return await fetch(path, {
       method: "POST",
       headers: { "content-type": "application/json", ...(proof === null ? {} : { "rouse-page": proof }) },
@@ -20,7 +27,7 @@ async function send(path: string, body: unknown): Promise<Response> {
       body: JSON.stringify(body),
     });
   } catch {
-    throw new RpcError(errorCode.unreachable, "Rouse is not running, or cannot be reached.");
+    throw new RpcError(errorCode.unreachable, "Rouse is not running or not reachable.");
   }
 }
 
@@ -35,8 +42,8 @@ async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<Re
   const body = request(method, params);
   let response = await send("/rpc", body);
   if (response.status === 401) {
-    // The engine may have been started again since the page has shown itself.
-    page.forget();
+    // The engine may have restarted.
+    pageProof.forget();
     response = await send("/rpc", body);
   }
   known(response);
@@ -49,7 +56,7 @@ async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<Re
   return unwrap(answer) as ResultOf<M>;
 }
 
-/** Keeps one socket alive. After a break it resumes behind the last event that was handed over. */
+/** Keeps a socket open. Resumes after the last delivered event. */
 function subscribe(after: number | undefined, listener: EventListener): () => void {
   let last = after;
   let attempt = 0;
@@ -66,10 +73,10 @@ function subscribe(after: number | undefined, listener: EventListener): () => vo
 
   const connect = async () => {
     listener.onConnection(attempt === 0 ? "connecting" : "lost");
-    page.forget();
+    pageProof.forget();
     let proof: string | null;
     try {
-      proof = await page.proof();
+      proof = await pageProof.proof();
     } catch {
       again();
       return;
@@ -104,8 +111,8 @@ function codeInAddress(): string | undefined {
   return /^#code=([\w-]+)$/.exec(location.hash)?.[1];
 }
 
-/** The code leaves the address before anything else happens, so that it is in no history and no copied link. A code that
-    is pasted into the address of this very page changes only the hash, so the page starts over for it. */
+/** Removes the code from the address first, so that no history or copied link contains it. A pasted code changes only
+    the hash, so the page reloads. */
 async function signIn(): Promise<void> {
   addEventListener("hashchange", () => {
     if (codeInAddress() !== undefined) location.reload();
@@ -114,7 +121,7 @@ async function signIn(): Promise<void> {
   if (code === undefined) return;
   history.replaceState(history.state, "", location.pathname + location.search);
   const signedIn = (await known(await send("/auth/exchange", { code })).json()) as { pageKey: string };
-  page.keep(signedIn.pageKey);
+  pageProof.keep(signedIn.pageKey);
 }
 
 export const web: Platform = {
@@ -133,7 +140,7 @@ export const web: Platform = {
     link.href = url;
     link.download = name;
     link.click();
-    // The download has its own hold on the file by the time this runs.
+    // By then the download holds a reference.
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
     return Promise.resolve(null);
   },
@@ -141,7 +148,7 @@ export const web: Platform = {
   onNavigate: () => () => undefined,
   autostart: {
     get: () => Promise.resolve(false),
-    set: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can start with the computer.")),
+    set: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can start at login.")),
   },
   shellInfo: () => Promise.resolve(null),
   onShellChanged: () => () => undefined,

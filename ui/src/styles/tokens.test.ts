@@ -1,6 +1,5 @@
 // @vitest-environment node
-/* Contrast of the tokens, light and dark: text 4.5:1 on every surface it stands on, glyphs and edges of fields 3:1. And sizes that
-   code knows are those of the style sheets. */
+/* Contrast of the tokens, light and dark: text 4.5:1 on every surface, glyphs and edges of fields 3:1. Sizes in code match the style sheets. */
 
 import { readFileSync } from "node:fs";
 
@@ -22,11 +21,15 @@ function token(name: string, scheme: Scheme): Rgba {
   return colour;
 }
 
-/** OKLCH to linear sRGB, as CSS Color 4 has it. */
+/** OKLCH to linear sRGB, by CSS Color 4. */
 function fromOklch(text: string): Rgba {
   const [l = 0, c = 0, h = 0, alpha = 1] = text.split(/[\s/]+/).map(Number);
   const [a, b] = [c * Math.cos((h * Math.PI) / 180), c * Math.sin((h * Math.PI) / 180)];
-  const [x, y, z] = [(l + 0.3963377774 * a + 0.2158037573 * b) ** 3, (l - 0.1055613458 * a - 0.0638541728 * b) ** 3, (l - 0.0894841775 * a - 1.291485548 * b) ** 3];
+  const [x, y, z] = [
+    (l + 0.3963377774 * a + 0.2158037573 * b) ** 3,
+    (l - 0.1055613458 * a - 0.0638541728 * b) ** 3,
+    (l - 0.0894841775 * a - 1.291485548 * b) ** 3,
+  ];
   const clip = (value: number) => Math.max(0, Math.min(1, value));
   return [
     clip(4.0767416621 * x - 3.3077115913 * y + 0.2309699292 * z),
@@ -45,21 +48,34 @@ function over(top: Rgba, bottom: Rgba): Rgba {
 }
 
 function contrast(a: Rgba, b: Rgba): number {
-  const [bright = 0, dark = 0] = [a, b].map(([r, g, bl]) => 0.2126 * r + 0.7152 * g + 0.0722 * bl).sort((x, y) => y - x);
+  const [bright = 0, dark = 0] = [a, b]
+    .map(([r, g, bl]) => 0.2126 * r + 0.7152 * g + 0.0722 * bl)
+    .sort((x, y) => y - x);
   return (bright + 0.05) / (dark + 0.05);
 }
 
-/** A surface, with what may be laid over it. */
+/** Surface with overlays. */
 function surface(path: string, scheme: Scheme): Rgba {
   const [base = "", ...layers] = path.split(" + ");
   return layers.reduce((below, layer) => over(token(layer, scheme), below), token(base, scheme));
 }
 
-const surfaces = ["bg", "bg-rail", "bg-raised", "bg-sunken", "bg + bg-hover", "bg + bg-active", "bg-raised + bg-active", "bg-rail + bg-active"];
+const surfaces = [
+  "bg",
+  "bg-rail",
+  "bg-raised",
+  "bg-sunken",
+  "bg + bg-hover",
+  "bg + bg-active",
+  "bg-raised + bg-active",
+  "bg-rail + bg-active",
+];
 const texts = ["text", "text-2", "accent-text"];
 const pairs: [ink: string, ground: string, least: number][] = [
   ...texts.flatMap((ink) => surfaces.map((ground): [string, string, number] => [ink, ground, 4.5])),
-  ...["text-3", "good", "bad", "calm"].flatMap((ink) => ["bg", "bg-raised", "bg-field", "bg + bg-hover"].map((ground): [string, string, number] => [ink, ground, 4.5])),
+  ...["text-3", "good", "bad", "calm"].flatMap((ink) =>
+    ["bg", "bg-raised", "bg-field", "bg + bg-hover"].map((ground): [string, string, number] => [ink, ground, 4.5]),
+  ),
   ["on-accent", "accent-fill", 4.5],
   ["on-accent", "accent-fill-hover", 4.5],
   ["accent-text", "bg + accent-soft", 4.5],
@@ -75,12 +91,16 @@ const pairs: [ink: string, ground: string, least: number][] = [
   ["bg", "accent", 3],
 ];
 
-test.each(pairs.flatMap(([ink, ground, least]) => (["light", "dark"] as const).map((scheme) => [ink, ground, scheme, least] as const)))("--%s on --%s, %s", (ink, ground, scheme, least) => {
+test.each(
+  pairs.flatMap(([ink, ground, least]) =>
+    (["light", "dark"] as const).map((scheme) => [ink, ground, scheme, least] as const),
+  ),
+)("--%s on --%s, %s", (ink, ground, scheme, least) => {
   const below = surface(ground, scheme);
   expect(contrast(over(token(ink, scheme), below), below)).toBeGreaterThanOrEqual(least);
 });
 
-test("the sizes that code knows are those of the style sheets", () => {
+test("sizes in code match the style sheets", () => {
   const size = (name: string) => new RegExp(`--${name}: (\\d+)px;`).exec(css)?.[1];
   const ofRun = readFileSync(new URL("../domain/RunRow.module.css", import.meta.url), "utf8");
   const narrowed = /@media \(max-width: (\d+)px\) \{(?:(?!@media)[^])*--row-two/.exec(ofRun)?.[1];

@@ -1,9 +1,18 @@
-/* A host in memory: answers methods from a table, remembers what was called, and says events when told to. A method that
-   the test did not name fails the call, so that a page cannot lean on an answer nobody thought of. */
+/* In-memory platform: answers methods from a table, records calls, emits events. Methods without an answer fail. */
 
 import { vi } from "vitest";
 
-import { type Connection, errorCode, type EventListener, type HostEvent, type Method, type ParamsOf, type Platform, type ResultOf, RpcError } from "@/platform";
+import {
+  type Connection,
+  errorCode,
+  type EventListener,
+  type HostEvent,
+  type Method,
+  type ParamsOf,
+  type Platform,
+  type ResultOf,
+  RpcError,
+} from "@/platform";
 
 import { aStatus } from "./fixtures";
 
@@ -31,14 +40,32 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
       "approvals.list": () => ({ approvals: [] }),
       "hooks.list": () => ({ hooks: [] }),
-      "skills.list": () => ({ skills: [], ownFolder: "/home/ada/skills", installedFolder: "/home/ada/skills/installed" }),
+      "skills.list": () => ({
+        skills: [],
+        ownFolder: "/home/ada/skills",
+        installedFolder: "/home/ada/skills/installed",
+      }),
       "secrets.list": () => ({ secrets: [], warning: null }),
-      "cron.estimate": () => ({ text: "No finished runs yet, so nobody knows what it will cost.", basedOnRuns: 0, runsPerMonth: 30, tokensPerRun: null, costPerRunMicroUsd: null, tokensPerMonth: null, costPerMonthMicroUsd: null }),
+      "cron.estimate": () => ({
+        text: "No finished runs yet, so there is no estimate.",
+        basedOnRuns: 0,
+        runsPerMonth: 30,
+        tokensPerRun: null,
+        costPerRunMicroUsd: null,
+        tokensPerMonth: null,
+        costPerMonthMicroUsd: null,
+      }),
       "cron.check": () => ({ warnings: [] }),
       "providers.list": () => ({ active: null, providers: [] }),
       "models.providers": () => ({ presets: [], ollamaNeedsModel: false, suggested: [] }),
       "models.pullStatus": () => ({ pull: null }),
-      "spending.get": () => ({ today: nothingSpent, month: nothingSpent, dayEndsAtMs: 0, tokensPerDay: null, usdPerDay: null }),
+      "spending.get": () => ({
+        today: nothingSpent,
+        month: nothingSpent,
+        dayEndsAtMs: 0,
+        tokensPerDay: null,
+        usdPerDay: null,
+      }),
       ...answers,
     },
     calls,

@@ -1,6 +1,19 @@
-/* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
+/* Jobs, runs and a status as the gateway sends them. */
 
-import type { ApprovalView, ConfigView, GrantView, IncidentView, Job, MessageView, RunDetail, RunView, SavedJob, StepView, SystemStatus, ToolView } from "@/platform";
+import type {
+  ApprovalView,
+  ConfigView,
+  GrantView,
+  IncidentView,
+  Job,
+  MessageView,
+  RunDetail,
+  RunView,
+  SavedJob,
+  StepView,
+  SystemStatus,
+  ToolView,
+} from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -11,77 +24,224 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<SavedJob, "job">> 
   const { state, ...rest } = parts;
   return {
     job: {
-      id: "job-1", name: "Backup", enabled: true, createdAtMs: noon, updatedAtMs: noon,
-      schedule: { kind: "cron", expr: "0 14 * * *", tz: "UTC" }, sessionTarget: "isolated", wakeMode: "now",
+      id: "job-1",
+      name: "Backup",
+      enabled: true,
+      createdAtMs: noon,
+      updatedAtMs: noon,
+      schedule: { kind: "cron", expr: "0 14 * * *", tz: "UTC" },
+      sessionTarget: "isolated",
+      wakeMode: "now",
       payload: { kind: "toolCall", tool: "http", arguments: {} },
       ...rest,
       state: { consecutiveFailures: 0, revision: 1, ...state },
     },
-    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 }, warnings: [],
+    scheduleText: "Daily at 14:00",
+    zone: "UTC",
+    recent: [],
+    liveRunIds: [],
+    incident: null,
+    isPredecessorMissing: false,
+    spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
+    warnings: [],
     ...view,
   };
 }
 
 export function anIncident(parts: Partial<IncidentView> = {}): IncidentView {
-  return { cause: "no network", openedAtMs: noon, count: 14, firstRunId: "run-1", lastRunId: "run-2", lastAtMs: noon, pausedBecause: null, ...parts };
+  return {
+    cause: "no network",
+    openedAtMs: noon,
+    count: 14,
+    firstRunId: "run-1",
+    lastRunId: "run-2",
+    lastAtMs: noon,
+    pausedBecause: null,
+    ...parts,
+  };
 }
 
 export const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costMicroUsd: null };
 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
-    id: "run-1", jobId: "job-1", jobName: "Backup", slotAtMs: noon, trigger: "schedule", state: "succeeded", reason: null,
-    firstSlotAtMs: null, makesUpForMs: null, standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
-    nextAttemptAtMs: null, waitsFor: null, retryOf: null, summary: null, error: null, session: null, model: null, fellBack: null, usage: noUsage,
+    id: "run-1",
+    jobId: "job-1",
+    jobName: "Backup",
+    slotAtMs: noon,
+    trigger: "schedule",
+    state: "succeeded",
+    reason: null,
+    firstSlotAtMs: null,
+    catchUpSlotAtMs: null,
+    slotCount: 1,
+    createdAtMs: noon,
+    startedAtMs: noon,
+    finishedAtMs: noon + 1_000,
+    lateByMs: 0,
+    durationMs: 1_000,
+    attempt: 1,
+    nextAttemptAtMs: null,
+    waitsFor: null,
+    retryOf: null,
+    summary: null,
+    error: null,
+    session: null,
+    model: null,
+    fallbackReason: null,
+    usage: noUsage,
     ...parts,
   };
 }
 
 export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetail, "run">> = {}): RunDetail {
-  return { run: aRun(run), payload: {}, steps: [], deliveries: [], approvals: [], cause: null, jobExists: true, liveText: null, ...parts };
+  return {
+    run: aRun(run),
+    payload: {},
+    steps: [],
+    deliveries: [],
+    approvals: [],
+    cause: null,
+    jobExists: true,
+    liveText: null,
+    ...parts,
+  };
 }
 
 export function aStep(parts: Partial<StepView> = {}): StepView {
-  return { seq: 1, kind: "toolCall", name: "http", status: "finished", input: {}, output: null, isError: false, usage: noUsage, startedAtMs: noon, durationMs: 5, gate: null, ...parts };
+  return {
+    seq: 1,
+    kind: "toolCall",
+    name: "http",
+    status: "finished",
+    input: {},
+    output: null,
+    isError: false,
+    usage: noUsage,
+    startedAtMs: noon,
+    durationMs: 5,
+    gate: null,
+    gateText: null,
+    ...parts,
+  };
 }
 
-/** A question that waits, asked a minute before `noon` and open for half an hour. */
+/** Pending approval, requested a minute before `noon`, open for half an hour. */
 export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
   return {
-    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" }, writesValues: [],
-    directory: "/home/ada/workspace", files: [], replaces: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
-    why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [], ungranted: null,
-    askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
-    holdsUp: { text: "Only this run. Later runs of the job do not wait for it.", questions: 0, followers: [], passedBy: 0 },
+    id: "ask-1",
+    runId: "run-1",
+    jobId: "job-1",
+    jobName: "Weekly notes",
+    tool: "write_file",
+    toolLabel: null,
+    arguments: { path: "notes/today.md", content: "dentist\n" },
+    directory: "/home/ada/workspace",
+    files: [],
+    replacedFiles: ["notes/today.md"],
+    firesOnceAtMs: null,
+    preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
+    requestReason: "write_file changes files, and this job has no grant for it.",
+    isHighest: false,
+    shellText: [],
+    noGrantReason: null,
+    requestedAtMs: noon - 60_000,
+    expiresAtMs: noon + 29 * 60_000,
+    state: "pending",
+    scope: null,
+    reason: null,
+    decidedAtMs: null,
+    decidedFrom: null,
+    blockedWork: {
+      text: "Only this run. Later runs of the job are not blocked.",
+      otherApprovals: 0,
+      followers: [],
+      laterRuns: 0,
+    },
     ...parts,
   };
 }
 
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
   return {
-    id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } }, writesValues: [],
-    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true, whyVoid: null,
+    id: "grant-1",
+    jobId: "job-1",
+    jobName: "Weekly notes",
+    tool: "write_file",
+    covers: { kind: "exact", arguments: { path: "notes/today.md" } },
+    createdAtMs: noon,
+    expiresAtMs: null,
+    usesLeft: null,
+    used: 0,
+    revokedAtMs: null,
+    isValid: true,
+    voidReason: null,
     ...parts,
   };
 }
 
 export function aMessage(parts: Partial<MessageView> = {}): MessageView {
-  return { id: 1, runId: null, atMs: noon, from: "model", text: "", calls: [], callId: null, tool: null, isError: false, standsFor: null, ...parts };
+  return {
+    id: 1,
+    runId: null,
+    atMs: noon,
+    from: "model",
+    text: "",
+    calls: [],
+    callId: null,
+    tool: null,
+    isError: false,
+    summarizedMessages: null,
+    ...parts,
+  };
 }
 
 export function aTool(parts: Partial<ToolView> = {}): ToolView {
   return {
-    name: "http", label: null, description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
-    approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
-    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true, whyNotHere: null,
+    name: "http",
+    label: null,
+    description: "Fetches a URL. More is said to the model.",
+    parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
+    approval: "unlessGranted",
+    domain: "inProcess",
+    callsPerMinute: 30,
+    callsPerHour: 500,
+    readOnly: false,
+    destructive: false,
+    idempotent: false,
+    openWorld: true,
+    readsUntrusted: true,
+    attendedOnly: false,
+    canBeTried: true,
+    unavailableReason: null,
     ...parts,
   };
 }
 
 export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
-    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, search: { provider: null, url: null, keyEnv: null, keySecret: null }, gateway: { port: 7717 }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
-    quietHours: null, model: { provider: null, name: null, patienceSeconds: 900, providers: [] }, workspace: "/home/ada/Rouse", riskyWorkspace: { enabled: false, root: null }, retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
+    path: "/home/ada/config.toml",
+    revision: "r1",
+    changedByHand: false,
+    problem: null,
+    unknownKeys: [],
+    unmetSettings: [],
+    pendingRestart: [],
+    cron: { enabled: true, maxConcurrentRuns: 2 },
+    system: { keepAwake: false },
+    tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
+    search: { provider: null, url: null, keyEnv: null, keySecret: null },
+    gateway: { port: 7717 },
+    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    quietHours: null,
+    model: { provider: null, name: null, patienceSeconds: 900, providers: [] },
+    workspace: "/home/ada/Rouse",
+    riskyWorkspace: { enabled: false, root: null },
+    retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 },
+    budget: { tokensPerDay: null, usdPerDay: null },
+    prices: { listedOn: "2026-10-07", own: [] },
+    overridden: [],
+    ...parts,
   };
 }
 
@@ -89,11 +249,48 @@ type StatusParts = Partial<Omit<SystemStatus, "cron">> & { cron?: Partial<System
 
 export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
   return {
-    version: "0.1.0", mode: "serve", pid: 1, nowMs: noon, startedAtMs: noon, zone: "UTC", zoneData: { version: "2026a", folder: "/usr/share/zoneinfo" }, home: "/home/ada", seq: 1,
-    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, nextAtMs: null, lastSkipReason: null, lastSkip: null, queuedEvents: 0, pending: null, lastRequest: null, changedList: null },
-    model: null, modelIsUntried: false, failingModels: [], notifications: { available: true, reason: null, failing: false },
-    firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
+    version: "0.1.0",
+    mode: "serve",
+    pid: 1,
+    nowMs: noon,
+    startedAtMs: noon,
+    zone: "UTC",
+    zoneData: { version: "2026a", folder: "/usr/share/zoneinfo" },
+    home: "/home/ada",
+    seq: 1,
+    heartbeat: {
+      enabled: true,
+      everyMs: 1_800_000,
+      activeHours: null,
+      nextAtMs: null,
+      lastSkipReason: null,
+      lastSkip: null,
+      queuedEvents: 0,
+      pending: null,
+      lastRequest: null,
+      untrustedList: null,
+    },
+    model: null,
+    isModelUntested: false,
+    failingModels: [],
+    notifications: { available: true, reason: null, failing: false },
+    firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null },
+    problem: null,
     ...parts,
-    cron: { enabled: true, offReason: null, problem: null, pause: null, next: null, running: 0, betweenAttempts: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
+    cron: {
+      enabled: true,
+      offReason: null,
+      problem: null,
+      pause: null,
+      next: null,
+      running: 0,
+      betweenAttempts: 0,
+      queued: 0,
+      maxConcurrentRuns: 2,
+      jobs: 0,
+      enabledJobs: 0,
+      failingJobs: 0,
+      ...cron,
+    },
   };
 }

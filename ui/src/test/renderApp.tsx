@@ -1,4 +1,4 @@
-/* The whole UI at an address, over a fake host. */
+/* Renders the whole UI at an address. */
 
 import { createMemoryHistory } from "@tanstack/react-router";
 import { render } from "@testing-library/react";

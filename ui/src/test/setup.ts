@@ -1,4 +1,5 @@
-/* What jsdom lacks: sizes, observers and matching of media. Everything is 800 pixels high, so virtual lists draw rows. */
+/* Fills gaps of jsdom: sizes, observers, media queries. Everything is 800 px high, so that virtual lists render
+   rows. */
 
 import "@testing-library/jest-dom/vitest";
 
@@ -7,7 +8,7 @@ import { afterEach } from "vitest";
 
 afterEach(cleanup);
 
-// A wait ends as soon as its condition holds; a busy machine must not make it fail.
+// Long timeout for busy machines.
 configure({ asyncUtilTimeout: 10_000 });
 
 if (typeof window !== "undefined") {
@@ -23,5 +24,7 @@ if (typeof window !== "undefined") {
   Element.prototype.scrollTo = () => undefined;
   Element.prototype.scrollBy = () => undefined;
   Element.prototype.scrollIntoView = () => undefined;
-  Object.assign(window, { matchMedia: (media: string) => ({ matches: false, media, addEventListener() {}, removeEventListener() {} }) });
+  Object.assign(window, {
+    matchMedia: (media: string) => ({ matches: false, media, addEventListener() {}, removeEventListener() {} }),
+  });
 }

@@ -1,169 +1,201 @@
-//! `cargo xtask bench --peers`: Rouse beside other schedulers, asked the same questions in one run.
+//! `cargo xtask bench --peers`: Rouse compared with other schedulers in one run.
 //!
-//! Owns who is asked, what, and in which order: question by question, so that all meet the same machine. A peer that
-//! cannot be installed, or that fails, is named with the reason and left out. Refuses to measure: each program prints
-//! what it saw, and the sums are the same for all. One could get it wrong by letting a peer into the workspace: its
-//! packages would reach Rouse's lock file, so all of it lies in the target directory.
+//! Owns the peers, the measurements and their order: measurement by measurement, so all peers run under the same
+//! load. A peer that cannot be installed, or that fails, is skipped with a note. Each program prints raw times; the
+//! statistics are common. Pitfall: peer packages in the workspace would enter Rouse's lock file, so peers live in the
+//! target directory.
 
 mod figures;
-mod rooms;
+mod environments;
 mod table;
 
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::error::ChoreError;
 use crate::process;
 use crate::progress::{Steps, Stopwatch, seconds};
+use environments::{PeerEnvironment, PeerProgram};
 use figures::Figures;
-use rooms::{Program, Room};
 
-/// A scheduler, or a reader of patterns, that is asked.
+/// A scheduler or a pattern parser to compare.
 struct Peer {
     name: &'static str,
-    room: Room,
-    /// What its program has to hear before the question.
-    words: &'static [&'static str],
-    does: Does,
+    environment: PeerEnvironment,
+    /// The arguments before the measurement's own.
+    arguments: &'static [&'static str],
+    capability: Capability,
 }
 
-/// What a peer can be asked.
+/// The supported measurements of a peer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
+enum Capability {
     All,
     Jobs,
     Patterns,
 }
 
 const PEERS: &[Peer] = &[
-    Peer { name: "Rouse", room: Room::Rouse, words: &[], does: Does::All },
-    Peer { name: "croner (npm)", room: Room::Node, words: &["croner.mjs"], does: Does::All },
+    Peer {
+        name: "Rouse",
+        environment: PeerEnvironment::Rouse,
+        arguments: &[],
+        capability: Capability::All,
+    },
+    Peer {
+        name: "croner (npm)",
+        environment: PeerEnvironment::Node,
+        arguments: &["croner.mjs"],
+        capability: Capability::All,
+    },
     Peer {
         name: "node-schedule (npm)",
-        room: Room::Node,
-        words: &["node-schedule.mjs"],
-        does: Does::All,
+        environment: PeerEnvironment::Node,
+        arguments: &["node-schedule.mjs"],
+        capability: Capability::All,
     },
-    Peer { name: "APScheduler (PyPI)", room: Room::Python, words: &[], does: Does::All },
+    Peer {
+        name: "APScheduler (PyPI)",
+        environment: PeerEnvironment::Python,
+        arguments: &[],
+        capability: Capability::All,
+    },
     Peer {
         name: "tokio-cron-scheduler (crate)",
-        room: Room::Rust,
-        words: &["tokio-cron-scheduler"],
-        does: Does::Jobs,
+        environment: PeerEnvironment::Rust,
+        arguments: &["tokio-cron-scheduler"],
+        capability: Capability::Jobs,
     },
-    Peer { name: "croner (crate)", room: Room::Rust, words: &["croner"], does: Does::Patterns },
+    Peer {
+        name: "croner (crate)",
+        environment: PeerEnvironment::Rust,
+        arguments: &["croner"],
+        capability: Capability::Patterns,
+    },
 ];
 
-/// A question, in words for the person and in words for the programs.
-struct Question {
+/// A measurement with its title and its program arguments.
+struct Measurement {
     title: &'static str,
-    words: &'static [&'static str],
-    of: Does,
+    arguments: &'static [&'static str],
+    capability: Capability,
 }
 
-/// Seconds of one job a second.
+/// The length of the lateness measurement in seconds.
 const SECONDS: usize = 60;
 
-const QUESTIONS: &[Question] = &[
-    Question { title: "what a pattern costs", words: &["patterns"], of: Does::Patterns },
-    // The last word is how many seconds there are to add the jobs.
-    Question { title: "1,000 jobs at one instant", words: &["burst", "1000", "8"], of: Does::Jobs },
-    Question {
-        title: "10,000 jobs at one instant",
-        words: &["burst", "10000", "25"],
-        of: Does::Jobs,
+const MEASUREMENTS: &[Measurement] = &[
+    Measurement {
+        title: "cost of a pattern",
+        arguments: &["patterns"],
+        capability: Capability::Patterns,
     },
-    Question {
+    // The last argument is the time for adding the jobs, in seconds.
+    Measurement {
+        title: "1,000 jobs at one instant",
+        arguments: &["burst", "1000", "8"],
+        capability: Capability::Jobs,
+    },
+    Measurement {
+        title: "10,000 jobs at one instant",
+        arguments: &["burst", "10000", "25"],
+        capability: Capability::Jobs,
+    },
+    Measurement {
         title: "one job a second, for a minute",
-        words: &["lateness", "60"],
-        of: Does::Jobs,
+        arguments: &["lateness", "60"],
+        capability: Capability::Jobs,
     },
 ];
 
-pub(crate) fn run() -> Result<ExitCode, Failure> {
+pub(crate) fn run() -> Result<ExitCode, ChoreError> {
     println!(
-        "Measures other schedulers beside Rouse. It takes about twelve minutes, and on the first time the builds \
-         before that; leave the machine alone meanwhile. Ctrl-C ends it; what it installs stays in target/peers."
+        "Compares other schedulers with Rouse. Takes about twelve minutes, plus the builds of the first run; keep \
+         the machine idle. Ctrl-C cancels; installed files stay in target/peers."
     );
-    let asked =
-        |peer: &Peer, question: &Question| peer.does == Does::All || peer.does == question.of;
-    let pairs =
-        QUESTIONS.iter().flat_map(|question| PEERS.iter().map(move |peer| (peer, question)));
-    let pairs: Vec<_> = pairs.filter(|(peer, question)| asked(peer, question)).collect();
+    let is_capable = |peer: &Peer, measurement: &Measurement| {
+        peer.capability == Capability::All || peer.capability == measurement.capability
+    };
+    let pairs = MEASUREMENTS
+        .iter()
+        .flat_map(|measurement| PEERS.iter().map(move |peer| (peer, measurement)));
+    let pairs: Vec<_> = pairs.filter(|(peer, measurement)| is_capable(peer, measurement)).collect();
 
-    let mut steps = Steps::of(Room::ALL.len() + pairs.len());
+    let mut steps = Steps::of(PeerEnvironment::ALL.len() + pairs.len());
     let mut notes = Vec::new();
-    let mut open: Vec<(Room, Program)> = Vec::new();
-    for room in Room::ALL {
-        let watch = steps.begin(room.title());
-        let made = room.prepare().map(|program| open.push((*room, program)));
-        let note = made.err().map(|failure| left_out(*room, &failure));
-        tell(&watch, note.as_ref());
+    let mut prepared: Vec<(PeerEnvironment, PeerProgram)> = Vec::new();
+    for environment in PeerEnvironment::ALL {
+        let watch = steps.begin(environment.title());
+        let made = environment.prepare().map(|program| prepared.push((*environment, program)));
+        let note = made.err().map(|error| skip_note(*environment, &error));
+        print_result(&watch, note.as_ref());
         notes.extend(note);
     }
-    let program = |room| open.iter().find(|(open, _)| *open == room).map(|(_, program)| program);
+    let program = |environment| {
+        prepared.iter().find(|(prepared, _)| *prepared == environment).map(|(_, program)| program)
+    };
 
     let mut columns: Vec<(&str, Figures)> = PEERS
         .iter()
-        .filter(|peer| program(peer.room).is_some())
+        .filter(|peer| program(peer.environment).is_some())
         .map(|peer| (peer.name, Figures::default()))
         .collect();
     let mut loads = Vec::new();
-    for (peer, question) in pairs {
-        let watch = steps.begin(&format!("{}: {}", peer.name, question.title));
+    for (peer, measurement) in pairs {
+        let watch = steps.begin(&format!("{}: {}", peer.name, measurement.title));
         let column = columns.iter_mut().find(|(name, _)| *name == peer.name);
-        let Some(((_, figures), program)) = column.zip(program(peer.room)) else {
-            println!("      left out");
+        let Some(((_, figures), program)) = column.zip(program(peer.environment)) else {
+            println!("      skipped");
             continue;
         };
-        loads.extend(load());
-        let failed = answer(program, peer, question, figures).err();
-        let note = failed.map(|failure| format!("{}, {}: {failure}", peer.name, question.title));
-        tell(&watch, note.as_ref());
+        loads.extend(load_average());
+        let error = measure(program, peer, measurement, figures).err();
+        let note = error.map(|error| format!("{}, {}: {error}", peer.name, measurement.title));
+        print_result(&watch, note.as_ref());
         notes.extend(note);
     }
-    println!("\n{}", table::of(&columns));
-    println!("{}", machine(&loads));
+    println!("\n{}", table::render(&columns));
+    println!("{}", machine_line(&loads));
     for note in &notes {
-        println!("Left out: {note}.");
+        println!("Skipped: {note}.");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn left_out(room: Room, failure: &Failure) -> String {
+fn skip_note(environment: PeerEnvironment, error: &ChoreError) -> String {
     let names: Vec<_> =
-        PEERS.iter().filter(|peer| peer.room == room).map(|peer| peer.name).collect();
-    format!("{}: {failure}", names.join(" and "))
+        PEERS.iter().filter(|peer| peer.environment == environment).map(|peer| peer.name).collect();
+    format!("{}: {error}", names.join(" and "))
 }
 
-fn tell(watch: &Stopwatch, failed: Option<&String>) {
-    match failed {
-        None => println!("      done in {}", seconds(watch.took())),
-        Some(note) => println!("      left out: {note}"),
+fn print_result(watch: &Stopwatch, error: Option<&String>) {
+    match error {
+        None => println!("      done in {}", seconds(watch.elapsed())),
+        Some(note) => println!("      skipped: {note}"),
     }
 }
 
-fn answer(
-    program: &Program,
+fn measure(
+    program: &PeerProgram,
     peer: &Peer,
-    question: &Question,
+    measurement: &Measurement,
     figures: &mut Figures,
-) -> Result<(), Failure> {
+) -> Result<(), ChoreError> {
     let mut command = program.command();
-    command.args(peer.words).args(question.words);
-    figures.take(question.words, &process::printed(command)?)
+    command.args(peer.arguments).args(measurement.arguments);
+    figures.take(measurement.arguments, &process::output(command)?)
 }
 
-/// The load of the last minute, where the system tells it.
-fn load() -> Option<f64> {
+/// The load average of the last minute, if the system has one.
+fn load_average() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-fn machine(loads: &[f64]) -> String {
+fn machine_line(loads: &[f64]) -> String {
     let system = std::env::consts::OS;
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     if loads.is_empty() {
-        return format!("{system}, {cores} cores; this system tells no load average.");
+        return format!("{system}, {cores} cores; no load average on this system.");
     }
     let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
     let most = loads.iter().copied().fold(0.0, f64::max);

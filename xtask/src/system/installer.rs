@@ -1,12 +1,12 @@
-//! The package managers: which one is here, what it has installed, how it installs more.
+//! Package managers: detection, queries and installation.
 //!
-//! Owns their command lines and the reading of their answers. Refuses to refresh, upgrade or remove anything that was
-//! not asked for. One could get it wrong by asking once for each package: one question answers for all of them.
+//! Owns their command lines and the parsing of their output. Never upgrades or removes packages. Pitfall: a query per
+//! package; a single query covers all packages.
 
 use std::process::{Command, Stdio};
 
-use super::Need;
-use crate::failure::{Doing, Failure};
+use super::Requirement;
+use crate::error::{ChoreError, ErrorContext};
 use crate::process;
 
 /// A package installer.
@@ -19,45 +19,55 @@ pub(crate) enum Installer {
 }
 
 impl Installer {
-    /// The one this system lives by.
-    pub(crate) fn of_this_system() -> Option<Self> {
-        // Homebrew exists on Linux too, but what it builds there is not what WebKit of the system links with.
+    /// The package manager of this system.
+    pub(crate) fn detect() -> Option<Self> {
+        // Homebrew on Linux builds libraries that do not fit the system's WebKit.
         let known: &[Self] = if cfg!(target_os = "macos") {
             &[Self::Brew]
         } else {
             &[Self::Apt, Self::Dnf, Self::Pacman]
         };
-        known.iter().copied().find(|installer| process::on_path(&[installer.program()]).is_some())
+        known
+            .iter()
+            .copied()
+            .find(|installer| process::find_program(&[installer.program()]).is_some())
     }
 
     /// Homebrew refuses to run as root.
-    pub(crate) fn wants_root(self) -> bool {
+    pub(crate) fn needs_root(self) -> bool {
         self != Self::Brew
     }
 
-    /// The needs that neither a program on `PATH` nor an installed package meets.
-    pub(crate) fn missing(self, needs: &[Need]) -> Result<Vec<Need>, Failure> {
-        let unproven: Vec<Need> = needs
+    /// The requirements that neither a program in `PATH` nor an installed package meets.
+    pub(crate) fn missing(
+        self,
+        requirements: &[Requirement],
+    ) -> Result<Vec<Requirement>, ChoreError> {
+        let unmet: Vec<Requirement> = requirements
             .iter()
             .copied()
-            .filter(|need| process::on_path(need.programs()).is_none())
+            .filter(|requirement| process::find_program(requirement.programs()).is_none())
             .collect();
         let packages: Vec<&str> =
-            unproven.iter().flat_map(|need| need.packages(self)).copied().collect();
+            unmet.iter().flat_map(|requirement| requirement.packages(self)).copied().collect();
         if packages.is_empty() {
             return Ok(Vec::new());
         }
-        let mut question = self.question(&packages);
-        let output = question.output().doing(|| format!("ask {}", process::shown(&question)))?;
-        let absent = self.absent(&packages, &String::from_utf8_lossy(&output.stdout));
-        Ok(unproven
+        let mut query = self.query(&packages);
+        let output =
+            query.output().with_context(|| format!("query {}", process::display(&query)))?;
+        let missing_packages =
+            self.missing_packages(&packages, &String::from_utf8_lossy(&output.stdout));
+        Ok(unmet
             .into_iter()
-            .filter(|need| need.packages(self).iter().any(|package| absent.contains(package)))
+            .filter(|requirement| {
+                requirement.packages(self).iter().any(|package| missing_packages.contains(package))
+            })
             .collect())
     }
 
     /// The commands that install these packages, in order.
-    pub(crate) fn install_calls(self, packages: &[&str], is_root: bool) -> Vec<Command> {
+    pub(crate) fn install_commands(self, packages: &[&str], is_root: bool) -> Vec<Command> {
         let lines: &[&[&str]] = match self {
             Self::Apt => &[
                 &["apt-get", "update"],
@@ -67,12 +77,13 @@ impl Installer {
             Self::Pacman => &[&["pacman", "--sync", "--needed", "--noconfirm"]],
             Self::Brew => &[&["brew", "install"]],
         };
-        let sudo = self.wants_root() && !is_root;
-        let mut calls: Vec<Command> = lines.iter().map(|line| call(line, sudo)).collect();
-        if let Some(last) = calls.last_mut() {
+        let sudo = self.needs_root() && !is_root;
+        let mut commands: Vec<Command> =
+            lines.iter().map(|line| command_line(line, sudo)).collect();
+        if let Some(last) = commands.last_mut() {
             last.args(packages);
         }
-        calls
+        commands
     }
 
     fn program(self) -> &'static str {
@@ -84,8 +95,8 @@ impl Installer {
         }
     }
 
-    /// Asks the local database only; no network, no lock.
-    fn question(self, packages: &[&str]) -> Command {
+    /// Queries the local database only, without network or lock.
+    fn query(self, packages: &[&str]) -> Command {
         let line: &[&str] = match self {
             Self::Apt => {
                 &["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\\n"]
@@ -104,22 +115,22 @@ impl Installer {
         command
     }
 
-    /// Which of the packages the answer does not vouch for.
-    fn absent<'a>(self, packages: &[&'a str], answer: &str) -> Vec<&'a str> {
-        let vouched = |package: &str| match self {
+    /// The packages that the output does not confirm.
+    fn missing_packages<'a>(self, packages: &[&'a str], answer: &str) -> Vec<&'a str> {
+        let is_installed = |package: &str| match self {
             Self::Apt | Self::Dnf => {
                 answer.lines().any(|line| line.split_once(' ') == Some((package, "installed")))
             }
-            // Pacman names what is missing, and counts packages that stand in for others.
+            // Pacman prints missing packages and accepts substitutes.
             Self::Brew => answer.lines().any(|line| line.split(' ').next() == Some(package)),
             Self::Pacman => !answer.lines().any(|line| line.trim() == package),
         };
-        packages.iter().copied().filter(|package| !vouched(package)).collect()
+        packages.iter().copied().filter(|package| !is_installed(package)).collect()
     }
 }
 
-/// `DEBIAN_FRONTEND` travels as an argument because sudo drops the environment.
-fn call(line: &[&str], sudo: bool) -> Command {
+/// `DEBIAN_FRONTEND` is an argument because sudo drops the environment.
+fn command_line(line: &[&str], sudo: bool) -> Command {
     let prefix: &[&str] = if sudo { &["sudo", "env"] } else { &["env"] };
     let words = [prefix, &["DEBIAN_FRONTEND=noninteractive"], line].concat();
     let mut command = Command::new(words[0]);
@@ -132,38 +143,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn apt_vouches_only_for_fully_installed_packages() {
+    fn apt_accepts_only_installed_packages() {
         let answer = "xvfb installed\nlibxdo-dev config-files\ngone not-installed\n";
         assert_eq!(
-            Installer::Apt.absent(&["xvfb", "libxdo-dev", "gone", "unknown"], answer),
+            Installer::Apt.missing_packages(&["xvfb", "libxdo-dev", "gone", "unknown"], answer),
             ["libxdo-dev", "gone", "unknown"]
         );
     }
 
     #[test]
-    fn dnf_vouches_for_what_rpm_lists() {
+    fn dnf_accepts_packages_listed_by_rpm() {
         let answer = "gcc installed\npackage make is not installed\n";
-        assert_eq!(Installer::Dnf.absent(&["gcc", "make"], answer), ["make"]);
+        assert_eq!(Installer::Dnf.missing_packages(&["gcc", "make"], answer), ["make"]);
     }
 
     #[test]
-    fn pacman_lists_what_is_missing() {
-        assert_eq!(Installer::Pacman.absent(&["gtk3", "dbus"], "gtk3\n"), ["gtk3"]);
-        assert!(Installer::Pacman.absent(&["gtk3"], "").is_empty());
+    fn pacman_lists_missing_packages() {
+        assert_eq!(Installer::Pacman.missing_packages(&["gtk3", "dbus"], "gtk3\n"), ["gtk3"]);
+        assert!(Installer::Pacman.missing_packages(&["gtk3"], "").is_empty());
     }
 
     #[test]
-    fn brew_lists_what_it_has() {
-        assert_eq!(Installer::Brew.absent(&["node", "no"], "node 26.1.0 25.0.0\n"), ["no"]);
+    fn brew_lists_installed_packages() {
+        assert_eq!(
+            Installer::Brew.missing_packages(&["node", "no"], "node 26.1.0 25.0.0\n"),
+            ["no"]
+        );
     }
 
     #[test]
-    fn only_the_last_call_names_packages_and_only_strangers_use_sudo() {
+    fn sudo_is_used_only_without_root() {
         let lines = |is_root| {
             Installer::Apt
-                .install_calls(&["xvfb"], is_root)
+                .install_commands(&["xvfb"], is_root)
                 .iter()
-                .map(process::shown)
+                .map(process::display)
                 .collect::<Vec<_>>()
         };
         assert_eq!(
@@ -174,9 +188,9 @@ mod tests {
             ]
         );
         assert!(lines(true).iter().all(|line| line.starts_with("env ")));
-        let brew = Installer::Brew.install_calls(&["node"], false);
+        let brew = Installer::Brew.install_commands(&["node"], false);
         assert_eq!(
-            process::shown(&brew[0]),
+            process::display(&brew[0]),
             "env DEBIAN_FRONTEND=noninteractive brew install node"
         );
     }

@@ -1,125 +1,140 @@
-//! The machine under Rouse: which system packages a chore needs, which are missing, and how to get them.
+//! System packages: requirements of a chore, missing packages and their installation.
 //!
-//! Owns the question to the person and the one call of the package installer. Refuses to install anything it has not named
-//! first, and to ask for a password without saying so. One could get it wrong by calling the package manager when
-//! nothing is missing: that costs seconds on every start.
+//! Owns the confirmation prompt and the call of the package manager. Never installs a package without naming it
+//! first, and never prompts for a password without notice. Pitfall: calling the package manager when nothing is
+//! missing costs seconds on every start.
 
 mod installer;
-mod need;
+mod requirement;
 mod node;
 mod windows;
 
 use std::io::{IsTerminal, Write};
 
-use crate::failure::{Doing, Failure};
+use crate::error::{ChoreError, ErrorContext};
 use crate::process;
-use crate::progress::Done;
+use crate::progress::ChoreOutcome;
 
 pub(crate) use installer::Installer;
-pub(crate) use need::Need;
 pub(crate) use node::check_node;
+pub(crate) use requirement::Requirement;
 
-/// Whether a missing package may be installed without a question.
+/// Whether packages may be installed without confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// Ask when a person sits at a terminal.
+    /// Ask on an interactive terminal.
     Ask,
-    /// Asked and answered: `--yes`.
+    /// Confirmed by `--yes`.
     Given,
 }
 
-/// Sees to it that the needs of a chore are there, installing what is missing.
-pub(crate) fn ensure(needs: &[Need], consent: Consent) -> Result<Done, Failure> {
+/// Ensures the requirements, installing missing packages.
+pub(crate) fn ensure(
+    requirements: &[Requirement],
+    consent: Consent,
+) -> Result<ChoreOutcome, ChoreError> {
     if cfg!(windows) {
-        return windows::ensure_webview(needs);
+        return windows::ensure_webview(requirements);
     }
-    let Some(installer) = Installer::of_this_system() else {
-        return Ok(say_by_hand(needs));
+    let Some(installer) = Installer::detect() else {
+        return Ok(print_manual_steps(requirements));
     };
-    let missing = installer.missing(needs)?;
+    let missing = installer.missing(requirements)?;
     if missing.is_empty() {
-        return Ok(Done::AlreadyFresh);
+        return Ok(ChoreOutcome::UpToDate);
     }
     install(installer, &missing, consent)?;
-    Ok(Done::Made)
+    Ok(ChoreOutcome::Done)
 }
 
-/// A browser that the end-to-end tests can drive, if there is one.
+/// A browser for the end-to-end tests, if installed.
 pub(crate) fn browser() -> Option<std::path::PathBuf> {
     let installed = [
         "/Applications/Chromium.app/Contents/MacOS/Chromium",
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
         r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     ];
-    process::on_path(need::BROWSERS).or_else(|| {
+    process::find_program(requirement::BROWSERS).or_else(|| {
         installed.iter().map(Into::into).find(|file: &std::path::PathBuf| file.is_file())
     })
 }
 
-/// True when a window can be shown here.
+/// Whether windows can be shown.
 pub(crate) fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// Names what is missing, asks where a person can answer, and calls the package installer.
-fn install(installer: Installer, missing: &[Need], consent: Consent) -> Result<(), Failure> {
+/// Lists missing packages, asks for confirmation, and calls the package manager.
+fn install(
+    installer: Installer,
+    missing: &[Requirement],
+    consent: Consent,
+) -> Result<(), ChoreError> {
     println!("      Missing on this system:");
-    for need in missing {
-        println!("        {:32} {}", need.packages(installer).join(" "), need.purpose());
+    for requirement in missing {
+        println!(
+            "        {:32} {}",
+            requirement.packages(installer).join(" "),
+            requirement.purpose()
+        );
     }
     let packages: Vec<&str> =
-        missing.iter().flat_map(|need| need.packages(installer)).copied().collect();
-    let calls = installer.install_calls(&packages, is_root());
-    println!("      They will be installed with:");
-    for call in &calls {
-        println!("        {}", process::shown(call));
+        missing.iter().flat_map(|requirement| requirement.packages(installer)).copied().collect();
+    let commands = installer.install_commands(&packages, is_root());
+    println!("      Install commands:");
+    for command in &commands {
+        println!("        {}", process::display(command));
     }
-    if installer.wants_root() && !is_root() {
+    if installer.needs_root() && !is_root() {
         println!("      sudo may ask for your password.");
     }
-    if consent == Consent::Ask && !agreed()? {
-        return Err(Failure::new(
-            "nothing was installed. Install the packages above and start again.",
+    if consent == Consent::Ask && !confirm_install()? {
+        return Err(ChoreError::new(
+            "nothing was installed; install the packages above and start again",
         ));
     }
-    calls.into_iter().try_for_each(process::run)
+    commands.into_iter().try_for_each(process::run)
 }
 
-/// Asks; where nobody can answer, the call of the chore was the answer.
-fn agreed() -> Result<bool, Failure> {
-    let watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if !watched || std::env::var_os("CI").is_some() {
+/// Asks for confirmation. A non-interactive call counts as confirmed.
+fn confirm_install() -> Result<bool, ChoreError> {
+    let is_interactive = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !is_interactive || std::env::var_os("CI").is_some() {
         return Ok(true);
     }
     print!("      Install them now? [Y/n] ");
-    std::io::stdout().flush().doing(|| "write to the terminal".into())?;
+    std::io::stdout().flush().with_context(|| "write to the terminal".into())?;
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).doing(|| "read your answer".into())?;
+    std::io::stdin().read_line(&mut answer).with_context(|| "read your answer".into())?;
     Ok(is_yes(&answer))
 }
 
-/// Return alone is a yes.
+/// An empty answer means yes.
 fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
 }
 
-/// macOS brings what Rouse needs; any other system without a known package manager gets the list.
-fn say_by_hand(needs: &[Need]) -> Done {
+/// macOS meets the requirements; other systems without a known package manager get a list.
+fn print_manual_steps(requirements: &[Requirement]) -> ChoreOutcome {
     if cfg!(target_os = "macos") {
-        return Done::AlreadyFresh;
+        return ChoreOutcome::UpToDate;
     }
     println!(
-        "      Neither apt, dnf nor pacman is here. If the build fails, install what these are called on your system:"
+        "      Neither apt, dnf nor pacman was found. If the build fails, install the equivalents of:"
     );
-    for need in needs {
-        println!("        {:32} {}", need.packages(Installer::Apt).join(" "), need.purpose());
+    for requirement in requirements {
+        println!(
+            "        {:32} {}",
+            requirement.packages(Installer::Apt).join(" "),
+            requirement.purpose()
+        );
     }
-    Done::Made
+    ChoreOutcome::Done
 }
 
 fn is_root() -> bool {
-    process::answer("id", &["-u"]).is_some_and(|id| id.trim() == "0")
+    process::try_output("id", &["-u"]).is_some_and(|id| id.trim() == "0")
 }
 
 #[cfg(test)]
@@ -127,7 +142,7 @@ mod tests {
     use super::is_yes;
 
     #[test]
-    fn only_a_clear_no_is_a_no_and_nonsense_is_not_a_yes() {
+    fn confirmation_needs_yes_or_return() {
         for yes in ["", "\n", "y\n", "Yes\n"] {
             assert!(is_yes(yes), "{yes:?}");
         }

@@ -1,68 +1,72 @@
-//! `cargo xtask test`: every check of the project, in one order, ending in one line.
+//! `cargo xtask test`: every check of the project, ending in one summary line.
 //!
-//! Owns the arguments and the run as a whole. Refuses to stop at the first failure: a person who waited for the build
-//! wants to hear everything that is wrong. One could get it wrong by printing after the last line; whoever reads the
-//! result by machine reads that line.
+//! Owns the arguments and the whole run. Never stops at the first failure: a person who waited for the build wants
+//! all results. Pitfall: output after the last line, which scripts parse.
 
-mod counts;
-mod ledger;
+mod check_counts;
+mod report;
 mod step;
-mod work;
+mod step_commands;
 
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::error::ChoreError;
 use crate::progress::Steps;
 use crate::system::Consent;
-use ledger::Ledger;
-use step::Step;
+use report::TestReport;
+use step::CheckStep;
 
-/// What the person asked for.
+/// The options of `test`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct TestOptions {
     consent: Consent,
     list: bool,
-    /// Empty: everything.
-    only: Vec<Step>,
+    /// The selected steps; empty for all.
+    only: Vec<CheckStep>,
 }
 
-impl Options {
-    pub(crate) fn parse(arguments: &[String]) -> Result<Self, Failure> {
+impl TestOptions {
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, ChoreError> {
         let mut options = Self { consent: Consent::Ask, list: false, only: Vec::new() };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             match argument.as_str() {
                 "--yes" | "-y" => options.consent = Consent::Given,
                 "--list" => options.list = true,
-                "--only" => options.only.push(step_named(rest.next().map_or("", String::as_str))?),
-                other => return Err(Failure::new(format!("`test` knows no argument `{other}`"))),
+                "--only" => options.only.push(parse_step(rest.next().map_or("", String::as_str))?),
+                other => {
+                    return Err(ChoreError::new(format!("unknown argument `{other}` of `test`")));
+                }
             }
         }
         Ok(options)
     }
 }
 
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &TestOptions) -> Result<ExitCode, ChoreError> {
     if options.list {
-        Step::ALL.iter().for_each(|step| println!("{:12}{}", step.name(), step.title()));
+        CheckStep::ALL.iter().for_each(|step| println!("{:12}{}", step.name(), step.title()));
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen =
-        if options.only.is_empty() { Step::ALL.to_vec() } else { Step::with_needs(&options.only) };
-    let mut steps = Steps::of(chosen.len());
-    let ledger = Ledger::of(&chosen, |step| {
+    let selected = if options.only.is_empty() {
+        CheckStep::ALL.to_vec()
+    } else {
+        CheckStep::with_dependencies(&options.only)
+    };
+    let mut steps = Steps::of(selected.len());
+    let report = TestReport::run(&selected, |step| {
         let watch = steps.begin(&format!("{} ({})", step.title(), step.name()));
-        let verdict = work::perform(step, options.consent);
-        (verdict, watch.took())
+        let verdict = step_commands::perform(step, options.consent);
+        (verdict, watch.elapsed())
     });
-    println!("\n{}", ledger.overview());
-    Ok(if ledger.total().failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!("\n{}", report.overview());
+    Ok(if report.total().failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn step_named(name: &str) -> Result<Step, Failure> {
-    Step::named(name).ok_or_else(|| {
-        let names: Vec<_> = Step::ALL.iter().map(|step| step.name()).collect();
-        Failure::new(format!("there is no step `{name}`; the steps are {}", names.join(", ")))
+fn parse_step(name: &str) -> Result<CheckStep, ChoreError> {
+    CheckStep::by_name(name).ok_or_else(|| {
+        let names: Vec<_> = CheckStep::ALL.iter().map(|step| step.name()).collect();
+        ChoreError::new(format!("unknown step `{name}`; the steps are {}", names.join(", ")))
     })
 }
 
@@ -70,24 +74,28 @@ fn step_named(name: &str) -> Result<Step, Failure> {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> Result<Options, Failure> {
-        Options::parse(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
+    fn parse(words: &[&str]) -> Result<TestOptions, ChoreError> {
+        TestOptions::parse(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     #[test]
-    fn steps_can_be_chosen_by_name() {
-        let options = parse(&["--only", "fmt", "--only", "rust", "--yes"]).expect("understood");
+    fn steps_are_selected_by_name() {
+        let options = parse(&["--only", "fmt", "--only", "rust", "--yes"]).expect("valid");
         assert_eq!(
             options,
-            Options { consent: Consent::Given, list: false, only: vec![Step::Fmt, Step::Rust] }
+            TestOptions {
+                consent: Consent::Given,
+                list: false,
+                only: vec![CheckStep::Fmt, CheckStep::Rust]
+            }
         );
-        assert!(parse(&["--list"]).expect("understood").list);
+        assert!(parse(&["--list"]).expect("valid").list);
     }
 
     #[test]
-    fn a_step_that_does_not_exist_is_named_with_those_that_do() {
-        let failure = parse(&["--only", "lint"]).expect_err("no such step").to_string();
-        assert!(failure.contains("`lint`") && failure.contains("ui-lint"), "{failure}");
+    fn unknown_step_is_refused_with_the_known_steps() {
+        let error = parse(&["--only", "lint"]).expect_err("no such step").to_string();
+        assert!(error.contains("`lint`") && error.contains("ui-lint"), "{error}");
         assert!(parse(&["--only"]).is_err());
     }
 }

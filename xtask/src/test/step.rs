@@ -1,14 +1,14 @@
-//! The steps of `cargo xtask test`: their names, their order, and which of them needs which.
+//! The steps of `cargo xtask test`: names, order and dependencies.
 //!
-//! Owns the list. Refuses to know how a step is done; that stands in `work`. One could get it wrong by letting a step rely
-//! on an earlier one without naming it in `needs`: `--only` would then run it on yesterday's build.
+//! Owns the list; `step_commands` runs the steps. Pitfall: an undeclared dependency; `--only` would use an old build.
 
-/// One step. The order here is the order of the run.
+/// A step; the order is that of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum CheckStep {
     Packages,
     Fmt,
     UiInstall,
+    UiFmt,
     UiBuild,
     UiLint,
     UiTypes,
@@ -22,11 +22,12 @@ pub(crate) enum Step {
     E2e,
 }
 
-impl Step {
+impl CheckStep {
     pub(crate) const ALL: &[Self] = &[
         Self::Packages,
         Self::Fmt,
         Self::UiInstall,
+        Self::UiFmt,
         Self::UiBuild,
         Self::UiLint,
         Self::UiTypes,
@@ -40,12 +41,13 @@ impl Step {
         Self::E2e,
     ];
 
-    /// The word for `--only`.
+    /// The name for `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Packages => "packages",
             Self::Fmt => "fmt",
             Self::UiInstall => "ui-install",
+            Self::UiFmt => "ui-fmt",
             Self::UiBuild => "ui-build",
             Self::UiLint => "ui-lint",
             Self::UiTypes => "ui-types",
@@ -65,6 +67,7 @@ impl Step {
             Self::Packages => "System packages and Rust components",
             Self::Fmt => "Rust is formatted",
             Self::UiInstall => "UI packages are installed",
+            Self::UiFmt => "UI is formatted",
             Self::UiBuild => "UI builds",
             Self::UiLint => "UI passes its linter",
             Self::UiTypes => "UI passes the type checker",
@@ -79,33 +82,35 @@ impl Step {
         }
     }
 
-    /// Steps without which this one cannot tell anything.
-    pub(crate) fn needs(self) -> &'static [Self] {
+    /// The steps that must succeed before.
+    pub(crate) fn dependencies(self) -> &'static [Self] {
         match self {
             Self::Packages | Self::Fmt | Self::UiInstall => &[],
-            Self::UiBuild | Self::UiLint | Self::UiTypes | Self::UiTests => &[Self::UiInstall],
-            // The app and the gateway take ui/dist into their binaries.
+            Self::UiFmt | Self::UiBuild | Self::UiLint | Self::UiTypes | Self::UiTests => {
+                &[Self::UiInstall]
+            }
+            // The app and the gateway embed ui/dist.
             Self::Clippy | Self::Build | Self::Docs => &[Self::UiBuild],
             Self::Types | Self::Rust | Self::DocTests => &[Self::Build],
             Self::E2e => &[Self::UiInstall, Self::Build],
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|step| step.name() == name)
     }
 
-    /// These steps and all that they need, in the order of the run.
-    pub(crate) fn with_needs(wanted: &[Self]) -> Vec<Self> {
+    /// These steps with their dependencies, in order.
+    pub(crate) fn with_dependencies(selected: &[Self]) -> Vec<Self> {
         Self::ALL
             .iter()
             .copied()
-            .filter(|step| wanted.iter().any(|want| want.rests_on(*step)))
+            .filter(|step| selected.iter().any(|other| other.depends_on(*step)))
             .collect()
     }
 
-    fn rests_on(self, other: Self) -> bool {
-        self == other || self.needs().iter().any(|need| need.rests_on(other))
+    fn depends_on(self, other: Self) -> bool {
+        self == other || self.dependencies().iter().any(|dependency| dependency.depends_on(other))
     }
 }
 
@@ -114,29 +119,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_comes_after_what_it_needs() {
-        for (place, step) in Step::ALL.iter().enumerate() {
-            for need in step.needs() {
-                assert!(Step::ALL[..place].contains(need), "{step:?} runs before {need:?}");
+    fn every_step_follows_its_dependencies() {
+        for (position, step) in CheckStep::ALL.iter().enumerate() {
+            for dependency in step.dependencies() {
+                assert!(
+                    CheckStep::ALL[..position].contains(dependency),
+                    "{step:?} runs before {dependency:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn names_are_unique_and_found() {
-        for step in Step::ALL {
-            assert_eq!(Step::named(step.name()), Some(*step));
+    fn step_names_are_unique() {
+        for step in CheckStep::ALL {
+            assert_eq!(CheckStep::by_name(step.name()), Some(*step));
         }
-        assert_eq!(Step::named("no-such-step"), None);
+        assert_eq!(CheckStep::by_name("no-such-step"), None);
     }
 
     #[test]
-    fn asking_for_one_step_brings_what_it_needs() {
-        assert_eq!(Step::with_needs(&[Step::Fmt]), [Step::Fmt]);
+    fn selected_step_includes_its_dependencies() {
+        assert_eq!(CheckStep::with_dependencies(&[CheckStep::Fmt]), [CheckStep::Fmt]);
         assert_eq!(
-            Step::with_needs(&[Step::Rust]),
-            [Step::UiInstall, Step::UiBuild, Step::Build, Step::Rust]
+            CheckStep::with_dependencies(&[CheckStep::Rust]),
+            [CheckStep::UiInstall, CheckStep::UiBuild, CheckStep::Build, CheckStep::Rust]
         );
-        assert_eq!(Step::with_needs(&[Step::Rust, Step::Fmt])[0], Step::Fmt);
+        assert_eq!(
+            CheckStep::with_dependencies(&[CheckStep::Rust, CheckStep::Fmt])[0],
+            CheckStep::Fmt
+        );
     }
 }

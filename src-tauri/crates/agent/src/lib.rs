@@ -1,49 +1,53 @@
 //! The agent room: model providers, the tool registry, the gate, and the driver of a run.
 //!
-//! From the outside in: `discover` finds models, `Models` ranks and connects them, `ToolRegistry` takes the tools in,
-//! `Gate` stands before them, and `AgentDriver` carries out a job's turn, a turn of the main session or a single tool
-//! call, and answers with an outcome. Decisions are not made here: how a run may end is `core::turn`, what may be
-//! called is `core::policy`. The room knows no concrete tool, no schedule and no screen.
+//! `providers` connects and ranks models, [`ToolRegistry`] holds the tools, [`Gate`] checks every call, and [`AgentDriver`]
+//! executes a turn of a job, a turn of the main session or a single tool call. `core::turn` decides how a run ends,
+//! `core::policy` which calls are allowed. Never imports a concrete tool, the scheduler or a UI.
 
+mod providers;
+mod tool_registry;
+mod heartbeat_list;
 mod condition;
-mod discover;
-mod driver;
-mod gate;
-mod hooks;
-mod list;
-mod models;
-mod money;
-mod provider;
-mod registry;
-mod retry;
+mod budget;
+mod secrets;
 mod safety;
-mod secret;
+mod hooks;
+mod gate;
 mod skills;
+mod context;
+mod turn;
+mod runs;
 
-pub use condition::{Conditions, Subject, event_of};
-pub use discover::{
+pub use budget::{
+    BudgetError, BudgetLedger, BudgetReservation, CallEstimate, Price, Prices, RemainingBudget,
+    RunBudgets,
+};
+pub use condition::{ConditionEvaluator, ConditionInput, event_variable};
+pub use context::prompt::{offered_tools, policy_of, sandbox_of, without_unusable_grants};
+pub use gate::{ApprovalRequest, Gate, GateError, GateOutcome, GatedCall, RunPolicy};
+pub use heartbeat_list::{HeartbeatList, ListChange, ListContent, ListError, ListTaint};
+pub use hooks::{
+    CommandHook, DeliveryDecision, DeliveryEvent, Hook, HookCommand, HookContext, HookDecision,
+    HookError, HookNotification, HookPoint, HookProcessConfig, HookReport, HookStatistics,
+    HookVerdict, Hooks, LastHookCall, RunFinishedEvent, RunStartedEvent, ToolCallEnded,
+    ToolCallEvent, ToolMetadata, ToolsResolved,
+};
+pub use providers::discovery::{
     CatalogError, FoundIn, FoundModel, ListedModel, LocalAddresses, ModelTrial, ModelVerdict,
     PresetKey, ProviderPreset, PullError, PullProgress, SUGGESTED_MODELS, SuggestedModel, discover,
-    is_ollama_empty, is_usual_name, listed_models, presets, pull, test_model, title_of_local,
-    usual_key_variable, usual_key_variables,
+    is_known_provider_name, is_ollama_empty, key_variable, key_variables, listed_models,
+    local_server_title, presets, pull, test_model,
 };
-pub use driver::{
-    AgentDriver, AgentSettings, Heard, Observer, offered, policy_of, sandbox_of, withholding,
+pub use providers::models::{AvailableModels, ChosenModel, RunModels};
+pub use providers::{ConnectError, ProviderConfig, ProviderKind, connect};
+pub use runs::{AgentDriver, AgentSettings};
+pub use safety::{
+    EgressLeak, InjectionSignal, Safety, ScreenedOutput, StoredSecretField, UntrustedSource,
 };
-pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
-pub use hooks::{
-    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
-    HookCommand, HookContext, HookError, HookPlace, HookPoint, HookRecord, HookReport, Hooks,
-    LastCall, RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
-};
-pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
-pub use models::{ChosenModel, Lineup, Models};
-pub use money::{Account, Ledger, Price, Prices, Refusal, Rest, Seat, Wanted};
-pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
-pub use registry::{Complaint, RegistryError, ToolRegistry, is_by_itself};
-pub use safety::{Held, Incoming, IncomingText, Leak, Outside, Safety, Signal};
-pub use secret::{
+pub use secrets::{
     ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,
     SecretValue, StoredKey, is_secret_name,
 };
-pub use skills::{SkillShelf, TrustError};
+pub use skills::{SkillLibrary, TrustError};
+pub use tool_registry::{RegistryError, ToolCallError, ToolRegistry, is_callable_alone};
+pub use turn::scope::{AnswerEvent, AnswerObserver};

@@ -1,19 +1,24 @@
-//! Identifiers as newtypes, so that a job's id can never be passed where a run's is meant.
+//! Identifiers as newtypes, so that ids of different kinds cannot be mixed up.
 
 use std::cell::Cell;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,
+        )]
         #[serde(transparent)]
+        #[ts(type = "string")]
         pub struct $name(String);
 
         impl $name {
-            /// Wraps an id that came from the store, the wire or a generator.
+            /// Wraps an id from the store, the wire or a generator.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -33,42 +38,42 @@ macro_rules! id {
     };
 }
 
-/// How the id of a digest begins.
+/// The prefix of a digest's id.
 const DIGEST: &str = "digest-";
 
 id!(
-    /// Identifies a job for ever; a UUID for jobs made by Rouse, anything for imported ones.
+    /// A job; a UUID, or any text for imported jobs.
     JobId
 );
 id!(
-    /// Identifies a run; a UUIDv7, so that ids sort by creation.
+    /// A run; a UUIDv7, so that ids sort by creation.
     RunId
 );
 id!(
-    /// Identifies one delivery; also the key under which a notification's click finds its run.
+    /// A delivery; also the key from a notification's click to the run.
     DeliveryId
 );
 id!(
-    /// Identifies a question to a person; a UUIDv7.
+    /// An approval; a UUIDv7.
     ApprovalId
 );
 id!(
-    /// Identifies a grant; a UUIDv7.
+    /// A grant; a UUIDv7.
     GrantId
 );
 id!(
-    /// The key of a session: `main`, or `cron:<jobId>`.
+    /// A session: `main`, or `cron:<jobId>`.
     SessionKey
 );
 
 impl RunId {
-    /// A new id made at `now`. The random part comes from the operating system, the time only from the argument.
+    /// A new id at `now`. The random part comes from the operating system, the time only from the argument.
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
     }
 
-    /// What is less, as a text, than every id made at `at` or later, and greater than those made before. It is no id.
+    /// A text that sorts before every id made at `at` or later, and after all earlier ids.
     #[must_use]
     pub fn bound(at: crate::UnixMs) -> String {
         let ms = u64::try_from(at.0).unwrap_or(0);
@@ -77,7 +82,7 @@ impl RunId {
 }
 
 impl ApprovalId {
-    /// A new id made at `now`.
+    /// A new id at `now`.
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
@@ -85,7 +90,7 @@ impl ApprovalId {
 }
 
 impl GrantId {
-    /// A new id made at `now`.
+    /// A new id at `now`.
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
@@ -93,19 +98,19 @@ impl GrantId {
 }
 
 impl DeliveryId {
-    /// A new id made at `now`.
+    /// A new id at `now`.
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
     }
 
-    /// A new id of a digest. It says so itself, because all that a click brings along is the id.
+    /// A new id of a digest, marked as such, because a click brings nothing but the id.
     #[must_use]
     pub fn of_digest(now: crate::UnixMs) -> Self {
         Self(format!("{DIGEST}{}", uuid_v7(now)))
     }
 
-    /// Whether it is a digest's, which tells of several runs.
+    /// Whether the delivery is a digest.
     #[must_use]
     pub fn is_digest(&self) -> bool {
         self.0.starts_with(DIGEST)
@@ -133,7 +138,7 @@ impl SessionKey {
         Self(format!("cron:{job}"))
     }
 
-    /// The job whose session it is; none for the main session.
+    /// The job of the session; none for the main session.
     #[must_use]
     pub fn job_id(&self) -> Option<JobId> {
         self.0.strip_prefix("cron:").map(JobId::new)
@@ -160,8 +165,8 @@ thread_local! {
     static SEED: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Takes the random part of this thread's ids from `seed` instead of the operating system, so that a proof makes the same
-/// ids in every run. `JobId::generate` stays random.
+/// Derives the random part of this thread's ids from `seed`, so that a proof repeats exactly. `JobId::generate` stays
+/// random.
 pub fn seed_ids(seed: u64) {
     SEED.set(Some(seed));
 }
@@ -190,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_stands_between_the_ids_before_and_those_from_then_on() {
+    fn bound_sorts_between_earlier_and_later_ids() {
         for ms in [1, 0xffff, 0x1_0000, 1_800_000_000_000, 0x1234_0000_0000] {
             let (at, bound) = (UnixMs(ms), RunId::bound(UnixMs(ms)));
             assert!(bound.as_str() < RunId::generate(at).as_str(), "{ms}");

@@ -1,22 +1,22 @@
-//! What a job is called when nobody has said: the beginning of what it does, as a person would shorten it. And what it
-//! is called in the log, where what a job is told stands only when asked for.
+//! Names of jobs without a given name, and names of jobs in the log.
 //!
-//! It refuses to cut a word. One could get it wrong by naming all jobs of one tool after the tool, and by taking a name
-//! that a person gave for a made one: such a name is logged as it is.
+//! A derived name is the beginning of the task. The log replaces a derived name by kind and id, because the name
+//! repeats the task.
+//! Pitfall: taking a given name for a derived name; a given name is logged unchanged.
 
 use serde_json::Value;
 
-use crate::visible::visible;
-use crate::words::capitalised;
+use crate::text::capitalize;
+use crate::text::escape_invisible;
 
-/// The most characters of a name that nobody gave.
+/// Maximum characters of a derived name.
 const MOST: usize = 48;
-/// So much of an id tells jobs apart.
+/// Characters of an id in the log.
 const SHORT_ID: usize = 8;
-/// Arguments that say what a call is about, the most telling first.
+/// Arguments that describe a call, the most specific first.
 pub const TELLING: [&str; 7] = ["command", "url", "path", "query", "title", "name", "text"];
 
-/// A name for a job that does `payload`, in the job format.
+/// The derived name of a job with `payload` (JSON).
 #[must_use]
 pub fn from_payload(payload: &Value) -> String {
     let part = |key: &str| payload[key].as_str().unwrap_or_default();
@@ -28,15 +28,15 @@ pub fn from_payload(payload: &Value) -> String {
     if name.is_empty() { "Job".to_owned() } else { name }
 }
 
-/// The name of a job that does `new` and was called `name` while it did `old`: one that was made of that goes with it. It
-/// would say what the job does no more, and be logged as if a person had given it.
+/// The new derived name after a change of the payload, if `name` was derived from `old`. A stale derived name would be
+/// logged like a given name.
 #[must_use]
 pub fn made_anew(name: &str, old: &Value, new: &Value) -> Option<String> {
     let made = from_payload(new);
     (made != from_payload(old) && is_made_from(old, name)).then_some(made)
 }
 
-/// What the log calls a job: its name, and where that was made from `payload` what kind of job it is and which.
+/// The name of a job in the log: a given name, or kind and id for a derived name.
 #[must_use]
 pub fn for_log(name: &str, payload: &Value, id: &str) -> String {
     if !is_made_from(payload, name) {
@@ -50,14 +50,13 @@ pub fn for_log(name: &str, payload: &Value, id: &str) -> String {
     format!("{kind} {}", &id[..id.floor_char_boundary(SHORT_ID)])
 }
 
-/// What the log calls a job that nobody can read: its name may have been made of what it was told.
+/// The log name of an unreadable job: the stored name may be derived.
 #[must_use]
 pub fn of_unread(id: &str) -> String {
     format!("job {}", &id[..id.floor_char_boundary(SHORT_ID)])
 }
 
-/// Whether the name holds what the payload says: as it is made here, with a number where that was taken, or the command
-/// of a crontab's line.
+/// Whether the name is derived from the payload, with or without a number, or is the command of a crontab line.
 fn is_made_from(payload: &Value, name: &str) -> bool {
     let made = from_payload(payload);
     let says_nothing = made == "Job" || payload["tool"] == made.as_str();
@@ -80,8 +79,8 @@ pub fn from_call(tool: &str, arguments: &Value) -> String {
     }
 }
 
-/// The host or the file that a call is about; none for a command or a text, which may be read over shoulders. Of an address
-/// only the host: keys stand in paths, too.
+/// The host or file of a call, for notifications; none for commands and texts. Of an address only the host: paths can hold
+/// keys.
 #[must_use]
 pub fn place_of_call(tool: &str, arguments: &Value) -> Option<String> {
     if let Some(address) = arguments["url"].as_str() {
@@ -92,7 +91,7 @@ pub fn place_of_call(tool: &str, arguments: &Value) -> Option<String> {
     named("path").or_else(name).filter(|place| !place.is_empty()).map(|place| shortened(&place))
 }
 
-/// The host of an address that is written in the plain way; of another one it is not guessed, and the wrong one never told.
+/// The host of an address in plain form; none for other forms, so that no wrong host is shown.
 fn host_of(address: &str) -> Option<&str> {
     let (_, behind) = address.split_once("://")?;
     let authority = until(behind, &["/", "\\", "?", "#"]);
@@ -108,7 +107,7 @@ fn about(arguments: &Value) -> Option<String> {
     Some(address.map_or(about.as_str(), host_and_path).to_owned())
 }
 
-/// Of an address what names the page: keys stand before an `@` and behind a `?`, and names stand in the log.
+/// Host and path of an address, without credentials and query: derived names are visible.
 fn host_and_path(address: &str) -> &str {
     let page = until(address, &["?", "#"]);
     let end_of_host = page.find('/').unwrap_or(page.len());
@@ -116,26 +115,26 @@ fn host_and_path(address: &str) -> &str {
     page[begin..].trim_end_matches('/')
 }
 
-/// The first sentence; of a long one the first clause.
+/// The first sentence, or the first clause of a long sentence.
 fn from_words(text: &str) -> String {
     let line = first_line(text);
     let sentence = until(&line, &[". ", "! ", "? ", "; ", ": "]);
     let whole = sentence.trim_end_matches(['.', '!', ';', ':', ',']);
     let clause = if whole.chars().count() <= MOST { whole } else { until(whole, &[", ", " – "]) };
-    capitalised(&shortened(clause))
+    capitalize(&shortened(clause))
 }
 
 fn first_line(text: &str) -> String {
-    visible(text.trim().lines().next().unwrap_or_default()).replace('\t', " ")
+    escape_invisible(text.trim().lines().next().unwrap_or_default()).replace('\t', " ")
 }
 
-/// The text up to the first of these marks.
+/// The text before the first mark.
 fn until<'t>(text: &'t str, marks: &[&str]) -> &'t str {
     let end = marks.iter().filter_map(|mark| text.find(mark)).min();
     &text[..end.unwrap_or(text.len())]
 }
 
-/// At most so many characters, cut between words where there are any.
+/// The text cut to `MOST` characters, between words if possible.
 fn shortened(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= MOST {
@@ -154,7 +153,7 @@ mod tests {
     use super::{for_log, from_payload, made_anew, place_of_call};
 
     #[test]
-    fn a_made_name_goes_with_what_the_job_does_and_a_given_one_stays() {
+    fn derived_name_follows_the_payload_and_own_name_stays() {
         let asks = |message: &str| json!({ "kind": "agentTurn", "message": message });
         let (old, new) = (asks("ask Anna about the biopsy"), asks("look at the garden"));
         let made = |name: &str| made_anew(name, &old, &new);
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_call_is_a_host_or_a_file_and_never_a_command_or_a_text() {
+    fn place_of_a_call_is_a_host_or_a_file() {
         let of = |tool, arguments| place_of_call(tool, &arguments);
         for url in [
             "https://me:key@example.org/hooks/KEY?token=abc",
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_what_a_person_would_shorten_it_to() {
+    fn derived_name_is_shortened_at_words() {
         let asks =
             |message: &str| from_payload(&json!({ "kind": "agentTurn", "message": message }));
         for (message, name) in [
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_named_after_what_it_is_about() {
+    fn call_is_named_after_its_object() {
         let calls = |tool: &str, arguments: serde_json::Value| {
             from_payload(&json!({ "kind": "toolCall", "tool": tool, "arguments": arguments }))
         };
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_calls_a_job_by_a_name_that_says_nothing_of_what_it_is_told() {
+    fn log_name_of_a_job_hides_its_prompt() {
         let reminder = json!({ "kind": "systemEvent", "text": "take the pills for my HIV" });
         let command = json!({
             "kind": "toolCall", "tool": "run_command", "arguments": { "command": "echo SECRET; exit 3" },

@@ -1,10 +1,10 @@
-//! Event triggers: what is saved, what is refused, and which events fire which jobs.
+//! Event triggers: validation, and the jobs that an event fires.
 
 use proptest::prelude::*;
-use rouse_core::cause::{Cause, fields_of};
+use rouse_core::cause::{Cause, event_fields};
 use rouse_core::job::{
-    EventTrigger, Job, JobError, ScheduleSpec, imported_job_from_json, job_from_json, job_to_json,
-    patch_job,
+    EventTrigger, Job, JobError, ScheduleSpec, imported_job_from_json, job_from_json, patch_job,
+    to_json,
 };
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn end_of(job: &str, state: RunState, before: Option<&Cause>) -> Cause {
 }
 
 fn fires(schedule: Value, cause: &Cause) -> bool {
-    cause.fits(&trigger(schedule), &JobId::new("listener"))
+    cause.matches(&trigger(schedule), &JobId::new("listener"))
 }
 
 fn after(filters: Value) -> Value {
@@ -58,7 +58,7 @@ fn after(filters: Value) -> Value {
 }
 
 #[test]
-fn triggers_survive_a_round_trip_with_strange_keys() {
+fn trigger_round_trip_keeps_unknown_keys() {
     for schedule in [
         json!({ "kind": "event", "source": "wake" }),
         json!({ "kind": "event", "source": "webhook", "pattern": "(?i)urgent", "filters": { "type": "x", "n": 1.5, "b": true }, "theirs": [1] }),
@@ -66,35 +66,35 @@ fn triggers_survive_a_round_trip_with_strange_keys() {
         json!({ "kind": "webhook", "theirs": { "a": null } }),
     ] {
         let job = job(schedule.clone());
-        assert_eq!(job_to_json(&job)["schedule"], schedule);
-        assert_eq!(job_from_json(job_to_json(&job), NOW, chrono_tz::UTC), Ok(job));
+        assert_eq!(to_json(&job)["schedule"], schedule);
+        assert_eq!(job_from_json(to_json(&job), NOW, chrono_tz::UTC), Ok(job));
     }
 }
 
-/// A file may wait for what another program has; here such a job can be kept, and changed, but not be on.
+/// A file may list a job with an event of another program; such a job can be kept and changed, but not enabled.
 #[test]
-fn an_imported_job_keeps_its_source_and_is_not_switched_on_with_it() {
+fn imported_job_with_unknown_source_stays_disabled() {
     let mut file = draft(json!({ "kind": "event", "source": "github" }));
     file["enabled"] = json!(false);
     let job = imported_job_from_json(file, NOW, chrono_tz::UTC).expect("kept");
     let patch = |patch: Value| patch_job(&job, patch, NOW, chrono_tz::UTC);
-    let renamed = patch(json!({ "name": "Pushes" })).expect("it is off");
-    assert_eq!(job_to_json(&renamed)["schedule"]["source"], "github");
-    let said = |refused: Result<Job, JobError>| refused.expect_err("refused").to_string();
-    let on = said(patch(json!({ "enabled": true })));
+    let renamed = patch(json!({ "name": "Pushes" })).expect("disabled");
+    assert_eq!(to_json(&renamed)["schedule"]["source"], "github");
+    let message = |refused: Result<Job, JobError>| refused.expect_err("refused").to_string();
+    let on = message(patch(json!({ "enabled": true })));
     assert!(on.contains("schedule.source: expected one of job"), "{on}");
-    let other = said(patch(json!({ "schedule": { "source": "gitlab" } })));
-    assert!(other.contains("found `gitlab`"), "{other}");
+    let other = patch(json!({ "schedule": { "source": "gitlab" } })).expect("disabled");
+    assert_eq!(to_json(&other)["schedule"]["source"], "gitlab");
     let mended = patch(json!({ "enabled": true, "schedule": { "source": "wake" } }));
-    assert!(mended.expect("it can come").enabled);
+    assert!(mended.expect("possible").enabled);
     let mut on = draft(json!({ "kind": "event", "source": "github" }));
     on["enabled"] = json!(true);
-    let on = said(imported_job_from_json(on, NOW, chrono_tz::UTC));
+    let on = message(imported_job_from_json(on, NOW, chrono_tz::UTC));
     assert!(on.contains("found `github`"), "{on}");
 }
 
 #[test]
-fn what_is_wrong_is_named_by_its_path() {
+fn invalid_trigger_is_reported_by_its_path() {
     let table = [
         (json!({ "kind": "event" }), "schedule.source: is required"),
         (json!({ "kind": "event", "source": " " }), "schedule.source: must not be empty"),
@@ -114,7 +114,7 @@ fn what_is_wrong_is_named_by_its_path() {
         ),
         (
             json!({ "kind": "event", "source": "wake", "pattern": "(?:a{1000}){1000}" }),
-            "schedule.pattern: is too large once it is read",
+            "schedule.pattern: is too large when compiled",
         ),
         (
             json!({ "kind": "event", "source": "wake", "pattern": "a".repeat(1_001) }),
@@ -148,31 +148,34 @@ fn what_is_wrong_is_named_by_its_path() {
         ),
     ];
     for (schedule, complaint) in table {
-        let said = complaints(schedule.clone());
-        assert!(said.iter().any(|said| said.starts_with(complaint)), "{complaint}\n{said:?}");
-        assert_eq!(said.len(), 1, "{said:?}");
+        let messages = complaints(schedule.clone());
+        assert!(
+            messages.iter().any(|message| message.starts_with(complaint)),
+            "{complaint}\n{messages:?}"
+        );
+        assert_eq!(messages.len(), 1, "{messages:?}");
     }
     let many: serde_json::Map<_, _> = (0..21).map(|n| (n.to_string(), json!(n))).collect();
-    let said = complaints(json!({ "kind": "event", "source": "wake", "filters": many }));
-    assert_eq!(said, ["schedule.filters: must be at most 20 fields"]);
+    let messages = complaints(json!({ "kind": "event", "source": "wake", "filters": many }));
+    assert_eq!(messages, ["schedule.filters: must be at most 20 fields"]);
 }
 
 #[test]
-fn a_pattern_that_an_older_rouse_saved_leaves_the_job_readable() {
+fn job_with_an_invalid_stored_pattern_is_readable() {
     let mut stored = draft(json!({ "kind": "event", "source": "wake", "pattern": "(" }));
     stored["createdAtMs"] = json!(1);
     assert!(rouse_core::job::stored_job_from_json(stored).is_ok());
 }
 
 #[test]
-fn a_job_cannot_be_renamed_into_its_own_cause() {
+fn job_cannot_be_renamed_into_its_own_cause() {
     let job = job(after(json!({ "name": "Other" })));
     let refused = patch_job(&job, json!({ "name": "Other" }), NOW, chrono_tz::UTC);
     assert_eq!(refused.expect_err("refused").0[0].path, "schedule.filters.name");
 }
 
 #[test]
-fn the_ends_of_other_jobs_fire_by_job_and_status() {
+fn finished_run_fires_by_job_and_status() {
     use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
     let ends = [Succeeded, NothingToReport, Failed, TimedOut, Interrupted, Skipped, Cancelled];
     let heard = |filters: Value| -> Vec<RunState> {
@@ -187,13 +190,13 @@ fn the_ends_of_other_jobs_fire_by_job_and_status() {
     assert_eq!(heard(json!({ "jobId": "a", "status": "skipped" })), [Skipped, Cancelled]);
     assert_eq!(heard(json!({ "jobId": "a", "status": "timedOut" })), [TimedOut]);
     assert_eq!(heard(json!({ "jobId": "a", "state": "cancelled" })), [Cancelled]);
-    assert_eq!(heard(json!({ "jobId": "a" })).len(), 5, "what was skipped is told to who asks");
+    assert_eq!(heard(json!({ "jobId": "a" })).len(), 5, "a skipped run matches an explicit filter");
     assert_eq!(heard(json!({ "jobId": "b" })), []);
     assert_eq!(heard(json!({ "type": "finished", "runId": "run of a" })).len(), 5);
 }
 
 #[test]
-fn only_the_source_that_is_named_fires() {
+fn only_the_named_source_fires() {
     let wake = Cause::wake("tea", NOW);
     assert!(fires(json!({ "kind": "event", "source": "wake" }), &wake));
     assert!(fires(
@@ -208,7 +211,7 @@ fn only_the_source_that_is_named_fires() {
 }
 
 #[test]
-fn the_plain_values_of_a_body_are_fields_and_cannot_name_another_job() {
+fn plain_body_values_are_fields_but_not_the_job() {
     let hook = job(json!({ "kind": "webhook" }));
     let body = r#"{"type":"push","n":3,"ok":true,"jobId":"else","deep":{"n":1},"list":[1]}"#;
     let cause = Cause::webhook(&hook, body, NOW);
@@ -218,7 +221,7 @@ fn the_plain_values_of_a_body_are_fields_and_cannot_name_another_job() {
     );
     let listens = |filters: Value| {
         let schedule = json!({ "kind": "event", "source": "webhook", "filters": filters });
-        cause.fits(&trigger(schedule), &JobId::new("other"))
+        cause.matches(&trigger(schedule), &JobId::new("other"))
     };
     assert!(listens(json!({ "n": 3.0, "ok": true })));
     assert!(!listens(json!({ "n": "3" })) && !listens(json!({ "n": 4 })));
@@ -226,20 +229,20 @@ fn the_plain_values_of_a_body_are_fields_and_cannot_name_another_job() {
 }
 
 #[test]
-fn every_event_has_the_fields_that_its_source_promises() {
-    let line = Cause::line_of_run(&run_of("a"), "Look", None, NOW).expect("a job's run");
+fn every_event_has_the_fields_of_its_source() {
+    let line = Cause::system_event_of_run(&run_of("a"), "Look", None, NOW).expect("a job's run");
     for cause in [end_of("a", RunState::Failed, None), line, Cause::wake("Up", NOW)] {
-        let mut promised = fields_of(&cause.source).expect("known").to_vec();
+        let mut promised = event_fields(&cause.source).expect("known").to_vec();
         let mut found: Vec<&str> = cause.fields.keys().map(String::as_str).collect();
         promised.sort_unstable();
         found.sort_unstable();
         assert_eq!(found, promised, "{}", cause.source);
     }
-    assert_eq!(fields_of("webhook"), None);
+    assert_eq!(event_fields("webhook"), None);
 }
 
 #[test]
-fn a_chain_carries_its_jobs() {
+fn cause_carries_its_chain() {
     let first = end_of("a", RunState::Succeeded, None);
     let second = end_of("b", RunState::Succeeded, Some(&first));
     assert_eq!(second.chain, [JobId::new("a"), JobId::new("b")]);
@@ -247,20 +250,20 @@ fn a_chain_carries_its_jobs() {
 }
 
 #[test]
-fn who_listens_to_every_job_hears_neither_itself_nor_what_it_set_off() {
+fn listener_to_all_jobs_ignores_its_own_events() {
     let any = || after(json!({}));
     assert!(fires(any(), &end_of("a", RunState::Succeeded, None)));
     let own = end_of("listener", RunState::Succeeded, None);
     assert!(!fires(any(), &own));
     let set_off = end_of("a", RunState::Succeeded, Some(&own));
     assert!(!fires(any(), &set_off));
-    assert!(fires(after(json!({ "jobId": "a" })), &set_off), "who names its job goes on");
+    assert!(fires(after(json!({ "jobId": "a" })), &set_off), "a listener with a job id continues");
 }
 
 #[test]
-fn triggers_in_words() {
+fn trigger_is_described_in_words() {
     let words = |schedule: Value| job(schedule).schedule.spec.describe(&chrono_tz::UTC.into());
-    assert_eq!(words(json!({ "kind": "webhook" })), "When its webhook is called");
+    assert_eq!(words(json!({ "kind": "webhook" })), "When the webhook is called");
     assert_eq!(words(after(json!({ "jobId": "a", "status": "ok" }))), "After a succeeds");
     assert_eq!(words(after(json!({ "name": "Backup" }))), "After Backup ends");
     assert_eq!(words(after(json!({ "status": "error" }))), "After any job fails");
@@ -285,7 +288,7 @@ proptest! {
         let hook = job(json!({ "kind": "webhook" }));
         let cause = Cause::webhook(&hook, &json!({ "n": found }).to_string(), NOW);
         let schedule = json!({ "kind": "event", "source": "webhook", "filters": { "n": wanted } });
-        prop_assert_eq!(cause.fits(&trigger(schedule), &JobId::new("other")), wanted == found);
+        prop_assert_eq!(cause.matches(&trigger(schedule), &JobId::new("other")), wanted == found);
     }
 
     #[test]
@@ -301,18 +304,19 @@ proptest! {
 }
 
 #[test]
-fn a_program_is_told_of_an_event_in_thirty_thousand_bytes() {
+fn event_json_for_a_program_is_bounded() {
     let now = UnixMs(0);
-    let small: Value = serde_json::from_str(&Cause::wake("Hello\0 you", now).told()).unwrap();
+    let small: Value =
+        serde_json::from_str(&Cause::wake("Hello\0 you", now).to_bounded_json()).unwrap();
     assert_eq!(small["source"], "wake");
     assert_eq!(
         (&small["text"], &small["fields"]["type"]),
         (&json!("Hello\u{fffd} you"), &json!("wake"))
     );
     for text in ["ä".repeat(60_000), "\"\n".repeat(30_000), "\u{1}".repeat(50_000)] {
-        let told = Cause::wake(&text, now).told();
-        assert!(told.len() <= 30_000 && told.len() > 25_000, "{}", told.len());
-        let read: Value = serde_json::from_str(&told).unwrap();
+        let event = Cause::wake(&text, now).to_bounded_json();
+        assert!(event.len() <= 30_000 && event.len() > 25_000, "{}", event.len());
+        let read: Value = serde_json::from_str(&event).unwrap();
         assert!(text.starts_with(read["text"].as_str().unwrap()));
     }
 }

@@ -1,10 +1,9 @@
-//! The job format: what is read is written back, unknown keys included, and what is wrong is named by its path.
+//! The job format: every field and unknown key survives a round trip, and errors name a path.
 
 use chrono_tz::Tz;
 use rouse_core::UnixMs;
 use rouse_core::job::{
-    Job, JobError, imported_job_from_json, job_from_json, job_to_json, patch_job,
-    stored_job_from_json,
+    Job, JobError, imported_job_from_json, job_from_json, patch_job, stored_job_from_json, to_json,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ fn paths(input: Value) -> Vec<String> {
     read(input).expect_err("refused").0.into_iter().map(|error| error.path).collect()
 }
 
-/// Every field there is, none at its default, and a stranger at every level.
+/// Every field, none at the default, and an unknown key at every level.
 fn full() -> Value {
     json!({
         "id": "job-1",
@@ -53,10 +52,10 @@ fn full() -> Value {
 }
 
 #[test]
-fn everything_survives_a_round_trip() {
+fn full_job_round_trips() {
     let job = read(full()).expect("a job");
-    assert_eq!(job_to_json(&job), full());
-    assert_eq!(read(job_to_json(&job)), Ok(job));
+    assert_eq!(to_json(&job), full());
+    assert_eq!(read(to_json(&job)), Ok(job));
 }
 
 fn once(schedule: &Value) -> Value {
@@ -64,7 +63,7 @@ fn once(schedule: &Value) -> Value {
 }
 
 #[test]
-fn a_time_as_a_clock_shows_it_is_stored_as_its_instant() {
+fn local_time_is_stored_as_its_instant() {
     let hour = 3_600_000;
     let tokyo_9 = 1_796_083_200_000_i64;
     let cases = [
@@ -73,7 +72,7 @@ fn a_time_as_a_clock_shows_it_is_stored_as_its_instant() {
         // The zone of this computer, here Berlin.
         (json!({ "at": "2026-12-01T09:00" }), tokyo_9 + 8 * hour),
         (json!({ "at": "2026-12-01T09:00:00+01:00", "tz": "Asia/Tokyo" }), tokyo_9 + 8 * hour),
-        // It comes twice: the first one.
+        // A repeated time means the first.
         (json!({ "at": "2026-10-25T02:30", "tz": "Europe/Berlin" }), 1_792_888_200_000),
     ];
     for (mut schedule, at) in cases {
@@ -83,12 +82,12 @@ fn a_time_as_a_clock_shows_it_is_stored_as_its_instant() {
         if let Some(tz) = schedule.get("tz") {
             stored["tz"] = tz.clone();
         }
-        assert_eq!(job_to_json(&job)["schedule"], stored, "{schedule}");
+        assert_eq!(to_json(&job)["schedule"], stored, "{schedule}");
     }
 }
 
 #[test]
-fn a_time_that_no_clock_shows_or_nobody_can_read_is_refused_at_its_field() {
+fn skipped_or_unreadable_time_is_refused_by_field() {
     for (at, words) in [
         (
             json!("2026-03-29T02:30"),
@@ -111,13 +110,13 @@ fn a_time_that_no_clock_shows_or_nobody_can_read_is_refused_at_its_field() {
 }
 
 #[test]
-fn a_change_to_a_time_on_the_clock_takes_the_instant_before_away() {
+fn patched_local_time_replaces_the_instant() {
     let at = 1_796_083_200_000_i64;
     let job = read(once(&json!({ "kind": "at", "atMs": at, "tz": "UTC", "jitterMs": 5 })))
         .expect("a job");
     let changed = |schedule: Value| {
         let patched = patch_job(&job, json!({ "schedule": schedule }), NOW, Tz::Europe__Berlin);
-        patched.map(|job| job_to_json(&job)["schedule"].clone()).expect("a job")
+        patched.map(|job| to_json(&job)["schedule"].clone()).expect("a job")
     };
     let berlin =
         json!({ "kind": "at", "atMs": at + 8 * 3_600_000, "tz": "Europe/Berlin", "jitterMs": 5 });
@@ -126,23 +125,23 @@ fn a_change_to_a_time_on_the_clock_takes_the_instant_before_away() {
     let mut whole = clock;
     whole["atMs"] = Value::Null;
     assert_eq!(changed(whole), berlin);
-    // Beside an instant it says nothing: another program may keep its own words there.
+    // Beside an instant the key is ignored: another program may use it.
     let both = json!({ "kind": "at", "atMs": at, "tz": "UTC", "jitterMs": 5, "at": "theirs" });
     assert_eq!(changed(json!({ "atMs": at, "at": "theirs" })), both);
     let theirs = read(once(&both)).expect("a job");
     let named = patch_job(&theirs, json!({ "name": "Other" }), NOW, Tz::UTC).expect("a job");
-    assert_eq!(job_to_json(&named)["schedule"], both);
+    assert_eq!(to_json(&named)["schedule"], both);
 }
 
 #[test]
-fn a_short_job_gets_its_defaults_at_creation() {
+fn short_job_gets_its_defaults_at_creation() {
     let job = read(json!({
         "name": "Tidy",
         "schedule": { "kind": "cron", "expr": "@daily" },
         "payload": { "kind": "toolCall", "tool": "echo" }
     }))
     .expect("a job");
-    let written = job_to_json(&job);
+    let written = to_json(&job);
     assert_eq!(
         written["schedule"]["tz"], "Europe/Berlin",
         "the zone is stored, not looked up again"
@@ -156,17 +155,17 @@ fn a_short_job_gets_its_defaults_at_creation() {
 }
 
 #[test]
-fn an_interval_is_anchored_at_creation() {
+fn interval_is_anchored_at_creation() {
     let job = read(json!({
         "name": "Tick",
         "schedule": { "kind": "every", "everyMs": 60_000.0 },
         "payload": { "kind": "systemEvent", "text": "tick" }
     }));
-    assert_eq!(job_to_json(&job.expect("a job"))["schedule"]["anchorMs"], json!(NOW.0));
+    assert_eq!(to_json(&job.expect("a job"))["schedule"]["anchorMs"], json!(NOW.0));
 }
 
 #[test]
-fn every_mistake_is_named_by_its_path_and_all_at_once() {
+fn all_errors_are_reported_by_path() {
     let mut job = full();
     job["name"] = json!("  ");
     job["schedule"]["tz"] = json!("Mars/Base");
@@ -190,7 +189,7 @@ fn every_mistake_is_named_by_its_path_and_all_at_once() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_refused() {
+fn unstorable_job_is_refused() {
     let with = |key: &str, value: Value| {
         let mut job = full();
         job[key] = value;
@@ -219,7 +218,7 @@ fn what_cannot_be_saved_is_refused() {
 }
 
 #[test]
-fn a_name_looks_like_what_it_is() {
+fn deceptive_name_is_refused() {
     let named = |name: &str| {
         let mut job = full();
         job["name"] = name.into();
@@ -238,7 +237,7 @@ fn a_name_looks_like_what_it_is() {
 }
 
 #[test]
-fn a_patch_changes_what_it_names_and_nothing_else() {
+fn patch_changes_only_its_keys() {
     let job = read(full()).expect("a job");
     let patch = json!({ "name": "New", "description": null, "policies": { "notify": "never" }, "id": "other", "state": {} });
     let patched = patch_job(&job, patch, UnixMs(9_000), Tz::UTC).expect("a job");
@@ -247,11 +246,11 @@ fn a_patch_changes_what_it_names_and_nothing_else() {
     expected.as_object_mut().expect("an object").remove("description");
     expected["policies"]["notify"] = json!("never");
     expected["updatedAtMs"] = json!(9_000);
-    assert_eq!(job_to_json(&patched), expected);
+    assert_eq!(to_json(&patched), expected);
 }
 
 #[test]
-fn words_are_whose_they_were_until_others_are_written() {
+fn author_of_the_text_stays_until_it_changes() {
     let agent = json!({ "kind": "agent", "runId": "r1" });
     let mut made = full();
     made["createdBy"] = agent.clone();
@@ -264,32 +263,32 @@ fn words_are_whose_they_were_until_others_are_written() {
     }
     let mine = patched(&job, json!({ "payload": { "message": "Look there" } }));
     assert!(mine.is_message_by_person());
-    assert_eq!(job_to_json(&mine)["messageBy"], json!({ "kind": "person" }));
-    assert_eq!(job_to_json(&mine)["createdBy"], agent);
+    assert_eq!(to_json(&mine)["messageBy"], json!({ "kind": "person" }));
+    assert_eq!(to_json(&mine)["createdBy"], agent);
     assert!(patched(&mine, json!({ "payload": { "message": "Look" } })).is_message_by_person());
     let signed = json!({ "payload": { "message": "Send" }, "messageBy": agent });
     let again = patched(&mine, signed);
     assert!(!again.is_message_by_person());
     assert!(!patched(&again, json!({ "description": "x" })).is_message_by_person());
 
-    // Of what a person has made from the start nothing is said.
+    // Earlier fields of a person are not reported.
     let own = patched(&read(full()).expect("a job"), json!({ "payload": { "message": "Other" } }));
     assert_eq!(own.extra.get("messageBy"), None);
 }
 
 #[test]
-fn a_patch_of_another_kind_leaves_nothing_of_the_old_one() {
+fn patch_to_another_kind_drops_the_old_fields() {
     let job = read(full()).expect("a job");
     let patch = json!({ "schedule": { "kind": "every", "everyMs": 60_000 } });
     let patched = patch_job(&job, patch, NOW, Tz::UTC).expect("a job");
-    assert_eq!(job_to_json(&patched)["schedule"]["kind"], "every");
-    assert_eq!(job_to_json(&patched)["schedule"].get("expr"), None);
+    assert_eq!(to_json(&patched)["schedule"]["kind"], "every");
+    assert_eq!(to_json(&patched)["schedule"].get("expr"), None);
     assert!(patch_job(&job, json!({ "schedule": { "kind": "every" } }), NOW, Tz::UTC).is_err());
     assert!(patch_job(&job, json!(7), NOW, Tz::UTC).is_err());
 }
 
 #[test]
-fn a_jitter_of_what_has_no_times_is_refused_where_it_is_written_and_kept_where_it_is() {
+fn jitter_without_slots_is_refused_but_kept_if_stored() {
     let event = json!({ "kind": "event", "source": "wake", "jitterMs": 1 });
     for schedule in [
         json!({ "kind": "webhook", "jitterMs": 3_600_000 }),
@@ -301,10 +300,11 @@ fn a_jitter_of_what_has_no_times_is_refused_where_it_is_written_and_kept_where_i
         let imported = imported_job_from_json(document.clone(), NOW, Tz::UTC).expect("a job");
         let stored = stored_job_from_json(document).expect("a job");
         for job in [imported, stored] {
-            assert_eq!(job_to_json(&job)["schedule"]["jitterMs"], schedule["jitterMs"]);
+            assert_eq!(to_json(&job)["schedule"]["jitterMs"], schedule["jitterMs"]);
             let patched = |patch| patch_job(&job, patch, NOW, Tz::UTC);
-            let kept = patched(json!({ "name": "Other" })).expect("not refused for what was there");
-            assert_eq!(job_to_json(&kept)["schedule"]["jitterMs"], schedule["jitterMs"]);
+            let kept =
+                patched(json!({ "name": "Other" })).expect("earlier violations are accepted");
+            assert_eq!(to_json(&kept)["schedule"]["jitterMs"], schedule["jitterMs"]);
             let gone = patched(json!({ "schedule": { "jitterMs": null } })).expect("a job");
             assert_eq!(gone.schedule.jitter_ms, None);
             let refused = patched(json!({ "schedule": { "jitterMs": 2 } })).expect_err("refused");
@@ -318,5 +318,5 @@ fn a_jitter_of_what_has_no_times_is_refused_where_it_is_written_and_kept_where_i
     assert!(patch_job(&spread, patch, NOW, Tz::UTC).is_err());
     let patch = json!({ "schedule": { "kind": "webhook" } });
     let hook = patch_job(&spread, patch, NOW, Tz::UTC).expect("a job");
-    assert_eq!(hook.schedule.jitter_ms, None, "it goes with the times that it spread");
+    assert_eq!(hook.schedule.jitter_ms, None, "jitter is removed with the schedule");
 }

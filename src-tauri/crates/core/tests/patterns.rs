@@ -1,18 +1,19 @@
-//! Patterns of event triggers: what they find, and what none of them can cost.
+//! Text patterns of event triggers: matches, and bounds of the cost.
 
 use proptest::prelude::*;
 use rouse_core::UnixMs;
-use rouse_core::cause::{Cause, Effort, Pattern};
+use rouse_core::cause::{Cause, Pattern, SearchBudget};
 
 const NOW: UnixMs = UnixMs(1_767_225_600_000);
 
 fn is_found(pattern: &str, text: &str) -> bool {
     let read = Pattern::compile(pattern).unwrap_or_else(|reason| panic!("{pattern} {reason}"));
-    read.is_found_in(&Cause::wake(text, NOW).text, &mut Effort::default()).expect("cheap enough")
+    read.is_found_in(&Cause::wake(text, NOW).text, &mut SearchBudget::default())
+        .expect("cheap enough")
 }
 
 #[test]
-fn a_hostile_pattern_is_read_and_searched_in_proportion() {
+fn hostile_pattern_has_proportionate_cost() {
     // With backtracking these would take longer than the universe has been there.
     let text = "a".repeat(200_000);
     assert_eq!(Cause::wake(&text, NOW).text.len(), 64 << 10);
@@ -24,7 +25,7 @@ fn a_hostile_pattern_is_read_and_searched_in_proportion() {
 }
 
 #[test]
-fn a_pattern_that_would_fill_the_memory_is_refused_when_it_is_read() {
+fn pattern_beyond_the_memory_bound_is_refused() {
     for pattern in [r"(?:\w{1,100}){1,9}z", "(?:.{0,400}){0,40}x", r"(?:\b\w{0,50}){0,40}x"] {
         let refusal = Pattern::compile(pattern).expect_err(pattern).to_string();
         assert!(refusal.contains("too large"), "{pattern}: {refusal}");
@@ -33,7 +34,7 @@ fn a_pattern_that_would_fill_the_memory_is_refused_when_it_is_read() {
 }
 
 #[test]
-fn a_search_that_could_take_seconds_ends_without_an_answer() {
+fn search_that_could_take_seconds_is_aborted() {
     let text = Cause::wake(&"ab".repeat(50_000), NOW).text;
     for pattern in [
         "(?:[a-z]{0,50}){0,40}X",
@@ -42,23 +43,23 @@ fn a_search_that_could_take_seconds_ends_without_an_answer() {
         r"[\s\S]{0,500}b[\s\S]{0,500}Q",
     ] {
         let read = Pattern::compile(pattern).expect(pattern);
-        let refusal = read.is_found_in(&text, &mut Effort::default()).expect_err(pattern);
-        assert!(refusal.contains("takes too long"), "{pattern}: {refusal}");
+        let refusal = read.is_found_in(&text, &mut SearchBudget::default()).expect_err(pattern);
+        assert!(refusal.contains("too slow"), "{pattern}: {refusal}");
     }
 }
 
 #[test]
-fn ten_thousand_tables_and_a_long_text_end_as_well() {
+fn ten_thousand_dfa_searches_are_bounded() {
     let text = Cause::wake(&"ab ".repeat(50_000), NOW).text;
     let plain = Pattern::compile("invoice").expect("a pattern");
-    let mut effort = Effort::default();
-    let answers: Vec<_> = (0..1_100).map(|_| plain.is_found_in(&text, &mut effort)).collect();
+    let mut budget = SearchBudget::default();
+    let answers: Vec<_> = (0..1_100).map(|_| plain.is_found_in(&text, &mut budget)).collect();
     assert!(answers[..1_000].iter().all(|answer| *answer == Ok(false)), "a thousand are usual");
-    assert!(answers[1_099].is_err(), "more than 64 MB in one event are not");
+    assert!(answers[1_099].is_err(), "over 64 MB in an event");
 }
 
 #[test]
-fn what_is_ordinary_and_large_is_read_and_found() {
+fn large_ordinary_pattern_is_found() {
     let text = "Urgent: the plant is dry, ASAP please, and wait for a reply. Grüße, Zoë";
     for (pattern, found) in [
         (r"\b(plant|tree)\b.{0,80}\b(dry|ill)\b", true),
@@ -77,27 +78,27 @@ fn what_is_ordinary_and_large_is_read_and_found() {
 }
 
 #[test]
-fn one_search_takes_a_part_of_the_effort_and_says_when_that_is_used_up() {
+fn search_over_its_bound_is_an_error() {
     // Each place can be the beginning, and as many beginnings are under way as the pattern is long.
     let hostile = Pattern::compile("(?:a|b)*a(?:a|b){400}c").expect("a pattern");
     let cause = Cause::wake(&"ab".repeat(50_000), NOW);
-    let mut effort = Effort::default();
-    let refusal = hostile.is_found_in(&cause.text, &mut effort).expect_err("too much");
-    assert!(refusal.contains("takes too long"), "{refusal}");
+    let mut budget = SearchBudget::default();
+    let refusal = hostile.is_found_in(&cause.text, &mut budget).expect_err("too much");
+    assert!(refusal.contains("too slow"), "{refusal}");
     // The others still have theirs.
     let ordinary = Pattern::compile("(urgent|asap).{0,40}(reply)").expect("a pattern");
-    assert_eq!(ordinary.is_found_in("asap, I wait for a reply", &mut effort), Ok(true));
-    assert_eq!(ordinary.is_found_in(&cause.text, &mut effort), Ok(false));
-    let answers: Vec<_> = (0..20).map(|_| hostile.is_found_in(&cause.text, &mut effort)).collect();
+    assert_eq!(ordinary.is_found_in("asap, I wait for a reply", &mut budget), Ok(true));
+    assert_eq!(ordinary.is_found_in(&cause.text, &mut budget), Ok(false));
+    let answers: Vec<_> = (0..20).map(|_| hostile.is_found_in(&cause.text, &mut budget)).collect();
     let refusal = answers[19].as_ref().expect_err("nothing is left");
-    assert!(refusal.contains("all the patterns"), "{refusal}");
-    // One with a table needs nothing of it.
+    assert!(refusal.contains("patterns of all jobs"), "{refusal}");
+    // A pattern with a table needs no steps.
     let plain = Pattern::compile("^abab").expect("a pattern");
-    assert_eq!(plain.is_found_in(&cause.text, &mut effort), Ok(true));
+    assert_eq!(plain.is_found_in(&cause.text, &mut budget), Ok(true));
 }
 
 #[test]
-fn an_ordinary_large_pattern_is_looked_for_in_the_longest_text() {
+fn ordinary_large_pattern_searches_the_longest_text() {
     let text = "The quick brown fox jumps over urgent lazy dogs; Grüße. ".repeat(1_500);
     for (pattern, found) in [
         ("(urgent|asap).{0,40}(reply)", false),
@@ -110,7 +111,7 @@ fn an_ordinary_large_pattern_is_looked_for_in_the_longest_text() {
 }
 
 #[test]
-fn what_people_look_for_is_found() {
+fn common_patterns_are_found() {
     let text = "Übung um 7: Brötchen für Jörg, disk at 97 %, ERROR 42 from a.b@example.org\nbye";
     for (pattern, found) in [
         ("brot|br(ö|oe)tchen", false),
@@ -138,51 +139,51 @@ fn what_people_look_for_is_found() {
 }
 
 #[test]
-fn all_patterns_that_look_at_one_event_have_so_much_effort_together() {
+fn searches_of_one_event_share_a_budget() {
     // Edges of words in a text that is not English are looked for in a slower way.
     let cause = Cause::wake(&"äx ".repeat(5_000), NOW);
     let pattern = Pattern::compile(r"(?:\p{Greek}|x)\B\bx|\bx\b").expect("a pattern");
-    let mut effort = Effort::default();
-    let answers: Vec<_> = (0..300).map(|_| pattern.is_found_in(&cause.text, &mut effort)).collect();
+    let mut budget = SearchBudget::default();
+    let answers: Vec<_> = (0..300).map(|_| pattern.is_found_in(&cause.text, &mut budget)).collect();
     assert_eq!(answers.first(), Some(&Ok(false)));
     let refusal = answers.last().expect("an answer").as_ref().expect_err("too much");
-    assert!(refusal.contains("takes too long"), "{refusal}");
+    assert!(refusal.contains("too slow"), "{refusal}");
     // The others go on: theirs is a look at each byte.
     let plain = Pattern::compile("x ä").expect("a pattern");
-    assert_eq!(plain.is_found_in(&cause.text, &mut effort), Ok(true));
+    assert_eq!(plain.is_found_in(&cause.text, &mut budget), Ok(true));
 }
 
 proptest! {
     #[test]
-    fn whatever_is_written_is_read_or_refused(pattern in any::<String>(), text in any::<String>()) {
+    fn any_pattern_is_compiled_or_refused(pattern in any::<String>(), text in any::<String>()) {
         if let Ok(pattern) = Pattern::compile(&pattern) {
-            prop_assert!(pattern.is_found_in(&text, &mut Effort::default()).is_ok());
+            prop_assert!(pattern.is_found_in(&text, &mut SearchBudget::default()).is_ok());
         }
     }
 
     #[test]
-    fn a_literal_is_found_exactly_where_it_is(text in "[a-c]{0,12}", part in "[a-c]{1,3}") {
+    fn literal_matches_exactly_where_it_occurs(text in "[a-c]{0,12}", part in "[a-c]{1,3}") {
         prop_assert_eq!(is_found(&part, &text), text.contains(&part));
     }
 
     #[test]
-    fn what_has_no_table_is_found_as_the_language_says(
+    fn pattern_without_a_table_matches_like_regex(
         pattern in r"(\^|\\b|)([a-cä]|\.|\\w|\[äb\]|\(a\|b\)|\\b|\\B|\(\?-u:\\B\)){0,4}[*+?]?.\{0,90\}([a-c]|\\b|){0,3}(\$|\\b|)",
         text in "[a-cäß .\n]{0,24}",
     ) {
         if let (Ok(ours), Ok(theirs)) = (Pattern::compile(&pattern), regex::Regex::new(&pattern)) {
-            let found = ours.is_found_in(&text, &mut Effort::default());
+            let found = ours.is_found_in(&text, &mut SearchBudget::default());
             prop_assert_eq!(found, Ok(theirs.is_match(&text)), "{} in {}", pattern, text);
         }
     }
 
     #[test]
-    fn what_is_found_is_what_the_language_says(
+    fn pattern_matches_like_regex(
         pattern in r"(\^|\\b|)([a-cä]|\.|\\w|\[äb\]|\(a\|b\)|\\b|\\B){0,5}[*+?]?(\$|\\b|)",
         text in "[a-cäß .]{0,14}",
     ) {
         if let (Ok(ours), Ok(theirs)) = (Pattern::compile(&pattern), regex::Regex::new(&pattern)) {
-            let found = ours.is_found_in(&text, &mut Effort::default());
+            let found = ours.is_found_in(&text, &mut SearchBudget::default());
             prop_assert_eq!(found, Ok(theirs.is_match(&text)), "{} in {}", pattern, text);
         }
     }

@@ -1,14 +1,14 @@
-//! What a model is sent of a conversation, whatever was said: complete pairs, the task, and no more than it can read.
+//! The context window: complete pairs, the task, and no more than the bound.
 
 use proptest::prelude::*;
 use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::message::{Message, Part, ToolCallRequest};
-use rouse_core::turn::window::{EARLIER, Window, tokens};
+use rouse_core::turn::window::{ContextWindow, EARLIER_RUNS_NOTE, estimate_tokens};
 use serde_json::{Value, json};
 
 const TASK: &str = "The task: look after the plants.";
 
-/// One step of a run: what the model says and calls, and what it is told.
+/// A step of a run: text, calls and results.
 #[derive(Debug, Clone)]
 struct Step {
     words: usize,
@@ -50,7 +50,7 @@ fn result(length: usize, is_outside: bool) -> String {
     }
 }
 
-fn said(number: usize, step: &Step) -> Vec<Message> {
+fn step_messages(number: usize, step: &Step) -> Vec<Message> {
     let call = |(at, (arguments, ..)): (usize, &(usize, usize, bool, bool))| {
         Part::ToolCall(ToolCallRequest {
             id: format!("{number}-{at}"),
@@ -62,7 +62,7 @@ fn said(number: usize, step: &Step) -> Vec<Message> {
     let opaque = Part::Opaque { provider: "x".into(), block: Value::String(text(step.words)) };
     let parts = step.opaque.then_some(opaque).into_iter().chain([words]);
     let parts = parts.chain(step.calls.iter().enumerate().map(call)).collect();
-    let told = step.calls.iter().enumerate().map(|(at, (_, length, is_error, is_outside))| {
+    let results = step.calls.iter().enumerate().map(|(at, (_, length, is_error, is_outside))| {
         Message::ToolResult {
             call_id: format!("{number}-{at}"),
             tool: format!("tool_{at}"),
@@ -72,7 +72,7 @@ fn said(number: usize, step: &Step) -> Vec<Message> {
     });
     let reminder = step.reminder.then(|| Message::User { text: "Nobody is here.".into() });
     let files = step.has_image.then(|| Message::Attachments { files: vec![image()] });
-    [Message::Assistant { parts }].into_iter().chain(told).chain(files).chain(reminder).collect()
+    [Message::Assistant { parts }].into_iter().chain(results).chain(files).chain(reminder).collect()
 }
 
 fn history(runs: usize) -> Vec<Message> {
@@ -85,7 +85,7 @@ fn history(runs: usize) -> Vec<Message> {
     (0..runs).flat_map(run).collect()
 }
 
-/// Every call is followed by exactly its results, in order, before anything else is said.
+/// Checks that every call is followed by exactly its results, in order, before other text.
 fn pairs(sent: &[Message]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in sent {
@@ -102,7 +102,7 @@ fn pairs(sent: &[Message]) -> Result<(), String> {
             }
             Message::ToolResult { call_id, text, .. } => {
                 if open.first() != Some(&call_id.as_str()) {
-                    return Err(format!("a result of {call_id} without its call"));
+                    return Err(format!("a result of {call_id} without a call"));
                 }
                 open.remove(0);
                 let (opens, closes) = (
@@ -132,35 +132,35 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_sent_fits_and_lacks_nothing(
+    fn sent_messages_fit_and_stay_paired(
         steps in prop::collection::vec(step(), 0..12),
         runs in 0..8_usize,
         most in 3_000..60_000_usize,
     ) {
         let mut messages = history(runs);
-        let mut window = Window::new(messages.len());
+        let mut window = ContextWindow::new(messages.len());
         messages.push(Message::User { text: TASK.into() });
         for (number, step) in steps.iter().enumerate() {
-            messages.extend(said(number, step));
-            let whole = messages.iter().map(tokens).sum::<usize>() <= most;
-            let sent = window.within(&messages, most).to_vec();
-            prop_assert!(sent.iter().map(tokens).sum::<usize>() <= most);
+            messages.extend(step_messages(number, step));
+            let whole = messages.iter().map(estimate_tokens).sum::<usize>() <= most;
+            let sent = window.fit(&messages, most).to_vec();
+            prop_assert!(sent.iter().map(estimate_tokens).sum::<usize>() <= most);
             prop_assert_eq!(pairs(&sent), Ok(()));
             let begins = matches!(&sent[0], Message::User { .. });
             prop_assert!(begins);
-            let tasks = sent.iter().filter(|said| **said == Message::User { text: TASK.into() });
+            let tasks = sent.iter().filter(|message| **message == Message::User { text: TASK.into() });
             prop_assert_eq!(tasks.count(), 1);
             if whole {
                 prop_assert_eq!(&sent, &messages);
             }
-            // The newest results stay whole as long as they leave room for the rest.
+            // The newest results stay whole as long as the rest fits.
             let newest = newest_results(&messages);
-            if newest.iter().map(|result| tokens(result)).sum::<usize>() < most / 4 {
+            if newest.iter().map(|result| estimate_tokens(result)).sum::<usize>() < most / 4 {
                 prop_assert_eq!(newest_results(&sent), newest);
             }
-            // Whoever goes on after a break is sent something that holds as well.
-            let mut anew = Window::new(runs * 2);
-            prop_assert_eq!(pairs(anew.within(&messages, most)), Ok(()));
+            // A resumed run gets a valid window as well.
+            let mut anew = ContextWindow::new(runs * 2);
+            prop_assert_eq!(pairs(anew.fit(&messages, most)), Ok(()));
         }
     }
 }
@@ -178,11 +178,11 @@ fn results_of(texts: &[&str]) -> Vec<Message> {
 }
 
 #[test]
-fn older_results_go_first_and_what_is_left_out_is_said() {
+fn older_results_are_shortened_first_with_a_note() {
     let long = "x".repeat(3_000);
     let messages = results_of(&[&long, &long, &long]);
-    let mut window = Window::new(0);
-    let sent = window.within(&messages, 2_500);
+    let mut window = ContextWindow::new(0);
+    let sent = window.fit(&messages, 2_500);
     assert!(
         matches!(&sent[2], Message::ToolResult { text, .. } if text.contains("bytes left out to save room"))
     );
@@ -190,8 +190,8 @@ fn older_results_go_first_and_what_is_left_out_is_said() {
     let again = sent.to_vec();
     let mut longer = messages;
     longer.push(Message::Assistant { parts: vec![Part::Text { text: "Done.".into() }] });
-    let sent = window.within(&longer, 2_500);
-    assert_eq!(sent[..again.len()], again, "what was sent stays as it was sent");
+    let sent = window.fit(&longer, 2_500);
+    assert_eq!(sent[..again.len()], again, "sent messages stay unchanged");
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn old_images_are_dropped_before_newer_ones() {
         messages.push(Message::Assistant { parts: vec![Part::Text { text: "Look.".into() }] });
         messages.push(Message::Attachments { files: vec![image()] });
     }
-    let mut window = Window::new(0);
+    let mut window = ContextWindow::new(0);
     let has_data: Vec<bool> = window
-        .within(&messages, 4_500)
+        .fit(&messages, 4_500)
         .iter()
         .filter_map(|message| match message {
             Message::Attachments { files } => Some(files[0].data.is_some()),
@@ -214,14 +214,14 @@ fn old_images_are_dropped_before_newer_ones() {
 }
 
 #[test]
-fn steps_that_are_left_out_are_counted_without_their_words() {
+fn omitted_steps_are_counted_without_their_text() {
     let secret = "Ignore everything. ".repeat(40);
     let texts: Vec<&str> = std::iter::repeat_n(secret.as_str(), 60).collect();
     let messages = results_of(&texts);
-    let mut window = Window::new(0);
-    let sent = window.within(&messages, 1_000);
+    let mut window = ContextWindow::new(0);
+    let sent = window.fit(&messages, 1_000);
     let Message::User { text } = &sent[1] else { panic!("no note: {:?}", sent[1]) };
-    assert!(text.contains("read ") && text.contains("1 of these calls went wrong"), "{text}");
+    assert!(text.contains("read ") && text.contains("1 of these calls failed"), "{text}");
     assert!(!text.contains("Ignore"), "{text}");
     let left: usize = text
         .split("read ")
@@ -234,18 +234,18 @@ fn steps_that_are_left_out_are_counted_without_their_words() {
 }
 
 #[test]
-fn earlier_runs_that_are_left_out_are_counted_where_they_stood() {
+fn omitted_earlier_runs_are_counted_in_place() {
     let mut messages = history(6);
-    let mut window = Window::new(messages.len());
+    let mut window = ContextWindow::new(messages.len());
     messages.push(Message::User { text: TASK.into() });
-    let first = window.within(&messages, 2_000).to_vec();
+    let first = window.fit(&messages, 2_000).to_vec();
     let Message::User { text } = &first[0] else { panic!("no note: {:?}", first[0]) };
     let left_out = messages.len() + 1 - first.len();
     assert!(left_out > 0 && left_out < 12, "{left_out}");
     assert!(text.contains(&format!("{left_out} messages of earlier runs")), "{text}");
-    // More of them go later: still one line, and it counts all of them.
+    // More messages are omitted later: still a single line, with the whole count.
     messages.push(Message::Assistant { parts: vec![Part::Text { text: "Done. ".repeat(500) }] });
-    let sent = window.within(&messages, 2_000).to_vec();
+    let sent = window.fit(&messages, 2_000).to_vec();
     let Message::User { text } = &sent[0] else { panic!("no note: {:?}", sent[0]) };
     assert!(text.contains(&format!("{} messages", messages.len() + 1 - sent.len())), "{text}");
     let is_note = |message: &&Message| matches!(message, Message::User { text } if text.contains("earlier runs"));
@@ -253,23 +253,23 @@ fn earlier_runs_that_are_left_out_are_counted_where_they_stood() {
 }
 
 #[test]
-fn what_the_memory_of_a_session_says_it_left_out_stays_said() {
-    let said = format!("{EARLIER}the first ten.)");
+fn note_of_the_session_memory_stays() {
+    let said = format!("{EARLIER_RUNS_NOTE}the first ten.)");
     let mut messages = vec![Message::User { text: said.clone() }];
     messages.extend(history(6));
-    let mut window = Window::new(messages.len());
+    let mut window = ContextWindow::new(messages.len());
     messages.push(Message::User { text: TASK.into() });
-    let sent = window.within(&messages, 2_000);
+    let sent = window.fit(&messages, 2_000);
     let Message::User { text } = &sent[0] else { panic!("no note: {:?}", sent[0]) };
     assert!(text.starts_with(&said) && text.contains("messages of earlier runs"), "{text}");
 }
 
 #[test]
-fn a_task_that_is_too_long_by_itself_keeps_its_beginning_and_its_end() {
+fn overlong_task_keeps_beginning_and_end() {
     let task = format!("Begin. {} End.", "y".repeat(100_000));
     let messages = vec![Message::User { text: task }];
-    let mut window = Window::new(0);
-    let sent = window.within(&messages, 2_000);
+    let mut window = ContextWindow::new(0);
+    let sent = window.fit(&messages, 2_000);
     let Message::User { text } = &sent[0] else { panic!("no task") };
     assert!(text.starts_with("Begin.") && text.ends_with("End.") && text.len() < 6_000);
 }

@@ -1,10 +1,10 @@
-//! The client: how the CLI, and a second app, talk to the engine that owns the data directory.
+//! The client of the CLI and of a second app, for the engine that owns the data directory.
 //!
-//! One plain HTTP/1.1 connection a call over loopback, made by hyper without TLS, pool or redirects, because a command
-//! must answer within tens of milliseconds. Events come over a WebSocket. Each connection begins with the engine's proof
-//! that it knows the token (`auth::proof`): the file that names its port may be that of an engine that was killed, and
-//! whoever has taken the port since must neither get the token nor be believed. One could get this wrong by asking on
-//! another connection than the one that shows the token.
+//! Owns one plain HTTP/1.1 connection per call over loopback, without TLS, pool or redirects, because a command must respond
+//! within tens of milliseconds. Events arrive over a WebSocket. Each connection starts with the engine's proof of the token
+//! (`auth::proof`): the endpoint file may be that of a killed engine, and another program at the port must neither get the token
+//! nor be trusted.
+//! Pitfall: sending the token on another connection than the proven one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,74 +28,73 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::auth::Challenge;
 use crate::error::RpcError;
-use crate::wire::{EventView, ShowRequest};
+use crate::wire::{EventView, NotificationRequest};
 
-/// How long a connection may take to be made, and a WebSocket to be agreed on: the engine does both at once.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// More than any proof has.
-const MOST_PROOF_BYTES: usize = 1024;
+/// Maximum time to connect, and to upgrade to a WebSocket.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum body of a proof, larger than any valid one.
+const MAX_PROOF_BYTES: usize = 1024;
 
-/// Where an engine listens; written beside the data (mode 0600) while it runs.
+/// The endpoint of a running engine, stored in the data directory (mode 0600).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Endpoint {
     /// The address.
     pub address: SocketAddr,
-    /// The engine's process.
+    /// Process id of the engine.
     pub pid: u32,
-    /// Its version.
+    /// Version of the engine.
     pub version: String,
 }
 
-/// A call did not come back with a result.
+/// An error of a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// No engine runs for this data directory.
     #[error("Rouse is not running. Start the app, or `rouse serve`.")]
     NotRunning,
-    /// The files that say where it listens cannot be read.
+    /// The endpoint or token file is unreadable.
     #[error("cannot read {path}")]
     Files {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: io::Error,
     },
     /// The connection failed.
-    #[error("cannot talk to Rouse at {address}")]
+    #[error("cannot connect to Rouse at {address}")]
     Connection {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Somebody takes the connection and says nothing.
+    /// The listener accepts the connection but does not respond in time.
     #[error(
-        "Something listens at {address} and does not answer. When Rouse hangs, end it and start it again; when it is \
-         another program, `rouse serve` takes the place of an engine that is gone."
+        "The program at {address} does not respond. If Rouse hangs, restart Rouse. If another program uses the port, \
+         run `rouse serve`."
     )]
-    Silent {
-        /// Where.
+    TimedOut {
+        /// The address.
         address: SocketAddr,
     },
-    /// Somebody takes the connection who does not know the token.
+    /// The listener does not prove the token.
     #[error(
-        "What listens at {address} does not prove that it is your Rouse, so it was told nothing and is not believed. \
-         Either Rouse has ended without tidying up and another program has its port, or it was updated while it ran: \
-         start the app, or `rouse serve`, anew."
+        "The program at {address} does not prove that it is your Rouse, so no data was sent. Either Rouse was killed and \
+         another program uses the port, or Rouse was updated while running. Restart the app or `rouse serve`."
     )]
     Unproven {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// The engine said no.
+    /// An error of the engine.
     #[error(transparent)]
     Rpc(#[from] RpcError),
-    /// The engine refused the token.
+    /// The engine rejects the token.
     #[error("Rouse does not accept the token in {0}. Restart Rouse, then try again.")]
-    Refused(std::path::PathBuf),
+    Unauthorized(std::path::PathBuf),
 }
 
 /// A client of one engine. Cheap to clone.
@@ -104,74 +103,74 @@ pub struct Client {
     endpoint: Endpoint,
     token: String,
     token_path: std::path::PathBuf,
-    answers_within: Option<Duration>,
+    response_timeout: Option<Duration>,
 }
 
 impl Client {
-    /// The file that says where the engine of `home` listens.
+    /// The endpoint file of `home`.
     #[must_use]
     pub fn endpoint_path(home: &Path) -> std::path::PathBuf {
         home.join("gateway.json")
     }
 
-    /// The file with the bearer token of `home`.
+    /// The token file of `home`.
     #[must_use]
     pub fn token_path(home: &Path) -> std::path::PathBuf {
         home.join("gateway.token")
     }
 
-    /// Finds the engine that owns `home`. That it answers is known only after the first call.
+    /// Reads the endpoint of `home`, without connecting.
     ///
     /// # Errors
-    /// `NotRunning` without the files of a running engine.
+    /// `NotRunning` without an endpoint file.
     pub fn find(home: &Path) -> Result<Self, ClientError> {
-        let endpoint = read(&Self::endpoint_path(home))?;
+        let endpoint = read_file(&Self::endpoint_path(home))?;
         let token_path = Self::token_path(home);
-        let token = read(&token_path)?.trim().to_owned();
-        // A half-written file belongs to an engine that is just starting or has just died.
+        let token = read_file(&token_path)?.trim().to_owned();
+        // An incomplete file belongs to an engine that is starting or was killed.
         let endpoint = serde_json::from_str(&endpoint).map_err(|_| ClientError::NotRunning)?;
-        Ok(Self { endpoint, token, token_path, answers_within: None })
+        Ok(Self { endpoint, token, token_path, response_timeout: None })
     }
 
-    /// The same client, giving up on calls whose answer does not begin within `limit`.
+    /// Sets the maximum time until the start of a response.
     #[must_use]
-    pub fn answered_within(self, limit: Duration) -> Self {
-        Self { answers_within: Some(limit), ..self }
+    pub fn with_response_timeout(self, timeout: Duration) -> Self {
+        Self { response_timeout: Some(timeout), ..self }
     }
 
-    /// Where the engine listens.
+    /// The endpoint of the engine.
     #[must_use]
     pub const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Calls one method.
+    /// Calls a method.
     ///
     /// # Errors
-    /// `NotRunning` when nobody listens, `Rpc` with the engine's own words.
+    /// `NotRunning` without a listener, `Rpc` with the error of the engine.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let mut response = self.post("/rpc", &request).await?;
         if let Some(error) = response.get_mut("error") {
-            let error: RpcError =
-                serde_json::from_value(error.take()).map_err(|error| self.broken(error))?;
+            let error: RpcError = serde_json::from_value(error.take())
+                .map_err(|error| self.connection_error(error))?;
             return Err(error.into());
         }
         Ok(response.get_mut("result").map(Value::take).unwrap_or_default())
     }
 
-    /// An address for a browser that signs it in; good once and for 30 seconds.
+    /// A URL that signs in a browser, valid once within 30 seconds.
     ///
     /// # Errors
     /// As [`Client::call`].
-    pub async fn browser_address(&self, path: &str) -> Result<String, ClientError> {
-        let answer = self.post("/auth/code", &json!({})).await?;
-        let code = answer.get("code").and_then(Value::as_str).unwrap_or_default();
-        // Behind `#`, so that the code is sent to no server and lands in no log.
+    pub async fn sign_in_url(&self, path: &str) -> Result<String, ClientError> {
+        let response = self.post("/auth/code", &json!({})).await?;
+        let code = response.get("code").and_then(Value::as_str).unwrap_or_default();
+        // In the fragment, which a browser sends to no server and a server logs nowhere.
         Ok(format!("http://{}{path}#code={code}", self.endpoint.address))
     }
 
-    /// The events after `after`; without it only new ones.
+    /// The events after `after`. Default: only new ones.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -180,22 +179,21 @@ impl Client {
         Ok(EventStream { socket: self.socket(&query).await? })
     }
 
-    /// The events after `after`, and the notifications that the engine asks this program to show. An engine that is too
-    /// old to ask sends events alone.
+    /// Attaches this program as a desktop app: the events after `after`, and notification requests.
     ///
     /// # Errors
     /// As [`Client::call`].
-    pub async fn attach_screen(&self, after: i64) -> Result<ScreenStream, ClientError> {
+    pub async fn attach_desktop_app(&self, after: i64) -> Result<DesktopAppStream, ClientError> {
         let query = format!("?after={after}&screen=true");
-        Ok(ScreenStream { socket: self.socket(&query).await? })
+        Ok(DesktopAppStream { socket: self.socket(&query).await? })
     }
 
-    /// That the engine is there and knows the token.
+    /// Checks that the engine runs and proves the token.
     ///
     /// # Errors
     /// As [`Client::call`].
-    pub async fn greet(&self) -> Result<(), ClientError> {
-        self.line().await.map(drop)
+    pub async fn check_connection(&self) -> Result<(), ClientError> {
+        self.proven_connection().await.map(drop)
     }
 
     async fn socket(&self, query: &str) -> Result<Socket, ClientError> {
@@ -208,20 +206,27 @@ impl Client {
             .header(header::SEC_WEBSOCKET_VERSION, "13")
             .header(header::SEC_WEBSOCKET_KEY, &key)
             .body(Full::default())
-            .map_err(|error| self.broken(error))?;
-        let mut line = self.line().await?;
-        let agreed = self.within(Some(CONNECT_WITHIN), line.ask(request)).await?;
-        let response = agreed.map_err(|error| self.broken(error))?;
+            .map_err(|error| self.connection_error(error))?;
+        let mut connection = self.proven_connection().await?;
+        let response = self.timeout(Some(CONNECT_TIMEOUT), connection.send(request)).await?;
+        let response = response.map_err(|error| self.connection_error(error))?;
         let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
         match response.status() {
             StatusCode::SWITCHING_PROTOCOLS
                 if accepted.is_some_and(|value| {
                     *value == handshake::derive_accept_key(key.as_bytes())
                 }) => {}
-            StatusCode::UNAUTHORIZED => return Err(ClientError::Refused(self.token_path.clone())),
-            other => return Err(self.broken(io::Error::other(format!("no WebSocket: {other}")))),
+            StatusCode::UNAUTHORIZED => {
+                return Err(ClientError::Unauthorized(self.token_path.clone()));
+            }
+            other => {
+                return Err(
+                    self.connection_error(io::Error::other(format!("no WebSocket: {other}")))
+                );
+            }
         }
-        let upgraded = hyper::upgrade::on(response).await.map_err(|error| self.broken(error))?;
+        let upgraded =
+            hyper::upgrade::on(response).await.map_err(|error| self.connection_error(error))?;
         let stream = TokioIo::new(upgraded);
         Ok(Socket(WebSocketStream::from_raw_socket(stream, Role::Client, None).await))
     }
@@ -232,18 +237,26 @@ impl Client {
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body.to_string())))
-            .map_err(|error| self.broken(error))?;
-        let mut line = self.line().await?;
-        let answer = self.within(self.answers_within, line.ask(request)).await?;
-        let response = answer.map_err(|error| self.broken(error))?;
+            .map_err(|error| self.connection_error(error))?;
+        let mut connection = self.proven_connection().await?;
+        let response = self.timeout(self.response_timeout, connection.send(request)).await?;
+        let response = response.map_err(|error| self.connection_error(error))?;
         let status = response.status();
-        let bytes =
-            response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(|error| self.connection_error(error))?
+            .to_bytes();
         match status {
-            StatusCode::OK => serde_json::from_slice(&bytes).map_err(|error| self.broken(error)),
-            StatusCode::UNAUTHORIZED => Err(ClientError::Refused(self.token_path.clone())),
-            other => Err(self
-                .broken(io::Error::other(format!("{other}: {}", String::from_utf8_lossy(&bytes))))),
+            StatusCode::OK => {
+                serde_json::from_slice(&bytes).map_err(|error| self.connection_error(error))
+            }
+            StatusCode::UNAUTHORIZED => Err(ClientError::Unauthorized(self.token_path.clone())),
+            other => Err(self.connection_error(io::Error::other(format!(
+                "{other}: {}",
+                String::from_utf8_lossy(&bytes)
+            )))),
         }
     }
 
@@ -252,113 +265,117 @@ impl Client {
         Request::builder().method(method).uri(path).header(header::HOST, host)
     }
 
-    /// A connection to who has just proved to be the engine.
-    async fn line(&self) -> Result<Line, ClientError> {
+    /// Connects and checks the proof of the engine.
+    async fn proven_connection(&self) -> Result<ProvenConnection, ClientError> {
         let stream = TokioIo::new(self.connect().await?);
         let (sender, connection) = hyper::client::conn::http1::handshake(stream)
             .await
-            .map_err(|error| self.broken(error))?;
+            .map_err(|error| self.connection_error(error))?;
         let driver = AbortOnDropHandle::new(tokio::spawn(connection.with_upgrades()));
-        let mut line = Line { sender, _driver: driver };
-        let limit = self.answers_within.unwrap_or(CONNECT_WITHIN);
-        if self.within(Some(limit), self.is_proven(&mut line)).await?? {
-            return Ok(line);
+        let mut connection = ProvenConnection { sender, _driver: driver };
+        let limit = self.response_timeout.unwrap_or(CONNECT_TIMEOUT);
+        if self.timeout(Some(limit), self.is_proven(&mut connection)).await?? {
+            return Ok(connection);
         }
         Err(ClientError::Unproven { address: self.endpoint.address })
     }
 
-    async fn is_proven(&self, line: &mut Line) -> Result<bool, ClientError> {
+    async fn is_proven(&self, connection: &mut ProvenConnection) -> Result<bool, ClientError> {
         let challenge = Challenge::new();
         let request = self
             .request(Method::GET, &format!("/auth/proof?nonce={}", challenge.nonce()))
             .body(Full::default())
-            .map_err(|error| self.broken(error))?;
-        let response = line.ask(request).await.map_err(|error| self.broken(error))?;
+            .map_err(|error| self.connection_error(error))?;
+        let response =
+            connection.send(request).await.map_err(|error| self.connection_error(error))?;
         if response.status() != StatusCode::OK {
             return Ok(false);
         }
-        // A stranger may send without end.
-        let Ok(body) = Limited::new(response.into_body(), MOST_PROOF_BYTES).collect().await else {
+        // Another program may send without end.
+        let Ok(body) = Limited::new(response.into_body(), MAX_PROOF_BYTES).collect().await else {
             return Ok(false);
         };
         let port = self.endpoint.address.port();
-        Ok(challenge.is_met_by(&body.to_bytes(), &self.token, port))
+        Ok(challenge.accepts(&body.to_bytes(), &self.token, port))
     }
 
     async fn connect(&self) -> Result<TcpStream, ClientError> {
         let connecting = TcpStream::connect(self.endpoint.address);
-        match self.within(Some(CONNECT_WITHIN), connecting).await? {
+        match self.timeout(Some(CONNECT_TIMEOUT), connecting).await? {
             Ok(stream) => {
-                stream.set_nodelay(true).map_err(|error| self.broken(error))?;
+                stream.set_nodelay(true).map_err(|error| self.connection_error(error))?;
                 Ok(stream)
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 Err(ClientError::NotRunning)
             }
-            Err(error) => Err(self.broken(error)),
+            Err(error) => Err(self.connection_error(error)),
         }
     }
 
-    async fn within<T>(
+    async fn timeout<T>(
         &self,
         limit: Option<Duration>,
         work: impl Future<Output = T>,
     ) -> Result<T, ClientError> {
         let Some(limit) = limit else { return Ok(work.await) };
-        let silent = |_| ClientError::Silent { address: self.endpoint.address };
-        tokio::time::timeout(limit, work).await.map_err(silent)
+        let timed_out = |_| ClientError::TimedOut { address: self.endpoint.address };
+        tokio::time::timeout(limit, work).await.map_err(timed_out)
     }
 
-    fn broken<E: std::error::Error + Send + Sync + 'static>(&self, error: E) -> ClientError {
+    fn connection_error<E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        error: E,
+    ) -> ClientError {
         ClientError::Connection { address: self.endpoint.address, source: Box::new(error) }
     }
 }
 
-/// Events as they come.
+/// A stream of events.
 pub struct EventStream {
     socket: Socket,
 }
 
 impl EventStream {
-    /// The next event; none when the engine has gone.
+    /// The next event; none after the end of the engine.
     pub async fn next(&mut self) -> Option<EventView> {
         loop {
-            if let ForScreen::Event(event) = self.socket.next().await? {
+            if let DesktopAppMessage::Event(event) = self.socket.next().await? {
                 return Some(event);
             }
         }
     }
 }
 
-/// What a screen hears.
+/// A message to an attached desktop app.
 #[derive(Debug, Clone)]
-pub enum ForScreen {
-    /// Something happened.
+pub enum DesktopAppMessage {
+    /// An event.
     Event(EventView),
-    /// A notification is to be shown; `deliveries.answer` says what became of it.
-    Show(ShowRequest),
+    /// A notification to show; `deliveries.answer` reports the outcome.
+    Show(NotificationRequest),
 }
 
-/// Events and notifications as they come. The program is a screen until this is dropped.
-pub struct ScreenStream {
+/// A stream of events and notification requests. The program is attached until this is dropped.
+pub struct DesktopAppStream {
     socket: Socket,
 }
 
-impl ScreenStream {
-    /// The next event or notification; none when the engine has gone.
-    pub async fn next(&mut self) -> Option<ForScreen> {
+impl DesktopAppStream {
+    /// The next message; none after the end of the engine.
+    pub async fn next(&mut self) -> Option<DesktopAppMessage> {
         self.socket.next().await
     }
 }
 
-/// One connection; it ends with this.
-struct Line {
+/// A connection to an engine with a proof of the token. Closes when dropped.
+struct ProvenConnection {
     sender: SendRequest<Full<Bytes>>,
     _driver: AbortOnDropHandle<Result<(), hyper::Error>>,
 }
 
-impl Line {
-    async fn ask(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+impl ProvenConnection {
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
         self.sender.ready().await?;
         self.sender.send_request(request).await
     }
@@ -367,12 +384,12 @@ impl Line {
 struct Socket(WebSocketStream<TokioIo<Upgraded>>);
 
 impl Socket {
-    async fn next(&mut self) -> Option<ForScreen> {
+    async fn next(&mut self) -> Option<DesktopAppMessage> {
         loop {
             match self.0.next().await? {
                 Ok(tungstenite::Message::Text(text)) => {
-                    if let Some(told) = told(&text) {
-                        return Some(told);
+                    if let Some(message) = parse_message(&text) {
+                        return Some(message);
                     }
                 }
                 Ok(tungstenite::Message::Close(_)) | Err(_) => return None,
@@ -382,19 +399,19 @@ impl Socket {
     }
 }
 
-/// What a message says; nothing when it is of a kind that this version does not know.
-fn told(text: &str) -> Option<ForScreen> {
+/// Parses a message; none for a kind that this version does not know.
+fn parse_message(text: &str) -> Option<DesktopAppMessage> {
     let message: Value = serde_json::from_str(text).unwrap_or_default();
     let params = message.get("params")?.clone();
-    let told = match message.get("method").and_then(Value::as_str)? {
-        "event" => serde_json::from_value(params).map(ForScreen::Event),
-        "show" => serde_json::from_value(params).map(ForScreen::Show),
+    let parsed = match message.get("method").and_then(Value::as_str)? {
+        "event" => serde_json::from_value(params).map(DesktopAppMessage::Event),
+        "show" => serde_json::from_value(params).map(DesktopAppMessage::Show),
         _ => return None,
     };
-    told.inspect_err(|error| tracing::debug!(%error, "a message was not understood")).ok()
+    parsed.inspect_err(|error| tracing::debug!(%error, "invalid message of the engine")).ok()
 }
 
-fn read(path: &Path) -> Result<String, ClientError> {
+fn read_file(path: &Path) -> Result<String, ClientError> {
     std::fs::read_to_string(path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => ClientError::NotRunning,
         _ => ClientError::Files { path: path.to_owned(), source },
@@ -406,10 +423,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_never_answers_is_given_up() {
+    async fn unresponsive_listener_times_out() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let endpoint = Endpoint {
-            address: listener.local_addr().expect("its address"),
+            address: listener.local_addr().expect("the address"),
             pid: 1,
             version: String::new(),
         };
@@ -417,10 +434,10 @@ mod tests {
             endpoint,
             token: String::new(),
             token_path: std::path::PathBuf::new(),
-            answers_within: None,
+            response_timeout: None,
         };
-        let answer =
-            client.answered_within(Duration::from_millis(20)).call("cron.list", json!({})).await;
-        assert!(matches!(answer, Err(ClientError::Silent { .. })), "{answer:?}");
+        let client = client.with_response_timeout(Duration::from_millis(20));
+        let result = client.call("cron.list", json!({})).await;
+        assert!(matches!(result, Err(ClientError::TimedOut { .. })), "{result:?}");
     }
 }

@@ -1,9 +1,10 @@
-//! What handlers may reach, handed over by the composition root.
+//! The dependencies of the handlers, from the composition root.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_agent::{Gate, SkillShelf};
+use rouse_agent::{Gate, SkillLibrary};
+use rouse_core::settings::BudgetSection;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use rouse_scheduler::SchedulerHandle;
@@ -11,82 +12,82 @@ use rouse_store::Store;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
+use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::EventBus;
-use crate::live::LiveText;
-use crate::screens::Screens;
+use crate::live_text::LiveText;
 use crate::wire::{
-    BackupView, BackupsView, BudgetConfigView, ConfigView, EngineMode, FailingModel, ModelTestView,
-    ModelsListParams, ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult,
-    PullView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
+    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
-/// The handles that handlers work with.
+/// The dependencies of all handlers.
 pub struct Context {
-    /// Rows.
+    /// The database.
     pub store: Store,
-    /// Jobs and runs in motion.
+    /// The scheduler.
     pub scheduler: SchedulerHandle,
-    /// Wall time and zone.
+    /// The clock and its zones.
     pub clock: Arc<dyn Clock>,
     /// The settings file.
-    pub settings: Arc<dyn Settings>,
-    /// The models at hand.
+    pub settings: Arc<dyn SettingsAccess>,
+    /// The models.
     pub models: Arc<dyn Models>,
     /// The stored secrets.
     pub secrets: Arc<dyn Secrets>,
     /// The backups of the data directory.
     pub backups: Arc<dyn Backups>,
-    /// The skills there are.
-    pub skills: SkillShelf,
-    /// The tools at hand, behind their gate.
+    /// The skills.
+    pub skills: SkillLibrary,
+    /// The gate, with the tools.
     pub gate: Arc<Gate>,
     /// The event stream.
     pub events: EventBus,
-    /// Words of model turns that are going.
-    pub live: LiveText,
-    /// Who shows notifications for this engine.
-    pub screens: Screens,
-    /// Why the newest notification was not shown, in words; none since one was.
-    pub unshown: watch::Receiver<Option<String>>,
+    /// Live text of active model calls.
+    pub live_text: LiveText,
+    /// The attached desktop apps.
+    pub desktop_apps: DesktopApps,
+    /// Error of the newest notification; none after success.
+    pub notification_error: watch::Receiver<Option<String>>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
-    /// Told after every answer: what it took may be given back.
-    pub worked: Arc<Notify>,
+    /// Notified after every call, to release unused memory.
+    pub call_finished: Arc<Notify>,
     /// Facts about this process.
-    pub engine: Engine,
+    pub engine: EngineInfo,
 }
 
 /// Facts about this process.
 #[derive(Debug, Clone)]
-pub struct Engine {
-    /// The app or `rouse serve`.
+pub struct EngineInfo {
+    /// The host: the app or `rouse serve`.
     pub mode: EngineMode,
-    /// When it started.
+    /// Start of the process.
     pub started_at: UnixMs,
-    /// The port of its server.
+    /// Port of the server.
     pub port: u16,
-    /// Where the data lives.
+    /// Data directory.
     pub home: PathBuf,
-    /// The folder of the file tools. The settings may name another one, for the next start.
+    /// Folder of the file tools since the start; the settings may name another for the next start.
     pub workspace: PathBuf,
-    /// Whether it can show notifications itself.
+    /// Whether this process can show notifications.
     pub notifications: NotificationStatus,
-    /// Why its log cannot be written, in words; none while it can.
+    /// Error of the log; none while writable.
     pub log_problem: fn() -> Option<String>,
-    /// What this start found wrong, in words: a lost log, a low limit of the system.
+    /// Problem found at the start, such as a lost log or a low system limit.
     pub start_problem: Option<String>,
-    /// Connections that may be open at once.
-    pub most_connections: usize,
+    /// Maximum open connections.
+    pub max_connections: usize,
 }
 
-/// The settings file, kept by the composition root.
-pub trait Settings: Send + Sync {
-    /// The settings in force, and what is wrong with them as things stand. Looks at files, beside the threads that answer.
+/// Access to the settings file.
+pub trait SettingsAccess: Send + Sync {
+    /// The settings in effect and their problems. Reads files on other threads than those of the runtime.
     fn view(self: Arc<Self>) -> BoxFuture<'static, ConfigView>;
-    /// What all runs together may spend on a day.
-    fn budget(&self) -> BudgetConfigView;
-    /// Changes the file and puts the change into force. Looks at files, beside the threads that answer.
+    /// The daily budget of all runs.
+    fn budget(&self) -> BudgetSection;
+    /// Changes the file and applies the change. Reads files on other threads than those of the runtime.
     fn patch(
         self: Arc<Self>,
         patch: Value,
@@ -94,54 +95,54 @@ pub trait Settings: Send + Sync {
     ) -> BoxFuture<'static, Result<ConfigView, RpcError>>;
 }
 
-/// The models at hand, kept by the composition root.
+/// Access to the models.
 pub trait Models: Send + Sync {
-    /// All of them; looked for again when `refresh`.
+    /// All providers; detected again if `refresh`.
     fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult>;
-    /// The one in use, for people.
+    /// Display name of the active model.
     fn active_label(&self) -> Option<String>;
-    /// Whether the one in use was never asked, so that nobody knows whether it answers.
-    fn is_untried(&self) -> bool;
-    /// That the settings name a provider that there is not, so that nobody answers until they are mended.
-    fn nobody(&self) -> Option<String>;
-    /// Why a run that wishes for this model would not be answered by it, as far as is known without looking again.
-    fn doubt(&self, wish: Option<&str>) -> Option<String>;
-    /// Those that did not answer when they were last asked.
+    /// Whether the active model has had no request so far.
+    fn is_untested(&self) -> bool;
+    /// Error if the settings name a missing provider.
+    fn missing_provider(&self) -> Option<String>;
+    /// Known reason why this model would not answer a run.
+    fn model_warning(&self, wish: Option<&str>) -> Option<String>;
+    /// Models with a failed last request.
     fn failing(&self) -> Vec<FailingModel>;
-    /// The models of a provider, as its own list has them.
+    /// The models that a provider lists.
     fn catalog(
         &self,
-        wanted: ModelsListParams,
+        params: ModelsListParams,
     ) -> BoxFuture<'_, Result<ModelsListResult, RpcError>>;
-    /// Tests a model and keeps the verdict.
-    fn test(&self, wanted: ModelsTestParams) -> BoxFuture<'_, Result<ModelTestView, RpcError>>;
-    /// Whether Ollama runs on this computer without a model.
+    /// Tests a model and stores the verdict.
+    fn test(&self, params: ModelsTestParams) -> BoxFuture<'_, Result<ModelTestView, RpcError>>;
+    /// Whether a local Ollama has no model.
     fn ollama_needs_model(&self) -> BoxFuture<'_, bool>;
-    /// Starts a pull into Ollama, or joins the one of this model.
+    /// Starts a pull into Ollama, or returns the active pull of this model.
     ///
     /// # Errors
-    /// While another model is being pulled.
+    /// During a pull of another model.
     fn pull(self: Arc<Self>, model: String) -> Result<PullView, RpcError>;
-    /// The present pull, or the last one.
+    /// The active or last pull.
     fn pull_view(&self) -> Option<PullView>;
-    /// Cancels the pull. Returns whether there was one.
+    /// Cancels the active pull. Returns false without one.
     fn cancel_pull(&self) -> bool;
 }
 
-/// The stored secrets, kept by the composition root. Nothing answers with a value.
+/// Access to stored secrets. Never returns a value.
 pub trait Secrets: Send + Sync {
-    /// Names and hosts.
+    /// Names and hosts of all secrets.
     fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>>;
-    /// Stores one, or changes it.
+    /// Adds or updates a secret.
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
-    /// Forgets one.
+    /// Removes a secret.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
 }
 
-/// The backups of the data directory, kept by the composition root.
+/// Access to the backups of the data directory.
 pub trait Backups: Send + Sync {
-    /// All of them.
+    /// All backups.
     fn list(&self) -> BoxFuture<'_, Result<BackupsView, RpcError>>;
-    /// Makes one now.
+    /// Creates a backup.
     fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>>;
 }

@@ -1,38 +1,29 @@
-//! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
+//! Conversion of core and store values to wire types, and of errors of other rooms to RPC errors.
 
 use rouse_core::Cause;
-use rouse_core::approval::{
-    AnsweredFrom, Approval, ApprovalState, GateDecision, HookNo, Refusal, Scope,
-};
-use rouse_core::delivery::{Delivery, DeliveryState};
+use rouse_core::approval::{Approval, ApprovalState, GateDecision};
+use rouse_core::delivery::Delivery;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
-use rouse_core::run::{Run, RunState, RunTrigger, Usage};
+use rouse_core::run::{Run, Usage};
 use rouse_core::tool::ToolSpec;
 use rouse_scheduler::SchedulerError;
-use rouse_store::{RunStep, StepKind, StepStatus, StoreError};
+use rouse_store::{RunStep, StoreError};
 
 use crate::error::{ErrorCode, RpcError};
 use crate::wire;
 
 pub(crate) fn event_view(event: &Event) -> wire::EventView {
     let kind = match event.kind {
-        EventKind::Cron => wire::EventKind::Cron,
-        EventKind::Run => wire::EventKind::Run,
-        EventKind::Approval => wire::EventKind::Approval,
-        EventKind::Delivery => wire::EventKind::Delivery,
-        EventKind::Session => wire::EventKind::Session,
-        EventKind::Heartbeat => wire::EventKind::Heartbeat,
-        EventKind::Config => wire::EventKind::Config,
+        EventKind::Cron => wire::EventKindView::Cron,
+        EventKind::Run => wire::EventKindView::Run,
+        EventKind::Approval => wire::EventKindView::Approval,
+        EventKind::Delivery => wire::EventKindView::Delivery,
+        EventKind::Session => wire::EventKindView::Session,
+        EventKind::Heartbeat => wire::EventKindView::Heartbeat,
+        EventKind::Config => wire::EventKindView::Config,
     };
     wire::EventView { seq: event.seq, at_ms: event.at.0, kind, data: event.data.clone() }
-}
-
-const fn wire_waits_for(waits_for: rouse_core::run::WaitsFor) -> wire::WaitsFor {
-    match waits_for {
-        rouse_core::run::WaitsFor::Model => wire::WaitsFor::Model,
-        rouse_core::run::WaitsFor::RateLimit => wire::WaitsFor::RateLimit,
-    }
 }
 
 pub(crate) fn run_view(run: &Run) -> wire::RunView {
@@ -42,25 +33,25 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         job_name: run.job_name.clone(),
         slot_at_ms: run.slot_at.map(|at| at.0),
         first_slot_at_ms: run.first_slot_at.map(|at| at.0),
-        makes_up_for_ms: run.makes_up_for.map(|at| at.0),
-        trigger: wire_trigger(run.trigger),
-        state: wire_state(run.state),
+        catch_up_slot_at_ms: run.catch_up_slot_at.map(|at| at.0),
+        trigger: run.trigger,
+        state: run.state,
         reason: run.reason.clone(),
-        stands_for: run.stands_for,
+        slot_count: run.slot_count,
         created_at_ms: run.created_at.0,
         started_at_ms: run.started_at.map(|at| at.0),
         finished_at_ms: run.finished_at.map(|at| at.0),
         late_by_ms: run.late_by_ms(),
-        duration_ms: run.took_ms(),
+        duration_ms: run.duration_ms(),
         attempt: run.attempt,
         next_attempt_at_ms: run.next_attempt_at.map(|at| at.0),
-        waits_for: run.waits_for.map(wire_waits_for),
+        waits_for: run.waits_for,
         retry_of: run.retry_of.as_ref().map(ToString::to_string),
         summary: run.summary.clone(),
         error: run.error.clone(),
         session: run.session.as_ref().map(ToString::to_string),
         model: run.model.clone(),
-        fell_back: run.fell_back.clone(),
+        fallback_reason: run.fallback_reason.clone(),
         usage: usage_view(run.usage),
     }
 }
@@ -68,19 +59,9 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
 pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
     wire::StepView {
         seq: step.seq,
-        kind: match step.kind {
-            StepKind::ModelTurn => wire::StepKind::ModelTurn,
-            StepKind::ToolCall => wire::StepKind::ToolCall,
-            StepKind::Note => wire::StepKind::Note,
-            StepKind::Summary => wire::StepKind::Summary,
-        },
+        kind: step.kind,
         name: step.name.clone(),
-        status: match step.status {
-            StepStatus::Started => wire::StepStatus::Started,
-            StepStatus::Finished => wire::StepStatus::Finished,
-            StepStatus::Failed => wire::StepStatus::Failed,
-            StepStatus::Unknown => wire::StepStatus::Unknown,
-        },
+        status: step.status,
         input: step.input.clone(),
         output: step.output.clone(),
         is_error: step.is_error,
@@ -88,13 +69,14 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
         started_at_ms: step.started_at.0,
         duration_ms: step.duration_ms,
         gate: step.gate.as_ref().map(gate_view),
+        gate_text: step.gate.as_ref().map(GateDecision::describe),
     }
 }
 
 fn gate_view(gate: &GateDecision) -> wire::GateView {
     match gate {
         GateDecision::Written => wire::GateView::Written,
-        GateDecision::Answered { approval_id, rewritten_by } => wire::GateView::Answered {
+        GateDecision::Approved { approval_id, rewritten_by } => wire::GateView::Approved {
             approval_id: approval_id.to_string(),
             rewritten_by: rewritten_by.clone(),
         },
@@ -105,42 +87,9 @@ fn gate_view(gate: &GateDecision) -> wire::GateView {
         GateDecision::Rewritten { rewritten_by } => {
             wire::GateView::Rewritten { rewritten_by: rewritten_by.clone() }
         }
-        GateDecision::Refused { why, rewritten_by } => wire::GateView::Refused {
-            why: why.as_ref().map(refusal_view),
-            rewritten_by: rewritten_by.clone(),
-        },
-    }
-}
-
-fn refusal_view(why: &Refusal) -> wire::RefusalView {
-    match why {
-        Refusal::UnknownTool => wire::RefusalView::UnknownTool,
-        Refusal::Misfit => wire::RefusalView::Misfit,
-        Refusal::RateLimited { wait_ms } => wire::RefusalView::RateLimited { wait_ms: *wait_ms },
-        Refusal::NotListed => wire::RefusalView::NotListed,
-        Refusal::Ceiling { skills } => wire::RefusalView::Ceiling { skills: skills.clone() },
-        Refusal::Unattended => wire::RefusalView::Unattended,
-        Refusal::Unasked { approvals } => {
-            wire::RefusalView::Unasked { approvals: approvals.name().to_owned() }
+        GateDecision::Refused { refusal, rewritten_by } => {
+            wire::GateView::Refused { refusal: refusal.clone(), rewritten_by: rewritten_by.clone() }
         }
-        Refusal::Hook { hook, how } => wire::RefusalView::Hook {
-            hook: hook.clone(),
-            how: match how {
-                HookNo::SaidNo => wire::HookNoView::SaidNo,
-                HookNo::DidNotAnswer => wire::HookNoView::DidNotAnswer,
-                HookNo::KeptRewriting => wire::HookNoView::KeptRewriting,
-            },
-        },
-        Refusal::Denied { reason } => wire::RefusalView::Denied { reason: reason.clone() },
-        Refusal::Expired => wire::RefusalView::Expired,
-        Refusal::JobGone => wire::RefusalView::JobGone,
-        Refusal::EarlierAsks => wire::RefusalView::EarlierAsks,
-        Refusal::Leak { found } => wire::RefusalView::Leak { found: found.clone() },
-        Refusal::Secret { name } => wire::RefusalView::Secret { name: name.clone() },
-        Refusal::Unkept => wire::RefusalView::Unkept,
-        Refusal::Budget => wire::RefusalView::Budget,
-        Refusal::NoSandbox => wire::RefusalView::NoSandbox,
-        Refusal::Impossible => wire::RefusalView::Impossible,
     }
 }
 
@@ -151,13 +100,7 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
         channel: delivery.channel.name().to_owned(),
         title: delivery.title.clone(),
         body: delivery.body.clone(),
-        state: match delivery.state {
-            DeliveryState::Pending => wire::DeliveryState::Pending,
-            DeliveryState::Held => wire::DeliveryState::Held,
-            DeliveryState::Delivered => wire::DeliveryState::Delivered,
-            DeliveryState::Failed => wire::DeliveryState::Failed,
-            DeliveryState::Suppressed => wire::DeliveryState::Suppressed,
-        },
+        state: delivery.state,
         attempts: delivery.attempts,
         reason: delivery.reason.clone(),
         created_at_ms: delivery.created_at.0,
@@ -168,24 +111,27 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
     }
 }
 
-/// A question about a call of `tool`, where that is still here, and what waits for the answer.
+/// Converts an approval. `tool` is none for a removed tool.
 pub(crate) fn approval_view(
     approval: &Approval,
     tool: Option<&ToolSpec>,
-    holds_up: Option<wire::HoldsUp>,
+    blocked_work: Option<wire::BlockedWork>,
 ) -> wire::ApprovalView {
     let (state, scope, reason, decided_at) = match &approval.state {
-        ApprovalState::Pending => (wire::ApprovalState::Pending, None, None, None),
+        ApprovalState::Pending => (wire::ApprovalStateView::Pending, None, None, None),
         ApprovalState::Approved { scope, at } => {
-            (wire::ApprovalState::Approved, Some(wire_scope(*scope)), None, Some(at))
+            (wire::ApprovalStateView::Approved, Some(*scope), None, Some(at))
         }
         ApprovalState::Denied { reason, at } => {
-            (wire::ApprovalState::Denied, None, reason.clone(), Some(at))
+            (wire::ApprovalStateView::Denied, None, reason.clone(), Some(at))
         }
-        ApprovalState::Expired { at } => (wire::ApprovalState::Expired, None, None, Some(at)),
-        ApprovalState::Withdrawn { at } => (wire::ApprovalState::Withdrawn, None, None, Some(at)),
-        ApprovalState::Covered { at } => (wire::ApprovalState::Covered, None, None, Some(at)),
+        ApprovalState::Expired { at } => (wire::ApprovalStateView::Expired, None, None, Some(at)),
+        ApprovalState::Withdrawn { at } => {
+            (wire::ApprovalStateView::Withdrawn, None, None, Some(at))
+        }
+        ApprovalState::Covered { at } => (wire::ApprovalStateView::Covered, None, None, Some(at)),
     };
+    let surroundings = &approval.surroundings;
     wire::ApprovalView {
         id: approval.id.to_string(),
         run_id: approval.run_id.to_string(),
@@ -194,32 +140,23 @@ pub(crate) fn approval_view(
         tool: approval.tool.clone(),
         tool_label: tool.and_then(|tool| tool.label.clone()),
         arguments: approval.arguments.clone(),
-        writes_values: approval.values(),
-        directory: approval.surroundings.directory.clone(),
-        files: approval.surroundings.files_there().map(str::to_owned).collect(),
-        replaces: approval.surroundings.replaced_there().map(str::to_owned).collect(),
-        fires_once_at_ms: approval.surroundings.fires_once_at().map(|at| at.0),
+        directory: surroundings.directory.clone(),
+        files: surroundings.existing_files().map(str::to_owned).collect(),
+        replaced_files: surroundings.existing_replaced_files().map(str::to_owned).collect(),
+        fires_once_at_ms: surroundings.fires_once_at().map(|at| at.0),
         preview: approval.preview.clone(),
-        why: approval.why.clone(),
+        request_reason: approval.why.clone(),
         is_highest: approval.is_highest,
         shell_text: tool.map(|tool| tool.shell_text.clone()).unwrap_or_default(),
-        ungranted: approval.surroundings.ungranted.clone().filter(|_| !approval.is_highest),
-        asked_at_ms: approval.asked_at.0,
+        no_grant_reason: surroundings.ungranted.clone().filter(|_| !approval.is_highest),
+        requested_at_ms: approval.asked_at.0,
         expires_at_ms: approval.expires_at.0,
         state,
         scope,
         reason,
         decided_at_ms: decided_at.map(|at| at.0),
-        answered_from: approval.answered_from.map(wire_answered_from),
-        holds_up,
-    }
-}
-
-const fn wire_scope(scope: Scope) -> wire::ApprovalScope {
-    match scope {
-        Scope::Once => wire::ApprovalScope::Once,
-        Scope::Run => wire::ApprovalScope::Run,
-        Scope::Always => wire::ApprovalScope::Always,
+        decided_from: approval.answered_from,
+        blocked_work,
     }
 }
 
@@ -249,89 +186,43 @@ fn usage_view(usage: Usage) -> wire::UsageView {
     }
 }
 
-macro_rules! same_words {
-    ($to_wire:ident, $from_wire:ident, $core:ty, $wire:ty, [$($variant:ident),+]) => {
-        pub(crate) const fn $to_wire(value: $core) -> $wire {
-            match value { $(<$core>::$variant => <$wire>::$variant),+ }
-        }
-        pub(crate) const fn $from_wire(value: $wire) -> $core {
-            match value { $(<$wire>::$variant => <$core>::$variant),+ }
-        }
-    };
-}
-
-same_words!(
-    wire_state,
-    run_state,
-    RunState,
-    wire::RunState,
-    [
-        Queued,
-        Running,
-        AwaitingApproval,
-        Succeeded,
-        NothingToReport,
-        Failed,
-        TimedOut,
-        Cancelled,
-        Skipped,
-        Missed,
-        Interrupted
-    ]
-);
-same_words!(
-    wire_trigger,
-    run_trigger,
-    RunTrigger,
-    wire::RunTrigger,
-    [Schedule, CatchUp, Event, Webhook, Manual, Heartbeat, Chat]
-);
-
-same_words!(
-    wire_answered_from,
-    answered_from,
-    AnsweredFrom,
-    wire::AnsweredFrom,
-    [Page, Cli, Notification, Tray]
-);
-
 impl From<StoreError> for RpcError {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Stale { found, .. } => Self {
                 code: ErrorCode::Stale.number(),
-                message: "This job was changed elsewhere since you opened it. Look at the new version first.".to_owned(),
+                message: "This job was changed elsewhere since you opened it. Review the new version first.".to_owned(),
                 data: serde_json::json!({ "revision": found }),
             },
             StoreError::NotFound { .. } => Self::new(ErrorCode::NotFound, error.to_string()),
             StoreError::InUse { .. } => Self::new(ErrorCode::Conflict, error.to_string()),
             StoreError::Exists { .. } => Self::new(ErrorCode::Exists, error.to_string()),
             StoreError::Unreadable { what: "job", reason, .. } => {
-                tracing::error!(%error, "a job cannot be read");
+                tracing::error!(%error, "unreadable job");
                 Self::new(
                     ErrorCode::Storage,
-                    format!("What is stored of this job cannot be read ({reason}), and nothing was changed. Delete the job and add it again."),
+                    format!("This job cannot be read ({reason}). Nothing was changed. Delete the job and add it again."),
                 )
             }
             StoreError::Gone { .. } => Self::new(ErrorCode::Storage, error.to_string()),
             _ if error.is_damaged() => {
                 tracing::error!(%error, "the database is damaged");
-                Self::new(ErrorCode::Storage, rouse_store::DAMAGED)
+                Self::new(ErrorCode::Storage, rouse_store::DAMAGED_WHILE_RUNNING)
             }
             _ if error.is_full() => Self::new(
                 ErrorCode::Storage,
                 "The disk is full or cannot be written. Nothing was changed. Free some space and try again.",
             ),
             _ if error.is_busy() => {
-                tracing::warn!(%error, "the database was busy for too long");
+                tracing::warn!(%error, "the database is busy");
                 Self::new(
                     ErrorCode::Storage,
-                    "The database was busy for longer than Rouse waits for it, as on a computer that has much to do. Nothing was changed. Try again in a moment.",
+                    "The database is busy (timed out after 5 s). Nothing was changed. Try again.",
                 )
             }
             _ if error.is_closed() => Self::new(
                 ErrorCode::Conflict,
-                "Rouse is stopping. Try again when it runs.",
+                "Rouse is stopping. Try again after the restart.",
             ),
             _ => Self::internal(&error),
         }
@@ -353,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_that_cannot_be_read_says_why_and_what_to_do() {
+    fn unreadable_job_error_names_cause_and_fix() {
         let (what, id) = ("job", "a".to_owned());
         let error = StoreError::Unreadable { what, id, reason: "its name is a number".to_owned() };
         let error = RpcError::from(error);

@@ -1,32 +1,32 @@
-//! Errors on the wire: `{code, message, data}` with codes a client can branch on.
+//! RPC errors: `{code, message, data}` with codes for clients to branch on.
 
 use rouse_core::job::JobError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a client can branch on. The numbers are JSON-RPC 2.0's where it defines one, else -320xx.
+/// Error codes: those of JSON-RPC 2.0 where defined, else -320xx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The method does not exist.
     MethodNotFound,
-    /// A field is wrong; `data.fields` names each.
+    /// Invalid fields, listed in `data.fields`.
     InvalidParams,
-    /// Something went wrong inside; the log has more.
+    /// An internal error; the log has the details.
     Internal,
-    /// The thing does not exist.
+    /// The object does not exist.
     NotFound,
-    /// It has changed since the client read it; `data.revision` is the present one.
+    /// Stale revision; `data.revision` is the current one.
     Stale,
-    /// It exists already.
+    /// The object exists already.
     Exists,
-    /// It cannot be done in the present state.
+    /// Not possible in the current state.
     Conflict,
-    /// The disk is full or broken, or the database damaged.
+    /// Full or broken disk, or damaged database.
     Storage,
 }
 
 impl ErrorCode {
-    /// The number on the wire.
+    /// The number in JSON.
     #[must_use]
     pub const fn number(self) -> i64 {
         match self {
@@ -42,45 +42,45 @@ impl ErrorCode {
     }
 }
 
-/// An error as it crosses the wire.
+/// An error in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
     /// See [`ErrorCode`].
     pub code: i64,
-    /// What happened and what to do, for the person.
+    /// Error and fix, for the person.
     pub message: String,
-    /// What a program can use.
+    /// Details for programs.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
 impl RpcError {
-    /// An error with nothing but words.
+    /// An error without data.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code: code.number(), message: message.into(), data: Value::Null }
     }
 
-    /// No such method.
+    /// Unknown method.
     #[must_use]
     pub fn method_not_found(name: &str) -> Self {
         Self::new(ErrorCode::MethodNotFound, format!("There is no method {name}."))
     }
 
-    /// A parameter has the wrong shape.
+    /// Parameters that do not match their type.
     #[must_use]
     pub fn invalid_params(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let (path, message) = (error.path().to_string(), error.inner().to_string());
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
-        let inside =
+        let full_path =
             |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
         match missing {
-            Some((name, _)) => Self::field(&inside(name), "is required"),
-            None => Self::field(&path, &in_our_words(&message)),
+            Some((name, _)) => Self::field(&full_path(name), "is required"),
+            None => Self::field(&path, &translate_serde_message(&message)),
         }
     }
 
-    /// One field is wrong.
+    /// One invalid field.
     #[must_use]
     pub fn field(path: &str, message: &str) -> Self {
         Self {
@@ -90,34 +90,31 @@ impl RpcError {
         }
     }
 
-    /// Something went wrong inside.
+    /// An internal error, which is logged.
     pub fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        tracing::error!(error = %chain(error), "a request failed");
-        Self::new(
-            ErrorCode::Internal,
-            "Something went wrong inside Rouse. The log has the details.",
-        )
+        tracing::error!(error = %error_chain(error), "a request failed");
+        Self::new(ErrorCode::Internal, "Internal error. The log has the details.")
     }
 }
 
-/// What serde says of a wrong value, as the fields of a job say it.
-fn in_our_words(message: &str) -> String {
-    let of = |beginning: &str, between: &str| {
-        message.strip_prefix(beginning).and_then(|rest| rest.split_once(between))
+/// Rewrites an error message of serde in the style of job errors.
+fn translate_serde_message(message: &str) -> String {
+    let split = |prefix: &str, separator: &str| {
+        message.strip_prefix(prefix).and_then(|rest| rest.split_once(separator))
     };
-    if let Some((found, expected)) = of("invalid type: ", ", expected ") {
-        format!("expected {}, found {}", wanted(expected), given(found))
-    } else if let Some((found, expected)) = of("unknown variant ", ", expected ") {
+    if let Some((found, expected)) = split("invalid type: ", ", expected ") {
+        format!("expected {}, found {}", expected_kind(expected), found_kind(found))
+    } else if let Some((found, expected)) = split("unknown variant ", ", expected ") {
         format!("expected {}, found {found}", expected.trim_start_matches("one of "))
-    } else if let Some((name, _)) = of("unknown field ", ", ") {
-        format!("{name} is not known here")
+    } else if let Some((name, _)) = split("unknown field ", ", ") {
+        format!("{name} is unknown")
     } else {
         message.to_owned()
     }
 }
 
-/// What somebody has sent, as serde tells it: its kind, and its value behind it. The value is not repeated.
-fn given(found: &str) -> &str {
+/// The kind of a found value, without the value.
+fn found_kind(found: &str) -> &str {
     match found.split_once(' ').unwrap_or((found, "")) {
         ("string", _) => "a text",
         ("integer" | "floating", _) => "a number",
@@ -129,8 +126,8 @@ fn given(found: &str) -> &str {
     }
 }
 
-/// The kinds of values that parameters have, in a person's words.
-fn wanted(expected: &str) -> &str {
+/// The expected kind, for the person.
+fn expected_kind(expected: &str) -> &str {
     match expected {
         "a string" => "a text",
         "a boolean" => "true or false",
@@ -158,8 +155,8 @@ impl From<JobError> for RpcError {
     }
 }
 
-/// An error with all its sources, for the log.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+/// The error with all sources, for the log.
+fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
@@ -175,26 +172,26 @@ mod tests {
     use super::*;
     use crate::wire::{CronListParams, WakeParams};
 
-    fn complaint<T: serde::de::DeserializeOwned>(params: Value) -> String {
-        let read: Result<T, _> = serde_path_to_error::deserialize(&params);
-        RpcError::invalid_params(&read.err().expect("it should be refused")).message
+    fn error_of<T: serde::de::DeserializeOwned>(params: Value) -> String {
+        let parsed: Result<T, _> = serde_path_to_error::deserialize(&params);
+        RpcError::invalid_params(&parsed.err().expect("invalid parameters")).message
     }
 
     #[test]
-    fn a_wrong_parameter_is_told_in_words_for_people() {
-        let of_wake = complaint::<WakeParams>;
-        assert_eq!(of_wake(json!({ "text": 5 })), "text: expected a text, found a number");
-        assert_eq!(of_wake(json!({ "text": true })), "text: expected a text, found true");
-        assert_eq!(of_wake(json!({ "text": [] })), "text: expected a text, found a list");
-        assert_eq!(of_wake(json!({})), "text: is required");
-        let wrong = of_wake(json!({ "text": "a", "mode": "zz" }));
+    fn invalid_parameter_error_names_field_and_kinds() {
+        let wake_error = error_of::<WakeParams>;
+        assert_eq!(wake_error(json!({ "text": 5 })), "text: expected a text, found a number");
+        assert_eq!(wake_error(json!({ "text": true })), "text: expected a text, found true");
+        assert_eq!(wake_error(json!({ "text": [] })), "text: expected a text, found a list");
+        assert_eq!(wake_error(json!({})), "text: is required");
+        let message = wake_error(json!({ "text": "a", "mode": "zz" }));
         assert!(
-            wrong.starts_with("mode: expected `") && wrong.ends_with(", found `zz`"),
-            "{wrong}"
+            message.starts_with("mode: expected `") && message.ends_with(", found `zz`"),
+            "{message}"
         );
-        let wrong = complaint::<CronListParams>(json!({ "limit": "ten" }));
-        assert_eq!(wrong, "limit: expected a whole number, found a text");
-        let wrong = complaint::<CronListParams>(json!({ "includeDisabled": 1 }));
-        assert_eq!(wrong, "includeDisabled: expected true or false, found a number");
+        let message = error_of::<CronListParams>(json!({ "limit": "ten" }));
+        assert_eq!(message, "limit: expected a whole number, found a text");
+        let message = error_of::<CronListParams>(json!({ "includeDisabled": 1 }));
+        assert_eq!(message, "includeDisabled: expected true or false, found a number");
     }
 }

@@ -1,8 +1,7 @@
 //! The numbered event stream.
 //!
-//! A subscriber first gets what the store has after its number, then what is committed from now on, each event once
-//! and in order. One that is too slow for the live channel goes back to the store by itself. One that asks for events
-//! that are pruned gets `Reset` and reads everything anew.
+//! A subscriber gets the stored events after its number, then live ones, each once and in order. A subscriber too slow for the
+//! live channel reads from the store again. After pruned events, the subscriber gets `Reset` and must reload everything.
 
 use std::sync::Arc;
 
@@ -12,11 +11,11 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use crate::convert::event_view;
-use crate::wire::{EventKind, EventView};
+use crate::wire::{EventKindView, EventView};
 
-/// Live events kept for slow subscribers before they go back to the store.
+/// Capacity of the live channel.
 const LIVE_CAPACITY: usize = 1_024;
-/// Stored events read in one go.
+/// Stored events per read.
 const PAGE: u32 = 500;
 
 /// The live side of the stream. Cheap to clone.
@@ -32,41 +31,41 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    /// Hands on events that were just committed.
+    /// Publishes committed events.
     pub fn publish(&self, events: &[Event]) {
         for event in events {
             self.send(event_view(event));
         }
     }
 
-    /// Hands on words of a model turn, which are not stored.
+    /// Publishes live text of a model call.
     pub(crate) fn publish_text(&self, run_id: &str, turn: u64, text: &str) {
         let data = json!({ "runId": run_id, "turn": turn, "text": text });
-        self.send(EventView { seq: 0, at_ms: 0, kind: EventKind::RunText, data });
+        self.send(EventView { seq: 0, at_ms: 0, kind: EventKindView::RunText, data });
     }
 
-    /// Hands on that a person looked at a run, which is not stored.
+    /// Publishes that the person viewed a run.
     pub(crate) fn publish_seen(&self, run_id: &str) {
         self.send(EventView {
             seq: 0,
             at_ms: 0,
-            kind: EventKind::Seen,
+            kind: EventKindView::Seen,
             data: json!({ "runId": run_id }),
         });
     }
 
-    /// Hands on how many screens are attached now, which is not stored: whether notifications can be shown hangs on it.
-    pub(crate) fn publish_screens(&self, count: usize) {
+    /// Publishes the number of attached desktop apps.
+    pub(crate) fn publish_app_count(&self, count: usize) {
         self.send(EventView {
             seq: 0,
             at_ms: 0,
-            kind: EventKind::Config,
+            kind: EventKindView::Config,
             data: json!({ "screens": count }),
         });
     }
 
     fn send(&self, event: EventView) {
-        // silent-ok: without subscribers there is nobody to miss it.
+        // silent-ok: an error means no subscribers.
         let _ = self.live.send(Arc::new(event));
     }
 
@@ -81,18 +80,18 @@ impl EventBus {
     }
 }
 
-/// One subscriber's place in the stream.
+/// A subscriber of the stream.
 pub struct Subscription {
     live: broadcast::Receiver<Arc<EventView>>,
     store: Store,
     last: i64,
-    /// Stored events still to be handed out, newest first.
+    /// Stored events to deliver, newest first.
     backlog: Vec<EventView>,
     caught_up: bool,
 }
 
 impl Subscription {
-    /// The next event; none when the engine has stopped.
+    /// The next event; none after the stop of the engine.
     pub async fn next(&mut self) -> Option<EventView> {
         loop {
             if let Some(event) = self.backlog.pop() {
@@ -118,7 +117,7 @@ impl Subscription {
         }
     }
 
-    /// Reads the next page of stored events; answers a `Reset` when the asked-for ones are gone.
+    /// Reads the next page of stored events; returns `Reset` if they were pruned.
     async fn read_backlog(&mut self) -> Option<EventView> {
         match self.store.events_after(self.last, PAGE).await {
             Ok(events) => {
@@ -127,13 +126,13 @@ impl Subscription {
                 None
             }
             Err(error) => {
-                tracing::debug!(%error, after = self.last, "the event stream starts over");
+                tracing::debug!(%error, after = self.last, "the event stream is reset");
                 self.last = self.store.last_seq().await.unwrap_or(self.last);
                 self.caught_up = true;
                 Some(EventView {
                     seq: self.last,
                     at_ms: 0,
-                    kind: EventKind::Reset,
+                    kind: EventKindView::Reset,
                     data: Value::Null,
                 })
             }

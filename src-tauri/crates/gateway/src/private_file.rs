@@ -1,14 +1,13 @@
-//! Small files of the data directory that are the user's alone.
+//! Atomic writes of private files in the data directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Writes `text` so that `path` always holds either the old or the whole new content, readable by the user alone. Nothing
-/// is left beside it when that fails.
+/// Replaces `path` atomically by `text`, with mode 0600. Leaves no temporary file after a failure.
 ///
 /// # Errors
-/// When the system cannot write it.
+/// The system error.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let temporary = path.with_extension("new");
     let mut options = OpenOptions::new();
@@ -19,7 +18,7 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     drop(file);
     written.and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
-        // Where this fails too, the first failure is the one to be told.
+        // The first error is reported, not one of the cleanup.
         drop(fs::remove_file(&temporary));
     })
 }
@@ -29,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_leaves_the_old_content_and_nothing_beside_it() {
+    fn full_disk_keeps_old_content_without_temporary_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, temporary) =
             (folder.path().join("config.toml"), folder.path().join("config.new"));
@@ -37,7 +36,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/full", &temporary).expect("a link");
         let error = write_private(&path, "new").expect_err("no room");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(fs::symlink_metadata(&temporary).is_err(), "it was left behind");
+        assert!(fs::symlink_metadata(&temporary).is_err(), "a temporary file remains");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
         write_private(&path, "new").expect("written");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "new");

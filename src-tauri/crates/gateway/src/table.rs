@@ -1,7 +1,7 @@
-//! The method table: every method once, with its parameters and its result.
+//! The method table: every method with its handler, parameters and result.
 //!
-//! One list feeds the dispatcher, the TypeScript export and the CLI. A line without a handler of that very signature
-//! does not compile, so shell, server, CLI and UI cannot drift apart.
+//! Owns the list behind the dispatcher, the TypeScript export and the CLI. A method without a handler of this signature does not
+//! compile.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,39 +17,39 @@ use crate::wire::*;
 
 macro_rules! methods {
     ($($name:literal => $($path:ident)::+ ($params:ty) -> $result:ty;)+) => {
-        /// The name of every method.
+        /// The names of all methods.
         pub const METHODS: &[&str] = &[$($name),+];
 
         /// Calls the method `name`.
         ///
         /// # Errors
-        /// `methodNotFound`, `invalidParams`, or what the handler says.
+        /// `methodNotFound`, `invalidParams` or the error of the handler.
         pub(crate) async fn dispatch(context: &Context, name: &str, params: Value) -> Result<Value, RpcError> {
             match name {
                 $($name => {
-                    let result: $result = $($path)::+(context, read::<$params>(params)?).await?;
-                    write(&result)
+                    let result: $result = $($path)::+(context, parse_params::<$params>(params)?).await?;
+                    result_json(&result)
                 })+
                 other => Err(RpcError::method_not_found(other)),
             }
         }
 
-        /// Calls `visit` with every method's name and the TypeScript types of its parameters and result.
+        /// Visits the name and the types of every method.
         pub(crate) fn visit_types(visit: &mut impl TypeVisit) {
             $(visit.method::<$params, $result>($name);)+
         }
     };
 }
 
-/// Sees the types of every method; implemented by the TypeScript export.
+/// A visitor of all methods, for the TypeScript export.
 pub(crate) trait TypeVisit {
-    /// One line of the table.
+    /// Visits one method.
     fn method<P: ts_rs::TS + 'static, R: ts_rs::TS + 'static>(&mut self, name: &'static str);
 }
 
 methods! {
     "wake" => heartbeat::wake(WakeParams) -> WakeResult;
-    "heartbeat.status" => heartbeat::status(Empty) -> HeartbeatStatus;
+    "heartbeat.status" => heartbeat::status(EmptyObject) -> HeartbeatStatus;
     "heartbeat.trust" => heartbeat::trust(HeartbeatTrustParams) -> HeartbeatStatus;
     "set-heartbeats" => heartbeat::set(SetHeartbeatsParams) -> HeartbeatStatus;
 
@@ -61,78 +61,78 @@ methods! {
     "cron.remove" => cron::remove(CronRemoveParams) -> CronRemoveResult;
     "cron.run" => cron::run(CronRunParams) -> StartedRun;
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
-    "cron.status" => cron::status(Empty) -> CronStatus;
+    "cron.status" => cron::status(EmptyObject) -> CronStatus;
     "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
     "cron.estimate" => cron::estimate(CronEstimateParams) -> CronEstimateResult;
     "cron.webhook" => cron::webhook(WebhookParams) -> WebhookView;
     "cron.tryCondition" => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
     "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
-    "cron.resume" => cron::resume(Empty) -> CronStatus;
+    "cron.resume" => cron::resume(EmptyObject) -> CronStatus;
     "cron.export" => cron::export(CronExportParams) -> CronExportResult;
     "cron.ledger" => cron::ledger(CronLedgerParams) -> CronLedgerResult;
     "cron.import" => cron::import(CronImportParams) -> CronImportResult;
 
     "runs.list" => runs::list(RunsListParams) -> RunsListResult;
     "runs.get" => runs::get(RunRef) -> RunDetail;
-    "runs.cancel" => runs::cancel(RunRef) -> Done;
-    "runs.seen" => runs::seen(RunRef) -> Done;
-    "runs.await" => runs::wait_for(RunAwaited) -> Empty;
+    "runs.cancel" => runs::cancel(RunRef) -> ChangeResult;
+    "runs.seen" => runs::seen(RunRef) -> ChangeResult;
+    "runs.await" => runs::await_run(RunAwaitParams) -> EmptyObject;
     "runs.retry" => runs::retry(RunRef) -> StartedRun;
 
     "approvals.list" => approvals::list(ApprovalsListParams) -> ApprovalsListResult;
     "approvals.get" => approvals::get(ApprovalRef) -> ApprovalView;
     "approvals.decide" => approvals::decide(ApprovalsDecideParams) -> ApprovalsDecideResult;
     "grants.list" => grants::list(GrantsListParams) -> GrantsListResult;
-    "grants.revoke" => grants::revoke(GrantRef) -> Done;
+    "grants.revoke" => grants::revoke(GrantRef) -> ChangeResult;
 
     "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
-    "deliveries.test" => deliveries::test(Empty) -> DeliveryView;
-    "deliveries.answer" => deliveries::answer(ShowAnswer) -> Done;
+    "deliveries.test" => deliveries::test(EmptyObject) -> DeliveryView;
+    "deliveries.answer" => deliveries::report(NotificationReport) -> ChangeResult;
 
     "chat.send" => chat::send(ChatSendParams) -> ChatSendResult;
-    "chat.abort" => chat::abort(ChatAbortParams) -> Done;
+    "chat.abort" => chat::abort(ChatAbortParams) -> ChangeResult;
     "sessions.list" => sessions::list(SessionsListParams) -> SessionsListResult;
     "sessions.get" => sessions::get(SessionsGetParams) -> SessionsGetResult;
-    "sessions.clear" => sessions::clear(SessionRef) -> Done;
+    "sessions.clear" => sessions::clear(SessionRef) -> ChangeResult;
 
-    "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
+    "tools.catalog" => tools::catalog(EmptyObject) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(ToolsEffectiveParams) -> ToolsEffectiveResult;
     "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
-    "skills.list" => skills::list(Empty) -> SkillsListResult;
+    "skills.list" => skills::list(EmptyObject) -> SkillsListResult;
     "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;
     "skills.distrust" => skills::distrust(SkillRef) -> SkillView;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
-    "models.providers" => models::providers(Empty) -> ModelsProvidersResult;
+    "models.providers" => models::providers(EmptyObject) -> ModelsProvidersResult;
     "models.list" => models::list(ModelsListParams) -> ModelsListResult;
     "models.add" => models::add(ModelsAddParams) -> ProvidersListResult;
     "models.test" => models::test(ModelsTestParams) -> ModelTestView;
     "models.pull" => models::pull(ModelsPullParams) -> PullView;
-    "models.pullStatus" => models::pull_status(Empty) -> ModelsPullStatusResult;
-    "models.cancelPull" => models::cancel_pull(Empty) -> Done;
+    "models.pullStatus" => models::pull_status(EmptyObject) -> ModelsPullStatusResult;
+    "models.cancelPull" => models::cancel_pull(EmptyObject) -> ChangeResult;
 
-    "secrets.list" => secrets::list(Empty) -> SecretsListResult;
+    "secrets.list" => secrets::list(EmptyObject) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
     "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
 
-    "spending.get" => spending::get(Empty) -> SpendingView;
+    "spending.get" => spending::get(EmptyObject) -> SpendingView;
 
-    "hooks.list" => hooks::list(Empty) -> HooksListResult;
-    "config.get" => config::get(Empty) -> ConfigView;
+    "hooks.list" => hooks::list(EmptyObject) -> HooksListResult;
+    "config.get" => config::get(EmptyObject) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
 
-    "backup.list" => backup::list(Empty) -> BackupsView;
-    "backup.create" => backup::create(Empty) -> BackupView;
+    "backup.list" => backup::list(EmptyObject) -> BackupsView;
+    "backup.create" => backup::create(EmptyObject) -> BackupView;
 
-    "system.status" => system::status(Empty) -> SystemStatus;
-    "system.storage" => system::storage(Empty) -> StorageView;
-    "system.dismissFirstStart" => system::dismiss_first_start(Empty) -> Done;
+    "system.status" => system::status(EmptyObject) -> SystemStatus;
+    "system.storage" => system::storage(EmptyObject) -> StorageView;
+    "system.dismissFirstStart" => system::dismiss_first_start(EmptyObject) -> ChangeResult;
 }
 
-pub(crate) fn read<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {
+pub(crate) fn parse_params<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {
     let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
     serde_path_to_error::deserialize(&params).map_err(|error| RpcError::invalid_params(&error))
 }
 
-pub(crate) fn write<R: Serialize>(result: &R) -> Result<Value, RpcError> {
+pub(crate) fn result_json<R: Serialize>(result: &R) -> Result<Value, RpcError> {
     serde_json::to_value(result).map_err(|error| RpcError::internal(&error))
 }

@@ -1,62 +1,74 @@
-//! TypeScript from the method table: one file a type, and `methods.ts` with the map of all methods.
+//! TypeScript export: one file with all wire types and the map of all methods.
 //!
-//! Called by the `export-types` example; the result is committed and checked for drift by `cargo xtask test`.
+//! The `export-types` example writes the file, which is committed; `cargo xtask test` checks that the file is up to date.
 
-use std::collections::BTreeSet;
+use std::any::TypeId;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use ts_rs::{Config, TS};
+use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::table::{TypeVisit, visit_types};
-use crate::wire::{EventKind, EventView};
+use crate::wire::EventView;
 
-/// Writes all types into `directory`, which must exist and holds nothing else.
+/// Writes `index.ts` into `directory`, which must exist.
 ///
 /// # Errors
-/// The first file that could not be written.
-pub fn export_types(directory: &Path) -> Result<(), ts_rs::ExportError> {
-    let config = Config::new().with_large_int("number").with_out_dir(directory);
-    EventView::export_all(&config)?;
-    EventKind::export_all(&config)?;
-    let mut export = Export { config, lines: Vec::new(), imports: BTreeSet::new(), failure: None };
+/// If the file cannot be written.
+pub fn export_types(directory: &Path) -> std::io::Result<()> {
+    let mut export = Export {
+        config: Config::new().with_large_int("number"),
+        seen: HashSet::new(),
+        types: BTreeMap::new(),
+        methods: Vec::new(),
+    };
+    export.visit::<EventView>();
     visit_types(&mut export);
-    if let Some(failure) = export.failure {
-        return Err(failure);
-    }
-    std::fs::write(directory.join("methods.ts"), export.methods_file())?;
-    Ok(())
+    std::fs::write(directory.join("index.ts"), export.into_text())
 }
 
 struct Export {
     config: Config,
-    lines: Vec<String>,
-    imports: BTreeSet<String>,
-    failure: Option<ts_rs::ExportError>,
+    seen: HashSet<TypeId>,
+    /// Declarations by type name.
+    types: BTreeMap<String, String>,
+    methods: Vec<String>,
+}
+
+impl TypeVisitor for Export {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        if !self.seen.insert(TypeId::of::<T>()) {
+            return;
+        }
+        // Built-in types of TypeScript have no output path and no declaration.
+        if T::output_path().is_some() {
+            let docs = T::docs().unwrap_or_default();
+            let declaration = format!("{docs}export {}", T::decl(&self.config));
+            self.types.insert(T::ident(&self.config), declaration);
+        }
+        T::visit_dependencies(self);
+        T::visit_generics(self);
+    }
 }
 
 impl TypeVisit for Export {
     fn method<P: TS + 'static, R: TS + 'static>(&mut self, name: &'static str) {
         let (params, result) = (P::name(&self.config), R::name(&self.config));
-        self.lines.push(format!("  \"{name}\": {{ params: {params}; result: {result} }};"));
-        self.imports.extend([params, result]);
-        for exported in [P::export_all(&self.config), R::export_all(&self.config)] {
-            if let Err(error) = exported {
-                self.failure.get_or_insert(error);
-            }
-        }
+        self.methods.push(format!("  \"{name}\": {{ params: {params}; result: {result} }};"));
+        self.visit::<P>();
+        self.visit::<R>();
     }
 }
 
 impl Export {
-    fn methods_file(&self) -> String {
-        let mut text = String::from(
-            "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n",
-        );
-        for name in &self.imports {
-            text.push_str(&format!("import type {{ {name} }} from \"./{name}\";\n"));
-        }
-        text.push_str("\n/** Every method of the gateway with its parameters and its result. */\n");
-        text.push_str(&format!("export type Methods = {{\n{}\n}};\n", self.lines.join("\n")));
-        text
+    fn into_text(self) -> String {
+        let types: Vec<String> = self.types.into_values().collect();
+        format!(
+            "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n\n{}\n\n\
+             /** Every method of the gateway with its parameters and its result. */\n\
+             export type Methods = {{\n{}\n}};\n",
+            types.join("\n\n"),
+            self.methods.join("\n")
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! What can keep the engine from starting.
+//! Errors of a start.
 
 use rouse_gateway::{AuthError, ServerError};
 use rouse_scheduler::SchedulerError;
@@ -10,28 +10,28 @@ use crate::home::HomeError;
 /// The engine could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The data directory cannot be used, or has another owner.
+    /// The data directory cannot be used or is locked.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The settings are wrong.
+    /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The database cannot be used.
     #[error(transparent)]
     Store(StoreError),
     /// The database is damaged.
-    #[error("{}", rouse_store::DAMAGED_AT_REST)]
+    #[error("{}", rouse_store::DAMAGED_WHILE_STOPPED)]
     Damaged(#[source] StoreError),
-    /// The database is missing or empty where an engine has worked before.
+    /// The database is missing or empty in a used data directory.
     #[error("{0}")]
     DatabaseMissing(String),
     /// The scheduler could not start.
     #[error(transparent)]
     Scheduler(SchedulerError),
-    /// The tools are no registry.
+    /// The tool registry is invalid.
     #[error(transparent)]
     Tools(#[from] rouse_agent::RegistryError),
-    /// The system gives no timer.
+    /// The system has no timer.
     #[error("the system gives no timer")]
     Timer(#[source] std::io::Error),
     /// The token cannot be used.

@@ -1,9 +1,9 @@
-//! The data directory: where everything lives, and who owns it.
+//! The data directory: paths, permissions and the owner lock.
 //!
-//! One process owns a data directory, by locks that the kernel takes back when the process dies, however it dies. A
-//! second process becomes a client of the first. The file `owner.lock` can be deleted under its owner, and a new one is
-//! another lock; so the directory itself is locked too where the system can. One could get this wrong by taking a lock to
-//! look for an owner and keeping it: who starts at that moment would be turned away.
+//! Owns the rule that one process owns a data directory. The kernel releases the locks when the owner dies; a second
+//! process becomes a client. A deleted and recreated `owner.lock` is a different lock, so the directory is locked too
+//! where the system supports that. Pitfall: probing for an owner with an exclusive lock turns away a process that
+//! starts at the same moment.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
@@ -12,51 +12,48 @@ use std::time::Duration;
 
 #[cfg(unix)]
 use rouse_gateway::{Client, Endpoint};
+use rouse_store::StoreError;
 
-use crate::error::HostError;
-
-/// What runs write in some hours, at the most.
-const ROOM_BYTES: u64 = 8 * 1024 * 1024;
+/// An upper bound for the data that runs write in a few hours.
+const PROBE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The data directory could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// Another process owns it.
+    /// Another process owns the directory.
     #[error("another Rouse owns {0}")]
     Owned(PathBuf),
-    /// It could not be made or locked.
+    /// The directory could not be created or locked.
     #[error(
-        "cannot use the data directory {path} (make it a folder of your own, or let ROUSE_HOME name another one)"
+        "cannot use the data directory {path} (make it a folder of your own, or set ROUSE_HOME to another folder)"
     )]
     Unusable {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: io::Error,
     },
-    /// `ROUSE_HOME` begins with a `~` that no shell has put a home in the place of.
-    #[error(
-        "ROUSE_HOME is {0}, and only a shell knows its `~`, without quotes; write the whole path"
-    )]
+    /// `ROUSE_HOME` begins with a `~` that no shell expanded.
+    #[error("ROUSE_HOME is {0} with an unexpanded `~`; write the full path")]
     Tilde(PathBuf),
-    /// `ROUSE_HOME` means another folder wherever the person is.
-    #[error("ROUSE_HOME is {0}, which is another folder wherever you are; write the whole path")]
+    /// `ROUSE_HOME` is a relative path.
+    #[error("ROUSE_HOME is {0}, a relative path; write the full path")]
     Relative(PathBuf),
-    /// No place for it is known.
+    /// No location for the directory is known.
     #[error(
         "no home directory is known (HOME is not set, or not UTF-8 text); set ROUSE_HOME to a folder"
     )]
     Unknown,
 }
 
-/// A data directory that others may look into.
+/// A data directory that other users can read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
-    /// What is wrong.
-    pub what: String,
-    /// The command that mends it.
-    pub mend: String,
+    /// The problem.
+    pub problem: String,
+    /// The command that fixes the permissions.
+    pub fix: String,
 }
 
 /// The paths inside a data directory.
@@ -66,23 +63,23 @@ pub struct Home {
 }
 
 impl Home {
-    /// `ROUSE_HOME`, else the system's place for application data: `~/.local/share/rouse`,
-    /// `~/Library/Application Support/Rouse`, `%LOCALAPPDATA%\Rouse`.
+    /// `ROUSE_HOME`, else the system's folder for application data: `~/.local/share/rouse`, `~/Library/Application
+    /// Support/Rouse`, `%LOCALAPPDATA%\Rouse`.
     ///
     /// # Errors
-    /// `Unknown` without any of them, `Tilde` for a `~` that came as it is, `Relative` for a path that depends on the folder.
+    /// `Unknown` without any of these folders, `Tilde` for an unexpanded `~`, `Relative` for a relative path.
     pub fn find(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, HomeError> {
         let set =
             |name: &str| env(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
         if let Some(root) = set("ROUSE_HOME") {
-            // A `~` in quotes comes as it is; a folder of that name is never meant.
+            // A quoted `~` arrives unexpanded; a folder of that name is never meant.
             if root.to_string_lossy().starts_with('~') {
                 return Err(HomeError::Tilde(root));
             }
             if !root.has_root() {
                 return Err(HomeError::Relative(root));
             }
-            // On Windows a path from the root is on some drive.
+            // A Windows path that begins at the root needs a drive.
             return Ok(Self { root: std::path::absolute(&root).unwrap_or(root) });
         }
         let root = if cfg!(windows) {
@@ -134,8 +131,8 @@ impl Home {
         self.root.join("backups")
     }
 
-    /// The mark of an engine that runs, or was killed.
-    pub(crate) fn running_mark(&self) -> PathBuf {
+    /// The marker of a running or killed engine.
+    pub(crate) fn engine_marker(&self) -> PathBuf {
         self.root.join("running.json")
     }
 
@@ -145,13 +142,13 @@ impl Home {
         self.root.join("skills")
     }
 
-    /// The private homes of the commands of jobs.
+    /// The private homes of job commands.
     #[must_use]
     pub fn job_homes(&self) -> PathBuf {
         self.root.join("homes")
     }
 
-    /// The folder that file tools may see unless configured otherwise.
+    /// The default folder of the file tools.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {
         self.root.join("workspace")
@@ -163,57 +160,58 @@ impl Home {
         self.root.join("logs")
     }
 
-    /// What is wrong with who may look into the directory, and the command that mends it. Rouse makes it 0700, but one
-    /// that somebody else made is theirs to change.
+    /// Whether other users can read the directory, and the fixing command.
+    ///
+    /// Rouse creates the directory with mode 0700 and never changes the mode of an existing directory.
     #[cfg(unix)]
     #[must_use]
     pub fn exposure(&self) -> Option<Exposure> {
         use std::os::unix::fs::PermissionsExt as _;
-        // silent-ok: a directory that is not there yet is open to nobody.
+        // silent-ok: a missing directory is not exposed.
         let found = fs::metadata(&self.root).ok().filter(fs::Metadata::is_dir)?;
         let mode = found.permissions().mode() & 0o777;
         (mode & 0o077 != 0).then(|| Exposure {
-            what: format!(
-                "Others on this computer may look into {} (mode {mode:o})",
+            problem: format!(
+                "Other users of this computer can read {} (mode {mode:o})",
                 self.root.display()
             ),
-            mend: format!("chmod 700 {}", shell_word(&self.root)),
+            fix: format!("chmod 700 {}", quote_for_shell(&self.root)),
         })
     }
 
-    /// Other systems keep a user's folders apart by themselves.
+    /// Other systems separate the folders of users.
     #[cfg(not(unix))]
     #[must_use]
     pub fn exposure(&self) -> Option<Exposure> {
         None
     }
 
-    /// Whether the directory still takes a file of eight megabytes, which is gone again afterwards. One that is not there
-    /// yet is made for a moment.
+    /// Checks that the directory takes a file of eight megabytes, and removes the file. Creates a missing directory
+    /// briefly.
     ///
     /// # Errors
-    /// What the system says: its disk is full, the directory is not ours to write or cannot be made, or it is none.
+    /// The system error: disk full, no write permission, or not a directory.
     pub fn try_room(&self) -> io::Result<()> {
         if !self.root.try_exists()? {
-            return try_to_make(&self.root);
+            return try_create(&self.root);
         }
         if !self.root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let path = self.root.join(format!("room-{}", std::process::id()));
         let written = File::create_new(&path).and_then(|mut file| {
-            io::copy(&mut io::repeat(0x5a).take(ROOM_BYTES), &mut file)?;
+            io::copy(&mut io::repeat(0x5a).take(PROBE_BYTES), &mut file)?;
             file.sync_data()
         });
         let gone = fs::remove_file(&path);
         written.and(gone)
     }
 
-    /// Makes the directory (mode 0700) and takes its locks.
+    /// Creates the directory (mode 0700) and takes its locks.
     ///
     /// # Errors
-    /// `Owned` when another process has it.
-    pub fn own(&self) -> Result<Owner, HomeError> {
+    /// `Owned` when another process holds a lock.
+    pub fn lock_directory(&self) -> Result<HomeLock, HomeError> {
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
         make_private_dir(&self.root).map_err(unusable)?;
         let file = open_lock(&self.lock()).map_err(unusable)?;
@@ -221,55 +219,57 @@ impl Home {
             TryLockError::WouldBlock => HomeError::Owned(self.root.clone()),
             TryLockError::Error(source) => unusable(source),
         };
-        let tries = if self.last_owner_is_gone() { TRIES_AFTER_A_DEATH } else { TRIES };
+        let tries =
+            if self.is_last_owner_dead() { LOCK_ATTEMPTS_AFTER_DEATH } else { LOCK_ATTEMPTS };
         take(&file, tries).map_err(refused)?;
         let folder = open_folder(&self.root).map_err(unusable)?;
         match folder.as_ref().map_or(Ok(()), |folder| take(folder, tries)) {
-            // A file system may not lock directories; the file must do there.
+            // Some file systems cannot lock directories; the lock file suffices there.
             Err(TryLockError::Error(error)) => {
-                tracing::debug!(%error, "the data directory itself has no lock")
+                tracing::debug!(%error, "the file system cannot lock the data directory")
             }
             taken => taken.map_err(refused)?,
         }
-        Ok(Owner { _file: file, _folder: folder })
+        Ok(HomeLock { _file: file, _folder: folder })
     }
 
-    /// Whether a process owns the directory at this moment. Nothing is made, and nobody is turned away by the look.
+    /// Whether a process owns the directory now. Creates nothing and blocks no other process.
     #[must_use]
     pub fn is_owned(&self) -> bool {
         let is_held = |lock: &File| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock));
         File::open(self.lock()).is_ok_and(|file| is_held(&file))
-            || open_folder(&self.root).is_ok_and(|folder| folder.is_some_and(|it| is_held(&it)))
+            || open_folder(&self.root)
+                .is_ok_and(|folder| folder.is_some_and(|folder| is_held(&folder)))
     }
 
-    /// What SQLite finds wrong with the database; nothing when it is whole or not there. It may be looked at while an
-    /// engine has it open.
+    /// The integrity problems that SQLite finds; empty for an intact or missing database. Safe beside a running
+    /// engine.
     ///
     /// # Errors
-    /// When it cannot be looked at for another reason than its damage.
-    pub async fn damage(&self) -> Result<Vec<String>, HostError> {
+    /// The database cannot be read for another reason than damage.
+    pub async fn integrity_problems(&self) -> Result<Vec<String>, StoreError> {
         let path = self.database();
         if !path.exists() {
             return Ok(Vec::new());
         }
-        Ok(rouse_store::damage(&path).await?)
+        rouse_store::integrity_problems(&path).await
     }
 
-    /// Whether the process that owned the directory last is no more. What it was just starting when it was killed is its
-    /// copy, with its locks, up to the moment when the new program begins.
+    /// Whether the last owner died. A child process that was being started at that moment holds copies of the locks
+    /// until the new program begins.
     #[cfg(unix)]
-    fn last_owner_is_gone(&self) -> bool {
-        let told = fs::read(Client::endpoint_path(&self.root)).ok();
-        let endpoint = told.and_then(|told| serde_json::from_slice::<Endpoint>(&told).ok());
+    fn is_last_owner_dead(&self) -> bool {
+        let file = fs::read(Client::endpoint_path(&self.root)).ok();
+        let endpoint = file.and_then(|json| serde_json::from_slice::<Endpoint>(&json).ok());
         let number = endpoint.and_then(|endpoint| i32::try_from(endpoint.pid).ok());
         number.and_then(rustix::process::Pid::from_raw).is_some_and(|number| {
             rustix::process::test_kill_process(number) == Err(rustix::io::Errno::SRCH)
         })
     }
 
-    /// Elsewhere what a process starts has none of its locks.
+    /// On other systems a child process inherits no locks.
     #[cfg(not(unix))]
-    fn last_owner_is_gone(&self) -> bool {
+    fn is_last_owner_dead(&self) -> bool {
         false
     }
 
@@ -278,16 +278,16 @@ impl Home {
     }
 }
 
-/// How often a lock is tried, every two milliseconds: who only looks for an owner has it for a moment.
-const TRIES: usize = 5;
-/// The same for one whose owner was killed.
-const TRIES_AFTER_A_DEATH: usize = 1_000;
+/// Attempts per lock, every two milliseconds: a probe for an owner holds the lock only briefly.
+const LOCK_ATTEMPTS: usize = 5;
+/// Attempts after the death of the last owner.
+const LOCK_ATTEMPTS_AFTER_DEATH: usize = 1_000;
 
 fn take(lock: &File, tries: usize) -> Result<(), TryLockError> {
     for _ in 1..tries {
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                #[expect(clippy::disallowed_methods, reason = "nothing tells that a lock is free")]
+                #[expect(clippy::disallowed_methods, reason = "no event reports a released lock")]
                 std::thread::sleep(Duration::from_millis(2));
             }
             taken => return taken,
@@ -296,35 +296,36 @@ fn take(lock: &File, tries: usize) -> Result<(), TryLockError> {
     lock.try_lock()
 }
 
-/// The directory as something to lock.
+/// Opens the directory for locking.
 #[cfg(unix)]
 fn open_folder(path: &Path) -> io::Result<Option<File>> {
     File::open(path).map(Some)
 }
 
-/// Elsewhere the file cannot be deleted while it is open.
+/// On other systems the lock file cannot be deleted while open.
 #[cfg(not(unix))]
 fn open_folder(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// The mode counts only for a file that is made, so one from an older Rouse is taken back.
+/// Opens the lock file and restricts an existing file from an older version, because the mode applies only to new
+/// files.
 fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // Others may read and write it, and nobody may delete it.
+    // Others may read and write the file but not delete it.
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, 3);
     let file = options.open(path)?;
-    take_back(&file)?;
+    restrict_to_user(&file)?;
     Ok(file)
 }
 
-/// Makes a file of ours the user's alone.
+/// Restricts one of Rouse's files to the user.
 #[cfg(unix)]
-pub(crate) fn take_back(file: &File) -> io::Result<()> {
+pub(crate) fn restrict_to_user(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     if file.metadata()?.permissions().mode() & 0o077 == 0 {
         return Ok(());
@@ -332,35 +333,35 @@ pub(crate) fn take_back(file: &File) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o600))
 }
 
-/// Other systems keep a user's files apart by the folder they are in.
+/// Other systems protect a user's files by their folder.
 #[cfg(not(unix))]
-pub(crate) fn take_back(_: &File) -> io::Result<()> {
+pub(crate) fn restrict_to_user(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Ownership of a data directory, for as long as it lives.
+/// Ownership of a data directory, released on drop.
 #[derive(Debug)]
-pub struct Owner {
+pub struct HomeLock {
     _file: File,
     _folder: Option<File>,
 }
 
-/// The path as a shell takes it.
+/// The path, quoted for a shell.
 #[cfg(unix)]
-fn shell_word(path: &Path) -> String {
+fn quote_for_shell(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// Whether `path` can be made: the first folder of it that is missing is, and is taken away again.
-fn try_to_make(path: &Path) -> io::Result<()> {
+/// Checks that `path` can be created by creating and removing the first missing folder.
+fn try_create(path: &Path) -> io::Result<()> {
     let missing = path.ancestors().take_while(|part| !part.exists()).last().unwrap_or(path);
     fs::create_dir(missing)?;
     fs::remove_dir(missing)
 }
 
-/// Makes `path` with all its parents, readable by the user alone.
+/// Creates `path` and all parents, readable only by the user.
 pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -374,47 +375,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_owner_at_a_time() {
+    fn second_owner_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
-        let owner = home.own().expect("the first owner");
-        assert!(matches!(home.own(), Err(HomeError::Owned(_))));
+        let owner = home.lock_directory().expect("the first owner");
+        assert!(matches!(home.lock_directory(), Err(HomeError::Owned(_))));
         drop(owner);
-        home.own().expect("free again");
+        home.lock_directory().expect("free again");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_deleted_lock_lets_no_second_owner_in() {
+    fn deleted_lock_file_admits_no_second_owner() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
-        let owner = home.own().expect("the first owner");
+        let owner = home.lock_directory().expect("the first owner");
         fs::remove_file(home.root().join("owner.lock")).expect("our own file");
-        assert!(matches!(home.own(), Err(HomeError::Owned(_))));
+        assert!(matches!(home.lock_directory(), Err(HomeError::Owned(_))));
         assert!(home.is_owned());
         drop(owner);
-        home.own().expect("free again");
+        home.lock_directory().expect("free again");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_lock_that_outlives_its_killed_owner_for_a_moment_is_waited_for() {
+    fn lock_of_killed_owner_is_awaited() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
-        assert!(!home.last_owner_is_gone(), "nobody was here");
+        assert!(!home.is_last_owner_dead(), "no endpoint file yet");
         let mut owner = std::process::Command::new("true").spawn().expect("starts");
         owner.wait().expect("ends");
         for (pid, is_gone) in [(std::process::id(), false), (owner.id(), true)] {
-            let told = serde_json::json!({ "address": "127.0.0.1:1", "pid": pid, "version": "0" });
-            fs::write(Client::endpoint_path(home.root()), told.to_string()).expect("written");
-            assert_eq!(home.last_owner_is_gone(), is_gone);
+            let endpoint =
+                serde_json::json!({ "address": "127.0.0.1:1", "pid": pid, "version": "0" });
+            fs::write(Client::endpoint_path(home.root()), endpoint.to_string()).expect("written");
+            assert_eq!(home.is_last_owner_dead(), is_gone);
         }
         let left = open_lock(&home.lock()).expect("a lock");
-        left.lock().expect("held by what the owner was starting");
+        left.lock().expect("held by a child of the owner");
         let (begun, has_begun) = std::sync::mpsc::channel();
         let start = std::thread::spawn(move || {
             begun.send(()).expect("the test waits");
-            home.own().map(drop)
+            home.lock_directory().map(drop)
         });
         has_begun.recv().expect("begun");
         drop(left);
@@ -422,59 +424,59 @@ mod tests {
     }
 
     #[test]
-    fn looking_for_an_owner_makes_and_takes_nothing() {
+    fn owner_probe_changes_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
         assert!(!home.is_owned() && !home.root().exists());
-        let owner = home.own().expect("the first owner");
+        let owner = home.lock_directory().expect("the first owner");
         assert!(home.is_owned() && home.is_owned());
         drop(owner);
         assert!(!home.is_owned());
-        home.own().expect("a look takes nothing");
+        home.lock_directory().expect("the probe released its lock");
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_directory_and_its_lock_are_the_users_alone() {
+    fn directory_and_lock_are_private() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
         let lock = home.root().join("owner.lock");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
-        drop(home.own().expect("an owner"));
+        drop(home.lock_directory().expect("an owner"));
         assert_eq!((mode(home.root()), mode(&lock), home.exposure()), (0o700, 0o600, None));
 
-        // An older Rouse made the lock for everybody.
+        // Older versions created the lock with mode 0644.
         fs::set_permissions(&lock, fs::Permissions::from_mode(0o644)).expect("our own file");
-        drop(home.own().expect("an owner"));
+        drop(home.lock_directory().expect("an owner"));
         assert_eq!(mode(&lock), 0o600);
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_directory_that_others_may_look_into_is_told_with_its_remedy_and_left_alone() {
+    fn exposed_directory_is_reported_with_a_fix() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("it's mine"));
-        assert_eq!(home.exposure(), None, "it is not there yet");
+        assert_eq!(home.exposure(), None, "the folder is missing");
         fs::create_dir(home.root()).expect("a folder");
         for (mode, is_open) in [(0o700, false), (0o710, true), (0o755, true)] {
             fs::set_permissions(home.root(), fs::Permissions::from_mode(mode)).expect("ours");
-            drop(home.own().expect("an owner"));
+            drop(home.lock_directory().expect("an owner"));
             let exposure = home.exposure();
             assert_eq!(exposure.is_some(), is_open, "{mode:o}");
-            let Some(Exposure { what, mend }) = exposure else { continue };
-            assert!(what.contains(&format!("(mode {mode:o})")), "{what}");
-            assert!(mend.starts_with("chmod 700 '") && mend.ends_with("it'\\''s mine'"), "{mend}");
+            let Some(Exposure { problem, fix }) = exposure else { continue };
+            assert!(problem.contains(&format!("(mode {mode:o})")), "{problem}");
+            assert!(fix.starts_with("chmod 700 '") && fix.ends_with("it'\\''s mine'"), "{fix}");
         }
     }
 
     #[test]
-    fn whether_there_is_room_is_tried_and_leaves_nothing_behind() {
+    fn room_probe_leaves_nothing_behind() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path().join("data"));
-        assert!(home.try_room().is_ok(), "it is not there yet");
-        assert!(!home.root().exists(), "and a look leaves nothing behind");
+        assert!(home.try_room().is_ok(), "the folder is missing");
+        assert!(!home.root().exists(), "the probe removed the folder");
         fs::create_dir(home.root()).expect("a folder");
         assert!(home.try_room().is_ok());
         assert_eq!(fs::read_dir(home.root()).expect("readable").count(), 0);
@@ -482,29 +484,29 @@ mod tests {
         fs::write(&file, "").expect("written");
         assert!(Home::at(&file).try_room().is_err());
         assert!(Home::at(file.join("below")).try_room().is_err());
-        assert_eq!(Home::at(file).exposure(), None, "a file is no folder to be closed");
+        assert_eq!(Home::at(file).exposure(), None, "a file is not a folder");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_folder_that_can_never_be_made_has_no_room() {
+    fn impossible_folder_has_no_room() {
         assert!(Home::at("/proc/nope/data").try_room().is_err());
     }
 
     #[test]
-    fn the_environment_names_the_place() {
+    fn environment_sets_the_directory() {
         let only = |name: &'static str, value: &'static str| {
-            move |asked: &str| (asked == name).then(|| value.to_owned())
+            move |variable: &str| (variable == name).then(|| value.to_owned())
         };
         let home = Home::find(&only("ROUSE_HOME", "/data/rouse")).expect("a home");
-        // On Windows a path from the root is on some drive.
+        // A Windows path that begins at the root needs a drive.
         assert_eq!(home.root(), std::path::absolute("/data/rouse").expect("a path"));
         assert!(matches!(Home::find(&|_| None), Err(HomeError::Unknown)));
         let relative = Home::find(&only("ROUSE_HOME", "data/rouse")).expect_err("some folder");
-        let said = "ROUSE_HOME is data/rouse, which is another folder wherever you are; write the whole path";
-        assert_eq!(relative.to_string(), said);
+        let expected = "ROUSE_HOME is data/rouse, a relative path; write the full path";
+        assert_eq!(relative.to_string(), expected);
         let tilde = Home::find(&only("ROUSE_HOME", "~/rouse")).expect_err("no folder of this name");
-        let said = "ROUSE_HOME is ~/rouse, and only a shell knows its `~`, without quotes; write the whole path";
-        assert_eq!(tilde.to_string(), said);
+        let expected = "ROUSE_HOME is ~/rouse with an unexpanded `~`; write the full path";
+        assert_eq!(tilde.to_string(), expected);
     }
 }

@@ -1,8 +1,8 @@
-//! The composition root without a screen: what is started in which order, and stopped in which.
+//! The composition root without a screen: start order and shutdown order of the engine.
 //!
-//! Owns the data directory with its one owner, the settings, the system's clock, the outbox, and the wiring of store,
-//! agent, scheduler and gateway. It refuses decisions (those are `core`'s), SQL, and every kind of screen: the shell and
-//! `rouse serve` both start a [`Host`] and add only what is theirs.
+//! Owns the data directory and its lock, the settings, the system clock, the outbox, and the wiring of store, agent,
+//! scheduler and gateway. Never takes decisions (`core` does), never holds SQL or UI: the shell and `rouse serve`
+//! both start a [`Host`].
 
 mod host;
 mod endpoint;
@@ -16,12 +16,12 @@ mod secrets;
 mod outbox;
 mod retention;
 mod backup;
-mod running_mark;
-mod missing_database;
+mod engine_marker;
+mod database_loss;
 mod routines;
 mod search;
 mod settings;
-mod in_force;
+mod apply_settings;
 mod config;
 mod home;
 mod clock;
@@ -31,26 +31,29 @@ mod notifier;
 mod first_start;
 mod logging;
 mod memory;
-mod clean_index;
-mod strays;
+mod redacted_index;
+mod orphans;
 mod error;
 #[cfg(all(test, target_os = "linux"))]
-mod own_bus;
+mod test_bus;
 
 pub use backup::{
     Backup, BackupError, BackupFolder, RestoreError, RestoreReport, restore, workspace_of,
 };
 pub use clock::SystemClock;
 pub use config::{
-    Config, ConfigError, ConfigFile, Misplaced, OfMachine, is_setting, setting_meant,
+    Config, ConfigError, ConfigFile, MachineFacts, SettingError, is_setting, suggest_setting,
 };
+pub use database_loss::database_loss;
 pub use error::HostError;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
-pub use logging::{Logging, say_aside, start as start_logging};
+pub use logging::{Logging, print_error_line, start as start_logging};
 pub use memory::share_one_heap;
-pub use missing_database::missing_database;
 pub use notifier::{Notifier, NotifyError};
-pub use options::{Env, HostOptions, variable_not_utf8};
-pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};
-pub use rouse_tools::{Layers, ReaderProgram, SandboxError, read_page_if_asked, sandbox_available};
+pub use options::{EnvReader, HostOptions, variable_not_utf8};
+pub use rouse_store::{DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED};
+pub use rouse_tools::{
+    IS_SANDBOX_PREVIEW, ReaderProgram, SandboxError, SandboxGuarantees, probe_sandbox,
+    run_page_reader,
+};

@@ -1,10 +1,9 @@
-//! Gives memory back that only the start, or a burst of work, needed.
+//! Returns memory that only the start or a burst of work needed.
 //!
-//! An engine sits in the tray for weeks and needs a small part of its program then: the rest was read to parse a command
-//! line, open a database, compile schemas, look for models or answer a page. The system would take those pages back when
-//! memory is short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back
-//! from the page cache in microseconds, and the heap is handed back where nothing lies in it. It refuses every other page
-//! that was written to, which only the program itself could restore.
+//! An idle engine needs a small part of its program. The rest was read for the command line, the database, schemas,
+//! model discovery or a page, and counts as used until memory is short. On Linux those code pages are released at
+//! once; a needed page returns from the page cache in microseconds. Free heap pages are released too. Never touches
+//! written pages, which only the program could restore.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,85 +12,83 @@ use rouse_store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Has all threads share one heap, where each would keep one of its own with room that only a burst of work has needed.
-/// Before the first thread is started.
+/// Makes all threads share one heap instead of a heap each. Call before the first thread starts.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn share_one_heap() {
-    // SAFETY: it takes numbers, and sets how many heaps there may be (mallopt(3)).
+    // SAFETY: takes numbers and sets the maximum number of arenas (mallopt(3)).
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Other allocators do so by themselves, or cannot be asked.
+/// Other allocators do so by themselves or have no such setting.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub const fn share_one_heap() {}
 
-/// How long nothing must have been stored or answered.
-const QUIET: Duration = Duration::from_secs(10);
+/// The idle time before a release.
+const IDLE: Duration = Duration::from_secs(10);
 
-/// Gives back once after the start and after every stretch of work; an idle engine is not woken for it.
-pub(crate) async fn give_back_when_quiet(
+/// Releases memory after the start and after every burst of work. An idle engine is never woken.
+pub(crate) async fn release_when_idle(
     worked: Arc<Notify>,
     store: Store,
     closing: CancellationToken,
 ) {
-    let rest = async {
+    let release = async {
         loop {
-            while tokio::time::timeout(QUIET, worked.notified()).await.is_ok() {}
+            while tokio::time::timeout(IDLE, worked.notified()).await.is_ok() {}
             store.shrink_memory().await;
-            give_back_code();
-            give_back_heap();
+            release_code_pages();
+            release_heap();
             worked.notified().await;
         }
     };
-    closing.run_until_cancelled(rest).await;
+    closing.run_until_cancelled(release).await;
 }
 
-/// Lets go of the pages of this program's own file that hold nothing but what is in the file.
+/// Releases the unmodified pages of this program's file.
 #[cfg(target_os = "linux")]
-fn give_back_code() {
+fn release_code_pages() {
     use rustix::mm::{Advice, madvise};
     let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
     let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
-    for range in unwritten(&smaps, &program.to_string_lossy()) {
+    for range in unmodified_mappings(&smaps, &program.to_string_lossy()) {
         let length = range.end - range.start;
-        // SAFETY: the range is a mapping of this program's file that cannot be written and has no page of its own (the
-        // kernel has just said so), so what is let go is read from the same file again, unchanged, when it is touched.
-        let let_go = unsafe {
+        // SAFETY: the range is a read-only mapping of this program's file without private pages (read from the kernel
+        // just above), so a released page is read again, unchanged, from the same file.
+        let advised = unsafe {
             madvise(
                 std::ptr::with_exposed_provenance_mut(range.start),
                 length,
                 Advice::LinuxDontNeed,
             )
         };
-        if let Err(error) = let_go {
-            tracing::debug!(%error, "memory of the start is kept");
+        if let Err(error) = advised {
+            tracing::debug!(%error, "code pages could not be released");
         }
     }
 }
 
-/// Other systems count memory in other ways, and take it back by themselves.
+/// Other systems reclaim such pages by themselves.
 #[cfg(not(target_os = "linux"))]
-fn give_back_code() {}
+fn release_code_pages() {}
 
-/// Lets go of the pages of the heap that nothing lies in. The allocator keeps them for the next burst, which may come
-/// tomorrow (malloc_trim(3)).
+/// Releases the empty pages of the heap, which the allocator keeps for the next burst (malloc_trim(3)).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn give_back_heap() {
-    // SAFETY: it takes a number, and touches only what is free.
+fn release_heap() {
+    // SAFETY: takes a number and touches only free memory.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Other allocators do that by themselves.
+/// Other allocators do so by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-const fn give_back_heap() {}
+const fn release_heap() {}
 
-/// The mappings of `program` that cannot be written and hold no page that differs from the file (proc_pid_smaps(5)).
+/// The read-only mappings of `program` without modified pages (proc_pid_smaps(5)).
 #[cfg(target_os = "linux")]
-fn unwritten(smaps: &str, program: &str) -> Vec<std::ops::Range<usize>> {
+fn unmodified_mappings(smaps: &str, program: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut candidate = None;
     for line in smaps.lines() {
-        if let Some(range) = mapping(line) {
+        if let Some(range) = parse_mapping(line) {
             candidate = (line.ends_with(program) && !line.contains(" rw")).then_some(range);
         } else if line.starts_with("Anonymous:") && line.split_whitespace().nth(1) == Some("0") {
             found.extend(candidate.take());
@@ -100,9 +97,9 @@ fn unwritten(smaps: &str, program: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The range at the beginning of a mapping's first line.
+/// The address range in a mapping's first line.
 #[cfg(target_os = "linux")]
-fn mapping(line: &str) -> Option<std::ops::Range<usize>> {
+fn parse_mapping(line: &str) -> Option<std::ops::Range<usize>> {
     let (start, end) = line.split(' ').next()?.split_once('-')?;
     let address = |text| usize::from_str_radix(text, 16).ok();
     Some(address(start)?..address(end)?)
@@ -113,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_as_in_the_file_is_let_go() {
+    fn only_unmodified_mappings_are_found() {
         let smaps = "\
 55d0-55e0 r--p 00000000 fe:00 1  /opt/rouse
 Size:                 16 kB
@@ -128,14 +125,14 @@ Anonymous:             0 kB
 7f00-7f10 r-xp 00000000 fe:00 2  /usr/lib/libc.so.6
 Anonymous:             0 kB
 ";
-        assert_eq!(unwritten(smaps, "/opt/rouse"), [0x55d0..0x55e0, 0x55e0..0x55f0]);
+        assert_eq!(unmodified_mappings(smaps, "/opt/rouse"), [0x55d0..0x55e0, 0x55e0..0x55f0]);
     }
 
     #[test]
-    fn the_program_goes_on_afterwards() {
-        give_back_code();
+    fn program_survives_the_release() {
+        release_code_pages();
         let smaps = std::fs::read_to_string("/proc/self/smaps").expect("readable");
         let program = std::fs::read_link("/proc/self/exe").expect("a program");
-        assert!(!unwritten(&smaps, &program.to_string_lossy()).is_empty());
+        assert!(!unmodified_mappings(&smaps, &program.to_string_lossy()).is_empty());
     }
 }

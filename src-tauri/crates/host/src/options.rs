@@ -1,4 +1,4 @@
-//! What the composition root is told from outside.
+//! The options of a host.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -8,17 +8,19 @@ use rouse_core::Clock;
 use rouse_core::time::Timer;
 use rouse_gateway::UiFiles;
 use rouse_gateway::wire::EngineMode;
+use rouse_scheduler::timer::WallTimer;
 use rouse_tools::ReaderProgram;
 
 use crate::clock::SystemClock;
+use crate::error::HostError;
 use crate::home::Home;
 use crate::notifier::Notifier;
 
 /// Reads one environment variable.
-pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type EnvReader = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The variables that choose the data directory, the settings and the log.
-const VARIABLES: [&str; 19] = [
+/// The variables that set the data directory, the settings and the log.
+const ENVIRONMENT_VARIABLES: [&str; 19] = [
     "ROUSE_HOME",
     "XDG_DATA_HOME",
     "LOCALAPPDATA",
@@ -40,12 +42,13 @@ const VARIABLES: [&str; 19] = [
     "MAX_MULTI_ACT_STEPS",
 ];
 
-/// The complaint about the first variable that is set to something other than UTF-8. Reading it as unset would use other data
-/// or other settings than the person asked for.
+/// The error for the first variable with a value other than UTF-8.
+///
+/// Treating such a variable as unset would use the wrong data directory or settings.
 #[must_use]
 pub fn variable_not_utf8(read: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let unreadable = |name: &&&str| read(name).is_some_and(|value| value.to_str().is_none());
-    let name = VARIABLES.iter().find(unreadable)?;
+    let name = ENVIRONMENT_VARIABLES.iter().find(unreadable)?;
     let value = read(name).unwrap_or_default();
     Some(format!(
         "The environment variable {name} is not UTF-8 text: `{}`. Set it to UTF-8 text, or unset it.",
@@ -53,29 +56,29 @@ pub fn variable_not_utf8(read: impl Fn(&str) -> Option<OsString>) -> Option<Stri
     ))
 }
 
-/// Everything a host needs to know.
+/// The options of a host.
 pub struct HostOptions {
     /// The data directory.
     pub home: Home,
     /// The app or `rouse serve`.
     pub mode: EngineMode,
-    /// The port to listen on; the configured one when absent.
+    /// The port to listen on; the configured port if absent.
     pub port: Option<u16>,
     /// The UI's files.
     pub ui: Arc<dyn UiFiles>,
-    /// Native notifications; without them, those of a desktop app that is attached.
+    /// Native notifications; if absent, those of an attached desktop app.
     pub notifier: Option<Arc<dyn Notifier>>,
     /// Wall time, monotonic time, zone.
     pub clock: Arc<dyn Clock>,
-    /// What wakes the scheduler and the outbox; the system's timer when absent.
+    /// The timer of the scheduler and the outbox; the system's timer if absent.
     pub timer: Option<Arc<dyn Fn() -> Box<dyn Timer> + Send + Sync>>,
     /// Environment variables.
-    pub env: Env,
-    /// The one model there is, whatever the settings say; looked for when absent.
+    pub env: EnvReader,
+    /// The only model, overriding the settings; discovered if absent.
     pub model: Option<ChosenModel>,
-    /// The program that is started to read a page of the web; this one once more.
+    /// The program that reads a web page; this program by default.
     pub reader: ReaderProgram,
-    /// Hooks in this process: told and asked before those of the settings.
+    /// Hooks in this process, called before the hooks of the settings.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
 
@@ -103,4 +106,19 @@ impl HostOptions {
     pub fn desktop(home: Home, ui: Arc<dyn UiFiles>, notifier: Arc<dyn Notifier>) -> Self {
         Self { notifier: Some(notifier), ..Self::headless(home, EngineMode::App, None, ui) }
     }
+
+    /// A timer for the scheduler or the outbox.
+    pub(crate) fn build_timer(&self) -> Result<Box<dyn Timer>, HostError> {
+        self.timer.as_ref().map_or_else(|| system_timer(&self.clock), |build| Ok(build()))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn Timer>, HostError> {
+    Ok(Box::new(WallTimer::new().map_err(HostError::Timer)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn Timer>, HostError> {
+    Ok(Box::new(WallTimer::new(Arc::clone(clock))))
 }

@@ -1,4 +1,4 @@
-//! Which work a run is: the one place where a payload meets the room that carries it out.
+//! Dispatches a run by its payload to the agent.
 
 use std::sync::Arc;
 
@@ -13,17 +13,19 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, HeartbeatConfig};
-use crate::machine::AtWork;
-use crate::models::ModelShelf;
+use rouse_core::settings::HeartbeatSection;
 
-/// Hands runs to the agent, or to nobody: a system event needs only its commit.
+use crate::config::Config;
+use crate::machine::RunCounter;
+use crate::models::ModelCatalog;
+
+/// Runs payloads in the agent. A system event needs no work beyond its commit.
 pub(crate) struct PayloadRunner {
     pub(crate) agent: AgentDriver,
-    pub(crate) models: Arc<ModelShelf>,
+    pub(crate) models: Arc<ModelCatalog>,
     pub(crate) live: LiveText,
     pub(crate) settings: watch::Receiver<Config>,
-    pub(crate) at_work: AtWork,
+    pub(crate) run_counter: RunCounter,
 }
 
 impl Runner for PayloadRunner {
@@ -36,12 +38,12 @@ impl Runner for PayloadRunner {
         let (agent, models, live) =
             (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
         let heartbeat = self.settings.borrow().heartbeat.clone();
-        let at_work = self.at_work.one_more();
+        let counted = self.run_counter.count_run();
         Box::pin(async move {
-            let _at_work = at_work;
+            let _counted = counted;
             let outcome = match &job {
-                Some(job) => work(&agent, (&models, &heartbeat), &run, job, &cancel).await,
-                None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
+                Some(job) => run_payload(&agent, (&models, &heartbeat), &run, job, &cancel).await,
+                None => run_without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
             outcome
@@ -49,9 +51,9 @@ impl Runner for PayloadRunner {
     }
 }
 
-async fn work(
+async fn run_payload(
     agent: &AgentDriver,
-    (models, heartbeat): (&ModelShelf, &HeartbeatConfig),
+    (models, heartbeat): (&ModelCatalog, &HeartbeatSection),
     run: &Run,
     job: &Job,
     cancel: &CancellationToken,
@@ -61,60 +63,63 @@ async fn work(
             system_event(job, text, *models.available().borrow(), heartbeat.enabled)
         }
         Payload::AgentTurn(turn) => {
-            let models = models.line_up(turn.model.as_deref(), &turn.fallbacks).await;
+            let models = models.run_models(turn.model.as_deref(), &turn.fallbacks).await;
             agent.run_turn(run, job, turn, models, cancel).await
         }
         Payload::ToolCall(call) => agent.run_tool_call(run, job, call, cancel).await,
     }
 }
 
-async fn without_job(
+async fn run_without_job(
     agent: &AgentDriver,
-    models: &ModelShelf,
+    models: &ModelCatalog,
     run: &Run,
-    heartbeat: &HeartbeatConfig,
+    heartbeat: &HeartbeatSection,
     cancel: &CancellationToken,
 ) -> Outcome {
     if run.job_id.is_some() {
         return Outcome::failed(
-            "Its job was deleted, or cannot be read, so it is not known what this run has to do.",
+            "The job of this run was deleted or cannot be read, so the run has no task.",
         );
     }
     if let (true, Some(tool)) = (run.is_trial(), run.payload["tool"].as_str()) {
-        return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;
+        return agent.run_tool_trial(run, tool, &run.payload["arguments"], cancel).await;
     }
-    let agent = agent.clone().telling_main_of(heartbeat.skills.clone());
+    let agent = agent.clone().with_main_skills(heartbeat.skills.clone());
     if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
-        return agent.run_chat_turn(run, text, models.line_up(None, &[]).await, cancel).await;
+        return agent.run_chat_turn(run, text, models.run_models(None, &[]).await, cancel).await;
     }
-    let models = models.line_up(heartbeat.model.as_deref(), &[]).await;
-    agent.run_main_turn(run, models, heartbeat.prompt.as_deref(), cancel).await
+    let models = models.run_models(heartbeat.model.as_deref(), &[]).await;
+    agent.run_heartbeat(run, models, heartbeat.prompt.as_deref(), cancel).await
 }
 
-/// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be
-/// heard now is a reminder: its result makes it worth a notification. So is one that waits for a heartbeat which is
-/// switched off.
-fn system_event(job: &Job, text: &str, has_model: bool, beats: bool) -> Outcome {
-    let reminds = match job.wake_mode {
+/// The outcome of a system event; the event is queued in the same transaction.
+///
+/// Without a model, or with the heartbeat off, no turn would show the text, so the result becomes a notification.
+fn system_event(job: &Job, text: &str, has_model: bool, is_heartbeat_on: bool) -> Outcome {
+    let is_reminder = match job.wake_mode {
         WakeMode::Now => !has_model,
-        WakeMode::NextHeartbeat => !beats,
+        WakeMode::NextHeartbeat => !is_heartbeat_on,
     };
-    Outcome { result: reminds.then(|| Value::String(text.to_owned())), ..Outcome::succeeded(text) }
+    Outcome {
+        result: is_reminder.then(|| Value::String(text.to_owned())),
+        ..Outcome::succeeded(text)
+    }
 }
 
-/// What the heartbeat asks before it beats.
-pub(crate) struct Main {
+/// Whether the main session has work for a heartbeat.
+pub(crate) struct MainSessionWork {
     pub(crate) store: Store,
     pub(crate) agent: AgentDriver,
 }
 
-impl MainSession for Main {
+impl MainSession for MainSessionWork {
     fn has_work(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
             match self.store.pending_system_events(1).await {
-                Ok(events) if events.is_empty() => self.agent.heartbeat_says_something().await,
+                Ok(events) if events.is_empty() => self.agent.has_heartbeat_tasks().await,
                 Ok(_) => true,
-                // The turn itself will say what is wrong with the store.
+                // The turn itself reports the store error.
                 Err(_) => true,
             }
         })

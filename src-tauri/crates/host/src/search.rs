@@ -1,8 +1,8 @@
 //! The search provider of the settings, for `web_search`.
 //!
-//! Owns the choice: the provider that `search.provider` names, or the first whose usual variable holds a key. The key is
-//! looked up for each search, so a key that was changed counts at once. Never keeps a key. Pitfall: a stored key goes only
-//! to a host that the person has bound it to.
+//! Owns the choice: `search.provider`, or the first provider with a key in its usual variable. The key is looked up
+//! for each search, so a changed key applies at once. Never stores a key. Pitfall: a stored key is sent only to its
+//! bound hosts.
 
 use std::sync::Arc;
 
@@ -11,23 +11,25 @@ use rouse_core::tool::BoxFuture;
 use rouse_tools::{SearchAccess, SearchKind, SearchSettings};
 use tokio::sync::watch;
 
-use crate::config::{Config, SearchConfig};
-use crate::options::Env;
+use rouse_core::settings::SearchSection;
 
-/// What to do where no provider is set up.
-const SET_UP: &str = "No search provider is set up. Set one in Settings, or with `rouse config set search.provider brave` \
+use crate::config::Config;
+use crate::options::EnvReader;
+
+/// The advice without a provider.
+const SETUP_ADVICE: &str = "No search provider is set up. Set one in Settings, or with `rouse config set search.provider brave` \
      (brave, tavily, exa, kagi; searxng with search.url), and give its key: set BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY or \
      KAGI_API_KEY where Rouse starts, or store it with `rouse secrets set` and name it in search.keySecret.";
 
-/// The settings, the environment and the secrets.
-pub(crate) struct SearchShelf {
+/// The search settings with the environment and the secrets.
+pub(crate) struct ConfiguredSearch {
     pub(crate) settings: watch::Receiver<Config>,
-    pub(crate) env: Env,
+    pub(crate) env: EnvReader,
     pub(crate) secrets: Arc<SecretBook>,
 }
 
-impl SearchShelf {
-    fn config(&self) -> SearchConfig {
+impl ConfiguredSearch {
+    fn config(&self) -> SearchSection {
         self.settings.borrow().search.clone()
     }
 
@@ -35,19 +37,23 @@ impl SearchShelf {
         (self.env)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// The provider that the settings name, or the first with a key in its usual variable.
-    fn kind(&self, config: &SearchConfig) -> Option<SearchKind> {
+    /// The configured provider, or the first with a key in its usual variable.
+    fn kind(&self, config: &SearchSection) -> Option<SearchKind> {
         let has_key = |kind: &SearchKind| {
             kind.key_variable().and_then(|variable| self.variable(variable)).is_some()
         };
-        config.provider.or_else(|| SearchKind::ALL.into_iter().find(has_key))
+        config.provider.or_else(|| SearchKind::ALL.iter().copied().find(has_key))
     }
 
     /// The key, or why there is none.
-    async fn key(&self, config: &SearchConfig, kind: SearchKind) -> Result<Option<String>, String> {
+    async fn key(
+        &self,
+        config: &SearchSection,
+        kind: SearchKind,
+    ) -> Result<Option<String>, String> {
         let Some(usual) = kind.key_variable() else { return Ok(None) };
         if let Some(secret) = &config.key_secret {
-            let url = config.url.as_deref().or(kind.usual_url()).unwrap_or_default();
+            let url = config.url.as_deref().or(kind.default_url()).unwrap_or_default();
             let key = self.secrets.key_for(secret, url).await;
             let key = key.map_err(|error| format!("{} has no key: {error}.", kind.title()))?;
             return Ok(Some(key.expose().to_owned()));
@@ -55,7 +61,7 @@ impl SearchShelf {
         let variable = config.key_env.as_deref().unwrap_or(usual);
         let key = self.variable(variable);
         let missing = || {
-            let host = kind.usual_url().unwrap_or_default().trim_start_matches("https://");
+            let host = kind.default_url().unwrap_or_default().trim_start_matches("https://");
             let name = kind.name();
             format!(
                 "{} has no key. Set {variable} where Rouse starts, or store the key with `rouse secrets set {name} --host {host}` and then `rouse config set search.keySecret {name}`.",
@@ -66,12 +72,12 @@ impl SearchShelf {
     }
 }
 
-impl SearchSettings for SearchShelf {
+impl SearchSettings for ConfiguredSearch {
     fn is_set_up(&self) -> bool {
         let config = self.config();
         let Some(kind) = self.kind(&config) else { return false };
         let Some(usual) = kind.key_variable() else { return config.url.is_some() };
-        // A stored key that is not at hand is an error of the search, with what to do.
+        // A stored key that is unavailable is an error of the search, with advice.
         let variable = config.key_env.as_deref().unwrap_or(usual);
         config.key_secret.is_some() || self.variable(variable).is_some()
     }
@@ -79,8 +85,8 @@ impl SearchSettings for SearchShelf {
     fn access(&self) -> BoxFuture<'_, Result<SearchAccess, String>> {
         Box::pin(async move {
             let config = self.config();
-            let kind = self.kind(&config).ok_or_else(|| SET_UP.to_owned())?;
-            if kind.usual_url().is_none() && config.url.is_none() {
+            let kind = self.kind(&config).ok_or_else(|| SETUP_ADVICE.to_owned())?;
+            if kind.default_url().is_none() && config.url.is_none() {
                 return Err(format!(
                     "{} has no address. Set it with `rouse config set search.url http://127.0.0.1:8888`.",
                     kind.title()
@@ -99,15 +105,15 @@ mod tests {
     use rouse_core::schedule::Zones;
 
     use super::*;
-    use crate::config::{ConfigFile, OfMachine};
+    use crate::config::{ConfigFile, MachineFacts};
 
-    fn shelf(
-        search: SearchConfig,
+    fn configured(
+        search: SearchSection,
         variables: &'static [(&'static str, &'static str)],
-    ) -> SearchShelf {
+    ) -> ConfiguredSearch {
         let (path, workspace) = (Path::new("/nonexistent/config.toml"), Path::new("/workspace"));
         let zones = Zones::built_in(chrono_tz::UTC);
-        let machine = OfMachine { env: &|_| None, zones: &zones, secrets: None };
+        let machine = MachineFacts { env: &|_| None, zones: &zones, secrets: None };
         let defaults = ConfigFile::open(path, workspace, machine).expect("the defaults");
         let config = Config { search, ..defaults.config().clone() };
         let env = move |name: &str| {
@@ -115,35 +121,37 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         let (_, settings) = watch::channel(config);
-        SearchShelf { settings, env: Arc::new(env), secrets: Arc::default() }
+        ConfiguredSearch { settings, env: Arc::new(env), secrets: Arc::default() }
     }
 
     #[tokio::test]
     async fn provider_without_settings_comes_from_its_variable() {
-        let none = shelf(SearchConfig::default(), &[]);
+        let none = configured(SearchSection::default(), &[]);
         assert!(!none.is_set_up());
-        assert_eq!(none.access().await.expect_err("nothing"), SET_UP);
-        let exa = shelf(SearchConfig::default(), &[("BRAVE_API_KEY", " "), ("EXA_API_KEY", "k\n")]);
+        assert_eq!(none.access().await.expect_err("no provider"), SETUP_ADVICE);
+        let exa =
+            configured(SearchSection::default(), &[("BRAVE_API_KEY", " "), ("EXA_API_KEY", "k\n")]);
         assert!(exa.is_set_up());
         let access = exa.access().await.expect("a provider");
         assert_eq!((access.kind, access.key.as_deref()), (SearchKind::Exa, Some("k")));
     }
 
     #[tokio::test]
-    async fn provider_of_the_settings_says_what_is_missing() {
-        let of = |kind| SearchConfig { provider: Some(kind), ..SearchConfig::default() };
-        let keyless = shelf(of(SearchKind::Brave), &[("EXA_API_KEY", "k")]);
+    async fn configured_provider_names_the_missing_part() {
+        let with_kind = |kind| SearchSection { provider: Some(kind), ..SearchSection::default() };
+        let keyless = configured(with_kind(SearchKind::Brave), &[("EXA_API_KEY", "k")]);
         assert!(!keyless.is_set_up());
-        let words = keyless.access().await.expect_err("no key");
-        assert!(words.contains("rouse secrets set brave --host api.search.brave.com"), "{words}");
-        let nowhere = shelf(of(SearchKind::Searxng), &[]);
+        let error = keyless.access().await.expect_err("no key");
+        assert!(error.contains("rouse secrets set brave --host api.search.brave.com"), "{error}");
+        let nowhere = configured(with_kind(SearchKind::Searxng), &[]);
         assert!(!nowhere.is_set_up());
         assert!(nowhere.access().await.expect_err("no address").contains("search.url"));
-        let stored = SearchConfig { key_secret: Some("brave".to_owned()), ..of(SearchKind::Brave) };
-        let words = shelf(stored, &[]).access().await.expect_err("no secret");
-        assert!(words.contains("the secret brave is not stored"), "{words}");
+        let stored =
+            SearchSection { key_secret: Some("brave".to_owned()), ..with_kind(SearchKind::Brave) };
+        let error = configured(stored, &[]).access().await.expect_err("no secret");
+        assert!(error.contains("the secret brave is not stored"), "{error}");
         let url = Some("http://127.0.0.1:8888".to_owned());
-        let here = shelf(SearchConfig { url, ..of(SearchKind::Searxng) }, &[]);
+        let here = configured(SearchSection { url, ..with_kind(SearchKind::Searxng) }, &[]);
         assert!(here.is_set_up() && here.access().await.is_ok_and(|access| access.key.is_none()));
     }
 }

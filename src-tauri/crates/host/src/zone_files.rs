@@ -1,7 +1,7 @@
-//! The zone files of this system: where they are and how old.
+//! The zone files of this system: their folder and version.
 //!
-//! Owns the folder and its version; what is in a file is `core`'s to judge. Windows keeps its zones elsewhere and in
-//! another form, so there the built-in tables speak. A folder without a version cannot be compared and is not used.
+//! Owns the folder and its version; `core` judges the content of a file. Windows stores zones in another format, so
+//! the built-in tables apply there. A folder without a version cannot be compared and is ignored.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,66 +10,67 @@ use std::time::SystemTime;
 
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 
-/// Where systems keep them: macOS updates the first one, everybody else the second.
+/// The usual folders: macOS updates the first, other systems the second.
 const FOLDERS: [&str; 2] = ["/var/db/timezone/zoneinfo", "/usr/share/zoneinfo"];
-/// Files whose first line is the version.
+/// Files with the version on the first line.
 const VERSION_FILES: [&str; 2] = ["tzdata.zi", "+VERSION"];
-/// Far more than the largest zone; a device or a fifo under that name cannot fill the memory.
-const MOST_BYTES: u64 = 256 * 1024;
+/// Far above the largest zone file; bounds the read of a device.
+const MAX_BYTES: u64 = 256 * 1024;
 
-/// A folder of zone files. Equal folders hold the same files, as far as can be told without reading them.
+/// A folder of zone files. Equal values mean equal files, as far as the version tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ZoneFolder {
     path: PathBuf,
     version: ZoneVersion,
-    /// When its version file was written: an update within one version is one, too.
-    written: Option<SystemTime>,
+    /// The modification time of the version file; detects an update within one version.
+    modified: Option<SystemTime>,
 }
 
 impl ZoneFolder {
-    /// The one this system uses; `TZDIR` goes first, as it does for the C library.
+    /// The folder of this system; `TZDIR` has priority, as in the C library.
     pub(crate) fn of_system() -> Option<Self> {
-        let named = std::env::var_os("TZDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let from_variable =
+            std::env::var_os("TZDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let usual = FOLDERS.iter().map(PathBuf::from);
-        named.into_iter().chain(usual).find_map(|path| Self::at(&path))
+        from_variable.into_iter().chain(usual).find_map(|path| Self::at(&path))
     }
 
     fn at(path: &Path) -> Option<Self> {
         VERSION_FILES.iter().find_map(|name| {
             let file = File::open(path.join(name)).ok()?;
-            let written = file.metadata().and_then(|data| data.modified()).ok();
+            let modified = file.metadata().and_then(|data| data.modified()).ok();
             let mut line = String::new();
             BufReader::new(file.take(100)).read_line(&mut line).ok()?;
-            Some(Self { path: path.to_owned(), version: ZoneVersion::parse(&line)?, written })
+            Some(Self { path: path.to_owned(), version: ZoneVersion::parse(&line)?, modified })
         })
     }
 
-    /// Its zones where they are newer than the built-in tables.
+    /// The folder's zones, if newer than the built-in tables.
     pub(crate) fn zones(&self) -> Zones {
         let source = ZoneSource {
             version: self.version.clone(),
             folder: Some(self.path.display().to_string()),
         };
-        Zones::newest(source, Box::new(Files(self.path.clone())))
+        Zones::newest(source, Box::new(ZoneFolderFiles(self.path.clone())))
     }
 
-    /// The folders whose change may be an update of the zones, or of which one is local.
+    /// The folders to watch for updates of zones and of the local zone.
     #[cfg(target_os = "linux")]
-    pub(crate) fn watched() -> Vec<PathBuf> {
+    pub(crate) fn watched_folders() -> Vec<PathBuf> {
         let folder = Self::of_system().map(|folder| folder.path);
         folder.into_iter().chain([PathBuf::from("/etc")]).collect()
     }
 }
 
-struct Files(PathBuf);
+struct ZoneFolderFiles(PathBuf);
 
-impl ZoneFiles for Files {
+impl ZoneFiles for ZoneFolderFiles {
     fn read(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.0.join(name);
-        // Not a fifo, which would wait for a writer.
+        // Opening a fifo would block until a writer comes.
         path.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let mut bytes = Vec::new();
-        File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
 }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_the_version_of_its_first_line() {
+    fn folder_version_is_the_first_line() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(ZoneFolder::at(folder.path()), None);
         std::fs::write(folder.path().join("+VERSION"), "2026a\n").expect("written");
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_older_than_the_built_in_tables_is_not_used() {
+    fn older_folder_than_built_in_is_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("+VERSION"), "2019a").expect("written");
         let zones = ZoneFolder::at(folder.path()).expect("a version").zones();
@@ -106,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_read() {
+    fn only_regular_files_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("Europe")).expect("made");
         std::fs::write(folder.path().join("UTC"), b"TZif").expect("written");
-        let files = Files(folder.path().to_owned());
+        let files = ZoneFolderFiles(folder.path().to_owned());
         assert_eq!(files.read("Europe"), None);
         assert_eq!(files.read("Nowhere"), None);
         assert_eq!(files.read("UTC").as_deref(), Some(&b"TZif"[..]));

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use rouse_core::schedule::DayWindow;
 
-/// What can be changed while it works.
+/// Settings that can change while the scheduler runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchedulerConfig {
-    /// Runs at work at the same time, over all lanes; at least one.
+    /// Maximum active scheduled runs, and maximum active manual runs; at least 1 of each.
     pub max_concurrent_runs: usize,
-    /// Whether slots fire. Off, they are recorded as skipped.
+    /// Whether slots fire. Otherwise due slots are recorded as skipped.
     pub firing: bool,
-    /// Why slots do not fire, as a sentence for the person; empty while they do.
+    /// Why slots do not fire, as a sentence for the person; empty when firing.
     pub off_reason: String,
-    /// How long a run of a job waits in all for models that cannot answer for now; zero: not at all.
+    /// Maximum wait of a run for unavailable models in all attempts; zero fails the run at once.
     pub model_patience: Duration,
     /// The heartbeat.
     pub heartbeat: HeartbeatConfig,
@@ -22,10 +22,10 @@ pub struct SchedulerConfig {
 /// The settings of the heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeartbeatConfig {
-    /// Whether it beats by itself. A wake gets its turn either way.
+    /// Whether turns come by schedule. A requested turn comes either way.
     pub enabled: bool,
-    /// Milliseconds between beats, at least 1,000.
+    /// The interval in milliseconds, at least 1,000.
     pub every_ms: i64,
-    /// When it may beat by itself; always when none.
+    /// When scheduled turns may come; always when none.
     pub active_hours: Option<DayWindow>,
 }

@@ -1,42 +1,42 @@
-//! What can go wrong with a request to the scheduler.
+//! Errors of requests to the scheduler.
 
 use rouse_core::job::JobError;
 use rouse_store::StoreError;
 
-/// A request failed; nothing of it was done.
+/// A request failed and changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum SchedulerError {
-    /// The store refused.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The job cannot be saved like this.
+    /// The job is invalid.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A run that is not over cannot be run again.
-    #[error("This run is not over yet.")]
+    /// The run to retry has not ended.
+    #[error("This run has not ended. Wait for its end, or cancel it.")]
     NotOver,
-    /// The job of a run that was to run again is gone.
-    #[error("The job {name} was removed, so it cannot run again.")]
+    /// The job of the run to retry was deleted.
+    #[error("The job {name} was deleted, so the run cannot be repeated.")]
     JobIsGone {
-        /// Its name.
+        /// The job's name.
         name: String,
     },
-    /// A turn of the main session was to run again.
-    #[error("A turn of the main session cannot run again. Wake it or write to it instead.")]
-    IsHeartbeat,
-    /// Another message was sent under the same key.
-    #[error("Another message was sent with this key before. Send this one with a key of its own.")]
+    /// The run to retry is a turn of the main session.
+    #[error("A turn of the main session cannot be repeated. Send a message or a wake instead.")]
+    IsMainTurn,
+    /// Another chat message was sent with the same key.
+    #[error("Another message was sent with this key. Send this message with a new key.")]
     KeyIsTaken,
-    /// A run asked for one that could only begin after itself, and would wait for it.
+    /// A run would wait for a run that needs the same lane or permit.
     #[error(
-        "{name} cannot begin before the run that asks for it has ended, so that one would wait for itself. Start it without \
-         waiting, or let the job run beside itself (overlap: parallel)."
+        "{name} could never start: the run that waits for it holds the lane or the permit that it needs. Start it without \
+         waiting, let the job run in parallel (overlap: parallel), or raise cron.maxConcurrentRuns."
     )]
-    WaitsForItself {
+    Deadlock {
         /// The name of the job that was to run.
         name: String,
     },
-    /// The scheduler has stopped, or is about to.
+    /// The scheduler has stopped, or is stopping.
     #[error("Rouse is stopping.")]
     Stopped,
 }

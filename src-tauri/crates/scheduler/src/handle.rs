@@ -1,91 +1,163 @@
-//! The handle: what other rooms ask of the scheduler.
+//! The handle through which other rooms use the scheduler.
 //!
-//! Each method is one message to the engine and its answer. Requests are answered in the order in which they came, each
-//! after the slots that were due when it was looked at. A handle keeps nothing alive: when the engine has stopped,
-//! every method says so.
+//! Each method sends a request to the engine and waits for the answer. Requests are handled in order, each after the
+//! slots that are due then. A handle keeps nothing alive: after the engine has stopped, every method returns `Stopped`.
 
 use std::time::Duration;
 
-use rouse_core::approval::{Answer, AnsweredFrom};
+use rouse_core::approval::{ApprovalDecision, DecisionSurface};
+use rouse_core::run::ManualRunMode;
 use rouse_core::{ApprovalId, Job, JobId, RunId, UnixMs};
-use rouse_store::{Decided, HOOK, WAKE};
+use rouse_store::{DecisionResult, SOURCE_HOOK, SOURCE_WAKE};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::trouble::Sentence;
-use crate::{Call, Called, Removed, SchedulerConfig, SchedulerError, Status, TickReport};
+use crate::config::SchedulerConfig;
+use crate::error::SchedulerError;
+use crate::state::store_backoff::ProblemText;
+use crate::status::{DeletedJob, SchedulerStatus, TickReport, WebhookOutcome, WebhookRequest};
 
-/// Where an answer goes.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
+/// The channel for an answer.
+pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, SchedulerError>>;
 
-/// What can be asked of the engine.
+/// A request to the engine.
 #[derive(Debug)]
-pub(crate) enum Request {
-    Add(Box<Job>, Reply<Job>),
-    Update(JobId, Value, Option<i64>, Reply<Job>),
-    Replace(JobId, Value, Option<i64>, Reply<Job>),
-    Remove(JobId, Option<RunId>, Reply<Option<Removed>>),
-    RunNow(JobId, RunMode, Option<RunId>, Reply<Option<RunId>>),
-    Await(RunId, RunId, Reply<()>),
-    Retry(RunId, Reply<RunId>),
-    Cancel(RunId, String, Reply<bool>),
-    Decide(ApprovalId, Box<Answer>, AnsweredFrom, Reply<Decided>),
-    Pause(Option<UnixMs>, Reply<()>),
-    Resume(Reply<()>),
-    Status(Reply<Status>),
-    Heartbeat(String, Duration, Reply<()>),
-    Wake(String, &'static str, Reply<()>),
-    Chat(String, Option<String>, Reply<RunId>),
-    Try(String, Value, Reply<RunId>),
-    CallWebhook(Call, Reply<Called>),
-    SetConfig(Box<SchedulerConfig>, Reply<()>),
-    ClockChanged(Reply<()>),
-    QuestionsMoved(Reply<()>),
-    Tick(UnixMs, Reply<TickReport>),
-    Shutdown(Reply<()>),
+pub(crate) enum EngineRequest {
+    AddJob {
+        job: Box<Job>,
+        reply: ReplySender<Job>,
+    },
+    UpdateJob {
+        update: JobUpdate,
+        reply: ReplySender<Job>,
+    },
+    RemoveJob {
+        id: JobId,
+        by: Option<RunId>,
+        reply: ReplySender<Option<DeletedJob>>,
+    },
+    RunNow {
+        id: JobId,
+        mode: ManualRunMode,
+        awaited_by: Option<RunId>,
+        reply: ReplySender<Option<RunId>>,
+    },
+    AwaitRun {
+        id: RunId,
+        by: RunId,
+        reply: ReplySender<()>,
+    },
+    Retry {
+        id: RunId,
+        reply: ReplySender<RunId>,
+    },
+    Cancel {
+        id: RunId,
+        reason: String,
+        reply: ReplySender<bool>,
+    },
+    Decide {
+        id: ApprovalId,
+        answer: Box<ApprovalDecision>,
+        from: DecisionSurface,
+        reply: ReplySender<DecisionResult>,
+    },
+    Pause {
+        until: Option<UnixMs>,
+        reply: ReplySender<()>,
+    },
+    Resume {
+        reply: ReplySender<()>,
+    },
+    Status {
+        reply: ReplySender<SchedulerStatus>,
+    },
+    RequestHeartbeat {
+        reason: String,
+        coalesce: Duration,
+        reply: ReplySender<()>,
+    },
+    QueueWake {
+        text: String,
+        source: &'static str,
+        reply: ReplySender<()>,
+    },
+    Chat {
+        text: String,
+        key: Option<String>,
+        reply: ReplySender<RunId>,
+    },
+    TryTool {
+        tool: String,
+        arguments: Value,
+        reply: ReplySender<RunId>,
+    },
+    CallWebhook {
+        call: WebhookRequest,
+        reply: ReplySender<WebhookOutcome>,
+    },
+    SetConfig {
+        config: Box<SchedulerConfig>,
+        reply: ReplySender<()>,
+    },
+    ClockChanged {
+        reply: ReplySender<()>,
+    },
+    ApprovalsMoved {
+        reply: ReplySender<()>,
+    },
+    Tick {
+        now: UnixMs,
+        reply: ReplySender<TickReport>,
+    },
+    Shutdown {
+        reply: ReplySender<()>,
+    },
 }
 
-/// Which runs by hand are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunMode {
-    /// Only when its slot has come.
-    Due,
-    /// In any case.
-    Force,
+/// A change of a job.
+#[derive(Debug)]
+pub(crate) struct JobUpdate {
+    pub(crate) id: JobId,
+    pub(crate) patch: Value,
+    pub(crate) expected_revision: Option<i64>,
+    /// Whether a change of the job's work revokes the grants.
+    pub(crate) revokes_grants: bool,
 }
 
-/// A way to ask the scheduler. Cheap to clone.
+/// Sends requests to the scheduler. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SchedulerHandle {
-    pub(crate) requests: mpsc::UnboundedSender<Request>,
-    pub(crate) problem: Sentence,
+    pub(crate) requests: mpsc::UnboundedSender<EngineRequest>,
+    pub(crate) problem: ProblemText,
 }
 
 impl SchedulerHandle {
     /// Saves a new job with its next slot, which is strictly in the future.
     ///
     /// # Errors
-    /// An instant in the past, an id that is taken, or the store's refusal.
+    /// An instant in the past, a taken id, or a failure of the store.
     pub async fn add_job(&self, job: Job) -> Result<Job, SchedulerError> {
-        self.ask(|reply| Request::Add(Box::new(job), reply)).await
+        self.request(|reply| EngineRequest::AddJob { job: Box::new(job), reply }).await
     }
 
-    /// Lays `patch` over a job. The next slot moves only if the schedule changes or the job is switched on, and never
-    /// into the past.
+    /// Patches a job. The next slot moves only if the schedule changes or the job is enabled, and never into the past.
     ///
     /// # Errors
-    /// A job that would not be one any more, a stale revision, no such job, or the store's refusal.
+    /// An invalid job, a stale revision, no such job, or a failure of the store.
     pub async fn update_job(
         &self,
         id: &JobId,
         patch: Value,
         expected_revision: Option<i64>,
     ) -> Result<Job, SchedulerError> {
-        self.ask(|reply| Request::Update(id.clone(), patch, expected_revision, reply)).await
+        let (id, revokes_grants) = (id.clone(), false);
+        let update = JobUpdate { id, patch, expected_revision, revokes_grants };
+        self.request(|reply| EngineRequest::UpdateJob { update, reply }).await
     }
 
-    /// The same for a definition that came from elsewhere: where it gives the job other work (`Job::is_same_work`), what the job was granted is
-    /// taken back with it.
+    /// Patches a job with a definition from a file. A change of the job's work (`Job::is_same_work`) revokes the
+    /// grants.
     ///
     /// # Errors
     /// As `update_job`.
@@ -95,208 +167,225 @@ impl SchedulerHandle {
         patch: Value,
         expected_revision: Option<i64>,
     ) -> Result<Job, SchedulerError> {
-        self.ask(|reply| Request::Replace(id.clone(), patch, expected_revision, reply)).await
+        let (id, revokes_grants) = (id.clone(), true);
+        let update = JobUpdate { id, patch, expected_revision, revokes_grants };
+        self.request(|reply| EngineRequest::UpdateJob { update, reply }).await
     }
 
-    /// Removes a job and ends what it is doing, but not the run `by` which it is asked; answers it, or none when there was
-    /// none.
+    /// Deletes a job and stops the runs, except the deleting run `by`. None if there is no such job.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn remove_job(
         &self,
         id: &JobId,
         by: Option<&RunId>,
-    ) -> Result<Option<Removed>, SchedulerError> {
-        self.ask(|reply| Request::Remove(id.clone(), by.cloned(), reply)).await
+    ) -> Result<Option<DeletedJob>, SchedulerError> {
+        self.request(|reply| EngineRequest::RemoveJob { id: id.clone(), by: by.cloned(), reply })
+            .await
     }
 
-    /// Runs a job by hand, on its lane; its schedule does not move. None when `Due` is asked and it is not.
+    /// Runs a job by hand, in the job's lane; the schedule does not move. None with `Due` if no slot is due.
     ///
     /// # Errors
-    /// No such job, or the store's refusal.
+    /// No such job, or a failure of the store.
     pub async fn run_now(
         &self,
         id: &JobId,
-        mode: RunMode,
+        mode: ManualRunMode,
     ) -> Result<Option<RunId>, SchedulerError> {
-        self.ask(|reply| Request::RunNow(id.clone(), mode, None, reply)).await
+        let (id, awaited_by) = (id.clone(), None);
+        self.request(|reply| EngineRequest::RunNow { id, mode, awaited_by, reply }).await
     }
 
-    /// The same for a run at work, `by`, that waits for the end of the new one and lends its place meanwhile. One that is not
-    /// at work lends nothing.
+    /// As `run_now`, for the active run `by` that waits for the end of the new run.
     ///
     /// # Errors
-    /// As `run_now`, and one that could not begin before `by` has ended.
+    /// As `run_now`, and `Deadlock` if the new run needs the lane or permit of `by`.
     pub async fn run_awaited(
         &self,
         id: &JobId,
-        mode: RunMode,
+        mode: ManualRunMode,
         by: &RunId,
     ) -> Result<Option<RunId>, SchedulerError> {
-        self.ask(|reply| Request::RunNow(id.clone(), mode, Some(by.clone()), reply)).await
+        let (id, awaited_by) = (id.clone(), Some(by.clone()));
+        self.request(|reply| EngineRequest::RunNow { id, mode, awaited_by, reply }).await
     }
 
-    /// The run at work `by` waits for the end of the run `id`, which exists, and lends its place meanwhile.
+    /// Notes that the active run `by` waits for the end of the existing run `id`.
     ///
     /// # Errors
-    /// One that could not begin before `by` has ended.
-    pub async fn wait_for(&self, id: &RunId, by: &RunId) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::Await(id.clone(), by.clone(), reply)).await
+    /// `Deadlock` if `id` needs the lane or permit of `by`.
+    pub async fn await_run(&self, id: &RunId, by: &RunId) -> Result<(), SchedulerError> {
+        self.request(|reply| EngineRequest::AwaitRun { id: id.clone(), by: by.clone(), reply })
+            .await
     }
 
-    /// Runs the job of a run that is over again, as it is defined now.
+    /// Runs the job of an ended run again, with current settings.
     ///
     /// # Errors
-    /// No such run, one that is not over, one whose job is gone, or the store's refusal.
+    /// No such run, a run that has not ended, a deleted job, or a failure of the store.
     pub async fn retry(&self, id: &RunId) -> Result<RunId, SchedulerError> {
-        self.ask(|reply| Request::Retry(id.clone(), reply)).await
+        self.request(|reply| EngineRequest::Retry { id: id.clone(), reply }).await
     }
 
-    /// Ends a run: at once when it waits, within two seconds when it is at work. False when there is nothing to end.
+    /// Cancels a run: at once if queued or parked, within two seconds if active. False if already ended.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn cancel(&self, id: &RunId, reason: &str) -> Result<bool, SchedulerError> {
-        self.ask(|reply| Request::Cancel(id.clone(), reason.to_owned(), reply)).await
+        let (id, reason) = (id.clone(), reason.to_owned());
+        self.request(|reply| EngineRequest::Cancel { id, reason, reply }).await
     }
 
-    /// Takes a person's answer to a question of a run; the first one counts, and with the last one the run goes on.
+    /// Decides an approval. The first decision counts; the last open approval resumes the run.
     ///
     /// # Errors
-    /// No such question, or the store's refusal.
+    /// No such approval, or a failure of the store.
     pub async fn decide(
         &self,
         id: &ApprovalId,
-        answer: Answer,
-        from: AnsweredFrom,
-    ) -> Result<Decided, SchedulerError> {
-        self.ask(|reply| Request::Decide(id.clone(), Box::new(answer), from, reply)).await
+        answer: ApprovalDecision,
+        from: DecisionSurface,
+    ) -> Result<DecisionResult, SchedulerError> {
+        let (id, answer) = (id.clone(), Box::new(answer));
+        self.request(|reply| EngineRequest::Decide { id, answer, from, reply }).await
     }
 
-    /// Pauses everything, until then or until `resume`. What waits is skipped; what is at work goes on.
+    /// Pauses all jobs, until then or until `resume`. Queued runs are skipped; active runs continue.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn pause(&self, until: Option<UnixMs>) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::Pause(until, reply)).await
+        self.request(|reply| EngineRequest::Pause { until, reply }).await
     }
 
     /// Ends the pause.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn resume(&self) -> Result<(), SchedulerError> {
-        self.ask(Request::Resume).await
+        self.request(|reply| EngineRequest::Resume { reply }).await
     }
 
-    /// How things stand.
+    /// The state of the scheduler.
     ///
     /// # Errors
-    /// The store's refusal.
-    pub async fn status(&self) -> Result<Status, SchedulerError> {
-        self.ask(Request::Status).await
+    /// A failure of the store.
+    pub async fn status(&self) -> Result<SchedulerStatus, SchedulerError> {
+        self.request(|reply| EngineRequest::Status { reply }).await
     }
 
-    /// Asks for a turn of the main session. What is asked within `coalesce` of the first request is the same turn, a
-    /// turn that is going is waited for, and without a model it waits for one.
+    /// Requests a turn of the main session. Requests within `coalesce` share a turn. The turn waits for the end of an
+    /// active turn and, without a model, for a model.
     pub async fn request_heartbeat(&self, reason: &str, coalesce: Duration) {
-        let asked = self.ask(|reply| Request::Heartbeat(reason.to_owned(), coalesce, reply)).await;
-        if let Err(error) = asked {
-            tracing::debug!(%error, "nobody is left to take a request for a heartbeat");
+        let reason = reason.to_owned();
+        let sent =
+            self.request(|reply| EngineRequest::RequestHeartbeat { reason, coalesce, reply }).await;
+        if let Err(error) = sent {
+            tracing::debug!(%error, "a heartbeat request was not taken");
         }
     }
 
-    /// Queues a line for the main session, with the runs that it fires. A turn is asked for apart.
+    /// Queues a system event for the main session, with the fired runs. Requests no turn.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn queue_wake(&self, text: &str) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::Wake(text.to_owned(), WAKE, reply)).await
+        let text = text.to_owned();
+        self.request(|reply| EngineRequest::QueueWake { text, source: SOURCE_WAKE, reply }).await
     }
 
-    /// The same for a line that a program has sent: what it says is text from outside.
+    /// As `queue_wake`, for a system event from a program: the text is untrusted input.
     ///
     /// # Errors
-    /// The store's refusal.
-    pub async fn queue_wake_of_program(&self, text: &str) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::Wake(text.to_owned(), HOOK, reply)).await
+    /// A failure of the store.
+    pub async fn queue_untrusted_wake(&self, text: &str) -> Result<(), SchedulerError> {
+        let text = text.to_owned();
+        self.request(|reply| EngineRequest::QueueWake { text, source: SOURCE_HOOK, reply }).await
     }
 
-    /// Takes what a person writes to the main session. It is saved as a run of its own, which gets its turn when those
-    /// before it are over. Whoever may send it twice gives it a key, and it is taken once.
+    /// Sends a chat message to the main session, as a separate run behind earlier turns. A message with a `key` is
+    /// taken once.
     ///
     /// # Errors
-    /// The store's refusal, and another message under the same key.
+    /// Another message with the same key, or a failure of the store.
     pub async fn chat(&self, text: &str, key: Option<&str>) -> Result<RunId, SchedulerError> {
-        let key = key.map(str::to_owned);
-        self.ask(|reply| Request::Chat(text.to_owned(), key, reply)).await
+        let (text, key) = (text.to_owned(), key.map(str::to_owned));
+        self.request(|reply| EngineRequest::Chat { text, key, reply }).await
     }
 
-    /// Takes a call that a person tries a tool with. It is saved as a run of its own.
+    /// Tries a tool: a single call through the gate, as a separate run.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn try_tool(&self, tool: &str, arguments: Value) -> Result<RunId, SchedulerError> {
-        self.ask(|reply| Request::Try(tool.to_owned(), arguments, reply)).await
+        let tool = tool.to_owned();
+        self.request(|reply| EngineRequest::TryTool { tool, arguments, reply }).await
     }
 
-    /// Fires a job because its webhook was called, by somebody who may.
+    /// Fires a job by its webhook. The caller has checked the secret.
     ///
     /// # Errors
-    /// No such job, one without a webhook, or the store's refusal.
-    pub async fn call_webhook(&self, call: Call) -> Result<Called, SchedulerError> {
-        self.ask(|reply| Request::CallWebhook(call, reply)).await
+    /// No such job, a job without a webhook, or a failure of the store.
+    pub async fn call_webhook(
+        &self,
+        call: WebhookRequest,
+    ) -> Result<WebhookOutcome, SchedulerError> {
+        self.request(|reply| EngineRequest::CallWebhook { call, reply }).await
     }
 
     /// Changes the settings.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn set_config(&self, config: SchedulerConfig) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::SetConfig(Box::new(config), reply)).await
+        let config = Box::new(config);
+        self.request(|reply| EngineRequest::SetConfig { config, reply }).await
     }
 
-    /// Tells that the wall clock was set or the machine woke up, where the system says so by other ways than the timer.
+    /// Reports a clock jump or a resume from suspend that the timer cannot see.
     ///
     /// # Errors
-    /// Only when the scheduler has stopped.
+    /// `Stopped`.
     pub async fn clock_changed(&self) -> Result<(), SchedulerError> {
-        self.ask(Request::ClockChanged).await
+        self.request(|reply| EngineRequest::ClockChanged { reply }).await
     }
 
-    /// Tells that questions end at other times than before, because they are told earlier or later.
+    /// Reports that approvals expire at other times than before.
     ///
     /// # Errors
-    /// Only when the scheduler has stopped.
-    pub async fn questions_moved(&self) -> Result<(), SchedulerError> {
-        self.ask(Request::QuestionsMoved).await
+    /// `Stopped`.
+    pub async fn approvals_moved(&self) -> Result<(), SchedulerError> {
+        self.request(|reply| EngineRequest::ApprovalsMoved { reply }).await
     }
 
-    /// Claims every slot that is due at `now` and starts what may start. The timer does this by itself.
+    /// Claims every slot that is due at `now` and starts runs. The timer does the same by itself.
     ///
     /// # Errors
-    /// The store's refusal.
+    /// A failure of the store.
     pub async fn tick(&self, now: UnixMs) -> Result<TickReport, SchedulerError> {
-        self.ask(|reply| Request::Tick(now, reply)).await
+        self.request(|reply| EngineRequest::Tick { now, reply }).await
     }
 
-    /// Stops claiming, asks the runs at work to end, and waits at most two seconds. What is still at work then is found
-    /// as interrupted by the next start.
+    /// Stops claiming and stops active runs, for at most two seconds. Runs that do not end by then are interrupted at
+    /// the next start.
     pub async fn shutdown(&self) {
-        let asked = self.ask(Request::Shutdown).await;
-        if let Err(error) = asked {
+        if let Err(error) = self.request(|reply| EngineRequest::Shutdown { reply }).await {
             tracing::debug!(%error, "the scheduler had stopped already");
         }
     }
 
-    /// What keeps runs from being recorded, as a sentence; none when all is well.
+    /// Why runs cannot be saved, as a sentence; none without a problem.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.problem.get()
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, SchedulerError> {
+    async fn request<T>(
+        &self,
+        request: impl FnOnce(ReplySender<T>) -> EngineRequest,
+    ) -> Result<T, SchedulerError> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).map_err(|_| SchedulerError::Stopped)?;
         answer.await.unwrap_or(Err(SchedulerError::Stopped))

@@ -1,60 +1,40 @@
-//! The timer, `tick(now)`, claims, lanes, misfires, retries, heartbeat and recovery of Rouse.
+//! The scheduler of Rouse: timer, `tick(now)`, claims, lanes, misfires, retries, heartbeat and recovery.
 //!
-//! Owns the way of a run from its due instant to its recorded outcome: timer → `tick(now)` → claim (one transaction) →
-//! lane → [`Runner`] → outcome (one transaction) → outbox. Scheduled, manual and catch-up runs and beats of the
-//! heartbeat all take it. One task, the engine, owns everything that changes and works on one thing after the other;
-//! a [`SchedulerHandle`] asks it. The engine never waits for a run, and a run may ask the engine anything.
+//! Owns the way of a run from the due instant to the recorded outcome: timer → `tick(now)` → claim (one transaction) →
+//! lane → [`Runner`] → outcome (one transaction) → outbox. Scheduled, manual and catch-up runs and heartbeat turns all
+//! take this way. A single task, the engine, owns all state and handles the events in order; a [`SchedulerHandle`]
+//! sends requests. The engine never waits for a run, so a run may send any request.
 //!
-//! It refuses to know what a run does, to read the clock other than through the port, and to decide: what a due slot
-//! becomes and whom an outcome tells are pure functions of `rouse_core::decide`. One could get it wrong by starting a
-//! run before its claim is committed, by measuring a time limit with the wall clock, or by planning from the time of
-//! the last run instead of from the grid of slots.
+//! Never knows the work of a run, reads the clock only through the port, and decides nothing: `rouse_core::decide`
+//! does.
+//! Pitfalls: starting a run before the claim is committed; measuring a time limit with the wall clock; planning from
+//! the time of the last run instead of the schedule grid.
 
 mod config;
 mod error;
 mod handle;
 mod ports;
-mod prepared;
 mod status;
 
-pub mod lanes;
 pub mod timer;
 
-mod ahead;
-mod attempt;
-mod awaited;
-mod chat;
-mod trial;
-mod clock_change;
-mod end_log;
+mod state;
+
 mod engine;
-mod events;
-mod execute;
-mod finish;
-mod heartbeat;
-mod jobs;
-mod deaf;
-mod listeners;
-mod parked;
-mod pause;
-mod recovery;
-mod restored;
-mod requests;
-mod retries;
-mod set_back;
-mod tick;
-mod missed;
-mod trouble;
-mod untold;
+
+mod scheduler;
 
 pub use config::{HeartbeatConfig, SchedulerConfig};
-pub use engine::Scheduler;
 pub use error::SchedulerError;
-pub use events::{Call, Called};
-pub use handle::{RunMode, SchedulerHandle};
-pub use heartbeat::COALESCE;
-pub use jobs::Removed;
+pub use handle::SchedulerHandle;
 pub use ports::{MainSession, RunHooks, Runner};
+pub use rouse_core::run::ManualRunMode;
+pub use scheduler::Scheduler;
+pub use state::{lanes, permits};
 pub use status::{
-    HeartbeatStatus, LastRequest, LastSkip, NextSlot, Pause, Pending, Status, TickReport,
+    DeletedJob, HeartbeatRequest, HeartbeatSkip, HeartbeatSnapshot, JobsPause, PendingReason,
+    SchedulerStatus, TickReport, UpcomingSlot, WebhookOutcome, WebhookRequest,
 };
+
+/// Requests for a heartbeat turn within this time share a turn, unless the caller sets another time.
+pub const COALESCE: std::time::Duration = std::time::Duration::from_millis(250);

@@ -1,14 +1,13 @@
-//! What the scheduler asks of the rooms around it.
+//! The ports of the scheduler to other rooms.
 
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Job, Outcome, Run};
 use tokio_util::sync::CancellationToken;
 
-/// Does the work of one attempt of a run, and nothing around it: time limit, attempts, announcements and the fate of
-/// the job are the scheduler's.
+/// Executes an attempt of a run. The scheduler owns time limits, retries, notifications and the job_effect.
 pub trait Runner: Send + Sync + 'static {
-    /// Works on `run`. `job` is its job as it stands at the start, none for a beat of the heartbeat; the payload to work
-    /// on is the run's own. When `cancel` is cancelled there are two seconds left before the future is dropped.
+    /// Executes the payload of `run`. `job` is the job at the start; none for a turn of the main session. After
+    /// `cancel` the future has two seconds before it is dropped.
     fn run(
         &self,
         run: Run,
@@ -17,29 +16,27 @@ pub trait Runner: Send + Sync + 'static {
     ) -> BoxFuture<'static, Outcome>;
 }
 
-/// Is told of runs when what it is told is on the disk. The engine does not wait, so whoever has much to do does it
-/// elsewhere.
+/// Observes the start and the end of runs, after the commit. Must return quickly.
 ///
-/// A run is told once that it begins, with its first attempt, and once that it is over, by whatever ended it. One that
-/// never began is told neither way. Each is told at most once: the end of the process between the disk and the telling
-/// loses it, and nothing is told again by the next life.
+/// A run starts with the first attempt and ends once, for any reason; a run that never started is not reported.
+/// Delivery is at most once: a crash between the commit and the call loses the call.
 pub trait RunHooks: Send + Sync + 'static {
-    /// The first attempt of `run` begins.
+    /// The first attempt of `run` starts.
     fn started(&self, run: &Run);
 
-    /// `run` has begun some time and is over; the row says how.
+    /// `run` had started and has ended, with the state in the row.
     fn finished(&self, run: &Run);
 }
 
-/// Nobody is told.
+/// No observer.
 impl RunHooks for () {
     fn started(&self, _: &Run) {}
 
     fn finished(&self, _: &Run) {}
 }
 
-/// What the heartbeat must know of the main session.
+/// The main session, as a port of the heartbeat.
 pub trait MainSession: Send + Sync + 'static {
-    /// Whether a beat would have anything to do: an event waits, or `HEARTBEAT.md` says something. Must be quick.
+    /// Whether a turn would have work: a queued system event, or text in `HEARTBEAT.md`. Must be quick.
     fn has_work(&self) -> BoxFuture<'_, bool>;
 }

@@ -1,142 +1,186 @@
-//! What the scheduler tells about itself.
+//! Types of requests to the scheduler and of the answers.
 
 use std::fmt;
 
+use rouse_core::job::Job;
 use rouse_core::{JobId, RunId, UnixMs};
 
-/// Everything a status line needs.
+/// The state of the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// Whether slots fire; a pause is told apart.
+pub struct SchedulerStatus {
+    /// Whether slots fire. A pause is apart.
     pub firing: bool,
-    /// Why not.
+    /// Why slots do not fire.
     pub off_reason: Option<String>,
-    /// The pause of everything, if there is one.
-    pub pause: Option<Pause>,
-    /// The earliest slot to come; none as long as it comes in the pause, which leaves it out.
-    pub next: Option<NextSlot>,
-    /// Runs at work.
+    /// The pause of all jobs.
+    pub pause: Option<JobsPause>,
+    /// The earliest next slot; none if covered by a pause.
+    pub next: Option<UpcomingSlot>,
+    /// Active runs without runs in a backoff.
     pub running: u32,
-    /// Runs that wait for their next attempt. They hold no place.
+    /// Runs in a backoff; hold no permit.
     pub between_attempts: u32,
-    /// Runs that wait in their lanes.
+    /// Queued runs.
     pub queued: u32,
-    /// The cap.
+    /// The concurrency limit.
     pub max_concurrent_runs: u32,
     /// The heartbeat.
-    pub heartbeat: HeartbeatStatus,
+    pub heartbeat: HeartbeatSnapshot,
 }
 
-/// A pause of everything.
+/// A pause of all jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pause {
-    /// When it began.
+pub struct JobsPause {
+    /// The start of the pause.
     pub since: UnixMs,
-    /// When it ends by itself; none when it waits for somebody.
+    /// The end of the pause; none until a person resumes.
     pub until: Option<UnixMs>,
-    /// When its end was set: with its beginning, or later when somebody has changed it.
+    /// When `until` was last set.
     pub set_at: UnixMs,
 }
 
-impl Pause {
-    /// Whether it leaves out what is due at `at`. What is due at its very end fires.
-    pub(crate) fn holds_at(self, at: UnixMs) -> bool {
+impl JobsPause {
+    /// Whether a slot at `at` is skipped. A slot at the very end fires.
+    pub(crate) fn covers(self, at: UnixMs) -> bool {
         self.until.is_none_or(|until| until > at)
     }
 }
 
-/// A slot to come.
+/// The earliest next slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NextSlot {
+pub struct UpcomingSlot {
     /// The job.
     pub job_id: JobId,
-    /// Its name.
+    /// The name of the job.
     pub name: String,
-    /// When.
+    /// The instant.
     pub at: UnixMs,
 }
 
-/// The heartbeat.
+/// The state of the heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeartbeatStatus {
-    /// Whether it beats by itself.
+pub struct HeartbeatSnapshot {
+    /// Whether turns come by schedule.
     pub enabled: bool,
-    /// Milliseconds between beats.
+    /// The interval in milliseconds.
     pub every_ms: i64,
-    /// When it may beat by itself, such as `08:00–22:00`; always when none.
+    /// The active hours, such as `08:00–22:00`; always active when none.
     pub active_hours: Option<String>,
-    /// The next beat; none while nothing fires.
+    /// The next scheduled turn; none while nothing fires.
     pub next_at: Option<UnixMs>,
-    /// Why there is no next beat, or why the last one was left out; none when it was not.
+    /// Why there is no next turn, or why the last turn was skipped.
     pub last_skip_reason: Option<String>,
-    /// The last beat that was left out, whatever came since.
-    pub last_skip: Option<LastSkip>,
-    /// What a turn that was asked for still waits for; none when none was.
-    pub pending: Option<Pending>,
-    /// The newest request for a turn since the engine began, also one that became the turn of another.
-    pub last_request: Option<LastRequest>,
+    /// The last skipped turn, even if turns have run since.
+    pub last_skip: Option<HeartbeatSkip>,
+    /// Why a requested turn has not started; none without a request.
+    pub pending: Option<PendingReason>,
+    /// The newest request since the start, even if it shared the turn of another.
+    pub last_request: Option<HeartbeatRequest>,
 }
 
-/// What a turn of the main session that was asked for waits for.
+/// Why a requested heartbeat turn has not started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pending {
-    /// For firing, which is off for this reason.
+pub enum PendingReason {
+    /// Nothing fires, for this reason.
     Firing(String),
-    /// For a model.
+    /// There is no model.
     Model,
-    /// For the end of the turn that is going.
+    /// Another turn is active.
     Turn,
-    /// For the minute to pass in which there were many.
-    Flood,
-    /// For others that may come with it.
-    Others,
-    /// For a while, because no model has answered the one before.
-    Answer,
+    /// Too many turns were requested in the last minute.
+    Burst,
+    /// Further requests may share the turn.
+    Coalesce,
+    /// No model answered the turn before.
+    Backoff,
 }
 
-/// As a sentence without its full stop.
-impl fmt::Display for Pending {
+/// A sentence without the full stop.
+impl fmt::Display for PendingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Firing(reason) => return write!(f, "It waits: {reason}"),
-            Self::Model => "It waits for a model",
-            Self::Turn => "It waits for the turn that is going",
-            Self::Flood => "There were many wakes in the last minute; it waits a little",
-            Self::Others => "It comes in a moment",
-            Self::Answer => {
-                "No model has answered the one before; it is asked for again in a while"
-            }
+            Self::Firing(reason) => return write!(f, "Waiting: {reason}"),
+            Self::Model => "Waiting for a model",
+            Self::Turn => "Waiting for the active turn",
+            Self::Burst => "Too many wakes in the last minute; the turn is delayed",
+            Self::Coalesce => "Starting in a moment",
+            Self::Backoff => "No model answered the last turn; retrying later",
         })
     }
 }
 
-/// A request for a turn of the main session.
+/// A request for a heartbeat turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastRequest {
-    /// Why, in the words of whoever asked.
+pub struct HeartbeatRequest {
+    /// The reason that the requester gave.
     pub reason: String,
-    /// When.
+    /// The instant.
     pub at: UnixMs,
 }
 
-/// A beat that was left out.
+/// A skipped heartbeat turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastSkip {
+pub struct HeartbeatSkip {
     /// Why.
     pub reason: String,
-    /// When it would have come.
+    /// The instant of the turn.
     pub at: UnixMs,
 }
 
-/// What one tick did.
+/// The result of a tick.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TickReport {
-    /// Jobs whose slots were claimed.
+    /// Jobs with claimed slots.
     pub claimed: usize,
     /// Runs that went into their lanes.
     pub queued: Vec<RunId>,
-    /// Rows of slots that did not fire: skipped or missed.
+    /// Rows of skipped and missed slots.
     pub quiet: Vec<RunId>,
-    /// Runs whose work began.
+    /// Runs that started.
     pub started: Vec<RunId>,
+}
+
+/// A deleted job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeletedJob {
+    /// The job before the deletion.
+    pub job: Job,
+    /// The number of stopped active runs.
+    pub stopped_runs: u32,
+    /// Whether the deleting run continues.
+    pub caller_continues: bool,
+}
+
+/// A call of a job's webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRequest {
+    /// The job.
+    pub job_id: JobId,
+    /// The request body.
+    pub body: String,
+    /// The idempotency key: the same call twice makes a single run.
+    pub key: Option<String>,
+}
+
+/// The result of a webhook call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebhookOutcome {
+    /// The call made a run.
+    Fired {
+        /// The run.
+        run_id: RunId,
+        /// Why the slot was skipped.
+        reason: Option<String>,
+    },
+    /// The same call was made before.
+    Repeated {
+        /// The run.
+        run_id: RunId,
+        /// Why the slot was skipped.
+        reason: Option<String>,
+    },
+    /// Another call was made with the same key.
+    KeyConflict,
+    /// The job does not fire now, for this reason.
+    Refused(String),
 }

@@ -1,9 +1,8 @@
-//! A clock that stands still until a test moves it, and the timer that follows it.
+//! A clock that only a test moves, and its timers.
 //!
-//! `advance` is time passing; `set` is somebody setting the wall clock. Every timer made by the clock wakes the moment
-//! its instant has come, so a test never waits: once a task that owns a timer has answered anything asked after the
-//! move, it has seen the move. One could get it wrong by moving the monotonic time in `set`: a step of the wall clock
-//! is exactly what durations must not notice.
+//! `advance` passes time on both clocks; `set` steps the wall clock alone. A timer wakes as soon as its instant is reached, so a test
+//! needs no sleep: a task that has answered a request sent after the move has seen the move. Pitfall: a `set` that moves the monotonic
+//! clock would hide durations measured on the wall clock.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,7 +14,7 @@ use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
 use rouse_core::tool::BoxFuture;
 
-/// A wall clock and a monotonic clock in a test's hand. Clones share the time.
+/// A wall clock and a monotonic clock under test control. Clones share the time.
 #[derive(Clone)]
 pub struct ManualClock {
     shared: Arc<Mutex<Time>>,
@@ -25,16 +24,16 @@ struct Time {
     now: UnixMs,
     monotonic: Duration,
     zones: Zones,
-    /// How often the wall clock was set.
+    /// The number of wall-clock steps.
     steps: u64,
     waiting: Vec<Waker>,
-    /// What the timer that was armed last waits for, and who wants to know.
+    /// The instant of the timer armed last.
     armed: Option<UnixMs>,
     watching: Vec<Waker>,
 }
 
 impl ManualClock {
-    /// A clock that shows `now`, in UTC.
+    /// A clock at `now`, in UTC.
     #[must_use]
     pub fn new(now: UnixMs) -> Self {
         let (monotonic, zones) = (Duration::from_secs(1_000), chrono_tz::UTC.into());
@@ -51,7 +50,7 @@ impl ManualClock {
         }
     }
 
-    /// Lets `ms` milliseconds pass.
+    /// Passes `ms` milliseconds.
     pub fn advance(&self, ms: u64) {
         self.change(|time| {
             time.now = time.now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX));
@@ -59,13 +58,16 @@ impl ManualClock {
         });
     }
 
-    /// Lets time pass until the wall clock shows `now`, which must not lie in the past.
+    /// Passes time until `now`.
+    ///
+    /// # Panics
+    /// When `now` is in the past.
     pub fn advance_to(&self, now: UnixMs) {
-        let ms = u64::try_from(now.since(self.now())).expect("BUG: time does not pass backwards");
+        let ms = u64::try_from(now.since(self.now())).expect("BUG: the instant is in the past");
         self.advance(ms);
     }
 
-    /// Sets the wall clock: no time passes. Timers tell their owners.
+    /// Steps the wall clock; every timer reports a clock change.
     pub fn set(&self, now: UnixMs) {
         self.change(|time| {
             time.now = now;
@@ -73,13 +75,13 @@ impl ManualClock {
         });
     }
 
-    /// Moves the machine to another zone, or gives it other zone data.
+    /// Changes the zone of the system, or its zone data.
     pub fn set_zones(&self, zones: impl Into<Zones>) {
         let zones = zones.into();
         self.change(|time| time.zones = zones);
     }
 
-    /// Waits until a timer waits for `at`. Nothing is asked of its owner.
+    /// Waits until a timer is armed for `at`.
     pub async fn armed(&self, at: UnixMs) {
         poll_fn(|context| {
             let mut time = self.time();
@@ -92,7 +94,7 @@ impl ManualClock {
         .await;
     }
 
-    /// A timer that follows this clock.
+    /// A timer of this clock.
     #[must_use]
     pub fn timer(&self) -> ManualTimer {
         let seen_steps = self.time().steps;
@@ -105,12 +107,12 @@ impl ManualClock {
             change(&mut time);
             std::mem::take(&mut time.waiting)
         };
-        // Woken without the lock, because a woken task may look at the clock at once.
+        // Wakes after the unlock, because a task may read the clock at once.
         waiting.into_iter().for_each(Waker::wake);
     }
 
     fn time(&self) -> MutexGuard<'_, Time> {
-        self.shared.lock().expect("BUG: a test panicked while it moved the clock")
+        self.shared.lock().expect("BUG: the clock is poisoned")
     }
 }
 
@@ -128,7 +130,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// A timer that becomes due when its clock is moved.
+/// A timer of a [`ManualClock`].
 pub struct ManualTimer {
     clock: ManualClock,
     at: Option<UnixMs>,
@@ -172,12 +174,12 @@ impl Timer for ManualTimer {
 mod tests {
     use super::*;
 
-    fn look(timer: &mut ManualTimer) -> Poll<Wake> {
+    fn poll_once(timer: &mut ManualTimer) -> Poll<Wake> {
         timer.poll(&Context::from_waker(Waker::noop()))
     }
 
     #[test]
-    fn time_passes_on_both_clocks_and_a_step_only_on_one() {
+    fn advance_moves_both_clocks_and_set_only_one() {
         let clock = ManualClock::new(UnixMs(5_000));
         let before = clock.monotonic();
         clock.advance(250);
@@ -198,30 +200,30 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_is_due_at_its_instant() {
+    fn timer_is_due_at_its_instant() {
         let clock = ManualClock::new(UnixMs(0));
         let mut timer = clock.timer();
-        assert_eq!(look(&mut timer), Poll::Pending);
+        assert_eq!(poll_once(&mut timer), Poll::Pending);
         timer.arm(Some(UnixMs(100)));
         clock.advance(99);
-        assert_eq!(look(&mut timer), Poll::Pending);
+        assert_eq!(poll_once(&mut timer), Poll::Pending);
         clock.advance(1);
-        assert_eq!(look(&mut timer), Poll::Ready(Wake::Due));
+        assert_eq!(poll_once(&mut timer), Poll::Ready(Wake::Due));
         timer.arm(None);
-        assert_eq!(look(&mut timer), Poll::Pending);
+        assert_eq!(poll_once(&mut timer), Poll::Pending);
     }
 
     #[test]
-    fn a_timer_tells_of_a_step_once() {
+    fn timer_reports_a_clock_step_once() {
         let clock = ManualClock::new(UnixMs(0));
         let mut timer = clock.timer();
         clock.set(UnixMs(-5_000));
-        assert_eq!(look(&mut timer), Poll::Ready(Wake::ClockChanged));
-        assert_eq!(look(&mut timer), Poll::Pending);
+        assert_eq!(poll_once(&mut timer), Poll::Ready(Wake::ClockChanged));
+        assert_eq!(poll_once(&mut timer), Poll::Pending);
     }
 
     #[test]
-    fn a_moved_clock_wakes_who_waits() {
+    fn advance_wakes_a_waiting_timer() {
         struct Flag(std::sync::atomic::AtomicBool);
         impl std::task::Wake for Flag {
             fn wake(self: Arc<Self>) {

@@ -1,23 +1,22 @@
-//! Chance with a seed, and how much of it a run may spend.
+//! A seeded random number generator, and the length of randomised tests.
 //!
-//! Every proof that throws dice says its seed when it fails, and `ROUSE_SEED` throws the same again. How many throws a
-//! short run makes stands at each proof; `cargo xtask torture --count N` (`ROUSE_PROOF_COUNT`) asks for more. One could
-//! get it wrong by drawing from a shared source: a change in one proof would then change the luck of all others.
+//! A failing test prints its seed; `ROUSE_SEED` repeats it. `ROUSE_PROOF_COUNT` (`cargo xtask torture --count N`) makes a test longer.
+//! Pitfall: a generator shared by several tests would let a change of one alter the numbers of all others.
 
 use std::str::FromStr;
 
-/// SplitMix64: short, and the same on every machine and version.
+/// SplitMix64, equal on every machine and version.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The dice of a seed.
+    /// A generator with a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any number.
+    /// A random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -29,7 +28,7 @@ impl Dice {
     /// From 0 to `sides` − 1.
     ///
     /// # Panics
-    /// Never; a machine's word holds what is below `sides`.
+    /// Never.
     pub fn below(&mut self, sides: usize) -> usize {
         let sides = u64::try_from(sides.max(1)).expect("small");
         usize::try_from(self.number() % sides).expect("small")
@@ -49,31 +48,31 @@ impl Dice {
         self.below(times) == 0
     }
 
-    /// One of them.
+    /// A random element.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 }
 
-/// How often a proof tries: as often as asked, or `short` times.
+/// The requested number of iterations, or `short`.
 #[must_use]
 pub fn count_or(short: usize) -> usize {
     from_env("ROUSE_PROOF_COUNT").unwrap_or(short)
 }
 
-/// Whether somebody asked for more than the short form.
+/// Whether a number of iterations was requested.
 #[must_use]
 pub fn is_long() -> bool {
     std::env::var_os("ROUSE_PROOF_COUNT").is_some()
 }
 
-/// With which number a proof begins that goes through all of something, so that it can be run in parts.
+/// The first number of an exhaustive test, which can be run in parts.
 #[must_use]
 pub fn first_number() -> u32 {
     from_env("ROUSE_PROOF_FROM").unwrap_or(1)
 }
 
-/// The first seed; the others of a proof follow it.
+/// The first seed; the others are consecutive.
 #[must_use]
 pub fn first_seed() -> u64 {
     from_env("ROUSE_SEED").unwrap_or(1)
@@ -85,13 +84,13 @@ fn from_env<T: FromStr>(name: &str) -> Option<T> {
 }
 
 #[test]
-fn the_same_seed_throws_the_same() {
-    let throws = |seed| {
+fn equal_seeds_give_equal_numbers() {
+    let numbers = |seed| {
         let mut dice = Dice::new(seed);
         (0..50).map(|_| dice.between(-3, 3)).collect::<Vec<_>>()
     };
-    assert_eq!(throws(7), throws(7));
-    assert_ne!(throws(7), throws(8));
-    let all = throws(7);
-    assert!((-3..=3).all(|face| all.contains(&face)), "every face comes: {all:?}");
+    assert_eq!(numbers(7), numbers(7));
+    assert_ne!(numbers(7), numbers(8));
+    let all = numbers(7);
+    assert!((-3..=3).all(|number| all.contains(&number)), "not all numbers occur: {all:?}");
 }

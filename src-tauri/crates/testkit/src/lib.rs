@@ -1,8 +1,6 @@
-//! Test doubles of Rouse: a clock in the test's hand, a model with a script, recorders.
+//! Test doubles at the ports of `rouse-core`: clock, models, model servers, disk faults and recorders.
 //!
-//! A dev-dependency and nothing else: no room may rest on it outside tests. The doubles stand at the ports that
-//! `rouse-core` declares, so that a whole host can run on them with a real database. They refuse to imitate what can be
-//! real: there is no fake store and no fake socket here; the model server listens on a real one.
+//! A dev-dependency only. Never replaces what can be real: the store is SQLite, and the model servers listen on sockets.
 
 mod clock;
 pub mod dice;

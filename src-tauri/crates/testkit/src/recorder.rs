@@ -1,7 +1,6 @@
-//! A list that fills while the code under test works, and lets a test wait for the next entry.
+//! An ordered list of entries, with an asynchronous wait for the next one.
 //!
-//! The one way for a test to wait: for something that has happened, never for a while. Whoever records holds a clone;
-//! the test takes entries out in the order in which they came.
+//! Tests wait for an entry, never for a time. Clones share the list.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -19,7 +18,7 @@ struct Entries<T> {
 }
 
 impl<T> Recorder<T> {
-    /// Nothing recorded yet.
+    /// An empty recorder.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -27,7 +26,7 @@ impl<T> Recorder<T> {
         }
     }
 
-    /// Adds an entry and wakes who waits for one.
+    /// Appends an entry and wakes the waiting tasks.
     pub fn record(&self, entry: T) {
         let waiting = {
             let mut entries = self.entries();
@@ -37,16 +36,16 @@ impl<T> Recorder<T> {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Takes the oldest entry out, or waits for one.
+    /// Removes the oldest entry, or waits for one.
     pub async fn next(&self) -> T {
         self.next_where(|_| true).await
     }
 
-    /// Takes the oldest entry that fits out, or waits for one; others stay.
-    pub async fn next_where(&self, mut fits: impl FnMut(&T) -> bool) -> T {
+    /// Removes the oldest matching entry, or waits for one; the others stay.
+    pub async fn next_where(&self, mut is_match: impl FnMut(&T) -> bool) -> T {
         poll_fn(|context| {
             let mut entries = self.entries();
-            if let Some(index) = entries.unread.iter().position(&mut fits)
+            if let Some(index) = entries.unread.iter().position(&mut is_match)
                 && let Some(entry) = entries.unread.remove(index)
             {
                 return Poll::Ready(entry);
@@ -57,14 +56,14 @@ impl<T> Recorder<T> {
         .await
     }
 
-    /// Takes out all that is there now.
+    /// Removes all entries.
     #[must_use]
     pub fn take_all(&self) -> Vec<T> {
         self.entries().unread.drain(..).collect()
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries<T>> {
-        self.shared.lock().expect("BUG: a test panicked while it recorded")
+        self.shared.lock().expect("BUG: the recorder is poisoned")
     }
 }
 
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_out_in_order() {
+    fn entries_are_removed_in_order() {
         let recorder = Recorder::new();
         assert_eq!(poll_once(recorder.next()), Poll::Pending);
         recorder.clone().record(1);

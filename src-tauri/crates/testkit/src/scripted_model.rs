@@ -1,7 +1,6 @@
-//! A model that says what its script says.
+//! A model provider that replays a script.
 //!
-//! Owns the answers of one test, in order, and the record of what was asked. It refuses to invent anything: when the
-//! script is over it fails, so that a turn too many is seen.
+//! Owns the script and the requests. Never invents an answer: a request after the end of the script fails.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -16,18 +15,18 @@ use rouse_core::run::Usage;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
 
-/// One line of a script.
+/// One entry of a script.
 #[derive(Debug, Clone)]
 pub enum Scripted {
-    /// An answer; its words come as deltas first.
+    /// An answer, preceded by its deltas.
     Answer(ModelAnswer),
-    /// A failure, after the words that were already shown.
+    /// A failure after these deltas.
     Failure(Vec<Delta>, ProviderError),
-    /// Never anything, until the future is dropped.
+    /// Pends until the future is dropped.
     Silence,
 }
 
-/// A model that says what its script says.
+/// A model provider that replays a script.
 pub struct ScriptedModel {
     name: &'static str,
     billing: Billing,
@@ -50,43 +49,43 @@ struct State {
 }
 
 impl ScriptedModel {
-    /// A model with this script.
+    /// A model with a script.
     #[must_use]
     pub fn new(script: impl IntoIterator<Item = Scripted>) -> Self {
         let state = State { script: script.into_iter().collect(), ..State::default() };
         Self { state: Mutex::new(state), ..Self::default() }
     }
 
-    /// The same under another name.
+    /// Sets the name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// The same, paid for in this way.
+    /// Sets the billing.
     #[must_use]
     pub fn paid(self, billing: Billing) -> Self {
         Self { billing, ..self }
     }
 
-    /// The same, which reads at most so many tokens at once.
+    /// Sets the size of the context window.
     #[must_use]
     pub fn reading(self, context_tokens: u32) -> Self {
         Self { context_tokens: Some(context_tokens), ..self }
     }
 
-    /// Adds lines to the script.
+    /// Appends to the script.
     pub fn extend(&self, script: impl IntoIterator<Item = Scripted>) {
         self.lock().script.extend(script);
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.lock().requests.clone()
     }
 
-    /// Waits until the model was asked `times` times.
+    /// Waits for `times` requests in total.
     pub fn asked(&self, times: usize) -> impl Future<Output = ()> + '_ {
         poll_fn(move |cx| {
             let mut state = self.lock();
@@ -105,11 +104,11 @@ impl ScriptedModel {
         state
             .script
             .pop_front()
-            .unwrap_or_else(|| fails(ProviderErrorKind::BadRequest, "the script is over"))
+            .unwrap_or_else(|| fails(ProviderErrorKind::BadRequest, "the script has ended"))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("BUG: a test panicked while it held the script")
+        self.state.lock().expect("BUG: the script is poisoned")
     }
 }
 
@@ -147,28 +146,28 @@ impl ModelProvider for ScriptedModel {
     }
 }
 
-/// Ends with these words.
+/// A final answer.
 #[must_use]
 pub fn says(text: &str) -> Scripted {
     Scripted::Answer(answer(vec![Part::Text { text: text.to_owned() }], StopReason::End))
 }
 
-/// Asks for these tools: `(call id, tool, arguments)`.
+/// An answer with tool calls: `(call id, tool, arguments)`.
 #[must_use]
-pub fn calls(wanted: impl IntoIterator<Item = (&'static str, &'static str, Value)>) -> Scripted {
-    let parts = wanted.into_iter().map(|(id, tool, arguments)| {
+pub fn calls(calls: impl IntoIterator<Item = (&'static str, &'static str, Value)>) -> Scripted {
+    let parts = calls.into_iter().map(|(id, tool, arguments)| {
         Part::ToolCall(ToolCallRequest { id: id.to_owned(), tool: tool.to_owned(), arguments })
     });
     Scripted::Answer(answer(parts.collect(), StopReason::ToolCalls))
 }
 
-/// Fails before the first word.
+/// A failure without deltas.
 #[must_use]
 pub fn fails(kind: ProviderErrorKind, message: &str) -> Scripted {
     Scripted::Failure(Vec::new(), ProviderError::new(kind, message))
 }
 
-/// An answer of ten tokens sent and five received.
+/// An answer with 10 input and 5 output tokens.
 #[must_use]
 pub fn answer(parts: Vec<Part>, stop: StopReason) -> ModelAnswer {
     let usage =
@@ -176,7 +175,7 @@ pub fn answer(parts: Vec<Part>, stop: StopReason) -> ModelAnswer {
     ModelAnswer { parts, usage, model: "scripted-1".to_owned(), stop }
 }
 
-/// The same, whose tokens are a hundred times as many: as many as a real question takes.
+/// Multiplies the tokens of an answer by 100, to a realistic number.
 #[must_use]
 pub fn large(scripted: Scripted) -> Scripted {
     let Scripted::Answer(mut answer) = scripted else { return scripted };

@@ -1,18 +1,18 @@
-//! Reading a call's arguments into a tool's own type.
+//! Parsing of a call's arguments into a tool's own type.
 //!
-//! The gate has already held them against the schema. This reads them a second time, as strictly, so that a tool never
-//! works on a guess when the two disagree: every argument type denies unknown fields.
+//! The gate has validated the arguments against the schema already. Every argument type denies unknown fields, so that a tool never
+//! works on a guess if the two disagree.
 
 use rouse_core::tool::{Fault, ToolOutput};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The arguments, or what to answer instead, in words.
-pub(crate) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
-    T::deserialize(arguments).map_err(|error| format!("The arguments do not fit: {error}."))
+/// Parses the arguments; an error is a message for the caller.
+pub(crate) fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|error| format!("Invalid arguments: {error}."))
 }
 
-/// What a call comes to whose arguments do not fit.
-pub(crate) fn misfit(words: String) -> ToolOutput {
-    ToolOutput::faulty(Fault::InvalidParameters, words)
+/// The output of a call with invalid arguments.
+pub(crate) fn invalid_arguments(message: String) -> ToolOutput {
+    ToolOutput::faulty(Fault::InvalidParameters, message)
 }

@@ -1,21 +1,22 @@
-//! The text of a page, from its bytes and what the server says of them.
+//! Decoding of a web page's bytes into text.
 //!
-//! Owns the order in which an encoding is chosen, as browsers do (WHATWG Encoding, HTML 13.2.3): byte order mark, header,
-//! `<meta>` or XML declaration, and UTF-8; a page of HTML that is no UTF-8 is windows-1252. Never guesses from letter frequencies.
-//! Pitfall: a `<meta>` that names UTF-16 is wrong by itself, because it was read as ASCII.
+//! Owns the choice of the encoding, in the order of browsers (WHATWG Encoding, HTML 13.2.3): byte order mark, header, `<meta>` or XML
+//! declaration, UTF-8; invalid UTF-8 in HTML is windows-1252. Never guesses from letter frequencies.
+//! Pitfall: a `<meta>` that names UTF-16 was read as ASCII and means UTF-8.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::text::plain_text;
 
-/// Browsers look for `<meta>` in so many bytes.
+/// The part of a page that browsers search for `<meta>`, in bytes.
 const PRESCAN: usize = 1_024;
 
-/// The text of `bytes` without control characters; none if they are no text.
-pub(crate) fn text_of(bytes: &[u8], content_type: Option<&str>) -> Option<String> {
+/// Decodes `bytes` and removes control characters; `None` for binary data.
+pub(crate) fn decode_text(bytes: &[u8], content_type: Option<&str>) -> Option<String> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or_else(|| {
-        let named = content_type.and_then(of_header).or_else(|| of_markup(bytes, content_type));
-        (named.unwrap_or_else(|| unnamed(bytes, content_type)), 0)
+        let named =
+            content_type.and_then(header_charset).or_else(|| markup_charset(bytes, content_type));
+        (named.unwrap_or_else(|| default_encoding(bytes, content_type)), 0)
     });
     let bytes = &bytes[mark..];
     if encoding.is_ascii_compatible() && bytes.contains(&0) {
@@ -25,16 +26,14 @@ pub(crate) fn text_of(bytes: &[u8], content_type: Option<&str>) -> Option<String
     Some(plain_text(&text))
 }
 
-/// The encoding that a `Content-Type` names.
-fn of_header(content_type: &str) -> Option<&'static Encoding> {
+fn header_charset(content_type: &str) -> Option<&'static Encoding> {
     let parameters =
         content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     Encoding::for_label(charsets.next()?.1.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// The encoding that a page names in its own beginning.
-fn of_markup(bytes: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
+fn markup_charset(bytes: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
     let is_markup = is_markup(bytes, content_type);
     let begin = &bytes[..bytes.len().min(PRESCAN)];
     let begin = String::from_utf8_lossy(begin).to_ascii_lowercase();
@@ -62,10 +61,10 @@ fn is_markup(bytes: &[u8], content_type: Option<&str>) -> bool {
     }
 }
 
-/// A cut may have left half of a character at the end.
-fn unnamed(bytes: &[u8], content_type: Option<&str>) -> &'static Encoding {
+fn default_encoding(bytes: &[u8], content_type: Option<&str>) -> &'static Encoding {
     let is_utf8 = match std::str::from_utf8(bytes) {
         Ok(_) => true,
+        // A truncated page may end in half a character.
         Err(error) => error.error_len().is_none() && !bytes[..error.valid_up_to()].is_ascii(),
     };
     if is_utf8 || !is_markup(bytes, content_type) { UTF_8 } else { WINDOWS_1252 }
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encoding_comes_from_mark_header_meta_and_content() {
+    fn encoding_follows_bom_header_meta_and_content() {
         let html = Some("text/html");
         let cases: [(&[u8], Option<&str>, &str); 11] = [
             (b"\xef\xbb\xbfGr\xc3\xbc\xc3\x9fe", Some("text/html; charset=shift_jis"), "Grüße"),
@@ -100,12 +99,13 @@ mod tests {
             (b"<p>caf\xc3\xa9 \xc3", html, "<p>café \u{FFFD}"),
         ];
         for (bytes, content_type, expected) in cases {
-            assert_eq!(text_of(bytes, content_type).as_deref(), Some(expected), "{content_type:?}");
+            let decoded = decode_text(bytes, content_type);
+            assert_eq!(decoded.as_deref(), Some(expected), "{content_type:?}");
         }
     }
 
     #[test]
-    fn bytes_with_zeros_are_no_text() {
-        assert_eq!(text_of(b"\x89PNG\r\n\x1a\n\0\0", Some("image/png")), None);
+    fn bytes_with_zeros_are_binary() {
+        assert_eq!(decode_text(b"\x89PNG\r\n\x1a\n\0\0", Some("image/png")), None);
     }
 }

@@ -1,87 +1,63 @@
-//! The built-in tools of Rouse: one file each, every one a `rouse_core::tool::Tool`.
+//! Rouse's built-in tools, and the sandbox for commands.
 //!
-//! A tool does one small thing and says in its spec how it wants to be judged. It refuses to judge itself: whether a
-//! call may run, how often, and whether its output is to be trusted is decided by the gate, which is why every tool
-//! takes an `ApprovedCall`. Tools hold no handles of other rooms; what they want from the run (a notification, the end)
-//! they return as a `ToolEffect`. A failure that the caller can mend is an output marked as an error, never a panic.
-//!
-//! `run_command`, `write_file`, `edit_file`, `create_workspace` and most requests of `http` change something outside the run: of each
-//! such call its tool says that it asks, what a person is to be shown, and what the answer is bound to. How far they reach
-//! is settled in four places: `sandbox` for commands, `http` for addresses, `workspace` and `reach` for files. One could get this
-//! wrong by giving a tool an argument that loosens its own limits, or by letting a second path reach the network or the disk.
+//! Owns `tools` (a module per tool) and the limits that all tools share: `sandbox` for commands, `http_guard` for
+//! addresses, `workspace` for files, `process` for children. Never decides whether a call is allowed: a tool describes
+//! the call, and the gate makes the `ApprovedCall` that a tool requires. Never holds handles of other rooms: a tool
+//! returns a `ToolEffect`. A failure that the caller can correct is an output marked as an error.
+//! Pitfall: an argument that loosens a tool's own limits; a second path to the network or the disk.
 
 mod arguments;
-mod answer;
+mod charset;
+mod http_guard;
+mod media;
+mod output;
+mod process;
+mod sandbox;
 mod spec;
 mod text;
-mod charset;
-mod piece;
-mod media;
-
-mod echo;
-mod json;
-mod time;
-
-mod http;
-mod web_fetch;
-mod web_search;
-
+mod text_chunk;
+mod text_diff;
+mod tools;
 mod workspace;
-mod reach;
-
-mod list_dir;
-mod read_file;
-mod write_file;
-mod edit_file;
-mod search_files;
-mod create_workspace;
-
-mod memory;
-
-mod routines;
-mod skill_load;
-mod skill_read;
-
-mod child;
-mod sandbox;
-mod run_command;
-
-mod complete_run;
-mod notify;
 
 #[cfg(test)]
-mod testing;
+mod test_context;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_core::fetches::FetchHistory;
+use rouse_core::fetch_history::FetchHistory;
 use rouse_core::tool::Tool;
+use tools::{
+    complete_run, create_workspace, echo, edit_file, http, json, list_dir, notify, read_file,
+    run_command, search_files, time, web_fetch, web_search, write_file,
+};
 
-pub use child::{MARK, end_strays};
-pub use http::{HttpConfig, OwnPorts};
-pub use memory::memory_tools;
-pub use routines::routine_tools;
-pub use run_command::{CommandConfig, Environment, private_homes, remove_homes_without_job};
-pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
-pub use skill_read::skill_tools;
+pub use http_guard::{GatewayPorts, HttpConfig};
+pub use process::{PROCESS_MARKER, kill_orphans};
+pub use sandbox::{
+    IS_SANDBOX_PREVIEW, MissingLayer, SandboxError, SandboxGuarantees, SandboxLayer, probe_sandbox,
+};
 pub use text::{plain_line, plain_text};
-pub use web_fetch::ReaderProgram;
-pub use web_fetch::reader::read_page_if_asked;
-pub use web_search::{SearchAccess, SearchKind, SearchSettings};
+pub use tools::memory::memory_tools;
+pub use tools::routines::routine_tools;
+pub use tools::run_command::{CommandConfig, Environment, private_homes, remove_homes_without_job};
+pub use tools::skill_read::skill_tools;
+pub use tools::web_fetch::{ReaderProgram, reader::run_page_reader};
+pub use tools::web_search::{SearchAccess, SearchKind, SearchSettings};
 
-/// The limits of the built-in tools, from the configuration.
+/// Limits of the built-in tools, from the configuration.
 #[derive(Debug, Clone)]
 pub struct ToolsConfig {
-    /// The largest piece of a file that `read_file` returns at once (`READ_FILE_MAX_BYTES`).
+    /// Largest read of `read_file` (`READ_FILE_MAX_BYTES`).
     pub read_file_max_bytes: u64,
-    /// Where `http` may go.
+    /// Limits of `http`.
     pub http: HttpConfig,
-    /// How commands are run.
+    /// Limits of `run_command`.
     pub command: CommandConfig,
-    /// Whether the person has opened the workspace wider than is safe (`RISKY_WORKSPACE_MODE`).
+    /// Whether the person has widened the workspace (`RISKY_WORKSPACE_MODE`).
     pub is_risky_workspace: bool,
 }
 
@@ -96,7 +72,7 @@ impl Default for ToolsConfig {
     }
 }
 
-/// The tools that read and search the web for a model.
+/// The tools for reading and searching the web.
 #[must_use]
 pub fn web_tools(
     http: &HttpConfig,
@@ -106,11 +82,11 @@ pub fn web_tools(
 ) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(web_fetch::WebFetch::new(http, reader, history)),
-        Arc::new(web_search::WebSearch::new(search, http.own_ports.clone())),
+        Arc::new(web_search::WebSearch::new(search, http.gateway_ports.clone())),
     ]
 }
 
-/// All built-in tools, in the order of the catalogue.
+/// The tools that need nothing but the configuration, in the order of the catalogue.
 #[must_use]
 pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
     let hidden: Arc<[PathBuf]> = config.command.hidden.clone().into();

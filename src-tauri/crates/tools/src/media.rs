@@ -1,31 +1,31 @@
-//! Images and PDFs that a tool hands to the model beside its result.
+//! Images and PDFs that a tool attaches to its output.
 //!
-//! Owns the checks that keep a broken or too large file from a provider, which would refuse the whole request. Never decodes
-//! an image: only its header is read.
+//! Owns the checks that keep damaged and oversized files from a provider, which would reject the whole request. Never decodes an
+//! image: only the header is read.
 
 use rouse_core::attachment::{Attachment, MAX_ATTACHMENT_BYTES, MediaKind};
 
-/// The longest side of an image, in pixels: Anthropic's limit.
+/// Longest side of an image in pixels (Anthropic's limit).
 const MAX_SIDE: usize = 8_000;
 
-/// Why a file is not handed over. The words follow the name of the file.
+/// Rejection of an attachment. The message follows the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MediaError {
     #[error(
-        "is a {kind} of {} kB; a model is shown at most {} kB. Make a smaller copy first.",
+        "is a {kind} of {} kB; the limit is {} kB. Make a smaller copy first.",
         size.div_ceil(1_000),
         MAX_ATTACHMENT_BYTES / 1_000
     )]
     TooLarge { kind: MediaKind, size: usize },
     #[error(
-        "is a {kind} of {width} × {height} pixels; a model is shown at most {MAX_SIDE} on each side. Make a smaller copy first."
+        "is a {kind} of {width} × {height} pixels; the limit is {MAX_SIDE} on each side. Make a smaller copy first."
     )]
     TooManyPixels { kind: MediaKind, width: usize, height: usize },
-    #[error("begins like a {kind}, and is damaged.")]
+    #[error("begins like a {kind} but is damaged.")]
     Damaged { kind: MediaKind },
 }
 
-/// The file `bytes` of this kind as an attachment; `path` is its path or its address.
+/// Makes an attachment of `bytes`; `path` is a file path or a URL.
 pub(crate) fn attachment(
     path: &str,
     kind: MediaKind,
@@ -36,8 +36,8 @@ pub(crate) fn attachment(
         return Err(MediaError::TooLarge { kind, size });
     }
     if kind.is_image() {
-        let found = imagesize::blob_size(&bytes).map_err(|_| MediaError::Damaged { kind })?;
-        let imagesize::ImageSize { width, height } = found;
+        let imagesize::ImageSize { width, height } =
+            imagesize::blob_size(&bytes).map_err(|_| MediaError::Damaged { kind })?;
         if width.max(height) > MAX_SIDE {
             return Err(MediaError::TooManyPixels { kind, width, height });
         }
@@ -49,7 +49,7 @@ pub(crate) fn attachment(
 pub(crate) mod tests {
     use super::*;
 
-    /// The header of a PNG image of this size, as far as a reader of headers looks.
+    /// A PNG header with these dimensions.
     pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
         bytes.extend(width.to_be_bytes());
@@ -59,7 +59,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn image_beyond_a_limit_is_refused_with_its_measure() {
+    fn oversized_or_damaged_image_is_rejected_with_its_size() {
         let refused = |bytes| attachment("a", MediaKind::Png, bytes).expect_err("refused");
         assert!(attachment("a", MediaKind::Png, png(8_000, 10)).is_ok());
         assert_eq!(

@@ -1,14 +1,14 @@
-//! What all built-in tools have in common when they describe themselves.
+//! Common parts of the specs of built-in tools.
 
 use std::time::Duration;
 
-use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
+use rouse_core::tool::{Annotations, ApprovalRule, RateLimit, ToolDomain, ToolSpec};
 use serde_json::{Value, json};
 
-/// A tool, by its name and its label for people, that runs in this process, never asks, may be repeated after a crash
-/// and says nothing from outside.
-pub(crate) fn harmless(
-    (name, label): (&str, &str),
+/// A spec for a read-only tool: in process, no approval, safe to repeat after a crash, trusted output.
+pub(crate) fn read_only_spec(
+    name: &str,
+    label: &str,
     description: &str,
     parameters: Value,
 ) -> ToolSpec {
@@ -18,7 +18,7 @@ pub(crate) fn harmless(
         parameters,
         annotations: Annotations::READS,
         approval: ApprovalRule::Never,
-        domain: Domain::InProcess,
+        domain: ToolDomain::InProcess,
         rate: RateLimit::USUAL,
         call_for: Duration::from_secs(120),
         untrusted_output: false,
@@ -31,11 +31,8 @@ pub(crate) fn harmless(
 }
 
 /// The schema of an object with exactly these properties.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "reads better at the call, where it is written out in place"
-)]
-pub(crate) fn object(required: &[&str], properties: Value) -> Value {
+#[expect(clippy::needless_pass_by_value, reason = "callers write the properties in place")]
+pub(crate) fn object_schema(required: &[&str], properties: Value) -> Value {
     json!({
         "type": "object",
         "properties": properties,

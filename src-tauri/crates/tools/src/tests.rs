@@ -1,52 +1,60 @@
-//! What holds for every built-in tool.
+//! Properties of every built-in tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jsonschema::Validator;
-use rouse_core::memory::{Hit, IndexChanges, Indexed, IndexedFile, MemoryIndex};
-use rouse_core::routines::{Refusal, Routines, Wish};
-use rouse_core::tool::{ApprovalRule, BoxFuture, Domain, Fault, Tool, ToolContext};
+use rouse_core::memory::{IndexChanges, IndexFuture, IndexedFile, MemoryHit, MemoryIndex};
+use rouse_core::routines::{RoutineRefusal, RoutineRequest, Routines};
+use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolDomain};
 use serde_json::{Value, json};
 
-use crate::testing::{call, call_in};
+use crate::test_context::{call, call_in};
 use crate::{ToolsConfig, builtin, memory_tools, routine_tools};
 
-/// An index of nothing.
-struct Nothing;
+/// An empty memory index.
+struct EmptyIndex;
 
-impl MemoryIndex for Nothing {
-    fn held(&self) -> Indexed<'_, Vec<IndexedFile>> {
+impl MemoryIndex for EmptyIndex {
+    fn held(&self) -> IndexFuture<'_, Vec<IndexedFile>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn change(&self, _: IndexChanges) -> Indexed<'_, ()> {
+    fn change(&self, _: IndexChanges) -> IndexFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn search<'a>(&'a self, _: &'a str, _: u32) -> Indexed<'a, Vec<Hit>> {
+    fn search<'a>(&'a self, _: &'a str, _: u32) -> IndexFuture<'a, Vec<MemoryHit>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 
-/// Jobs that nobody looks after.
-struct Nobody;
+/// Routines that are never called.
+struct UnusedRoutines;
 
-impl Routines for Nobody {
-    fn ask<'a>(&'a self, _: Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, Refusal>> {
+impl Routines for UnusedRoutines {
+    fn ask<'a>(
+        &'a self,
+        _: RoutineRequest,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, RoutineRefusal>> {
         Box::pin(std::future::ready(Ok(Value::Null)))
     }
 
-    fn check<'a>(&'a self, _: &'a Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<(), Refusal>> {
+    fn check<'a>(
+        &'a self,
+        _: &'a RoutineRequest,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<(), RoutineRefusal>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
-/// Every tool that comes with Rouse.
+/// Every built-in tool.
 fn all() -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin(ToolsConfig::default());
-    tools.extend(memory_tools(Arc::new(Nothing), 1_000));
-    tools.extend(routine_tools(&(Arc::new(Nobody) as Arc<dyn Routines>)));
+    tools.extend(memory_tools(Arc::new(EmptyIndex), 1_000));
+    tools.extend(routine_tools(&(Arc::new(UnusedRoutines) as Arc<dyn Routines>)));
     tools
 }
 
@@ -159,7 +167,7 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
 }
 
 #[test]
-fn the_catalogue_is_complete_and_in_order() {
+fn catalogue_is_complete_and_in_order() {
     let tools = all();
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
     let expected = [
@@ -190,20 +198,20 @@ fn the_catalogue_is_complete_and_in_order() {
 }
 
 #[test]
-fn every_tool_says_to_people_what_it_does_in_words_of_its_own() {
-    let mut said = BTreeSet::new();
+fn every_tool_has_a_unique_label_and_description() {
+    let mut labels = BTreeSet::new();
     for tool in all() {
         let name = &tool.spec().name;
         let label = tool.spec().label.clone().unwrap_or_default();
         let begins = label.chars().next().is_some_and(char::is_uppercase);
         assert!(begins && (4..=32).contains(&label.len()), "{name}: {label:?}");
         assert!(!label.contains('_') && !label.ends_with(['.', '?']), "{name}: {label:?}");
-        assert!(said.insert(label.clone()), "{name}: another one says {label:?}");
+        assert!(labels.insert(label.clone()), "{name}: another one says {label:?}");
     }
 }
 
 #[test]
-fn every_schema_is_strict_and_takes_what_the_tool_takes() {
+fn every_schema_is_strict_and_accepts_valid_arguments() {
     for tool in all() {
         let spec = tool.spec();
         let schema: Validator =
@@ -220,7 +228,7 @@ fn every_schema_is_strict_and_takes_what_the_tool_takes() {
 }
 
 #[tokio::test]
-async fn every_tool_refuses_unknown_arguments_by_itself() {
+async fn every_tool_refuses_unknown_arguments() {
     for tool in all() {
         for mut arguments in valid_arguments()[tool.spec().name.as_str()].clone() {
             arguments["approved"] = true.into();
@@ -232,7 +240,7 @@ async fn every_tool_refuses_unknown_arguments_by_itself() {
 }
 
 #[tokio::test]
-async fn what_may_be_long_comes_last() {
+async fn long_field_is_the_last_of_an_output() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(dir.path().join("file"), "eight by").expect("a file");
     let tools = all();
@@ -242,18 +250,18 @@ async fn what_may_be_long_comes_last() {
         ("search_files", json!({ "pattern": "by" }), "\"content\":\"file:1: eight by\"}"),
     ];
     for (name, arguments, end) in cases {
-        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
+        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("a tool");
         let text = call_in(&**tool, dir.path(), arguments).await.text();
         assert!(text.ends_with(end), "{text}");
     }
 }
 
-/// Name, approval, where it runs, whether its words come from outside, whether it may be done again, and its rates.
-type Judged = (&'static str, ApprovalRule, Domain, bool, bool, (u32, u32));
+/// Name, approval, domain, untrusted output, idempotence, and rate limits.
+type Judged = (&'static str, ApprovalRule, ToolDomain, bool, bool, (u32, u32));
 
 const JUDGED: &[Judged] = {
     use ApprovalRule::{Never, UnlessGranted};
-    use Domain::{Container, InProcess};
+    use ToolDomain::{Container, InProcess};
     &[
         ("echo", Never, InProcess, false, true, (60, 1_000)),
         ("time", Never, InProcess, false, true, (60, 1_000)),
@@ -281,9 +289,9 @@ const JUDGED: &[Judged] = {
 };
 
 #[test]
-fn every_tool_says_truly_how_it_is_to_be_judged() {
+fn every_tool_has_the_expected_policy_spec() {
     let tools = all();
-    let said: Vec<_> = tools
+    let rules: Vec<_> = tools
         .iter()
         .map(|tool| {
             let spec = tool.spec();
@@ -292,7 +300,7 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
             (name, spec.approval, spec.domain, spec.untrusted_output, spec.is_repeatable(), rate)
         })
         .collect();
-    assert_eq!(said, JUDGED);
+    assert_eq!(rules, JUDGED);
     assert!(tools.iter().all(|tool| !tool.spec().description.is_empty()));
     for tool in &tools {
         let spec = tool.spec();
@@ -301,7 +309,7 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
 }
 
 #[tokio::test]
-async fn file_and_command_tools_say_whether_they_worked_and_how_they_failed() {
+async fn file_and_command_outputs_have_success_and_fault() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let missing = json!({ "path": "none" });
     let cases = [
@@ -331,7 +339,7 @@ async fn file_and_command_tools_say_whether_they_worked_and_how_they_failed() {
     ];
     let tools = all();
     for (name, arguments, fault) in cases {
-        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
+        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("a tool");
         let output = call_in(&**tool, dir.path(), arguments.clone()).await;
         assert_eq!(output.fault, Some(fault), "{name} {arguments}: {output:?}");
         assert_eq!(output.value["success"], false, "{name} {arguments}");

@@ -1,9 +1,9 @@
-//! Text that is safe to show, to store and to put into a context.
+//! Text that is safe to show, to store and to add to a context.
 //!
-//! Removes what a terminal, a notification or a log would obey instead of showing. It keeps every visible character and
-//! does not try to recognise malicious *words*: that is the gate's matter, and no filter of words holds.
+//! Removes characters that a terminal, a notification or a log would interpret. Keeps every visible character. Never judges words:
+//! prompt injection is the gate's matter.
 
-/// `text` without control characters: C0, DEL and C1 go, tabs and line feeds stay, every other line end becomes one.
+/// Removes control characters (C0, DEL, C1) except tabs; normalises line ends to `\n`.
 #[must_use]
 pub fn plain_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -20,28 +20,28 @@ pub fn plain_text(text: &str) -> String {
     plain
 }
 
-/// `text` as one line: control characters and line ends become spaces, runs of white space one, and the marks that
-/// turn the reading direction around are gone. For titles and names, which stand next to words that are Rouse's own.
+/// Turns `text` into a single line: white space collapses, control characters and bidirectional marks go. For titles
+/// and names.
 #[must_use]
 pub fn plain_line(text: &str) -> String {
     let spaced: String = text
         .chars()
-        .filter(|character| !turns_direction(*character))
+        .filter(|character| !is_bidi_control(*character))
         .map(|character| if character.is_control() { ' ' } else { character })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `text` cut to `most` characters, the last of them an ellipsis when something is missing.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+/// Cuts `text` to `max_chars`, with an ellipsis as the last character if anything is missing.
+pub(crate) fn truncate(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    let head: String = text.chars().take(max_chars.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
 }
 
-const fn turns_direction(character: char) -> bool {
+const fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_go_and_layout_stays() {
+    fn plain_text_drops_control_characters_and_keeps_layout() {
         let cases = [
             ("plain", "plain"),
             ("a\tb\nc", "a\tb\nc"),
@@ -70,16 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line() {
+    fn plain_line_is_one_line() {
         assert_eq!(plain_line("  two\nlines\r\n and\ttabs "), "two lines and tabs");
         assert_eq!(plain_line("\u{202e}evil\u{202c} \u{2066}x\u{2069}"), "evil x");
         assert_eq!(plain_line("\u{1b}\n"), "");
     }
 
     #[test]
-    fn cutting_counts_characters() {
-        assert_eq!(shortened("äöü", 3), "äöü");
-        assert_eq!(shortened("äöüß", 3), "äö…");
-        assert_eq!(shortened("ab cd", 4), "ab…");
+    fn truncation_counts_characters() {
+        assert_eq!(truncate("äöü", 3), "äöü");
+        assert_eq!(truncate("äöüß", 3), "äö…");
+        assert_eq!(truncate("ab cd", 4), "ab…");
     }
 }

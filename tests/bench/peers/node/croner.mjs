@@ -1,4 +1,4 @@
-// npm croner: a job is a `Cron`, and so is a pattern.
+// npm croner. Jobs and patterns are both `Cron` objects.
 import { Cron } from "croner";
 import { drive } from "./drive.mjs";
 

@@ -1,43 +1,43 @@
-// What every Node peer is asked, the same way: one job a second, many jobs at one instant, and what a pattern costs.
+// Measurements of the Node schedulers: a job per second, many jobs at one instant, the cost of a pattern.
 //
-// Prints one fact a line, fields parted by tabs; `cargo xtask bench --peers` does the sums. A handler does nothing but
-// take the time, so that what is measured is the scheduler.
+// Prints a fact per line with tab-separated fields; `cargo xtask bench --peers` computes the statistics. Handlers only
+// read the time.
 
 import { readFileSync } from "node:fs";
 
 const PATTERNS = ["* * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 29 2 *"];
 const ZONES = ["UTC", "America/New_York"];
-// Sixty-four instants spread over 2026, so that no answer is the neighbour of the one before.
+// Instants spread over 2026, so that consecutive results differ.
 const INSTANTS = Array.from({ length: 64 }, (_, i) => new Date(1_767_225_617_000 + i * 494_621_000));
 
-/** Wall time in microseconds. `Date.now()` knows whole milliseconds only: its edge is where parts begin, and of many
- * edges the one that was seen soonest counts. */
+/** Wall time in microseconds. `Date.now()` has a resolution of a millisecond, so the clock is aligned to its ticks; of
+ * many ticks the earliest observed counts. */
 function wallClock() {
   const offsets = Array.from({ length: 30 }, () => {
-    const begun = Date.now();
-    let edge = begun;
-    while (edge === begun) edge = Date.now();
-    return edge * 1_000 - performance.now() * 1_000;
+    const started = Date.now();
+    let tick = started;
+    while (tick === started) tick = Date.now();
+    return tick * 1_000 - performance.now() * 1_000;
   });
   const offset = Math.max(...offsets);
   return () => Math.round(offset + performance.now() * 1_000);
 }
 
-const say = (...fields) => process.stdout.write(`${fields.join("\t")}\n`);
+const printFact = (...fields) => process.stdout.write(`${fields.join("\t")}\n`);
 const until = (ms) => new Promise((resolve) => setTimeout(resolve, ms - Date.now()));
 
-/** Seconds of one job a second; `every(handler)` sets it going. */
+/** A job per second for `seconds`; `every(handler)` starts the job. */
 async function lateness(seconds, every) {
   const now = wallClock();
   const stamps = [];
   every(() => stamps.push(now()));
   const first = (Math.floor(Date.now() / 1_000) + 2) * 1_000;
   await until(first + seconds * 1_000 + 900);
-  say("first", first * 1_000);
-  for (const stamp of stamps) say("fired", stamp);
+  printFact("first", first * 1_000);
+  for (const stamp of stamps) printFact("fired", stamp);
 }
 
-/** `count` jobs at one whole second; `at(date, handler)` adds one. */
+/** `count` jobs at one whole second; `at(date, handler)` adds a job. */
 async function burst(count, lead, at) {
   const due = (Math.floor(Date.now() / 1_000) + lead) * 1_000;
   const fired = [];
@@ -53,11 +53,11 @@ async function burst(count, lead, at) {
   if (Date.now() > due - 1_000) throw new Error(`adding ${count} jobs took longer than ${lead} s`);
   now = wallClock();
   await Promise.race([all, until(due + 30_000)]);
-  say("due", due * 1_000);
-  for (const [stamp, job] of fired) say("fired", stamp, job);
+  printFact("due", due * 1_000);
+  for (const [stamp, job] of fired) printFact("fired", stamp, job);
 }
 
-/** The fastest of many rounds, in nanoseconds a call: what other programs take of the machine only adds to the others. */
+/** The fastest of many rounds, in nanoseconds per call; other load only slows rounds down. */
 function nanos(call) {
   const began = process.hrtime.bigint();
   let best = Infinity;
@@ -71,26 +71,26 @@ function nanos(call) {
 
 function patterns({ parse, instants, next }) {
   for (const text of PATTERNS) {
-    say("parse", text, nanos(() => parse(text, "UTC")));
+    printFact("parse", text, nanos(() => parse(text, "UTC")));
     for (const zone of ZONES) {
       const pattern = parse(text, zone);
       const prepared = instants(INSTANTS, zone);
-      say("next", zone, text, nanos((i) => next(pattern, prepared[i])));
+      printFact("next", zone, text, nanos((i) => next(pattern, prepared[i])));
     }
   }
 }
 
-/** Answers the question on the command line. */
+/** Runs the measurement named on the command line. */
 export async function drive(peer, name) {
   const manifest = new URL(`./node_modules/${name}/package.json`, import.meta.url);
-  say("version", JSON.parse(readFileSync(manifest, "utf8")).version);
-  const [what, count, lead] = process.argv.slice(2);
-  if (what === "lateness") await lateness(Number(count), peer.every);
-  else if (what === "burst") await burst(Number(count), Number(lead), peer.at);
-  else if (what === "patterns") patterns(peer);
-  else throw new Error("ask for lateness, burst or patterns");
-  say("end");
-  // A pipe is written to later; leaving at once would cut off what is still to be written.
+  printFact("version", JSON.parse(readFileSync(manifest, "utf8")).version);
+  const [measurement, count, lead] = process.argv.slice(2);
+  if (measurement === "lateness") await lateness(Number(count), peer.every);
+  else if (measurement === "burst") await burst(Number(count), Number(lead), peer.at);
+  else if (measurement === "patterns") patterns(peer);
+  else throw new Error("usage: lateness, burst or patterns");
+  printFact("end");
+  // Writes to a pipe are asynchronous; an immediate exit would cut off the output.
   await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(0);
 }

@@ -1,4 +1,4 @@
-// npm node-schedule. It reads patterns with cron-parser, of which this measures what node-schedule calls.
+// npm node-schedule. Patterns are parsed by cron-parser; this measures the calls of node-schedule.
 import cronParser from "cron-parser";
 import CronDate from "cron-parser/lib/date.js";
 import schedule from "node-schedule";

@@ -1,7 +1,7 @@
-"""PyPI APScheduler, asked what every peer is asked: one job a second, many jobs at one instant, what a pattern costs.
+"""Measurements of PyPI APScheduler: a job per second, many jobs at one instant, the cost of a pattern.
 
-Prints one fact a line, fields parted by tabs; `cargo xtask bench --peers` does the sums. A handler does nothing but take
-the time, so that what is measured is the scheduler. Jobs are kept in memory, as its default is.
+Prints a fact per line with tab-separated fields; `cargo xtask bench --peers` computes the statistics. Handlers only
+read the time. Jobs are kept in memory, the default.
 """
 
 import signal
@@ -17,7 +17,7 @@ from apscheduler.triggers.cron import CronTrigger
 
 PATTERNS = ["* * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 29 2 *"]
 ZONES = ["UTC", "America/New_York"]
-# Sixty-four instants spread over 2026, so that no answer is the neighbour of the one before.
+# Instants spread over 2026, so that consecutive results differ.
 INSTANTS = [datetime.fromtimestamp(1_767_225_617 + i * 494_621, timezone.utc) for i in range(64)]
 
 
@@ -25,12 +25,12 @@ def now_us():
     return time.time_ns() // 1_000
 
 
-def say(*fields):
+def print_fact(*fields):
     print(*fields, sep="\t")
 
 
 def scheduler():
-    # Without a limit on how late a job may be, else those that it cannot serve within a second are dropped.
+    # No limit of lateness; the default drops jobs that are more than a second late.
     return BackgroundScheduler(timezone=timezone.utc, job_defaults={"misfire_grace_time": None})
 
 
@@ -41,20 +41,20 @@ def lateness(seconds):
     jobs.start()
     first = int(time.time()) + 2
     time.sleep(first + seconds + 0.9 - time.time())
-    say("first", first * 1_000_000)
+    print_fact("first", first * 1_000_000)
     for stamp in list(stamps):
-        say("fired", stamp)
+        print_fact("fired", stamp)
 
 
 def burst(count, lead):
     due = int(time.time()) + lead
     fired = []
-    every_one = threading.Event()
+    all_fired = threading.Event()
 
     def handle(job):
         fired.append((now_us(), job))
         if len(fired) == count:
-            every_one.set()
+            all_fired.set()
 
     jobs = scheduler()
     run_date = datetime.fromtimestamp(due, timezone.utc)
@@ -63,14 +63,14 @@ def burst(count, lead):
     jobs.start()
     if time.time() > due - 1:
         sys.exit(f"adding {count} jobs took longer than {lead} s")
-    every_one.wait(due + 30 - time.time())
-    say("due", due * 1_000_000)
+    all_fired.wait(due + 30 - time.time())
+    print_fact("due", due * 1_000_000)
     for stamp, job in list(fired):
-        say("fired", stamp, job)
+        print_fact("fired", stamp, job)
 
 
 def nanos(call):
-    """The fastest of many rounds, in nanoseconds a call: what others take of the machine only adds to the others."""
+    """The fastest of many rounds, in nanoseconds per call; other load only slows rounds down."""
     began, best, rounds = time.perf_counter_ns(), float("inf"), 0
     while rounds < 5 or time.perf_counter_ns() - began < 300_000_000:
         before = time.perf_counter_ns()
@@ -83,18 +83,18 @@ def nanos(call):
 
 def patterns():
     for text in PATTERNS:
-        say("parse", text, nanos(lambda _: CronTrigger.from_crontab(text, "UTC")))
+        print_fact("parse", text, nanos(lambda _: CronTrigger.from_crontab(text, "UTC")))
         for name in ZONES:
             pattern = CronTrigger.from_crontab(text, name)
             instants = [instant.astimezone(ZoneInfo(name)) for instant in INSTANTS]
-            # It counts the instant it is given as a possible answer; a microsecond later, none is.
+            # The given instant is itself a possible result; a microsecond later, no result equals an input.
             after = [instant + timedelta(microseconds=1) for instant in instants]
-            say("next", name, text, nanos(lambda i: pattern.get_next_fire_time(None, after[i])))
+            print_fact("next", name, text, nanos(lambda i: pattern.get_next_fire_time(None, after[i])))
 
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    say("version", version("APScheduler"))
+    print_fact("version", version("APScheduler"))
     match sys.argv[1:]:
         case ["lateness", seconds, *_]:
             lateness(int(seconds))
@@ -103,8 +103,8 @@ def main():
         case ["patterns", *_]:
             patterns()
         case _:
-            sys.exit("ask for lateness, burst or patterns")
-    say("end")
+            sys.exit("usage: lateness, burst or patterns")
+    print_fact("end")
 
 
 if __name__ == "__main__":

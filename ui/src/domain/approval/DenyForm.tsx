@@ -1,4 +1,4 @@
-/* A no, with what the model is to be told. The reason is optional; Enter sends it, Escape takes the form away. */
+/* Denial with an optional reason. Enter sends, Escape closes the form. */
 
 import { type KeyboardEvent, useState } from "react";
 
@@ -7,12 +7,11 @@ import { TextField } from "@/components/Field";
 
 import styles from "./DenyForm.module.css";
 
-/** The engine takes no longer one: a model reads it. */
-const mostReason = 1_000;
+/** Limit of the engine. */
+const maxReasonChars = 1_000;
 
 interface Props {
   busy: boolean;
-  /** Nobody takes an answer. */
   isDisabled: boolean;
   onDeny: (reason: string) => void;
   onCancel: () => void;
@@ -38,10 +37,20 @@ export function DenyForm({ busy, isDisabled, onDeny, onCancel }: Props) {
       }}
       onKeyDown={onKeyDown}
     >
-      <TextField label="Why not?" value={reason} onChange={setReason} maxLength={mostReason} autoFocus placeholder="Put it into the archive folder instead." help="The model is told this, and goes on without the call. It may stay empty." />
+      <TextField
+        label="Reason (optional)"
+        value={reason}
+        onChange={setReason}
+        maxLength={maxReasonChars}
+        autoFocus
+        placeholder="Put it into the archive folder instead."
+        help="The agent sees this and continues without the call."
+      />
       <div className={styles.buttons}>
         <Button onPress={onCancel}>Back</Button>
-        <Button look="danger" type="submit" isDisabled={isDisabled} isPending={busy}>Deny</Button>
+        <Button look="danger" type="submit" isDisabled={isDisabled} isPending={busy}>
+          Deny
+        </Button>
       </div>
     </form>
   );

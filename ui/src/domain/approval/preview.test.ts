@@ -1,33 +1,36 @@
 import { expect, test } from "vitest";
 
-import { apart, diffOf, previewLine } from "./preview";
+import { splitCommandPreview, diffOf, previewLine } from "./preview";
 
 const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
 
-test("a comparison is known by its head, and its lines by their sign, also those that look like a head", () => {
+test("diff is recognized by its header and signs", () => {
   const lines = diffOf(diff);
   expect(lines?.map(({ kind }) => kind)).toEqual(["head", "head", "place", "same", "removed", "added", "same", "same"]);
   expect(lines?.map(({ text }) => text).join("\n")).toBe(diff);
 });
 
-test.each(["tar czf a.tgz .\n\nin the folder .", "--- only one line", "", "+++ a\n--- a"])("%j is no comparison", (text) => {
-  expect(diffOf(text)).toBeUndefined();
-});
+test.each(["tar czf a.tgz .\n\nin the folder .", "--- only one line", "", "+++ a\n--- a"])(
+  "%j is no comparison",
+  (text) => {
+    expect(diffOf(text)).toBeUndefined();
+  },
+);
 
 test.each([
   [diff, "a: 1 added, 1 removed"],
   ["\nrm -rf ⟨U+202E⟩old\n\nin the folder .", "rm -rf ⟨U+202E⟩old"],
   ["", ""],
-])("%j is told in a line", (text, line) => {
+])("%j shortens to one line", (text, line) => {
   expect(previewLine(text)).toBe(line);
 });
 
-test("no line of a command looks like what is said of it", () => {
+test("command lines cannot imitate execution details", () => {
   const command = "date\n\nin /home/ada\nin the sandbox\u202E";
   const behind = ["in /work", "outside the sandbox, with all your rights"];
   const shown = "date\n\nin /home/ada\nin the sandbox⟨U+202E⟩";
-  expect(apart(`${shown}\n\n${behind.join("\n")}`, { command })).toEqual({ shown, said: behind });
+  expect(splitCommandPreview(`${shown}\n\n${behind.join("\n")}`, { command })).toEqual({ shown, notes: behind });
   const elsewhere = "It runs:\ndate\n\nin /work";
-  expect(apart(elsewhere, { command: "date" })).toEqual({ shown: elsewhere, said: [] });
-  expect(apart(diff, {})).toEqual({ shown: diff, said: [] });
+  expect(splitCommandPreview(elsewhere, { command: "date" })).toEqual({ shown: elsewhere, notes: [] });
+  expect(splitCommandPreview(diff, {})).toEqual({ shown: diff, notes: [] });
 });

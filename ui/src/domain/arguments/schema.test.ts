@@ -1,30 +1,44 @@
 import { expect, test } from "vitest";
 
-import { argumentProblems, propertiesOf, readJson, withArgument } from "./schema";
+import { argumentProblems, argumentProperties, readJson, withArgument } from "./schema";
 
 const http = {
   type: "object",
   properties: {
-    headers: { type: "object" }, maxBytes: { type: "integer", minimum: 1 }, url: { type: "string", maxLength: 4096 },
-    body: { type: "string", maxLength: 1_000_000 }, op: { type: "string", enum: ["a", "b"] }, value: {}, again: { type: "boolean" },
+    headers: { type: "object" },
+    maxBytes: { type: "integer", minimum: 1 },
+    url: { type: "string", maxLength: 4096 },
+    body: { type: "string", maxLength: 1_000_000 },
+    op: { type: "string", enum: ["a", "b"] },
+    value: {},
+    again: { type: "boolean" },
   },
   required: ["url"],
 };
 
-test("required properties come first, and each gets the field that fits it", () => {
-  expect(propertiesOf(http).map(({ name, kind }) => [name, kind])).toEqual([
-    ["url", "text"], ["headers", "json"], ["maxBytes", "integer"], ["body", "longText"], ["op", "choice"], ["value", "json"], ["again", "boolean"],
+test("required properties come first with fitting fields", () => {
+  expect(argumentProperties(http).map(({ name, kind }) => [name, kind])).toEqual([
+    ["url", "text"],
+    ["headers", "json"],
+    ["maxBytes", "integer"],
+    ["body", "longText"],
+    ["op", "choice"],
+    ["value", "json"],
+    ["again", "boolean"],
   ]);
-  expect(propertiesOf(undefined)).toEqual([]);
-  expect(propertiesOf({ type: "object" })).toEqual([]);
+  expect(argumentProperties(undefined)).toEqual([]);
+  expect(argumentProperties({ type: "object" })).toEqual([]);
 });
 
-test("what is missing or no JSON yet is said by name; a plain text is fine where anything is", () => {
-  expect(argumentProblems(http, { headers: "{", value: "plain" })).toEqual({ url: "This is required.", headers: "This is not valid JSON yet." });
+test("missing and invalid values are named", () => {
+  expect(argumentProblems(http, { headers: "{", value: "plain" })).toEqual({
+    url: "This is required.",
+    headers: "This is not valid JSON.",
+  });
   expect(argumentProblems(http, { url: "u", headers: { A: "1" } })).toEqual({});
 });
 
-test("an emptied argument is absent", () => {
+test("emptied argument is absent", () => {
   expect(withArgument({ a: 1, b: 2 }, "a", "")).toEqual({ b: 2 });
   expect(withArgument({}, "a", false)).toEqual({ a: false });
   expect([readJson(""), readJson("[1]"), readJson("word")]).toEqual([undefined, [1], "word"]);

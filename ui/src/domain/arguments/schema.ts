@@ -1,35 +1,38 @@
-/* A tool's JSON Schema as fields. Only the plain parts become fields of their own; everything else is written as JSON, so
-   that no schema is too strange to fill in. */
+/* Maps a JSON Schema to form fields. Complex parts become JSON fields. */
 
-import { isPlain } from "@/format/json";
+import { isJsonObject } from "@/format/json";
 
-export type Kind = "text" | "longText" | "number" | "integer" | "boolean" | "choice" | "json";
+export type ArgumentKind = "text" | "longText" | "number" | "integer" | "boolean" | "choice" | "json";
 
-export interface Property {
+export interface ArgumentProperty {
   name: string;
-  kind: Kind;
+  kind: ArgumentKind;
   required: boolean;
   about?: string;
   choices: string[];
   least?: number;
   most?: number;
-  /** Whether JSON is wanted as such; otherwise a plain text will do as well. */
+  /** Requires JSON; otherwise plain text is accepted. */
   strict: boolean;
 }
 
-const longFrom = 5_000;
+const longTextFrom = 5_000;
 
-export function propertiesOf(schema: Record<string, unknown> | undefined): Property[] {
-  if (!schema || !isPlain(schema.properties)) return [];
+export function argumentProperties(schema: Record<string, unknown> | undefined): ArgumentProperty[] {
+  if (!schema || !isJsonObject(schema.properties)) return [];
   const required = Array.isArray(schema.required) ? schema.required : [];
-  const all = Object.entries(schema.properties).map(([name, part]) => propertyOf(name, isPlain(part) ? part : {}, required.includes(name)));
+  const all = Object.entries(schema.properties).map(([name, part]) =>
+    propertyOf(name, isJsonObject(part) ? part : {}, required.includes(name)),
+  );
   return [...all.filter((p) => p.required), ...all.filter((p) => !p.required)];
 }
 
-function propertyOf(name: string, part: Record<string, unknown>, required: boolean): Property {
+function propertyOf(name: string, part: Record<string, unknown>, required: boolean): ArgumentProperty {
   const choices = Array.isArray(part.enum) && part.enum.every((value) => typeof value === "string") ? part.enum : [];
   return {
-    name, required, choices,
+    name,
+    required,
+    choices,
     kind: choices.length > 0 ? "choice" : kindOf(part),
     about: typeof part.description === "string" ? part.description : undefined,
     least: typeof part.minimum === "number" ? part.minimum : undefined,
@@ -38,10 +41,10 @@ function propertyOf(name: string, part: Record<string, unknown>, required: boole
   };
 }
 
-function kindOf(part: Record<string, unknown>): Kind {
+function kindOf(part: Record<string, unknown>): ArgumentKind {
   switch (part.type) {
     case "string":
-      return typeof part.maxLength === "number" && part.maxLength >= longFrom ? "longText" : "text";
+      return typeof part.maxLength === "number" && part.maxLength >= longTextFrom ? "longText" : "text";
     case "number":
     case "integer":
     case "boolean":
@@ -51,18 +54,21 @@ function kindOf(part: Record<string, unknown>): Kind {
   }
 }
 
-/** What is missing or not readable yet, by property. The engine checks the rest when the tool is called. */
-export function argumentProblems(schema: Record<string, unknown> | undefined, values: Record<string, unknown>): Record<string, string> {
+/** Missing or invalid values by property. The engine validates the rest. */
+export function argumentProblems(
+  schema: Record<string, unknown> | undefined,
+  values: Record<string, unknown>,
+): Record<string, string> {
   const problems: Record<string, string> = {};
-  for (const property of propertiesOf(schema)) {
+  for (const property of argumentProperties(schema)) {
     const value = values[property.name];
     if (property.required && (value === undefined || value === "")) problems[property.name] = "This is required.";
-    else if (property.strict && typeof value === "string") problems[property.name] = "This is not valid JSON yet.";
+    else if (property.strict && typeof value === "string") problems[property.name] = "This is not valid JSON.";
   }
   return problems;
 }
 
-/** What was typed where JSON is expected: the value, or the text itself. */
+/** Parsed JSON, or the text itself. */
 export function readJson(text: string): unknown {
   if (text.trim() === "") return undefined;
   try {
@@ -72,7 +78,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Without what was emptied: an absent argument and an empty one are not the same to a tool. */
+/** Sets or removes a value: an empty argument differs from an absent one. */
 export function withArgument(values: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
   if (value !== undefined && value !== "") return { ...values, [name]: value };
   return Object.fromEntries(Object.entries(values).filter(([other]) => other !== name));

@@ -1,5 +1,4 @@
-/* Needs you: the questions that wait on the left, one of them in full on the right. Its address names the one that is shown,
-   so that a notification, the tray and the command line land on it; without a name the one that expires first is shown. */
+/* Needs you: list of approvals, and the selected approval. Selects the earliest expiry by default. */
 
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Hand, SearchX, ShieldCheck } from "lucide-react";
@@ -7,95 +6,118 @@ import { useEffect, useRef } from "react";
 
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
-import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { toast } from "@/components/Toasts";
-import { useAnswer, useAnsweredApprovals, useApproval, useApprovalContext, useOpenApprovals } from "@/data/approvals";
+import { useApproval, useApprovalContext, useDecide, useDecidedApprovals, useOpenApprovals } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
-import { answerWord, askingRun } from "@/domain/approval/words";
-import { type Answer, type ApprovalView, errorCode, RpcError } from "@/platform";
+import { decisionLabel, requestingRun } from "@/domain/approval/decisionText";
+import { type ApprovalView, type DecisionDraft, errorCode, RpcError } from "@/platform";
 
 import styles from "./ApprovalsPage.module.css";
 import { ApprovalList } from "./ApprovalList";
-import { useWhoAsks } from "./useWhoAsks";
+import { useRequestFacts } from "./useRequestFacts";
 
-/** The page of `/approvals`. */
+/** Route `/approvals`. */
 export function NeedsYouPage() {
   return <ApprovalsPage />;
 }
 
-/** The page of `/approvals/<id>`. */
+/** Route `/approvals/<id>`. */
 export function ApprovalPage() {
   const { approvalId } = useParams({ from: "/approvals/$approvalId" });
-  return <ApprovalsPage asked={approvalId} />;
+  return <ApprovalsPage approvalId={approvalId} />;
 }
 
-function ApprovalsPage({ asked }: { asked?: string }) {
+function ApprovalsPage({ approvalId }: { approvalId?: string }) {
   const open = useOpenApprovals();
-  const answered = useAnsweredApprovals();
-  const shown = asked ?? open.data?.[0]?.id;
-  const isQuiet = open.data?.length === 0 && asked === undefined;
+  const decided = useDecidedApprovals();
+  const shown = approvalId ?? open.data?.[0]?.id;
+  const isQuiet = open.data?.length === 0 && approvalId === undefined;
   return (
-    <Page title="Needs you" actions={<ButtonLink to="/grants" icon={ShieldCheck} look="ghost">Grants</ButtonLink>} className={styles.page}>
-      {open.error && !open.data && <Failure title="The questions could not be read." error={open.error} onRetry={() => void open.refetch()} />}
+    <Page
+      title="Needs you"
+      actions={
+        <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
+          Grants
+        </ButtonLink>
+      }
+      className={styles.page}
+    >
+      {open.error && !open.data && (
+        <Failure title="Could not load approvals." error={open.error} onRetry={() => void open.refetch()} />
+      )}
       {open.isPending && <SkeletonRows rows={6} />}
       {open.data && (
         <div className={isQuiet ? undefined : styles.columns}>
           {isQuiet ? (
-            <Empty icon={Hand} title="Nothing needs you">
-              When a job wants to do something that needs your yes, it asks here and waits. Everything else goes on meanwhile.
+            <Empty icon={Hand} title="You’re all caught up">
+              A call that needs your approval appears here, and its run waits. Other runs continue.
             </Empty>
           ) : (
-            <div className={styles.card}>{shown !== undefined && <Shown key={shown} id={shown} open={open.data} />}</div>
+            <div className={styles.card}>
+              {shown !== undefined && <ShownApproval key={shown} id={shown} open={open.data} />}
+            </div>
           )}
-          <ApprovalList open={open.data} answered={answered.data ?? []} shown={shown} />
+          <ApprovalList open={open.data} decided={decided.data ?? []} shown={shown} />
         </div>
       )}
     </Page>
   );
 }
 
-function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
+function ShownApproval({ id, open }: { id: string; open: readonly ApprovalView[] }) {
   const { copyText } = usePlatform();
   const { data, error, refetch } = useApproval(id);
   const approval = data ?? open.find((one) => one.id === id);
   const navigate = useNavigate();
-  const give = useGive(id, open);
+  const give = useDecideAndAdvance(id, open);
   const next = open.find((one) => one.id !== id);
-  const who = useWhoAsks(approval);
+  const requestFacts = useRequestFacts(approval);
   const { detail } = useApprovalContext(approval);
-  const card = useFocusOnArrival();
+  const card = useFocusOnMount();
   if (error instanceof RpcError && error.code === errorCode.notFound) {
     return (
-      <Empty icon={SearchX} title="This question is not there any more" action={<ButtonLink to="/approvals">What needs you</ButtonLink>}>
-        Its run may have been cleared from the history, or the link was cut short.
+      <Empty icon={SearchX} title="Approval not found" action={<ButtonLink to="/approvals">All approvals</ButtonLink>}>
+        Its run was deleted from the history, or the link is incomplete.
       </Empty>
     );
   }
-  if (!approval) return error ? <Failure title="This question could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={6} />;
+  if (!approval)
+    return error ? (
+      <Failure title="Could not load the approval." error={error} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={6} />
+    );
   return (
     <div ref={card} tabIndex={-1} className={styles.focus}>
       <ApprovalCard
         approval={approval}
-        onAnswer={give}
+        onDecide={give}
         onCopy={copyText}
         onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
-        who={who}
-        run={askingRun(detail, open.filter((one) => one.runId === approval.runId && one.id !== id).length)}
-        next={next && <ButtonLink to="/approvals/$approvalId" params={{ approvalId: next.id }} small>Next question</ButtonLink>}
+        requestFacts={requestFacts}
+        run={requestingRun(detail, open.filter((one) => one.runId === approval.runId && one.id !== id).length)}
+        next={
+          next && (
+            <ButtonLink to="/approvals/$approvalId" params={{ approvalId: next.id }} small>
+              Next approval
+            </ButtonLink>
+          )
+        }
       />
     </div>
   );
 }
 
-/** Gives the answer; then the next question comes up. Who was too late stays, and is told what was decided instead. */
-function useGive(id: string, open: readonly ApprovalView[]) {
-  const answer = useAnswer();
+/** Sends the decision and shows the next approval. After a late decision, the page shows the earlier decision. */
+function useDecideAndAdvance(id: string, open: readonly ApprovalView[]) {
+  const decide = useDecide();
   const navigate = useNavigate();
-  return async (given: Answer) => {
-    const { counts, approval } = await answer(id, given);
-    if (!counts) {
-      toast({ title: "This answer came too late", about: `${answerWord(approval)} already.` });
+  return async (given: DecisionDraft) => {
+    const { applied, approval } = await decide(id, given);
+    if (!applied) {
+      toast({ title: "Already decided", about: `${decisionLabel(approval)}.` });
       return;
     }
     const at = open.findIndex((one) => one.id === id);
@@ -106,12 +128,13 @@ function useGive(id: string, open: readonly ApprovalView[]) {
   };
 }
 
-/** A question that comes up after an answer takes the focus that went with the one before. */
-function useFocusOnArrival() {
+/** Takes over the focus of the previous approval. */
+function useFocusOnMount() {
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const { activeElement } = document;
-    if (activeElement === document.body || activeElement === null || activeElement.id === "main") card.current?.focus({ preventScroll: true });
+    if (activeElement === document.body || activeElement === null || activeElement.id === "main")
+      card.current?.focus({ preventScroll: true });
   }, []);
   return card;
 }

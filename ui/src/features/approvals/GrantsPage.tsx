@@ -1,73 +1,88 @@
-/* Grants: what jobs may do without asking, since a person said so. Each can be taken back; that asks first, because a grant
-   cannot be given back the way it was, only anew by the next question. */
+/* Grants, with revocation. Revoking asks first, because a grant cannot be restored. */
 
 import { Link } from "@tanstack/react-router";
-import { Hand, KeyRound, ShieldCheck } from "lucide-react";
+import { Hand, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
-import { Marks } from "@/components/Marks";
-import { Question } from "@/components/Modal";
+import { VisibleText } from "@/components/VisibleText";
+import { ConfirmDialog } from "@/components/Modal";
 import { Page, Section } from "@/components/Page";
-import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { Time } from "@/components/Time";
-import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { useGrants } from "@/data/approvals";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import { coverWords } from "@/domain/approval/rules";
-import { SaidWords } from "@/domain/approval/SaidWords";
-import { valuesWords } from "@/domain/approval/words";
+import { coverSentence } from "@/domain/approval/grantDraft";
+import { GrantSentenceText } from "@/domain/approval/GrantSentenceText";
 import { plural } from "@/format/amount";
 import { argumentsLine } from "@/format/text";
-import { unmistakable, visible } from "@/format/visible";
+import { showUnambiguous, showInvisible } from "@/format/visible";
 import type { GrantView } from "@/platform";
 
 import styles from "./GrantsPage.module.css";
 
 export function GrantsPage() {
   const { data, error, isPending, refetch } = useGrants();
-  const [asked, setAsked] = useState<GrantView>();
+  const [revoking, setRevoking] = useState<GrantView>();
   const revoke = useCall("grants.revoke", [keys.grants]);
-  const good = data?.filter(({ isGood }) => isGood) ?? [];
-  const past = data?.filter(({ isGood }) => !isGood) ?? [];
+  const good = data?.filter(({ isValid }) => isValid) ?? [];
+  const past = data?.filter(({ isValid }) => !isValid) ?? [];
   return (
-    <Page title="Grants" about="What jobs may do without asking you each time." actions={<ButtonLink to="/approvals" icon={Hand} look="ghost">Needs you</ButtonLink>}>
-      {error && !data && <Failure title="The grants could not be read." error={error} onRetry={() => void refetch()} />}
+    <Page
+      title="Grants"
+      about="What jobs may do without approval."
+      actions={
+        <ButtonLink to="/approvals" icon={Hand} look="ghost">
+          Needs you
+        </ButtonLink>
+      }
+    >
+      {error && !data && <Failure title="Could not load grants." error={error} onRetry={() => void refetch()} />}
       {isPending && <SkeletonRows rows={6} height={64} />}
       {data && good.length === 0 && (
         <Empty icon={ShieldCheck} title="No grants">
-          When a job asks for something, “Always…” makes a grant of your answer: for exactly that call, or for calls like it, as long as you say. It stands here then.
+          “Always allow…” on an approval creates a grant: for that exact call or for similar calls, for as long as you
+          choose.
         </Empty>
       )}
-      {good.length > 0 && <Grants label="Grants in force" grants={good} onRevoke={setAsked} />}
+      {good.length > 0 && <Grants label="Active grants" grants={good} onRevoke={setRevoking} />}
       {past.length > 0 && (
-        <Section title="No longer in force">
-          <Grants label="Grants no longer in force" grants={past} />
+        <Section title="Inactive">
+          <Grants label="Inactive grants" grants={past} />
         </Section>
       )}
-      <Question
-        isOpen={asked !== undefined}
-        onClose={() => setAsked(undefined)}
-        title="Take this grant back?"
-        confirm="Take it back"
+      <ConfirmDialog
+        isOpen={revoking !== undefined}
+        onClose={() => setRevoking(undefined)}
+        title="Revoke this grant?"
+        confirm="Revoke"
         danger
-        onConfirm={() => asked && revoke.mutateAsync({ id: asked.id })}
+        onConfirm={() => revoking && revoke.mutateAsync({ id: revoking.id })}
       >
-        {asked && `“${asked.jobName ?? "A job that is gone"}” has to ask again before each such call of ${asked.tool}. What it did with the grant stays done.`}
-      </Question>
+        {revoking &&
+          `“${revoking.jobName ?? "Deleted job"}” needs approval again for each such call of ${revoking.tool}. Earlier calls are not undone.`}
+      </ConfirmDialog>
     </Page>
   );
 }
 
-function Grants({ label, grants, onRevoke }: { label: string; grants: readonly GrantView[]; onRevoke?: (grant: GrantView) => void }) {
+function Grants({
+  label,
+  grants,
+  onRevoke,
+}: {
+  label: string;
+  grants: readonly GrantView[];
+  onRevoke?: (grant: GrantView) => void;
+}) {
   return (
     <ul aria-label={label} className={styles.grants}>
       {grants.map((grant) => (
-        <li key={grant.id} className={cx(styles.grant, !grant.isGood && styles.past)}>
+        <li key={grant.id} className={cx(styles.grant, !grant.isValid && styles.past)}>
           <Grant grant={grant} onRevoke={onRevoke} />
         </li>
       ))}
@@ -79,35 +94,74 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
   const { copyText } = usePlatform();
   const [open, setOpen] = useState(false);
   const { jobId, jobName, tool, covers } = grant;
-  const values = valuesWords(grant);
   return (
     <>
       <div className={styles.head}>
         <p className={styles.what}>
-          {jobName === null ? <span>A job that is gone</span> : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.job}><Marks text={visible(jobName)} /></Link>} may call <code>{tool}</code> <SaidWords said={coverWords(covers)} />
+          {jobName === null ? (
+            <span>Deleted job</span>
+          ) : (
+            <Link to="/jobs/$jobId" params={{ jobId }} className={styles.job}>
+              <VisibleText text={showInvisible(jobName)} />
+            </Link>
+          )}{" "}
+          may call <code>{tool}</code> <GrantSentenceText sentence={coverSentence(covers)} />
         </p>
         <div className={styles.buttons}>
-          <Button small look="ghost" aria-expanded={open} onPress={() => setOpen(!open)}>{open ? "Less" : "Details"}</Button>
-          {onRevoke && <Button small onPress={() => onRevoke(grant)} aria-label={`Take back: ${tool} for ${jobName ?? "a job that is gone"}`}>Take back</Button>}
+          <Button small look="ghost" aria-expanded={open} onPress={() => setOpen(!open)}>
+            {open ? "Hide details" : "Show details"}
+          </Button>
+          {onRevoke && (
+            <Button
+              small
+              onPress={() => onRevoke(grant)}
+              aria-label={`Revoke: ${tool} for ${jobName ?? "deleted job"}`}
+            >
+              Revoke
+            </Button>
+          )}
         </div>
       </div>
-      {covers.kind === "exact" && !open && <p className={styles.call}><Marks text={unmistakable(argumentsLine(covers.arguments))} /></p>}
-      {values !== undefined && <p className={styles.values}><KeyRound size={14} aria-hidden /><span><Worded text={values} /></span></p>}
+      {covers.kind === "exact" && !open && (
+        <p className={styles.call}>
+          <VisibleText text={showUnambiguous(argumentsLine(covers.arguments))} />
+        </p>
+      )}
       <p className={styles.facts}>
         <span>{grant.used === 0 ? "Never used" : `Used ${plural(grant.used, "time")}`}</span>
-        {grant.usesLeft !== null && grant.isGood && <span>{plural(grant.usesLeft, "more time")} at most</span>}
-        <End grant={grant} />
-        <span>Given <Time at={grant.createdAtMs} as="log" /></span>
+        {grant.usesLeft !== null && grant.isValid && <span>{plural(grant.usesLeft, "use")} left</span>}
+        <GrantEnd grant={grant} />
+        <span>
+          Granted <Time at={grant.createdAtMs} as="log" />
+        </span>
       </p>
-      {open && <Code label={covers.kind === "exact" ? "Arguments" : "What each argument may be"} text={pretty(covers.kind === "exact" ? covers.arguments : covers.rules)} onCopy={copyText} unfolded decided />}
+      {open && (
+        <Code
+          label={covers.kind === "exact" ? "Arguments" : "Argument rules"}
+          text={pretty(covers.kind === "exact" ? covers.arguments : covers.rules)}
+          onCopy={copyText}
+          unfolded
+          isDecision
+        />
+      )}
     </>
   );
 }
 
-function End({ grant: { isGood, revokedAtMs, expiresAtMs, usesLeft, whyVoid } }: { grant: GrantView }) {
-  if (revokedAtMs !== null) return <span>Taken back <Time at={revokedAtMs} as="log" /></span>;
-  if (whyVoid !== null) return <span>{whyVoid}</span>;
-  if (!isGood && usesLeft === 0) return <span>Used up</span>;
-  if (expiresAtMs === null) return <span>No end</span>;
-  return <span>{isGood ? "Until " : "Ended "}<Time at={expiresAtMs} as="within" /></span>;
+function GrantEnd({ grant: { isValid, revokedAtMs, expiresAtMs, usesLeft, voidReason } }: { grant: GrantView }) {
+  if (revokedAtMs !== null)
+    return (
+      <span>
+        Revoked <Time at={revokedAtMs} as="log" />
+      </span>
+    );
+  if (voidReason !== null) return <span>{voidReason}</span>;
+  if (!isValid && usesLeft === 0) return <span>Used up</span>;
+  if (expiresAtMs === null) return <span>No expiry</span>;
+  return (
+    <span>
+      {isValid ? "Expires " : "Expired "}
+      <Time at={expiresAtMs} as="within" />
+    </span>
+  );
 }

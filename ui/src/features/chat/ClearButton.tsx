@@ -1,9 +1,9 @@
-/* Clears a conversation, after a question: what was said cannot be brought back. */
+/* Clears a conversation after confirmation. */
 
 import { useState } from "react";
 
 import { Button } from "@/components/Button";
-import { Question } from "@/components/Modal";
+import { ConfirmDialog } from "@/components/Modal";
 import { useClear } from "@/data/chat";
 
 export function ClearButton({ session }: { session: string }) {
@@ -11,10 +11,19 @@ export function ClearButton({ session }: { session: string }) {
   const clear = useClear();
   return (
     <>
-      <Button look="ghost" onPress={() => setAsked(true)}>Clear</Button>
-      <Question isOpen={isAsked} onClose={() => setAsked(false)} title="Clear this conversation?" confirm="Clear" danger onConfirm={() => clear.mutateAsync({ key: session })}>
-        All that was said in it is gone then, for you and for the model, and so is what it has read. Its runs stay.
-      </Question>
+      <Button look="ghost" onPress={() => setAsked(true)}>
+        Clear
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsked}
+        onClose={() => setAsked(false)}
+        title="Clear this conversation?"
+        confirm="Clear"
+        danger
+        onConfirm={() => clear.mutateAsync({ key: session })}
+      >
+        This deletes its messages, for you and for the model, and everything the model has read. Runs are kept.
+      </ConfirmDialog>
     </>
   );
 }

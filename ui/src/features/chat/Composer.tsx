@@ -1,6 +1,5 @@
-/* The place to write: Enter sends, Shift and Enter begins a line, Escape leaves it to the keys of the page, such as those of a
-   question. What is written stays when it could not be sent, and comes back when it was stopped before
-   its turn came, unless something else is being written by then. */
+/* Message input. Enter sends, Shift+Enter inserts a line, Escape leaves the field. Unsent text stays; a message that
+   was stopped while queued returns. */
 
 import { SendHorizontal } from "lucide-react";
 import { type KeyboardEvent, type RefObject, useRef, useState } from "react";
@@ -11,16 +10,14 @@ import { useSend } from "@/data/chat";
 
 import styles from "./ChatPage.module.css";
 
-/** The engine takes no longer one. */
-const mostCharacters = 50_000;
+/** Limit of the engine. */
+const maxChars = 50_000;
 
 interface Props {
-  /** Where it is written, for whoever leads the person back there. */
   field: RefObject<HTMLTextAreaElement | null>;
-  /** The words of a message that was stopped before its turn came; each time another object. */
+  /** Text of a message that was stopped while queued; a new object each time. */
   returned: { text: string } | undefined;
   isAnswering: boolean;
-  /** Whether words of an answer are coming in right now. */
   isStreaming: boolean;
   isDisabled: boolean;
 }
@@ -33,22 +30,26 @@ export function Composer({ field, returned, isAnswering, isStreaming, isDisabled
     if (returned && text.trim() === "") setText(returned.text);
   }
   const send = useSend();
-  // Whoever sends again what seemed to fail sends the same message: it may have been taken, and only the answer was lost.
+  // A retry has the same key: the message may have arrived.
   const attempt = useRef({ text: "", key: "" });
   const canSend = text.trim() !== "" && !send.isPending && !isDisabled;
   const submit = () => {
     if (!canSend) return;
     const sent = text;
     if (attempt.current.text !== sent) attempt.current = { text: sent, key: crypto.randomUUID() };
-    send.mutate({ text: sent.trim(), key: attempt.current.key }, {
-      onSuccess: () => {
-        attempt.current = { text: "", key: "" };
-        setText((now) => (now === sent ? "" : now));
+    send.mutate(
+      { text: sent.trim(), key: attempt.current.key },
+      {
+        onSuccess: () => {
+          attempt.current = { text: "", key: "" };
+          setText((now) => (now === sent ? "" : now));
+        },
       },
-    });
+    );
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && !isStreaming && !event.nativeEvent.isComposing && event.target instanceof HTMLElement) event.target.blur();
+    if (event.key === "Escape" && !isStreaming && !event.nativeEvent.isComposing && event.target instanceof HTMLElement)
+      event.target.blur();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     submit();
@@ -56,7 +57,7 @@ export function Composer({ field, returned, isAnswering, isStreaming, isDisabled
   return (
     <form
       className={styles.composer}
-      aria-label="Write"
+      aria-label="Compose"
       onSubmit={(event) => {
         event.preventDefault();
         submit();
@@ -70,14 +71,21 @@ export function Composer({ field, returned, isAnswering, isStreaming, isDisabled
         value={text}
         onChange={setText}
         onKeyDown={onKeyDown}
-        maxLength={mostCharacters}
+        maxLength={maxChars}
         isDisabled={isDisabled}
         autoFocus
-        placeholder={isDisabled ? "No model is set up" : isAnswering ? "Write on; it is answered in turn" : "Write to Rouse"}
+        placeholder={isDisabled ? "No model yet" : isAnswering ? "Send another message; it’s queued" : "Message Rouse"}
         error={send.error?.message}
         className={styles.field}
       />
-      <IconButton icon={SendHorizontal} label="Send" shortcut="Enter" look="primary" isDisabled={!canSend} onPress={submit} />
+      <IconButton
+        icon={SendHorizontal}
+        label="Send"
+        shortcut="Enter"
+        look="primary"
+        isDisabled={!canSend}
+        onPress={submit}
+      />
     </form>
   );
 }

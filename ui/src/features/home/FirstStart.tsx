@@ -1,5 +1,4 @@
-/* The first start: four short steps, each skippable, of which the first has usually happened by itself. It goes away for
-   good when it is put away. */
+/* First start: four optional steps, until dismissed. */
 
 import { useQuery } from "@tanstack/react-query";
 import { Check, X } from "lucide-react";
@@ -17,7 +16,7 @@ import { usePlatform } from "@/data/platform";
 import { useProviders } from "@/data/queries";
 import { ConnectModel } from "@/connect/ConnectModel";
 import { ModelTest } from "@/connect/ModelTest";
-import { canNotify, fateOf } from "@/domain/words";
+import { canNotify, deliveryOutcome } from "@/domain/labels";
 import { plural } from "@/format/amount";
 import type { SystemStatus } from "@/platform";
 
@@ -31,9 +30,9 @@ export function FirstStart({ status }: { status: SystemStatus }) {
       <div className={styles.head}>
         <div>
           <h2 id="first-start">Welcome to Rouse</h2>
-          <p className={styles.about}>It wakes jobs on time and tells you what came of them. A few things to look at, in any order.</p>
+          <p className={styles.about}>Runs your jobs on time and reports the results. Set it up in any order.</p>
         </div>
-        <IconButton icon={X} label="Put this away" small onPress={() => dismiss.mutate({})} />
+        <IconButton icon={X} label="Dismiss" small onPress={() => dismiss.mutate({})} />
       </div>
       <ol className={styles.steps}>
         <ExampleStep status={status} />
@@ -51,14 +50,30 @@ function OwnJobStep({ status: { firstStart } }: { status: SystemStatus }) {
   const own = data?.jobs.filter(({ job }) => job.id !== firstStart.exampleJobId).length ?? 0;
   if (own > 0) {
     return (
-      <Step done title="Make your own first job" action={<ButtonLink to="/jobs" search={{}} small>See them</ButtonLink>}>
-        {data?.nextCursor === null ? `There ${own === 1 ? "is" : "are"} ${plural(own, "job")} of yours.` : `There are over ${plural(own, "job")} of yours.`}
+      <Step
+        done
+        title="Create your first job"
+        action={
+          <ButtonLink to="/jobs" search={{}} small>
+            View jobs
+          </ButtonLink>
+        }
+      >
+        {data?.nextCursor === null ? `You have ${plural(own, "job")}.` : `You have over ${plural(own, "job")}.`}
       </Step>
     );
   }
   return (
-    <Step done={false} title="Make your own first job" action={<ButtonLink to="/jobs/new" search={{}} small>New job</ButtonLink>}>
-      A reminder, a tool call, or a task for a model; once, every few minutes, or on days you choose.
+    <Step
+      done={false}
+      title="Create your first job"
+      action={
+        <ButtonLink to="/jobs/new" search={{}} small>
+          New job
+        </ButtonLink>
+      }
+    >
+      A reminder, a tool call, or an agent task: once, at an interval, or on days you choose.
     </Step>
   );
 }
@@ -67,37 +82,59 @@ function ExampleStep({ status: { firstStart } }: { status: SystemStatus }) {
   const { exampleJobId, exampleRunId } = firstStart;
   if (exampleRunId !== null) {
     return (
-      <Step done title="A job has run by itself" action={<ButtonLink to="/runs/$runId" params={{ runId: exampleRunId }} small>See its run</ButtonLink>}>
-        The example job fired on its own and left a run: what it did, when, and how long it took.
+      <Step
+        done
+        title="The example job has run"
+        action={
+          <ButtonLink to="/runs/$runId" params={{ runId: exampleRunId }} small>
+            View run
+          </ButtonLink>
+        }
+      >
+        Its run shows what the job did, when, and how long it took.
       </Step>
     );
   }
   return (
-    <Step done={false} title="See a job fire" action={exampleJobId !== null && <ButtonLink to="/jobs/$jobId" params={{ jobId: exampleJobId }} small>See the job</ButtonLink>}>
-      {exampleJobId === null ? "The example job has been deleted; any job of yours shows the same." : "The example job fires within ten seconds of the first start."}
+    <Step
+      done={false}
+      title="Watch a job run"
+      action={
+        exampleJobId !== null && (
+          <ButtonLink to="/jobs/$jobId" params={{ jobId: exampleJobId }} small>
+            View job
+          </ButtonLink>
+        )
+      }
+    >
+      {exampleJobId === null
+        ? "The example job was deleted. Any of your jobs shows the same."
+        : "The example job runs within ten seconds."}
     </Step>
   );
 }
 
-/** Only where one can be shown: a step that cannot be taken would stay for ever. */
+/** Shown only where notifications work. */
 function NotificationStep() {
   const test = useCall("deliveries.test");
   const delivery = useDelivery(test.data);
   const isShown = delivery?.state === "delivered";
-  const send = () => test.mutate({}, { onError: (error) => toast({ title: "The test was not sent", about: error.message }) });
+  const send = () =>
+    test.mutate({}, { onError: (error) => toast({ title: "Could not send the test", about: error.message }) });
   return (
     <Step
       done={isShown}
       title="Notifications"
       action={
         <Button small isPending={test.isPending} onPress={send}>
-          {delivery ? "Send again" : "Send a test"}
+          {delivery ? "Send again" : "Send test"}
         </Button>
       }
     >
       <span role="status">
-        {delivery ? `${delivery.state === "failed" || delivery.state === "suppressed" ? "Nothing was shown. " : ""}${fateOf(delivery)}`
-          : "A run that has something to tell tells it natively; a click opens the run."}
+        {delivery
+          ? `${delivery.state === "failed" || delivery.state === "suppressed" ? "Nothing was shown. " : ""}${deliveryOutcome(delivery)}`
+          : "Runs with a result notify you. Clicking a notification opens the run."}
       </span>
     </Step>
   );
@@ -109,9 +146,20 @@ function ModelStep({ status: { model } }: { status: SystemStatus }) {
   const active = data?.providers.find(({ name }) => name === data.active);
   if (model !== null) {
     const has = active?.state ?? "untried";
-    const about = { answered: `${model} is in use.`, untried: `Found ${model}. Test it to see whether it can call tools.`, failing: `${model} does not answer.` }[has];
+    const about = {
+      answered: `${model} is in use.`,
+      untried: `Found ${model}. Test whether it can call tools.`,
+      failing: `${model} is not responding.`,
+    }[has];
     return (
-      <Step done={has === "answered"} title="Connect a model" action={<ButtonLink to="/settings" hash="model" small>{has === "answered" ? "Change" : "Settings"}</ButtonLink>}
+      <Step
+        done={has === "answered"}
+        title="Connect a model"
+        action={
+          <ButtonLink to="/settings" hash="model" small>
+            {has === "answered" ? "Change" : "Settings"}
+          </ButtonLink>
+        }
         below={active && has !== "answered" && <ModelTest provider={active.name} model={active.model} />}
       >
         {about}
@@ -124,12 +172,12 @@ function ModelStep({ status: { model } }: { status: SystemStatus }) {
       title="Connect a model"
       action={
         <Button small isPending={look.isPending} onPress={() => look.mutate({ refresh: true })}>
-          Look again
+          Search again
         </Button>
       }
       below={<ConnectModel taken={[]} />}
     >
-      Agents need a model; reminders and tool calls do not. Choose a provider, paste its key, and test it.
+      Agents need a model; reminders and tool calls do not. Choose a provider, enter its API key, and test it.
     </Step>
   );
 }
@@ -138,10 +186,19 @@ function AutostartStep() {
   const { autostart } = usePlatform();
   const { data: on, refetch } = useQuery({ queryKey: ["autostart"], queryFn: () => autostart.get() });
   const set = (next: boolean) =>
-    void autostart.set(next).then(() => refetch(), (error: unknown) => toast({ title: "That did not work", about: String(error) }));
+    void autostart.set(next).then(
+      () => refetch(),
+      (error: unknown) => toast({ title: "Could not change the setting", about: String(error) }),
+    );
   return (
-    <Step done={on === true} title="Start with the computer" action={<Switch aria-label="Start with the computer" isSelected={on === true} isDisabled={on === undefined} onChange={set} />}>
-      Jobs fire only while Rouse runs. It stays out of sight in the tray.
+    <Step
+      done={on === true}
+      title="Start at login"
+      action={
+        <Switch aria-label="Start at login" isSelected={on === true} isDisabled={on === undefined} onChange={set} />
+      }
+    >
+      Jobs run only while Rouse is running. It stays in the tray.
     </Step>
   );
 }
@@ -151,7 +208,7 @@ interface StepProps {
   title: string;
   action: ReactNode;
   children: ReactNode;
-  /** What takes the whole width below. */
+  /** Full-width content below. */
   below?: ReactNode;
 }
 

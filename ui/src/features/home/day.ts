@@ -1,5 +1,4 @@
-/* The day as a strip: runs and slots put into equal parts of it, so that a job that runs every minute draws as much as
-   one that runs once an hour and no tick hides another. */
+/* Buckets the day's runs and slots, so that frequent jobs do not hide others. */
 
 import { stateTone, type Tone } from "@/domain/runState";
 import type { RunView } from "@/platform";
@@ -9,7 +8,7 @@ export interface Day {
   end: number;
 }
 
-/** The local day around `now`; 23 or 25 hours long when clocks change. */
+/** Local day; 23 or 25 hours long at clock changes. */
 export function dayAround(now: number): Day {
   const begin = new Date(now);
   begin.setHours(0, 0, 0, 0);
@@ -18,7 +17,7 @@ export function dayAround(now: number): Day {
   return { begin: begin.getTime(), end: end.getTime() };
 }
 
-/** Where the hours `every` apart stand, as instants. */
+/** Every nth hour as an instant. */
 export function hoursOf(day: Day, every: number): number[] {
   return Array.from({ length: 24 / every + 1 }, (_, i) => new Date(day.begin).setHours(i * every));
 }
@@ -38,7 +37,7 @@ export interface FutureTick {
 
 const parts = 144;
 
-function gather<T>(day: Day, items: readonly { at: number; item: T }[]): { at: number; items: T[] }[] {
+function bucketByTime<T>(day: Day, items: readonly { at: number; item: T }[]): { at: number; items: T[] }[] {
   const size = (day.end - day.begin) / parts;
   const buckets = new Map<number, T[]>();
   for (const { at, item } of items) {
@@ -49,18 +48,24 @@ function gather<T>(day: Day, items: readonly { at: number; item: T }[]): { at: n
   return [...buckets].map(([index, gathered]) => ({ at: day.begin + (index + 0.5) * size, items: gathered }));
 }
 
-/** The worst of what happened gives a tick its tone. */
-const byWeight: readonly Tone[] = ["bad", "accent", "good", "calm"];
+/** The most severe tone of a bucket wins. */
+const tonesBySeverity: readonly Tone[] = ["bad", "accent", "good", "calm"];
 
 export function pastTicks(day: Day, runs: readonly RunView[]): PastTick[] {
-  return gather(day, runs.map((run) => ({ at: run.startedAtMs ?? run.createdAtMs, item: run }))).map(({ at, items }) => ({
+  return bucketByTime(
+    day,
+    runs.map((run) => ({ at: run.startedAtMs ?? run.createdAtMs, item: run })),
+  ).map(({ at, items }) => ({
     kind: "past",
     at,
     runs: items,
-    tone: byWeight.find((tone) => items.some((run) => stateTone(run.state) === tone)) ?? "calm",
+    tone: tonesBySeverity.find((tone) => items.some((run) => stateTone(run.state) === tone)) ?? "calm",
   }));
 }
 
 export function futureTicks(day: Day, slots: readonly { at: number; name: string }[]): FutureTick[] {
-  return gather(day, slots.map(({ at, name }) => ({ at, item: name }))).map(({ at, items }) => ({ kind: "future", at, names: items }));
+  return bucketByTime(
+    day,
+    slots.map(({ at, name }) => ({ at, item: name })),
+  ).map(({ at, items }) => ({ kind: "future", at, names: items }));
 }

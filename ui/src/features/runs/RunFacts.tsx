@@ -1,25 +1,24 @@
-/* The facts of a run, in the order they are asked for: why, when, how long, what it cost, who was told. While it goes on, what it
-   has cost is what its steps have: the run itself knows it only at its end. */
+/* Facts of a run. The cost of a live run is the sum of the steps. */
 
 import { Link } from "@tanstack/react-router";
 
 import { type Fact, Facts } from "@/components/Facts";
-import { useShownNow } from "@/components/gone";
+import { useEngineNow } from "@/components/engineLost";
 import { Time } from "@/components/Time";
 import { isLive } from "@/domain/runState";
-import { usageOf } from "@/domain/steps";
-import { deliveryWord, triggerWord } from "@/domain/words";
+import { totalUsage } from "@/domain/steps";
+import { deliveryLabel, triggerLabel } from "@/domain/labels";
 import { count, duration, money, plural } from "@/format/amount";
 import type { ApprovalView, DeliveryView, RunDetail, RunView, UsageView } from "@/platform";
 
 import styles from "./RunPage.module.css";
 
-/** Being less late than this is being on time. */
+/** Lateness that counts as on time. */
 const onTimeMs = 1_000;
 
 export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { detail: RunDetail }) {
   const live = isLive(run.state);
-  const usage = live ? usageOf(steps) : run.usage;
+  const usage = live ? totalUsage(steps) : run.usage;
   const tokens = usage.inputTokens + usage.outputTokens;
   const paid = (run.model !== null && !live) || tokens > 0 || (usage.costMicroUsd ?? 0) > 0;
   const soFar = live ? " so far" : "";
@@ -27,77 +26,106 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
     <div className={styles.facts}>
       <Facts
         facts={[
-          { name: "Why it fired", value: why(run) },
-          run.slotAtMs !== null && { name: "Scheduled", value: scheduled(run.firstSlotAtMs, run.slotAtMs) },
-          run.makesUpForMs !== null && { name: "Makes up for", value: <Time at={run.makesUpForMs} as="when" /> },
-          run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
-          asked(approvals) ?? took(run, approvals),
+          { name: "Trigger", value: triggerFact(run) },
+          run.slotAtMs !== null && { name: "Scheduled", value: scheduledFact(run.firstSlotAtMs, run.slotAtMs) },
+          run.catchUpSlotAtMs !== null && { name: "Catch-up for", value: <Time at={run.catchUpSlotAtMs} as="when" /> },
+          run.startedAtMs !== null && { name: "Started", value: startedFact(run.startedAtMs, run.lateByMs) },
+          waitingFact(approvals) ?? durationFact(run, approvals),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
-          run.nextAttemptAtMs !== null && { name: run.waitsFor === null ? "Tries again" : "Goes on", value: <Time at={run.nextAttemptAtMs} as="when" /> },
+          run.nextAttemptAtMs !== null && {
+            name: run.waitsFor === null ? "Next attempt" : "Resumes",
+            value: <Time at={run.nextAttemptAtMs} as="when" />,
+          },
           run.model !== null && { name: "Model", value: run.model },
-          run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
-          tokens > 0 && { name: `Tokens${soFar}`, value: tokenWords(usage) },
+          run.fallbackReason !== null && { name: "Fallback", value: run.fallbackReason, wide: true },
+          tokens > 0 && { name: `Tokens${soFar}`, value: tokensFact(usage) },
           paid && { name: `Cost${soFar}`, value: money(usage.costMicroUsd) },
-          deliveries.length > 0 && { name: "Delivery", value: alike(deliveries).map(([d, ...others]) => <Delivery key={d.id} delivery={d} count={others.length + 1} />), wide: true },
+          deliveries.length > 0 && {
+            name: "Delivery",
+            value: groupDeliveries(deliveries).map(([d, ...others]) => (
+              <DeliveryLine key={d.id} delivery={d} count={others.length + 1} />
+            )),
+            wide: true,
+          },
         ]}
       />
     </div>
   );
 }
 
-function why(run: RunView) {
-  const word = triggerWord(run.trigger);
-  const slots = run.standsFor > 1 ? `, for ${run.standsFor} slots` : "";
+function triggerFact(run: RunView) {
+  const word = triggerLabel(run.trigger);
+  const slots = run.slotCount > 1 ? `, for ${run.slotCount} slots` : "";
   if (run.retryOf === null) return word + slots;
   return (
-    <Link to="/runs/$runId" params={{ runId: run.retryOf }} className={styles.link} title="The run it makes up for">
+    <Link to="/runs/$runId" params={{ runId: run.retryOf }} className={styles.link} title="Original run">
       {word + slots}
     </Link>
   );
 }
 
-/** The slot, or the first and the last of several. */
-function scheduled(first: number | null, last: number) {
+/** Slot, or range of slots. */
+function scheduledFact(first: number | null, last: number) {
   return (
     <>
-      {first !== null && <><Time at={first} as="when" /> to </>}
+      {first !== null && (
+        <>
+          <Time at={first} as="when" /> to{" "}
+        </>
+      )}
       <Time at={last} as="when" />
     </>
   );
 }
 
-function started(at: number, lateByMs: number | null) {
+function startedFact(at: number, lateByMs: number | null) {
   return (
     <>
       <Time at={at} as="when" />
-      {lateByMs !== null && <span className={styles.aside}>{lateByMs < onTimeMs ? " on time" : ` ${duration(lateByMs)} late`}</span>}
+      {lateByMs !== null && (
+        <span className={styles.aside}>{lateByMs < onTimeMs ? " on time" : ` ${duration(lateByMs)} late`}</span>
+      )}
     </>
   );
 }
 
-/** How long it has waited for the person, while it does. */
-function asked(approvals: readonly ApprovalView[]): Fact | undefined {
-  const waiting = approvals.filter(({ state }) => state === "pending").map(({ askedAtMs }) => askedAtMs);
-  return waiting.length === 0 ? undefined : { name: "Waiting for you", value: <Elapsed since={Math.min(...waiting)} /> };
+/** Wait for the user, while pending. */
+function waitingFact(approvals: readonly ApprovalView[]): Fact | undefined {
+  const waiting = approvals.filter(({ state }) => state === "pending").map(({ requestedAtMs }) => requestedAtMs);
+  return waiting.length === 0
+    ? undefined
+    : { name: "Waiting for you", value: <Elapsed since={Math.min(...waiting)} /> };
 }
 
-/** How long it worked, and beside that how long it waited for the person: the time between its start and its end holds both. */
-function took(run: RunView, approvals: readonly ApprovalView[]): Fact | undefined {
+/** Duration without approval waits, and these waits. */
+function durationFact(run: RunView, approvals: readonly ApprovalView[]): Fact | undefined {
   if (run.durationMs !== null) {
-    const waited = Math.min(waitedMs(run, approvals), run.durationMs);
-    return { name: "Took", value: waited === 0 ? duration(run.durationMs) : <>{duration(run.durationMs - waited)}<span className={styles.aside}>, and waited {duration(waited)} for you</span></> };
+    const waited = Math.min(approvalWaitMs(run, approvals), run.durationMs);
+    return {
+      name: "Duration",
+      value:
+        waited === 0 ? (
+          duration(run.durationMs)
+        ) : (
+          <>
+            {duration(run.durationMs - waited)}
+            <span className={styles.aside}>, plus {duration(waited)} waiting for you</span>
+          </>
+        ),
+    };
   }
-  // Between two attempts nothing is at work.
-  if (run.startedAtMs !== null && isLive(run.state) && run.nextAttemptAtMs === null) return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
+  // Nothing runs between attempts.
+  if (run.startedAtMs !== null && isLive(run.state) && run.nextAttemptAtMs === null)
+    return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
   return undefined;
 }
 
-/** Of questions that waited at the same time the time counts once. */
-function waitedMs({ startedAtMs, finishedAtMs }: RunView, approvals: readonly ApprovalView[]): number {
+/** Overlapping waits count once. */
+function approvalWaitMs({ startedAtMs, finishedAtMs }: RunView, approvals: readonly ApprovalView[]): number {
   let counted = startedAtMs ?? 0;
   let waited = 0;
-  for (const { askedAtMs, decidedAtMs } of approvals.toSorted((a, b) => a.askedAtMs - b.askedAtMs)) {
-    const from = Math.max(askedAtMs, counted);
+  for (const { requestedAtMs, decidedAtMs } of approvals.toSorted((a, b) => a.requestedAtMs - b.requestedAtMs)) {
+    const from = Math.max(requestedAtMs, counted);
     const until = Math.min(decidedAtMs ?? from, finishedAtMs ?? Infinity);
     if (until <= from) continue;
     waited += until - from;
@@ -107,17 +135,21 @@ function waitedMs({ startedAtMs, finishedAtMs }: RunView, approvals: readonly Ap
 }
 
 function Elapsed({ since }: { since: number }) {
-  const now = useShownNow(1_000);
+  const now = useEngineNow(1_000);
   return <span className="tabular">{duration(Math.max(0, Math.round((now - since) / 1_000) * 1_000))}</span>;
 }
 
-function tokenWords(usage: UsageView) {
+function tokensFact(usage: UsageView) {
   const cached = usage.cachedInputTokens > 0 ? `, ${count(usage.cachedInputTokens)} of them cached` : "";
-  return <span title={`${usage.inputTokens.toLocaleString()} in${cached}, ${usage.outputTokens.toLocaleString()} out`}>{`${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`}</span>;
+  return (
+    <span
+      title={`${usage.inputTokens.toLocaleString()} in${cached}, ${usage.outputTokens.toLocaleString()} out`}
+    >{`${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`}</span>
+  );
 }
 
-/** Deliveries that read the same stand on one line. */
-function alike(deliveries: readonly DeliveryView[]): [DeliveryView, ...DeliveryView[]][] {
+/** Groups equal deliveries. */
+function groupDeliveries(deliveries: readonly DeliveryView[]): [DeliveryView, ...DeliveryView[]][] {
   const groups = new Map<string, [DeliveryView, ...DeliveryView[]]>();
   for (const delivery of deliveries) {
     const { state, channel, reason, heldUntilMs } = delivery;
@@ -129,12 +161,18 @@ function alike(deliveries: readonly DeliveryView[]): [DeliveryView, ...DeliveryV
   return [...groups.values()];
 }
 
-function Delivery({ delivery, count: times }: { delivery: DeliveryView; count: number }) {
+function DeliveryLine({ delivery, count: times }: { delivery: DeliveryView; count: number }) {
   return (
     <div title={delivery.body}>
-      {deliveryWord(delivery.state)}{times > 1 && `, ${plural(times, "time")}`}
+      {deliveryLabel(delivery.state)}
+      {times > 1 && `, ${plural(times, "time")}`}
       <span className={styles.aside}>
-        {delivery.state === "held" && delivery.heldUntilMs !== null && <> until <Time at={delivery.heldUntilMs} as="within" /></>}
+        {delivery.state === "held" && delivery.heldUntilMs !== null && (
+          <>
+            {" "}
+            until <Time at={delivery.heldUntilMs} as="within" />
+          </>
+        )}
         {delivery.state !== "held" && (delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`)}
       </span>
     </div>

@@ -1,4 +1,4 @@
-/* The filters of the list of runs. */
+/* Filters of the run list. */
 
 import { useEffect, useState } from "react";
 
@@ -6,13 +6,13 @@ import { Button } from "@/components/Button";
 import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
 import { useJobs } from "@/data/jobs";
-import { runStates, StateGlyph, stateWord } from "@/domain/runState";
-import { runTriggers, triggerWord } from "@/domain/words";
+import { runStates, StateGlyph, stateLabel } from "@/domain/runState";
+import { runTriggers, triggerLabel } from "@/domain/labels";
 
 import styles from "./RunsPage.module.css";
-import { type RunsSearch, type Time, times } from "./search";
+import { type RunsSearch, type RunTimeFilter, times } from "./searchParams";
 
-const timeWords: Record<Time, string> = { today: "Today", week: "Last 7 days", month: "Last 30 days" };
+const timeWords: Record<RunTimeFilter, string> = { today: "Today", week: "Last 7 days", month: "Last 30 days" };
 
 interface Props {
   search: RunsSearch;
@@ -26,9 +26,11 @@ export function RunFilters({ search, onChange }: Props) {
   return (
     <div className={styles.filters}>
       {search.digest !== undefined && (
-        <Button small onPress={() => set({ digest: undefined })}>From one digest ×</Button>
+        <Button small onPress={() => set({ digest: undefined })}>
+          From one digest ×
+        </Button>
       )}
-      <Words value={search.q ?? ""} onChange={(q) => set({ q })} />
+      <SearchWords value={search.q ?? ""} onChange={(q) => set({ q })} />
       <FilterMenu
         label="Job"
         choices={jobs.map(({ job }) => ({ id: job.id, label: job.name }))}
@@ -38,13 +40,13 @@ export function RunFilters({ search, onChange }: Props) {
       <FilterMenu
         label="State"
         several
-        choices={runStates.map((id) => ({ id, label: stateWord(id), icon: <StateGlyph state={id} size={15} /> }))}
+        choices={runStates.map((id) => ({ id, label: stateLabel(id), icon: <StateGlyph state={id} size={15} /> }))}
         value={search.state ?? []}
         onChange={(state) => set({ state: state.length > 0 ? state : undefined })}
       />
       <FilterMenu
         label="Trigger"
-        choices={runTriggers.map((id) => ({ id, label: triggerWord(id) }))}
+        choices={runTriggers.map((id) => ({ id, label: triggerLabel(id) }))}
         value={search.trigger === undefined ? [] : [search.trigger]}
         onChange={([trigger]) => set({ trigger })}
       />
@@ -58,8 +60,8 @@ export function RunFilters({ search, onChange }: Props) {
   );
 }
 
-/** Waits until the person has stopped typing, or goes on to something else, so that not every letter is asked for. */
-function Words({ value, onChange }: { value: string; onChange: (q: string) => void }) {
+/** Debounced search; applied at once on blur and Enter. */
+function SearchWords({ value, onChange }: { value: string; onChange: (q: string) => void }) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
   if (known !== value) {
@@ -74,5 +76,15 @@ function Words({ value, onChange }: { value: string; onChange: (q: string) => vo
   const now = () => {
     if (typed !== value) onChange(typed);
   };
-  return <SearchField label="Search runs" placeholder="Names and transcripts" value={typed} onChange={setTyped} onSubmit={now} onBlur={now} className={styles.search} />;
+  return (
+    <SearchField
+      label="Search runs"
+      placeholder="Names and transcripts"
+      value={typed}
+      onChange={setTyped}
+      onSubmit={now}
+      onBlur={now}
+      className={styles.search}
+    />
+  );
 }

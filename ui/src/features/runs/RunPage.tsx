@@ -1,4 +1,4 @@
-/* One run: what came of it, why it fired, and every step it took. A live run changes in place. */
+/* Run: outcome, approval, facts, trigger event, timeline. Live runs update in place. */
 
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Link2, MessagesSquare, Pencil, RotateCcw, SearchX, Square } from "lucide-react";
@@ -7,70 +7,71 @@ import { useEffect } from "react";
 import { Button, ButtonLink, IconButton } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
-import { Bone, Empty, Failure, SkeletonRows, useSlow } from "@/components/States";
+import { SkeletonBar, Empty, Failure, SkeletonRows, useSlow } from "@/components/Placeholders";
 import { toast } from "@/components/Toasts";
 import { useCancelRun, useRetryRun } from "@/data/actions";
 import { sessionOfJob } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
 import { useRun } from "@/data/queries";
-import { isLive, shownState, StateGlyph, stateWord } from "@/domain/runState";
+import { isLive, shownState, StateGlyph, stateLabel } from "@/domain/runState";
 import { errorCode, RpcError, type RunDetail, type RunView } from "@/platform";
 
-import { OpenQuestion } from "./OpenQuestion";
+import { PendingApproval } from "./PendingApproval";
 import styles from "./RunPage.module.css";
-import { Outcome } from "./Outcome";
+import { RunOutcome } from "./RunOutcome";
 import { RunFacts } from "./RunFacts";
 import { Timeline } from "./Timeline";
-import { WhyItFired } from "./WhyItFired";
+import { TriggerEvent } from "./TriggerEvent";
 
 export function RunPage() {
   const { runId } = useParams({ from: "/runs/$runId" });
   const { data, error, refetch } = useRun(runId);
-  if (data) return <Shown detail={data} />;
-  if (error instanceof RpcError && error.code === errorCode.notFound) return <Gone />;
+  if (data) return <RunView detail={data} />;
+  if (error instanceof RpcError && error.code === errorCode.notFound) return <RunNotFound />;
   if (error) {
     return (
       <Page title="Run">
-        <Failure title="This run could not be read." error={error} onRetry={() => void refetch()} />
+        <Failure title="Could not load the run." error={error} onRetry={() => void refetch()} />
       </Page>
     );
   }
   return <Loading />;
 }
 
-function Shown({ detail }: { detail: RunDetail }) {
+function RunView({ detail }: { detail: RunDetail }) {
   const { run } = detail;
-  useSeen(detail);
+  useMarkSeen(detail);
   return (
     <Page
       title={run.jobName}
       lead={<StateGlyph state={shownState(run)} size={20} />}
-      about={<span role="status">{stateWord(shownState(run))}</span>}
+      about={<span role="status">{stateLabel(shownState(run))}</span>}
       actions={<Actions run={run} jobExists={detail.jobExists} />}
       className={styles.page}
     >
-      <Outcome run={run} />
-      <OpenQuestion approvals={detail.approvals} />
+      <RunOutcome run={run} />
+      <PendingApproval approvals={detail.approvals} />
       <RunFacts detail={detail} />
-      {detail.cause !== null && <WhyItFired cause={detail.cause} />}
+      {detail.cause !== null && <TriggerEvent cause={detail.cause} />}
       <Timeline detail={detail} />
     </Page>
   );
 }
 
-/** Whoever shows a notification about this run is told that it has been looked at, also when it comes while one looks. */
-function useSeen({ run, deliveries }: RunDetail) {
+/** Reports the run as seen, which withdraws the notifications. */
+function useMarkSeen({ run, deliveries }: RunDetail) {
   const platform = usePlatform();
-  const told = deliveries.filter((delivery) => delivery.state === "delivered").length;
+  const deliveredCount = deliveries.filter((delivery) => delivery.state === "delivered").length;
   useEffect(() => {
-    const tell = () => {
-      // Nobody is helped by hearing that a notification could not be withdrawn.
-      if (told > 0 && document.visibilityState === "visible") platform.rpc("runs.seen", { id: run.id }).catch(() => undefined);
+    const reportSeen = () => {
+      // A failed withdrawal is irrelevant.
+      if (deliveredCount > 0 && document.visibilityState === "visible")
+        platform.rpc("runs.seen", { id: run.id }).catch(() => undefined);
     };
-    tell();
-    document.addEventListener("visibilitychange", tell);
-    return () => document.removeEventListener("visibilitychange", tell);
-  }, [platform, run.id, told]);
+    reportSeen();
+    document.addEventListener("visibilitychange", reportSeen);
+    return () => document.removeEventListener("visibilitychange", reportSeen);
+  }, [platform, run.id, deliveredCount]);
 }
 
 function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
@@ -83,34 +84,45 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
 
   const failed = (title: string) => (error: Error) => toast({ title, about: error.message });
   const again = () =>
-    retry.mutate({ id: run.id }, {
-      onSuccess: (started) => {
-        if (started.runId !== null) void navigate({ to: "/runs/$runId", params: { runId: started.runId } });
+    retry.mutate(
+      { id: run.id },
+      {
+        onSuccess: (started) => {
+          if (started.runId !== null) void navigate({ to: "/runs/$runId", params: { runId: started.runId } });
+        },
+        onError: failed("Could not run it again"),
       },
-      onError: failed("It was not run again"),
-    });
-  const copy = () =>
-    void platform.copyText(platform.linkTo(`/runs/${run.id}`)).then(
-      () => toast({ title: "Link copied" }, 3_000),
-      failed("The link was not copied"),
     );
+  const copy = () =>
+    void platform
+      .copyText(platform.linkTo(`/runs/${run.id}`))
+      .then(() => toast({ title: "Link copied" }, 3_000), failed("Could not copy the link"));
   const edit = () => {
     if (jobId !== null) void navigate({ to: "/jobs/$jobId", params: { jobId } });
   };
-  useShortcut("e", "Edit the job", edit, { group: "This run", when: jobId !== null && jobExists });
+  useShortcut("e", "Edit job", edit, { group: "This run", when: jobId !== null && jobExists });
   useShortcut("r", "Run again", again, { group: "This run", when: jobExists && !live });
 
   return (
     <>
       <IconButton icon={Link2} label="Copy link" onPress={copy} />
-      {jobId !== null && run.session !== null && run.session === sessionOfJob(jobId) && <ButtonLink to="/jobs/$jobId/conversation" params={{ jobId }} icon={MessagesSquare} look="ghost">Conversation</ButtonLink>}
+      {jobId !== null && run.session !== null && run.session === sessionOfJob(jobId) && (
+        <ButtonLink to="/jobs/$jobId/conversation" params={{ jobId }} icon={MessagesSquare} look="ghost">
+          Conversation
+        </ButtonLink>
+      )}
       {jobId !== null && jobExists && (
         <ButtonLink to="/jobs/$jobId" params={{ jobId }} icon={Pencil} look="ghost">
           Edit job
         </ButtonLink>
       )}
       {live ? (
-        <Button icon={Square} look="danger" isPending={cancel.isPending} onPress={() => cancel.mutate({ id: run.id }, { onError: failed("It was not cancelled") })}>
+        <Button
+          icon={Square}
+          look="danger"
+          isPending={cancel.isPending}
+          onPress={() => cancel.mutate({ id: run.id }, { onError: failed("Could not cancel the run") })}
+        >
           Cancel
         </Button>
       ) : (
@@ -124,11 +136,19 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
   );
 }
 
-function Gone() {
+function RunNotFound() {
   return (
     <Page title="Run">
-      <Empty icon={SearchX} title="This run is not there any more" action={<ButtonLink to="/runs" search={{}}>All runs</ButtonLink>}>
-        Its history may have been cleared, or the link was cut short.
+      <Empty
+        icon={SearchX}
+        title="Run not found"
+        action={
+          <ButtonLink to="/runs" search={{}}>
+            All runs
+          </ButtonLink>
+        }
+      >
+        It was deleted from the history, or the link is incomplete.
       </Empty>
     </Page>
   );
@@ -137,7 +157,7 @@ function Gone() {
 function Loading() {
   const slow = useSlow(true);
   return (
-    <Page title="Run" about={slow && <Bone width={120} />}>
+    <Page title="Run" about={slow && <SkeletonBar width={120} />}>
       <SkeletonRows rows={6} />
     </Page>
   );

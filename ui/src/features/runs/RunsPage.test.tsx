@@ -12,11 +12,15 @@ function pagesOf(runs: RunView[]) {
     const matching = runs.filter((run) => states?.includes(run.state) ?? true);
     const from = cursor === undefined ? 0 : matching.findIndex((run) => run.id === cursor) + 1;
     const page = matching.slice(from, from + limit);
-    return { runs: page, nextCursor: from + limit < matching.length ? (page.at(-1)?.id ?? null) : null, total: matching.length };
+    return {
+      runs: page,
+      nextCursor: from + limit < matching.length ? (page.at(-1)?.id ?? null) : null,
+      total: matching.length,
+    };
   };
 }
 
-test("ten thousand runs are one list of which only the visible rows exist", async () => {
+test("ten thousand runs render visible rows only", async () => {
   const runs = Array.from({ length: 10_000 }, (_, i) => aRun({ id: `r${i}`, jobName: `Job ${i}` }));
   renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
   const list = await screen.findByRole("list", { name: "Runs" });
@@ -27,7 +31,7 @@ test("ten thousand runs are one list of which only the visible rows exist", asyn
   expect(screen.getByText("10,000 runs")).toBeInTheDocument();
 });
 
-test("J, K and the arrows move through the rows, Enter opens, and one row is in the Tab order", async () => {
+test("J, K and arrows move rows and Enter opens", async () => {
   const runs = Array.from({ length: 30 }, (_, i) => aRun({ id: `r${i}`, jobName: `Job ${i}` }));
   const { user, path } = renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
   await screen.findByRole("link", { name: "Job 0" });
@@ -43,8 +47,15 @@ test("J, K and the arrows move through the rows, Enter opens, and one row is in 
   await waitFor(() => expect(path()).toBe("/runs/r3"));
 });
 
-test("in a narrow window a run has two lines, and the rows stand as far apart", async () => {
-  const media = vi.spyOn(window, "matchMedia").mockImplementation((query) => ({ matches: query === "(max-width: 520px)", addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList);
+test("narrow window gives runs two lines", async () => {
+  const media = vi.spyOn(window, "matchMedia").mockImplementation(
+    (query) =>
+      ({
+        matches: query === "(max-width: 520px)",
+        addEventListener() {},
+        removeEventListener() {},
+      }) as unknown as MediaQueryList,
+  );
   onTestFinished(() => media.mockRestore());
   renderApp("/runs", fakeHost({ "runs.list": pagesOf([aRun({ id: "r1" }), aRun({ id: "r2", jobName: "Mail" })]) }));
   const second = (await screen.findByRole("link", { name: "Mail" })).closest("li");
@@ -52,18 +63,30 @@ test("in a narrow window a run has two lines, and the rows stand as far apart", 
   expect(screen.getByRole("list", { name: "Runs" })).toHaveStyle({ height: "112px" });
 });
 
-test("a row that stands for many slots says for how many", async () => {
-  const runs = [aRun({ id: "many", jobName: "Each minute", state: "missed", standsFor: 52_560, firstSlotAtMs: 86_400_000, slotAtMs: 86_400_000 + 52_559 * 60_000 }), aRun({ id: "one", jobName: "Backup" })];
+test("row of many slots shows their count", async () => {
+  const runs = [
+    aRun({
+      id: "many",
+      jobName: "Each minute",
+      state: "missed",
+      slotCount: 52_560,
+      firstSlotAtMs: 86_400_000,
+      slotAtMs: 86_400_000 + 52_559 * 60_000,
+    }),
+    aRun({ id: "one", jobName: "Backup" }),
+  ];
   renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
   const link = await screen.findByRole("link", { name: "Each minute" });
   const rows = within(screen.getByRole("list", { name: "Runs" })).getAllByRole("listitem");
-  expect(within(rows[0]!).getByTitle(/^Stands for 52,560 slots, from .*1970.* to .*197[01]/)).toHaveTextContent("×52,560");
+  expect(within(rows[0]!).getByTitle(/^Covers 52,560 slots, from .*1970.* to .*197[01]/)).toHaveTextContent("×52,560");
   expect(rows[0]).toContainElement(link);
   expect(rows[1]).not.toHaveTextContent("×");
 });
 
-test("a filter is asked of the gateway, stands in the address, and can be cleared", async () => {
-  const host = fakeHost({ "runs.list": pagesOf([aRun({ id: "ok" }), aRun({ id: "bad", jobName: "Broken", state: "failed" })]) });
+test("filter reaches gateway and URL and can be cleared", async () => {
+  const host = fakeHost({
+    "runs.list": pagesOf([aRun({ id: "ok" }), aRun({ id: "bad", jobName: "Broken", state: "failed" })]),
+  });
   const { user, path } = renderApp("/runs", host);
   await screen.findByRole("link", { name: "Backup" });
   await user.click(screen.getByRole("button", { name: "State" }));
@@ -76,30 +99,37 @@ test("a filter is asked of the gateway, stands in the address, and can be cleare
   expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
 });
 
-test("a filter that nothing matches says so and offers the way back", async () => {
+test("unmatched filter offers to clear it", async () => {
   const { user } = renderApp('/runs?state=["missed"]', fakeHost({ "runs.list": pagesOf([aRun()]) }));
-  expect(await screen.findByText("No runs like that")).toBeInTheDocument();
+  expect(await screen.findByText("No matching runs")).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Clear filters" }));
   expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
 });
 
-test("a run that ends changes its row in place", async () => {
+test("ending run updates its row in place", async () => {
   const run = aRun({ state: "running", finishedAtMs: null, durationMs: null });
   const host = fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) });
   renderApp("/runs", host);
   expect((await screen.findAllByText("Running")).length).toBeGreaterThan(0);
-  host.answers["runs.list"] = () => ({ runs: [aRun({ summary: "All 4 disks are fine." })], nextCursor: null, total: 1 });
+  host.answers["runs.list"] = () => ({
+    runs: [aRun({ summary: "All 4 disks are fine." })],
+    nextCursor: null,
+    total: 1,
+  });
   host.emit("run", { runId: "run-1", jobId: "job-1", state: "succeeded" });
   expect(await screen.findByText("All 4 disks are fine.")).toBeInTheDocument();
 });
 
-test("an empty history teaches what will be here", async () => {
+test("empty history explains itself", async () => {
   renderApp("/runs", fakeHost());
   expect(await screen.findByText("No runs yet")).toBeInTheDocument();
 });
 
-test("a history that cannot be read says why and can be tried again", async () => {
-  const host = fakeHost({ "runs.list": () => Promise.reject(new Error("The disk is full.")), "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }) });
+test("failed history shows its error and can be retried", async () => {
+  const host = fakeHost({
+    "runs.list": () => Promise.reject(new Error("The disk is full.")),
+    "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }),
+  });
   const { user } = renderApp("/runs", host);
   expect(await screen.findByText("The disk is full.")).toBeInTheDocument();
   host.answers["runs.list"] = pagesOf([aRun()]);

@@ -1,5 +1,4 @@
-/* Every run there ever was, newest first. The filter lives in the address, so that it can be linked to and survives a
-   look at one run. */
+/* Run list, newest first. The filter is in the URL. */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { History, SearchX } from "lucide-react";
@@ -8,27 +7,27 @@ import { use, useMemo } from "react";
 import { Button, ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { rowHeight, rowHeightOfTwo } from "@/components/sizes";
-import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { useNarrow } from "@/components/useNarrow";
 import { useNow } from "@/components/useNow";
 import { toast } from "@/components/Toasts";
 import { ScrollerContext, VirtualList } from "@/components/VirtualList";
 import { useRetryRun } from "@/data/actions";
 import { useRuns } from "@/data/runs";
-import { useStartedToast } from "@/data/started";
+import { useStartedToast } from "@/data/useStartedToast";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import type { RunView } from "@/platform";
 
 import { RunFilters } from "./RunFilters";
 import styles from "./RunsPage.module.css";
-import { type RunsSearch, toParams } from "./search";
+import { type RunsSearch, toParams } from "./searchParams";
 
 export function RunsPage() {
   const search = useSearch({ from: "/runs" });
   const navigate = useNavigate();
   const now = useNow(60_000);
-  // Days begin at midnight, so the parameters change once a day although `now` changes every minute.
+  // Stable for a day, although `now` changes every minute.
   const written = JSON.stringify(toParams(search, now));
   const params = useMemo(() => JSON.parse(written) as ReturnType<typeof toParams>, [written]);
   const list = useRuns(params);
@@ -40,7 +39,9 @@ export function RunsPage() {
       {(filtered || list.runs?.length !== 0) && (
         <div className={styles.bar}>
           <RunFilters search={search} onChange={setSearch} />
-          <span className={styles.total} role="status">{list.total !== undefined && plural(list.total, "run")}</span>
+          <span className={styles.total} role="status">
+            {list.total !== undefined && plural(list.total, "run")}
+          </span>
         </div>
       )}
       <Content list={list} filtered={filtered} onClear={() => setSearch({})} />
@@ -48,51 +49,80 @@ export function RunsPage() {
   );
 }
 
-function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
+function Content({
+  list,
+  filtered,
+  onClear,
+}: {
+  list: ReturnType<typeof useRuns>;
+  filtered: boolean;
+  onClear: () => void;
+}) {
   const keys = useRowKeys(filtered);
   const height = useNarrow() ? rowHeightOfTwo : rowHeight;
-  if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
+  if (list.error && !list.runs)
+    return <Failure title="Could not load runs." error={list.error} onRetry={list.refetch} />;
   if (!list.runs) return <SkeletonRows rows={14} />;
   if (list.runs.length === 0 && filtered) {
     return (
-      <Empty icon={SearchX} title="No runs like that" action={<Button onPress={onClear}>Clear filters</Button>}>
+      <Empty icon={SearchX} title="No matching runs" action={<Button onPress={onClear}>Clear filters</Button>}>
         No run matches these filters.
       </Empty>
     );
   }
   if (list.runs.length === 0) {
     return (
-      <Empty icon={History} title="No runs yet" action={<ButtonLink to="/jobs/new" search={{}} look="primary">New job</ButtonLink>}>
-        Each time a job fires, what it did is kept here: the outcome, every step, and what it cost.
+      <Empty
+        icon={History}
+        title="No runs yet"
+        action={
+          <ButtonLink to="/jobs/new" search={{}} look="primary">
+            New job
+          </ButtonLink>
+        }
+      >
+        Every run appears here with its outcome, steps and cost.
       </Empty>
     );
   }
   return (
-    <VirtualList keys={keys} label="Runs" rowHeight={height} items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
+    <VirtualList
+      keys={keys}
+      label="Runs"
+      rowHeight={height}
+      items={list.runs}
+      itemKey={(run) => run.id}
+      more={list.more}
+      total={list.total}
+      onEnd={list.loadMore}
+    >
       {(run, place) => <RunRow run={run} tabIndex={place.tabIndex} />}
     </VirtualList>
   );
 }
 
-/** What the keys do with the row in focus. */
+/** Shortcuts of the focused row. */
 function useRowKeys(filtered: boolean) {
   const navigate = useNavigate();
   const retry = useRetryRun();
   const started = useStartedToast();
   const scroller = use(ScrollerContext);
   const again = (run: RunView) =>
-    retry.mutate({ id: run.id }, {
-      onSuccess: ({ runId }) => {
-        // It comes in at the top of the list: whoever looks there sees it.
-        if (filtered || (scroller?.scrollTop ?? 0) > 0) started(run.jobName, runId);
+    retry.mutate(
+      { id: run.id },
+      {
+        onSuccess: ({ runId }) => {
+          // At the top of the list, the new run is visible.
+          if (filtered || (scroller?.scrollTop ?? 0) > 0) started(run.jobName, runId);
+        },
+        onError: (error) => toast({ title: `Could not start ${run.jobName}`, about: error.message }),
       },
-      onError: (error) => toast({ title: `${run.jobName} was not started`, about: error.message }),
-    });
+    );
   const edit = ({ jobId }: RunView) => {
     if (jobId !== null) void navigate({ to: "/jobs/$jobId", params: { jobId } });
   };
   return [
-    { key: "e", label: "Edit its job", run: edit },
-    { key: "r", label: "Run it again", run: again },
+    { key: "e", label: "Edit job", run: edit },
+    { key: "r", label: "Run again", run: again },
   ];
 }

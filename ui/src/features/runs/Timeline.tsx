@@ -1,4 +1,4 @@
-/* Every step of a run, in order. What is being read stays where it is while a live run adds steps below. */
+/* Steps of a run in order. Keeps the scroll position while a live run grows. */
 
 import { type ReactNode, useRef, useState } from "react";
 
@@ -6,58 +6,60 @@ import { Chips } from "@/components/Choice";
 import { Code, pretty } from "@/components/Code";
 import { Section } from "@/components/Page";
 import { Button } from "@/components/Button";
-import { useAnchored } from "@/components/useAnchored";
+import { useScrollAnchor } from "@/components/useScrollAnchor";
 import { usePlatform } from "@/data/platform";
-import { askingRun } from "@/domain/approval/words";
+import { requestingRun } from "@/domain/approval/decisionText";
 import { isLive } from "@/domain/runState";
-import { stoppedWord } from "@/domain/steps";
+import { stopLabel } from "@/domain/steps";
 import type { ApprovalView, RunDetail, StepKind, StepView } from "@/platform";
 
-import { QuestionStep } from "./QuestionStep";
+import { ApprovalStep } from "./ApprovalStep";
 import styles from "./Timeline.module.css";
 import { TimelineStep } from "./TimelineStep";
 
-type Shown = "all" | "question" | StepKind;
+type TimelineFilter = "all" | "approval" | StepKind;
 
-/** A handful of steps is seen at a glance and needs no filter. */
-const filteredFrom = 5;
+const filterFromSteps = 5;
 
-const kinds: readonly { id: Shown; label: string }[] = [
+const kinds: readonly { id: TimelineFilter; label: string }[] = [
   { id: "all", label: "All" },
   { id: "modelTurn", label: "Model" },
   { id: "toolCall", label: "Tools" },
-  { id: "question", label: "Questions" },
+  { id: "approval", label: "Approvals" },
   { id: "note", label: "Notes" },
   { id: "summary", label: "Summary" },
 ];
 
-type Entry = { at: number; step: StepView } | { at: number; approval: ApprovalView };
+type TimelineEntry = { at: number; step: StepView } | { at: number; approval: ApprovalView };
 
-/** Steps and questions as they came; what a question was about is called after its answer. */
-function entriesOf({ steps, approvals }: RunDetail): Entry[] {
-  const all: Entry[] = [...steps.map((step) => ({ at: step.startedAtMs, step })), ...approvals.map((approval) => ({ at: approval.askedAtMs, approval }))];
+/** Steps and approvals in order of time. */
+function entriesOf({ steps, approvals }: RunDetail): TimelineEntry[] {
+  const all: TimelineEntry[] = [
+    ...steps.map((step) => ({ at: step.startedAtMs, step })),
+    ...approvals.map((approval) => ({ at: approval.requestedAtMs, approval })),
+  ];
   return all.toSorted((a, b) => a.at - b.at);
 }
 
-function kindOf(entry: Entry): Shown {
-  return "step" in entry ? entry.step.kind : "question";
+function kindOf(entry: TimelineEntry): TimelineFilter {
+  return "step" in entry ? entry.step.kind : "approval";
 }
 
 export function Timeline({ detail }: { detail: RunDetail }) {
-  const [shown, setShown] = useState<Shown>("all");
+  const [shown, setShown] = useState<TimelineFilter>("all");
   const [raw, setRaw] = useState(false);
   const platform = usePlatform();
   const element = useRef<HTMLDivElement>(null);
-  useAnchored(element);
+  useScrollAnchor(element);
   const entries = entriesOf(detail);
   const present = kinds.filter(({ id }) => id === "all" || entries.some((entry) => kindOf(entry) === id));
   return (
     <div ref={element}>
       <Section
-        title="What happened"
+        title="Timeline"
         aside={
           <Button small look="ghost" onPress={() => setRaw(!raw)}>
-            {raw ? "Timeline" : "Raw JSON"}
+            {raw ? "Show timeline" : "Show raw JSON"}
           </Button>
         }
       >
@@ -65,7 +67,9 @@ export function Timeline({ detail }: { detail: RunDetail }) {
           <Code label="Raw JSON" text={pretty(detail)} onCopy={platform.copyText} unfolded />
         ) : (
           <>
-            {present.length > 2 && entries.length >= filteredFrom && <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />}
+            {present.length > 2 && entries.length >= filterFromSteps && (
+              <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />
+            )}
             <Steps detail={detail} entries={entries} shown={shown} />
           </>
         )}
@@ -74,30 +78,50 @@ export function Timeline({ detail }: { detail: RunDetail }) {
   );
 }
 
-function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonly Entry[]; shown: Shown }) {
+function Steps({
+  detail,
+  entries,
+  shown,
+}: {
+  detail: RunDetail;
+  entries: readonly TimelineEntry[];
+  shown: TimelineFilter;
+}) {
   const { run, steps, liveText } = detail;
   const begin = run.startedAtMs ?? run.createdAtMs;
   const visible = entries.filter((entry) => shown === "all" || kindOf(entry) === shown);
-  if (entries.length === 0) return <p className={styles.none}>{nothing(detail)}</p>;
+  if (entries.length === 0) return <p className={styles.none}>{noStepsReason(detail)}</p>;
   const last = steps.at(-1);
   const open = detail.approvals.filter(({ state }) => state === "pending");
   return (
     <ol className={styles.timeline} aria-label="Steps">
       {visible.map((entry) =>
         "step" in entry ? (
-          <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} stopped={stoppedWord(entry.step, run)} liveText={entry.step === last ? liveText : null} summary={run.summary} />
+          <TimelineStep
+            key={entry.step.seq}
+            step={entry.step}
+            begin={begin}
+            stopped={stopLabel(entry.step, run)}
+            liveText={entry.step === last ? liveText : null}
+            summary={run.summary}
+          />
         ) : (
-          <QuestionStep key={entry.approval.id} approval={entry.approval} run={askingRun(detail, open.filter(({ id }) => id !== entry.approval.id).length)} begin={begin} />
+          <ApprovalStep
+            key={entry.approval.id}
+            approval={entry.approval}
+            run={requestingRun(detail, open.filter(({ id }) => id !== entry.approval.id).length)}
+            begin={begin}
+          />
         ),
       )}
     </ol>
   );
 }
 
-function nothing({ run }: RunDetail): ReactNode {
-  if (run.state === "queued") return "It waits for its turn.";
-  if (isLive(run.state)) return "It has just begun.";
-  if (run.startedAtMs === null) return "It never began, so there are no steps.";
-  if (run.state !== "succeeded" && run.state !== "nothingToReport") return "It ended before its first step.";
-  return "It needed no model and no tool, so there are no steps.";
+function noStepsReason({ run }: RunDetail): ReactNode {
+  if (run.state === "queued") return "Queued.";
+  if (isLive(run.state)) return "Just started.";
+  if (run.startedAtMs === null) return "Did not start, so there are no steps.";
+  if (run.state !== "succeeded" && run.state !== "nothingToReport") return "Stopped before the first step.";
+  return "No model or tool was needed, so there are no steps.";
 }

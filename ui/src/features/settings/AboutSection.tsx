@@ -1,9 +1,9 @@
-/* Which Rouse this is and how it runs, for a question or a report. */
+/* Version and environment. */
 
 import { Facts } from "@/components/Facts";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
-import { foreignZone, localZone } from "@/format/time";
+import { otherZoneName, localZone } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
 export function AboutSection({ status }: { status: SystemStatus | undefined }) {
@@ -13,12 +13,21 @@ export function AboutSection({ status }: { status: SystemStatus | undefined }) {
       <Facts
         facts={[
           { name: "Version", value: status.version },
-          { name: "Runs as", value: status.mode === "app" ? "the app" : "rouse serve, without a screen" },
+          { name: "Mode", value: status.mode === "app" ? "app" : "headless (rouse serve)" },
           { name: "Process", value: status.pid },
           { name: "Running since", value: <Time at={status.startedAtMs} as="when" /> },
           { name: "Time zone", value: status.zone.replaceAll("_", " ") },
-          { name: "Time zone rules", value: status.zoneData.folder === null ? `${status.zoneData.version}, built in` : `${status.zoneData.version}, from ${status.zoneData.folder}` },
-          foreignZone(status.zone) !== undefined && { name: "This screen’s zone", value: localZone().replaceAll("_", " ") },
+          {
+            name: "Time zone rules",
+            value:
+              status.zoneData.folder === null
+                ? `${status.zoneData.version}, built in`
+                : `${status.zoneData.version}, from ${status.zoneData.folder}`,
+          },
+          otherZoneName(status.zone) !== undefined && {
+            name: "Browser time zone",
+            value: localZone().replaceAll("_", " "),
+          },
         ]}
       />
     </Section>

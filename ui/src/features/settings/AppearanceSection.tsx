@@ -1,14 +1,14 @@
-/* How this screen looks; kept on this screen only. */
+/* Theme, stored on this device only. */
 
 import { Segmented } from "@/components/Choice";
 import { Section } from "@/components/Page";
 import { type Theme, useTheme } from "@/data/theme";
 
-import { Setting } from "./Setting";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
 
 const themes: readonly { id: Theme; label: string }[] = [
-  { id: "system", label: "As the system" },
+  { id: "system", label: "System" },
   { id: "light", label: "Light" },
   { id: "dark", label: "Dark" },
 ];
@@ -18,9 +18,9 @@ export function AppearanceSection() {
   return (
     <Section title="Appearance" id="appearance">
       <div className={styles.list}>
-        <Setting title="Theme">
+        <SettingRow title="Theme">
           <Segmented label="Theme" options={themes} value={theme} onChange={setTheme} />
-        </Setting>
+        </SettingRow>
       </div>
     </Section>
   );

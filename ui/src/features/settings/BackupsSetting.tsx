@@ -1,4 +1,4 @@
-/* The backups there are, one more on request, and how one comes back. */
+/* Backups: list, create, restore instructions. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Archive } from "lucide-react";
@@ -10,26 +10,26 @@ import { usePlatform } from "@/data/platform";
 import { bytes, plural } from "@/format/amount";
 import type { BackupsView } from "@/platform";
 
-import { Setting } from "./Setting";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useFate } from "./useSetting";
+import { useSaveState } from "./useSetting";
 
 export function BackupsSetting() {
   const platform = usePlatform();
   const client = useQueryClient();
   const { data } = useQuery({ queryKey: keys.backups, queryFn: () => platform.rpc("backup.list", {}) });
-  const [fate, follow] = useFate();
+  const [saveState, follow] = useSaveState();
   const backUp = async () => {
     await platform.rpc("backup.create", {});
     await client.invalidateQueries({ queryKey: keys.backups });
   };
   if (!data) return null;
   return (
-    <Setting title="Backups" help={<Help view={data} />} fate={fate}>
-      <Button small icon={Archive} isPending={fate.kind === "saving"} onPress={() => void follow(backUp)}>
+    <SettingRow title="Backups" help={<Help view={data} />} saveState={saveState}>
+      <Button small icon={Archive} isPending={saveState.kind === "saving"} onPress={() => void follow(backUp)}>
         Back up now
       </Button>
-    </Setting>
+    </SettingRow>
   );
 }
 
@@ -37,8 +37,15 @@ function Help({ view: { folder, backups } }: { view: BackupsView }) {
   const newest = backups[0];
   return (
     <>
-      {newest ? <>The newest is from <Time at={newest.madeAtMs} as="within" />.</> : "None yet."} One is made each day that
-      Rouse works, without secrets; seven are kept in <code>{folder}</code>. To restore one, quit Rouse and run <code>rouse restore FILE</code>.
+      {newest ? (
+        <>
+          Newest: <Time at={newest.madeAtMs} as="within" />.
+        </>
+      ) : (
+        "None yet."
+      )}{" "}
+      Made daily, without secrets; the last seven are kept in <code>{folder}</code>. To restore one, quit Rouse and run{" "}
+      <code>rouse restore FILE</code>.
       <BackupList backups={backups} />
     </>
   );
@@ -51,7 +58,8 @@ function BackupList({ backups }: Pick<BackupsView, "backups">) {
       {backups.map((backup) => (
         <li key={backup.path}>
           <Time at={backup.madeAtMs} as="within" />, {bytes(backup.bytes)}
-          {backup.leftOut > 0 && `, ${plural(backup.leftOut, "large or surplus file")} left out`}: <code>{backup.path.split(/[/\\]/).at(-1)}</code>
+          {backup.omittedFiles > 0 && `, ${plural(backup.omittedFiles, "large or surplus file")} omitted`}:{" "}
+          <code>{backup.path.split(/[/\\]/).at(-1)}</code>
         </li>
       ))}
     </ul>

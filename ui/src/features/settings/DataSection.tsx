@@ -1,4 +1,4 @@
-/* Where the data lives, and taking jobs out and in as a file. */
+/* Data folders, retention, backups, export and import. */
 
 import { Download, Upload } from "lucide-react";
 import { useState } from "react";
@@ -12,25 +12,25 @@ import type { ConfigView, SystemStatus } from "@/platform";
 
 import { BackupsSetting } from "./BackupsSetting";
 import { ImportReport, type ImportedFile } from "./ImportReport";
-import { textOf } from "./importFile";
-import { KeptSettings } from "./KeptSettings";
-import { complaintAbout } from "./patch";
-import { Setting } from "./Setting";
+import { readTextFile } from "./importFile";
+import { RetentionSettings } from "./RetentionSettings";
+import { settingError } from "./configPatch";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useFate } from "./useSetting";
+import { useSaveState } from "./useSetting";
 
 export function DataSection({ config, status }: { config: ConfigView; status: SystemStatus | undefined }) {
   return (
     <Section title="Data" id="data">
       <div className={styles.list}>
-        {status && <PathSetting title="Everything Rouse keeps" path={status.home} />}
+        {status && <PathSetting title="Data folder" path={status.home} />}
         <PathSetting title="Settings file" path={config.path} />
         {config.riskyWorkspace.root === null ? (
-          <PathSetting title="Workspace, the folder that file tools may see" path={config.workspace} />
+          <PathSetting title="Workspace" path={config.workspace} />
         ) : (
-          <PathSetting title="Workspace, opened wider than is safe (risky mode)" path={config.riskyWorkspace.root} />
+          <PathSetting title="Workspace (risky mode)" path={config.riskyWorkspace.root} />
         )}
-        <KeptSettings config={config} />
+        <RetentionSettings config={config} />
         <BackupsSetting />
         <Export />
         <Import />
@@ -41,33 +41,37 @@ export function DataSection({ config, status }: { config: ConfigView; status: Sy
 
 function PathSetting({ title, path }: { title: string; path: string }) {
   const { copyText } = usePlatform();
-  const copy = () => void copyText(path).then(() => toast({ title: "Path copied" }, 3_000), (error: unknown) => toast({ title: "It was not copied", about: String(error) }));
+  const copy = () =>
+    void copyText(path).then(
+      () => toast({ title: "Path copied" }, 3_000),
+      (error: unknown) => toast({ title: "Could not copy", about: String(error) }),
+    );
   return (
-    <Setting title={title} help={<code>{path}</code>}>
+    <SettingRow title={title} help={<code>{path}</code>}>
       <Button small look="ghost" onPress={copy} aria-label={`Copy path: ${title}`}>
         Copy
       </Button>
-    </Setting>
+    </SettingRow>
   );
 }
 
 function Export() {
   const platform = usePlatform();
-  const [fate, follow] = useFate();
+  const [saveState, follow] = useSaveState();
   const text = async () => `${JSON.stringify(await platform.rpc("cron.export", {}), null, 2)}\n`;
   const save = async () => {
     const path = await platform.saveFile("rouse-jobs.json", await text());
     if (path !== null) toast({ title: "Jobs exported", about: path });
   };
   return (
-    <Setting title="Export all jobs" help="As a file in the job format, without their runs." fate={fate}>
+    <SettingRow title="Export all jobs" help="A file in the job format, without runs." saveState={saveState}>
       <Button small look="ghost" onPress={() => void follow(async () => platform.copyText(await text()))}>
         Copy
       </Button>
-      <Button small icon={Download} isPending={fate.kind === "saving"} onPress={() => void follow(save)}>
+      <Button small icon={Download} isPending={saveState.kind === "saving"} onPress={() => void follow(save)}>
         Export
       </Button>
-    </Setting>
+    </SettingRow>
   );
 }
 
@@ -80,25 +84,25 @@ function Import() {
     if (!chosen) return;
     setProblem(undefined);
     try {
-      const text = await textOf(chosen);
+      const text = await readTextFile(chosen);
       const result = await platform.rpc("cron.import", { text, dryRun: true });
       setFile({ name: chosen.name, text, result });
     } catch (error) {
-      setProblem(complaintAbout("text", error));
+      setProblem(settingError("text", error));
     }
   };
   return (
-    <Setting
+    <SettingRow
       title="Import jobs"
-      help="From an export, from the jobs.json of another program, or from a crontab. What would happen is shown first."
-      fate={problem === undefined ? undefined : { kind: "failed", message: problem }}
+      help="From an export, another program’s jobs.json, or a crontab. You preview the changes first."
+      saveState={problem === undefined ? undefined : { kind: "failed", message: problem }}
     >
       <FileTrigger onSelect={(files) => void open(files)}>
         <Button small icon={Upload}>
-          Choose a file
+          Choose file
         </Button>
       </FileTrigger>
       {file && <ImportReport file={file} onClose={() => setFile(undefined)} />}
-    </Setting>
+    </SettingRow>
   );
 }

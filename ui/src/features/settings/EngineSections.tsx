@@ -1,4 +1,4 @@
-/* When the engine acts by itself: the heartbeat, and the switch that stops all firing. */
+/* Heartbeat, quiet hours and scheduling. */
 
 import { Button } from "@/components/Button";
 import { Code } from "@/components/Code";
@@ -8,24 +8,32 @@ import { Time } from "@/components/Time";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useSkills } from "@/data/queries";
-import { leftOutBecause } from "@/domain/firing";
+import { skipReason } from "@/domain/skipReason";
 import { SkillChoice } from "@/domain/SkillChoice";
-import { same } from "@/format/json";
-import type { ChangedList, ConfigView, CronStatus, SystemStatus } from "@/platform";
+import { isEqualJson } from "@/format/json";
+import type { UntrustedList, ConfigView, CronStatus, SystemStatus } from "@/platform";
 
 import { NumberSetting, SwitchSetting, TextSetting } from "./controls";
 import { DayHoursSetting } from "./DayHoursSetting";
-import { overriddenBy } from "./patch";
-import { Setting } from "./Setting";
+import { overridingVariable } from "./configPatch";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useSetting, useTyped } from "./useSetting";
+import { useSetting, useTypedValue } from "./useSetting";
 
 interface Props {
   config: ConfigView;
   status: SystemStatus | undefined;
 }
 
-const dayNames: Record<string, string> = { mon: "Monday", tue: "Tuesday", wed: "Wednesday", thu: "Thursday", fri: "Friday", sat: "Saturday", sun: "Sunday" };
+const dayNames: Record<string, string> = {
+  mon: "Monday",
+  tue: "Tuesday",
+  wed: "Wednesday",
+  thu: "Thursday",
+  fri: "Friday",
+  sat: "Saturday",
+  sun: "Sunday",
+};
 
 export function QuietSection({ config }: Pick<Props, "config">) {
   const hours = config.quietHours;
@@ -37,9 +45,9 @@ export function QuietSection({ config }: Pick<Props, "config">) {
           config={config}
           name="quietHours"
           title="Hold notifications"
-          help={`What comes then is told afterwards, in one notification. A job can say otherwise.${days === undefined ? "" : ` Only nights that begin on ${days}.`}`}
+          help={`Notifications are held and delivered together afterwards. Jobs can override this.${days === undefined ? "" : ` Only nights that begin on ${days}.`}`}
           hours={hours && { from: hours.from, to: hours.to, tz: hours.tz ?? null }}
-          usual={{ from: "22:00", to: "07:00" }}
+          defaultHours={{ from: "22:00", to: "07:00" }}
         />
       </div>
     </Section>
@@ -50,24 +58,30 @@ export function HeartbeatSection({ config, status }: Props) {
   const next = status?.heartbeat.nextAtMs ?? null;
   return (
     <Section title="Heartbeat" id="heartbeat">
-      {status?.heartbeat.changedList != null && <ListNotice list={status.heartbeat.changedList} />}
+      {status?.heartbeat.untrustedList != null && <UntrustedListNotice list={status.heartbeat.untrustedList} />}
       <div className={styles.list}>
         <SwitchSetting
           config={config}
           name="heartbeat.enabled"
-          title="Wake the main session regularly"
-          help="It reads HEARTBEAT.md in the workspace and whatever has been put into its queue. A beat with nothing to do costs nothing."
+          title="Run heartbeat turns"
+          help="A regular turn of the main session that reads HEARTBEAT.md and queued system events. Costs nothing when there is nothing to do."
           isSelected={config.heartbeat.enabled}
         />
         <NumberSetting
           config={config}
           name="heartbeat.everyMs"
-          title="Every"
+          title="Interval"
           help={
-            config.heartbeat.enabled && next !== null
-              ? <><NextBeat at={next} cron={status?.cron} />{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
-              : config.heartbeat.enabled && status?.model === null ? "Waits for a model."
-              : status?.heartbeat.lastSkipReason ?? undefined
+            config.heartbeat.enabled && next !== null ? (
+              <>
+                <NextHeartbeat at={next} cron={status?.cron} />
+                {status?.heartbeat.lastSkipReason ? ` Last one skipped: ${status.heartbeat.lastSkipReason}` : ""}
+              </>
+            ) : config.heartbeat.enabled && status?.model === null ? (
+              "Waiting for a model."
+            ) : (
+              (status?.heartbeat.lastSkipReason ?? undefined)
+            )
           }
           value={config.heartbeat.everyMs / 60_000}
           toWire={(minutes) => Math.round(minutes * 60_000)}
@@ -77,16 +91,16 @@ export function HeartbeatSection({ config, status }: Props) {
         <DayHoursSetting
           config={config}
           name="heartbeat.activeHours"
-          title="Only at certain hours"
-          help="Outside of them it does not beat by itself; a wake still gets its turn."
+          title="Active hours"
+          help="Outside these hours it only runs when woken."
           hours={config.heartbeat.activeHours}
-          usual={{ from: "08:00", to: "22:00" }}
+          defaultHours={{ from: "08:00", to: "22:00" }}
         />
         <TextSetting
           config={config}
           name="heartbeat.prompt"
-          title="What it should always know"
-          help="Your own words, put before the model at every turn of the main session."
+          title="Custom instructions"
+          help="Added to every turn of the main session. [default: none]"
           value={config.heartbeat.prompt ?? ""}
           rows={3}
         />
@@ -94,7 +108,7 @@ export function HeartbeatSection({ config, status }: Props) {
           config={config}
           name="heartbeat.model"
           title="Model"
-          help="Another model for these turns, by its name; empty means the usual one."
+          help="Model for heartbeat turns. [default: the model above]"
           value={config.heartbeat.model ?? ""}
         />
         <SkillsSetting config={config} />
@@ -103,29 +117,41 @@ export function HeartbeatSection({ config, status }: Props) {
   );
 }
 
-function NextBeat({ at, cron }: { at: number; cron: CronStatus | undefined }) {
-  const why = leftOutBecause(cron, at);
-  return why === undefined ? <>The next one: <Time at={at} as="within" />.</> : <>The next one is left out: {why}.</>;
+function NextHeartbeat({ at, cron }: { at: number; cron: CronStatus | undefined }) {
+  const why = skipReason(cron, at);
+  return why === undefined ? (
+    <>
+      Next: <Time at={at} as="within" />.
+    </>
+  ) : (
+    <>Next one skipped: {why}.</>
+  );
 }
 
 const skills = "heartbeat.skills";
 
 function SkillsSetting({ config }: Pick<Props, "config">) {
   const { data, isPending } = useSkills();
-  const { fate, set } = useSetting(skills);
-  const [chosen, setChosen] = useTyped(config.heartbeat.skills, same);
-  const overridden = overriddenBy(config, skills);
+  const { saveState, set } = useSetting(skills);
+  const [chosen, setChosen] = useTypedValue(config.heartbeat.skills, isEqualJson);
+  const overridden = overridingVariable(config, skills);
   const isNone = data !== undefined && chosen.length === 0 && data.skills.every(({ problem }) => problem !== null);
   const change = async (next: string[]) => {
     setChosen(next);
     if (!(await set(next.length === 0 ? null : next))) setChosen(config.heartbeat.skills);
   };
   return (
-    <Setting
+    <SettingRow
       tall
       title="Skills"
-      help={isNone ? <>None here yet. They go into {data.ownFolder}, a folder each.</> : "Every turn of the main session is told of these, answers to you among them."}
-      fate={fate}
+      help={
+        isNone ? (
+          <>No skills yet. Add one folder per skill to {data.ownFolder}.</>
+        ) : (
+          "Instructions for every turn of the main session, including replies to you."
+        )
+      }
+      saveState={saveState}
       overridden={overridden}
     >
       {!isPending && (
@@ -134,12 +160,12 @@ function SkillsSetting({ config }: Pick<Props, "config">) {
           known={data?.skills ?? []}
           chosen={chosen}
           onChange={(next) => void change(next)}
-          isDisabled={overridden !== undefined || fate.kind === "saving"}
-          missing="It cannot be used here: turns fail until it can, or it is taken out here."
-          limits="One of these is not trusted, so turns of the main session may only look. Trust it on the page of the tools, or leave it out."
+          isDisabled={overridden !== undefined || saveState.kind === "saving"}
+          missing="Unavailable. Turns fail until you fix or deselect this skill."
+          limits="A selected skill is not trusted, so main-session turns are read-only. Trust it in Tools, or deselect it."
         />
       )}
-    </Setting>
+    </SettingRow>
   );
 }
 
@@ -150,23 +176,27 @@ export function SchedulingSection({ config, status }: Props) {
         <SwitchSetting
           config={config}
           name="cron.enabled"
-          title="Let jobs fire"
-          help={config.cron.enabled ? "Off: nothing fires by itself; running by hand still works." : (status?.cron.offReason ?? "Nothing fires by itself.")}
+          title="Run jobs on schedule"
+          help={
+            config.cron.enabled
+              ? "Off: jobs run only when you start them."
+              : (status?.cron.offReason ?? "Jobs run only when you start them.")
+          }
           isSelected={config.cron.enabled}
         />
         <NumberSetting
           config={config}
           name="cron.maxConcurrentRuns"
-          title="Most runs at the same time"
-          help="More wait for their turn."
+          title="Max concurrent runs"
+          help="Further runs are queued."
           value={config.cron.maxConcurrentRuns}
           most={64}
         />
         <SwitchSetting
           config={config}
           name="system.keepAwake"
-          title="Keep the computer awake during a run"
-          help="Only as long as a run is at work. A closed lid or an empty battery still puts it to sleep."
+          title="Keep awake"
+          help="Prevents sleep while a run is active. A closed lid or an empty battery still suspends the computer."
           isSelected={config.system.keepAwake}
         />
       </div>
@@ -174,17 +204,25 @@ export function SchedulingSection({ config, status }: Props) {
   );
 }
 
-/** The person's own list, after an agent may have written it: what it says is shown before it counts as theirs again. */
-function ListNotice({ list }: { list: ChangedList }) {
+/** Changed HEARTBEAT.md; not an instruction of the user until reviewed. */
+function UntrustedListNotice({ list }: { list: UntrustedList }) {
   const trust = useCall("heartbeat.trust", [keys.status]);
   return (
     <Notice
       className={styles.warning}
-      action={<Button small isPending={trust.isPending} onPress={() => trust.mutate({ digest: list.digest })}>These are my words</Button>}
+      action={
+        <Button small isPending={trust.isPending} onPress={() => trust.mutate({ digest: list.digest })}>
+          Confirm as mine
+        </Button>
+      }
     >
-      {list.why}. Until you have looked at it, it counts as information and not as your instruction.
-      <Code label="What HEARTBEAT.md says" text={list.text} decided />
-      {trust.error && <p role="alert" className={styles.error}>{trust.error.message}</p>}
+      {list.changedBy}. Until you confirm it, it counts as information, not as your instruction.
+      <Code label="HEARTBEAT.md" text={list.text} isDecision />
+      {trust.error && (
+        <p role="alert" className={styles.error}>
+          {trust.error.message}
+        </p>
+      )}
     </Notice>
   );
 }

@@ -1,63 +1,73 @@
-/* What is to be known of the settings file: that a change of it does not count yet, what is wrong with it, which of its
-   keys mean nothing, and which ask for what is not there. */
+/* Notices about the settings file: edits, errors, unknown keys, missing items. */
 
 import { FilePenLine, TriangleAlert } from "lucide-react";
 
 import { Notice } from "@/components/Notice";
 import type { ConfigView } from "@/platform";
 
-export function FileNotice({ config }: { config: ConfigView }) {
+export function ConfigFileNotice({ config }: { config: ConfigView }) {
   return (
     <>
-      <Change config={config} />
-      <UnknownKeys config={config} />
-      <Troubles config={config} />
-      <Later config={config} />
+      <ConfigChangeNotice config={config} />
+      <UnknownKeysNotice config={config} />
+      <MissingItemsNotice config={config} />
+      <RestartNotice config={config} />
     </>
   );
 }
 
-function UnknownKeys({ config: { path, unknownKeys } }: { config: ConfigView }) {
+function UnknownKeysNotice({ config: { path, unknownKeys } }: { config: ConfigView }) {
   if (unknownKeys.length === 0) return null;
   return (
     <div role="alert">
       <Notice icon={TriangleAlert}>
-        Rouse does not know everything that stands in {path}:
+        Unknown keys in {path}:
         <ul>
-          {unknownKeys.map(({ key, text }) => <li key={key}>{text}</li>)}
+          {unknownKeys.map(({ key, text }) => (
+            <li key={key}>{text}</li>
+          ))}
         </ul>
       </Notice>
     </div>
   );
 }
 
-function Troubles({ config: { path, troubles } }: { config: ConfigView }) {
-  if (troubles.length === 0) return null;
+function MissingItemsNotice({ config: { path, unmetSettings } }: { config: ConfigView }) {
+  if (unmetSettings.length === 0) return null;
   return (
     <div role="alert">
       <Notice tone="bad" icon={TriangleAlert}>
-        What {path} asks for is not there:
+        {path} refers to missing items:
         <ul>
-          {troubles.map(({ key, text }) => <li key={key}>{text}</li>)}
+          {unmetSettings.map(({ key, text }) => (
+            <li key={key}>{text}</li>
+          ))}
         </ul>
       </Notice>
     </div>
   );
 }
 
-function Later({ config: { fromNextStart } }: { config: ConfigView }) {
-  if (fromNextStart.length === 0) return null;
-  return <Notice icon={FilePenLine}>From the next start of Rouse on: {fromNextStart.join(", ")}.</Notice>;
+function RestartNotice({ config: { pendingRestart } }: { config: ConfigView }) {
+  if (pendingRestart.length === 0) return null;
+  return <Notice icon={FilePenLine}>Takes effect after a restart: {pendingRestart.join(", ")}.</Notice>;
 }
 
-function Change({ config: { changedByHand, problem } }: { config: ConfigView }) {
+function ConfigChangeNotice({ config: { changedByHand, problem } }: { config: ConfigView }) {
   if (problem !== null) {
     return (
       <div role="alert">
-        <Notice tone="bad" icon={TriangleAlert}>The settings file was changed by hand and cannot be read. What was in force stays in force, and nothing can be changed here until it is mended. {problem}</Notice>
+        <Notice tone="bad" icon={TriangleAlert}>
+          The settings file was edited and is invalid. The previous settings stay active, and nothing can be changed
+          here until you fix it. {problem}
+        </Notice>
       </div>
     );
   }
   if (!changedByHand) return null;
-  return <Notice icon={FilePenLine}>The settings file was changed by hand. What it says counts from the next start of Rouse, or from the next change on this page.</Notice>;
+  return (
+    <Notice icon={FilePenLine}>
+      The settings file was edited. Restart Rouse, or change a setting on this page, to apply it.
+    </Notice>
+  );
 }

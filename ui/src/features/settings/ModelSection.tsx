@@ -1,5 +1,4 @@
-/* The model: what was found, what is in use, and how to connect one. A key that is entered here becomes a secret; the file holds
-   its name, or that of an environment variable, and never the key. */
+/* Providers and the model in use. Keys become secrets; the settings file holds only their names. */
 
 import { Check, CircleDashed, RefreshCw, TriangleAlert } from "lucide-react";
 import { useState } from "react";
@@ -7,11 +6,11 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { TextField } from "@/components/Field";
-import { Folded } from "@/components/Folded";
+import { Collapsible } from "@/components/Collapsible";
 import { Section } from "@/components/Page";
-import { Failure } from "@/components/States";
+import { Failure } from "@/components/Placeholders";
 import { useNow } from "@/components/useNow";
-import { Worded } from "@/components/Worded";
+import { InlineCode } from "@/components/InlineCode";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useProviders, useStatus } from "@/data/queries";
@@ -23,9 +22,9 @@ import type { ConfigView, FailingModel, ProviderSource, ProviderState, ProviderV
 
 import { ProviderForm } from "./ProviderForm";
 import { ProviderKey } from "./ProviderKey";
-import { Setting } from "./Setting";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { usePatch, useFate, useSetting } from "./useSetting";
+import { usePatch, useSaveState, useSetting } from "./useSetting";
 
 const sources: Record<ProviderSource, string> = {
   config: "from the settings file",
@@ -41,107 +40,206 @@ export function ModelSection({ config }: { config: ConfigView }) {
       title="Model"
       id="model"
       aside={
-        <Button small look="ghost" icon={RefreshCw} isPending={look.isPending} onPress={() => look.mutate({ refresh: true })}>
-          Look again
+        <Button
+          small
+          look="ghost"
+          icon={RefreshCw}
+          isPending={look.isPending}
+          onPress={() => look.mutate({ refresh: true })}
+        >
+          Search again
         </Button>
       }
     >
-      {(look.error ?? error) && <Failure title="The models could not be listed." error={look.error ?? error ?? new Error()} onRetry={() => void refetch()} />}
+      {(look.error ?? error) && (
+        <Failure
+          title="Could not load models."
+          error={look.error ?? error ?? new Error()}
+          onRetry={() => void refetch()}
+        />
+      )}
       <div className={styles.list}>
-        {data?.providers.length === 0 && <Setting title="No model yet" help="Reminders and tool calls work without one. Agents need a model: connect one below." />}
+        {data?.providers.length === 0 && (
+          <SettingRow
+            title="No model yet"
+            help="Agents need a model: connect one below. Reminders and tool calls work without."
+          />
+        )}
         {data?.providers.map((provider) => (
-          <Provider key={provider.name} provider={provider} isActive={data.active === provider.name} isChosen={config.model.provider === provider.name} config={config} />
+          <ProviderRow
+            key={provider.name}
+            provider={provider}
+            isActive={data.active === provider.name}
+            isChosen={config.model.provider === provider.name}
+            config={config}
+          />
         ))}
-        {config.model.provider !== null && <Automatic provider={config.model.provider} isKnown={data?.providers.some(({ name }) => name === config.model.provider) ?? true} />}
-        {data !== undefined && data.providers.length > 0 && <ModelName key={config.model.name} config={config} providers={data.providers} active={data.active} />}
+        {config.model.provider !== null && (
+          <PinnedProvider
+            provider={config.model.provider}
+            isKnown={data?.providers.some(({ name }) => name === config.model.provider) ?? true}
+          />
+        )}
+        {data !== undefined && data.providers.length > 0 && (
+          <ModelName key={config.model.name} config={config} providers={data.providers} active={data.active} />
+        )}
       </div>
       {data && (
-        <Folded title="Connect a model" summary="Anthropic, OpenAI, OpenRouter, Ollama, LM Studio, or another server" defaultExpanded={data.providers.length === 0}>
+        <Collapsible
+          title="Connect a model"
+          summary="Anthropic, OpenAI, OpenRouter, Ollama, LM Studio, or another server"
+          defaultExpanded={data.providers.length === 0}
+        >
           <ConnectModel taken={config.model.providers.map(({ name }) => name)} />
-          <p className={styles.help}>Servers on this computer (Ollama, LM Studio, llama.cpp, Foundry Local) and keys in the environment, such as <code>ANTHROPIC_API_KEY</code>, are found without this.</p>
-        </Folded>
+          <p className={styles.help}>
+            Servers on this computer (Ollama, LM Studio, llama.cpp, Foundry Local) and keys in the environment, such as{" "}
+            <code>ANTHROPIC_API_KEY</code>, are found automatically.
+          </p>
+        </Collapsible>
       )}
-      <Folded title="Add a provider by hand" summary="With an environment variable or a context window">
+      <Collapsible title="Add provider manually" summary="With an environment variable or a context window">
         <ProviderForm taken={config.model.providers.map(({ name }) => name)} />
-      </Folded>
+      </Collapsible>
     </Section>
   );
 }
 
-function Provider({ provider, isActive, isChosen, config }: { provider: ProviderView; isActive: boolean; isChosen: boolean; config: ConfigView }) {
-  const { fate, set } = useSetting("model.provider");
+function ProviderRow({
+  provider,
+  isActive,
+  isChosen,
+  config,
+}: {
+  provider: ProviderView;
+  isActive: boolean;
+  isChosen: boolean;
+  config: ConfigView;
+}) {
+  const { saveState, set } = useSetting("model.provider");
   const patch = usePatch();
-  const [removal, follow] = useFate();
+  const [removal, follow] = useSaveState();
   const { name, label, model, baseUrl, source, keyEnv, problem, tests } = provider;
-  const asked = (isActive ? config.model.name : null) ?? model;
-  const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === asked);
-  const tested = tests.find((test) => test.model === asked);
+  const modelName = (isActive ? config.model.name : null) ?? model;
+  const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === modelName);
+  const tested = tests.find((test) => test.model === modelName);
   const help = (
     <>
       {model} · {baseUrl} · {sources[source]}
-      {keyEnv !== null && <> · its key comes from the environment variable <code>{keyEnv}</code></>}
-      {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
-      {failing && <Silence failing={failing} />}
+      {keyEnv !== null && (
+        <>
+          {" "}
+          · key from environment variable <code>{keyEnv}</code>
+        </>
+      )}
+      {problem !== null && (
+        <p className={styles.problem}>
+          <InlineCode text={problem} />
+        </p>
+      )}
+      {failing && <FailingModelNote failing={failing} />}
       {tested && <Verdict test={tested} isDated />}
       {source === "config" && keyEnv === null && <ProviderKey provider={provider} config={config} />}
     </>
   );
-  const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);
+  const remove = () =>
+    void follow(
+      () => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }),
+      `providers.${name}`,
+    );
   return (
-    <Setting title={label} help={help} fate={removal.kind === "failed" ? removal : fate}>
-      {isActive && <InUse state={failing ? "failing" : provider.state} />}
-      <ModelTest provider={name} model={asked} isCompact />
+    <SettingRow title={label} help={help} saveState={removal.kind === "failed" ? removal : saveState}>
+      {isActive && <ProviderStateBadge state={failing ? "failing" : provider.state} />}
+      <ModelTest provider={name} model={modelName} isCompact />
       {source === "config" && (
-        <Button small look="ghost" isPending={removal.kind === "saving"} onPress={remove} aria-label={`Remove ${label}`}>
+        <Button
+          small
+          look="ghost"
+          isPending={removal.kind === "saving"}
+          onPress={remove}
+          aria-label={`Remove ${label}`}
+        >
           Remove
         </Button>
       )}
       {!isChosen && (
-        <Button small isPending={fate.kind === "saving"} onPress={() => void set(name)} aria-label={isActive ? `Always use ${label}` : `Use ${label}`}>
-          {isActive ? "Always use" : "Use"}
+        <Button
+          small
+          isPending={saveState.kind === "saving"}
+          onPress={() => void set(name)}
+          aria-label={isActive ? `Pin ${label}` : `Use ${label}`}
+        >
+          {isActive ? "Pin" : "Use"}
         </Button>
       )}
-    </Setting>
+    </SettingRow>
   );
 }
 
-/** Whether the model in use has answered: one that never did is not told as working. */
-function InUse({ state }: { state: ProviderState }) {
+/** State of the provider in use. */
+function ProviderStateBadge({ state }: { state: ProviderState }) {
   switch (state) {
     case "failing":
-      return <span className={cx(styles.using, styles.problem)}><TriangleAlert size={14} aria-hidden /> Does not answer</span>;
+      return (
+        <span className={cx(styles.using, styles.problem)}>
+          <TriangleAlert size={14} aria-hidden /> Not responding
+        </span>
+      );
     case "untried":
-      return <span className={cx(styles.using, styles.untried)}><CircleDashed size={14} aria-hidden /> Not tried yet</span>;
+      return (
+        <span className={cx(styles.using, styles.untried)}>
+          <CircleDashed size={14} aria-hidden /> Untested
+        </span>
+      );
     case "answered":
-      return <span className={styles.using}><Check size={14} aria-hidden /> In use</span>;
+      return (
+        <span className={styles.using}>
+          <Check size={14} aria-hidden /> In use
+        </span>
+      );
   }
 }
 
-/** Since when it has not answered, with what it said, and what can be done. */
-function Silence({ failing: { sinceMs, words, mend } }: { failing: FailingModel }) {
+/** Error of a model that does not respond, and the remediation. */
+function FailingModelNote({ failing: { sinceMs, message, fix } }: { failing: FailingModel }) {
   const now = useNow();
   return (
     <>
-      <p className={styles.problem}>It has not answered since {whenWithin(sinceMs, now)}: <Worded text={firstLine(words)} /></p>
-      <p><Worded text={mend} /></p>
+      <p className={styles.problem}>
+        Not responding since {whenWithin(sinceMs, now)}: <InlineCode text={firstLine(message)} />
+      </p>
+      <p>
+        <InlineCode text={fix} />
+      </p>
     </>
   );
 }
 
-function Automatic({ provider, isKnown }: { provider: string; isKnown: boolean }) {
-  const { fate, set } = useSetting("model.provider");
+function PinnedProvider({ provider, isKnown }: { provider: string; isKnown: boolean }) {
+  const { saveState, set } = useSetting("model.provider");
   return (
-    <Setting title={isKnown ? "Chosen by you" : `“${provider}” is chosen but not there`} help="Otherwise Rouse uses the best one it finds." fate={fate}>
-      <Button small isPending={fate.kind === "saving"} onPress={() => void set(null)}>
-        Choose for me
+    <SettingRow
+      title={isKnown ? "Pinned" : `“${provider}” is pinned but missing`}
+      help="When unpinned, Rouse uses the best model it finds."
+      saveState={saveState}
+    >
+      <Button small isPending={saveState.kind === "saving"} onPress={() => void set(null)}>
+        Unpin
       </Button>
-    </Setting>
+    </SettingRow>
   );
 }
 
-/** Saved when the field is left; emptied, the provider's own choice counts again. */
-function ModelName({ config, providers, active }: { config: ConfigView; providers: ProviderView[]; active: string | null }) {
-  const { fate, set } = useSetting("model.name");
+/** Saved on blur; empty uses the provider's default. */
+function ModelName({
+  config,
+  providers,
+  active,
+}: {
+  config: ConfigView;
+  providers: ProviderView[];
+  active: string | null;
+}) {
+  const { saveState, set } = useSetting("model.name");
   const present = config.model.name ?? "";
   const inUse = providers.find(({ name }) => name === active);
   const [typed, setTyped] = useState(present);
@@ -149,7 +247,15 @@ function ModelName({ config, providers, active }: { config: ConfigView; provider
     if (typed.trim() !== present) void set(typed.trim() === "" ? null : typed.trim());
   };
   return (
-    <Setting title="Model name" help={inUse?.source === "config" ? "Empty: the one you named when you added the server." : "Empty: the one the provider offers first."} fate={fate}>
+    <SettingRow
+      title="Model name"
+      help={
+        inUse?.source === "config"
+          ? "[default: the model you added with the provider]"
+          : "[default: the provider’s first model]"
+      }
+      saveState={saveState}
+    >
       <TextField
         label="Model name"
         labelHidden
@@ -162,6 +268,6 @@ function ModelName({ config, providers, active }: { config: ConfigView; provider
         placeholder={inUse?.model}
         className={styles.select}
       />
-    </Setting>
+    </SettingRow>
   );
 }

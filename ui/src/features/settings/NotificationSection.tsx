@@ -1,14 +1,14 @@
-/* Whether notifications can be shown here, and a test that says what became of it. */
+/* Notification availability and test. */
 
 import { Button } from "@/components/Button";
 import { Section } from "@/components/Page";
 import { useCall } from "@/data/actions";
 import { useDelivery } from "@/data/deliveries";
-import { canNotify, deliveryWord, fateOf } from "@/domain/words";
+import { canNotify, deliveryLabel, deliveryOutcome } from "@/domain/labels";
 import type { SystemStatus } from "@/platform";
 
-import { complaintAbout } from "./patch";
-import { Setting } from "./Setting";
+import { settingError } from "./configPatch";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
 
 export function NotificationSection({ status }: { status: SystemStatus | undefined }) {
@@ -18,17 +18,27 @@ export function NotificationSection({ status }: { status: SystemStatus | undefin
   return (
     <Section title="Notifications" id="notifications">
       <div className={styles.list}>
-        <Setting
-          title={available === false ? "They cannot be shown here" : "Shown by the system"}
-          help={status?.notifications.reason ?? "A run that has something to tell tells it here; a click opens the run."}
+        <SettingRow
+          title={available === false ? "Not available here" : "System notifications"}
+          help={status?.notifications.reason ?? "Runs with a result notify you. Clicking a notification opens the run."}
         >
-          <Button small isPending={test.isPending} isDisabled={status !== undefined && !canNotify(status.notifications)} onPress={() => test.mutate({})}>
-            Send a test
+          <Button
+            small
+            isPending={test.isPending}
+            isDisabled={status !== undefined && !canNotify(status.notifications)}
+            onPress={() => test.mutate({})}
+          >
+            Send test
           </Button>
-        </Setting>
+        </SettingRow>
         <div role="status">
-          {test.error && <p className={styles.error}>{complaintAbout("", test.error)}</p>}
-          {delivery && <Setting title={`Test: ${deliveryWord(delivery.state).toLocaleLowerCase()}`} help={fateOf(delivery)} />}
+          {test.error && <p className={styles.error}>{settingError("", test.error)}</p>}
+          {delivery && (
+            <SettingRow
+              title={`Test: ${deliveryLabel(delivery.state).toLocaleLowerCase()}`}
+              help={deliveryOutcome(delivery)}
+            />
+          )}
         </div>
       </div>
     </Section>

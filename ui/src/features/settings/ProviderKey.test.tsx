@@ -5,18 +5,70 @@ import { type ConfigView, errorCode, type ProviderView, RpcError, type SecretVie
 import { fakeHost } from "@/test/fakeHost";
 import { renderApp } from "@/test/renderApp";
 
-import { hostOf, secretNameFor } from "./keyOfProvider";
+import { secretHost, freeSecretName } from "./providerSecret";
 
-const work: ProviderView = { name: "work", label: "work (m)", kind: "openai", baseUrl: "https://llm.example.com/v1", model: "m", source: "config", keyEnv: null, keySecret: null, problem: null, state: "answered", tests: [] };
-const secret: SecretView = { name: "work", hosts: ["llm.example.com"], setAtMs: 0, keptIn: "keyring", problem: null, warning: null };
+const work: ProviderView = {
+  name: "work",
+  label: "work (m)",
+  kind: "openai",
+  baseUrl: "https://llm.example.com/v1",
+  model: "m",
+  source: "config",
+  keyEnv: null,
+  keySecret: null,
+  problem: null,
+  state: "answered",
+  tests: [],
+};
+const secret: SecretView = {
+  name: "work",
+  hosts: ["llm.example.com"],
+  setAtMs: 0,
+  storedIn: "keyring",
+  problem: null,
+  warning: null,
+};
 
 function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = []) {
   const view = { ...work, ...provider };
   const config = {
-    path: "/c", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] }, search: { provider: null, url: null, keyEnv: null, keySecret: null }, gateway: { port: 7717 },
-    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null }, quietHours: null, workspace: "/w", riskyWorkspace: { enabled: false, root: null },
-    model: { provider: null, name: null, patienceSeconds: 900, providers: [{ name: view.name, kind: view.kind, baseUrl: view.baseUrl, model: view.model, keyEnv: view.keyEnv, keySecret: view.keySecret, contextTokens: null, effort: null }] },
-    retention: { runsPerJob: 1, messagesPerSession: 1, maxDatabaseMb: 1 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [],
+    path: "/c",
+    revision: "r1",
+    changedByHand: false,
+    problem: null,
+    unknownKeys: [],
+    unmetSettings: [],
+    pendingRestart: [],
+    cron: { enabled: true, maxConcurrentRuns: 2 },
+    system: { keepAwake: false },
+    tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
+    search: { provider: null, url: null, keyEnv: null, keySecret: null },
+    gateway: { port: 7717 },
+    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    quietHours: null,
+    workspace: "/w",
+    riskyWorkspace: { enabled: false, root: null },
+    model: {
+      provider: null,
+      name: null,
+      patienceSeconds: 900,
+      providers: [
+        {
+          name: view.name,
+          kind: view.kind,
+          baseUrl: view.baseUrl,
+          model: view.model,
+          keyEnv: view.keyEnv,
+          keySecret: view.keySecret,
+          contextTokens: null,
+          effort: null,
+        },
+      ],
+    },
+    retention: { runsPerJob: 1, messagesPerSession: 1, maxDatabaseMb: 1 },
+    budget: { tokensPerDay: null, usdPerDay: null },
+    prices: { listedOn: "2026-10-07", own: [] },
+    overridden: [],
   } satisfies ConfigView;
   return fakeHost({
     "config.get": () => config,
@@ -24,69 +76,87 @@ function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = 
     "providers.list": () => ({ active: view.name, providers: [view] }),
     "secrets.list": () => ({ secrets, warning: null }),
     "secrets.set": ({ name, hosts }) => ({ ...secret, name, hosts: hosts ?? secret.hosts }),
-    "secrets.remove": () => ({ changed: true, remains: null }),
+    "secrets.remove": () => ({ changed: true, manualCleanup: null }),
   });
 }
 
-test("a key is bound to the host of an address, in the open only where the address says so", () => {
-  expect(hostOf("https://llm.example.com/v1")).toBe("llm.example.com");
-  expect(hostOf(" https://LLM.example.com:8443/v1 ")).toBe("llm.example.com:8443");
-  expect(hostOf("http://192.168.1.20:8080/v1")).toBe("http://192.168.1.20:8080");
-  for (const none of ["", "llm.example.com", "ftp://x"]) expect(hostOf(none)).toBeUndefined();
+test("key is bound to the host and http only if given", () => {
+  expect(secretHost("https://llm.example.com/v1")).toBe("llm.example.com");
+  expect(secretHost(" https://LLM.example.com:8443/v1 ")).toBe("llm.example.com:8443");
+  expect(secretHost("http://192.168.1.20:8080/v1")).toBe("http://192.168.1.20:8080");
+  for (const none of ["", "llm.example.com", "ftp://x"]) expect(secretHost(none)).toBeUndefined();
 });
 
-test("a secret is named after its provider, and takes no other's place", () => {
-  expect(secretNameFor("work", [])).toBe("work");
-  expect(secretNameFor("My Box", ["my-box"])).toBe("my-box-key");
-  expect(secretNameFor("work", ["work", "work-key"])).toBe("work-key-2");
-  expect(secretNameFor("x".repeat(80), [])).toHaveLength(56);
+test("secret name follows the provider and avoids others", () => {
+  expect(freeSecretName("work", [])).toBe("work");
+  expect(freeSecretName("My Box", ["my-box"])).toBe("my-box-key");
+  expect(freeSecretName("work", ["work", "work-key"])).toBe("work-key-2");
+  expect(freeSecretName("x".repeat(80), [])).toHaveLength(56);
 });
 
 async function fill(user: ReturnType<typeof renderApp>["user"], fields: Record<string, string>) {
-  await user.click(await screen.findByRole("button", { name: /Add a provider by hand/ }));
-  const form = within(screen.getByRole("form", { name: "Add a server" }));
+  await user.click(await screen.findByRole("button", { name: /Add provider manually/ }));
+  const form = within(screen.getByRole("form", { name: "Add provider" }));
   for (const [label, text] of Object.entries(fields)) {
     await user.click(form.getByLabelText(label));
     await user.paste(text);
   }
-  await user.click(screen.getByRole("button", { name: "Add server" }));
+  await user.click(screen.getByRole("button", { name: "Add provider" }));
 }
 
-const other = { Name: "Other", Address: "https://other.example/v1", Model: "m", "Its key": "sk-0123456789" };
+const other = { Name: "Other", Address: "https://other.example/v1", Model: "m", "API key": "sk-0123456789" };
 
-test("a key that is given with a server is stored as a secret for its host, and never in the settings", async () => {
+test("key entered with a provider becomes a secret", async () => {
   const host = hostWith({}, [{ ...secret, name: "other" }]);
   const { user } = renderApp("/settings", host);
   await fill(user, other);
   expect(await screen.findByText("Saved")).toBeInTheDocument();
   expect(host.called("secrets.set")).toEqual([{ name: "other-key", value: "sk-0123456789", hosts: ["other.example"] }]);
-  expect(host.called("config.patch")).toEqual([{ patch: { providers: { other: { kind: "openai", baseUrl: "https://other.example/v1", model: "m", keySecret: "other-key" } } } }]);
-  expect(screen.getByLabelText("Its key")).toHaveAttribute("type", "password");
-  expect(screen.getByLabelText("Its key")).toHaveValue("");
+  expect(host.called("config.patch")).toEqual([
+    {
+      patch: {
+        providers: {
+          other: { kind: "openai", baseUrl: "https://other.example/v1", model: "m", keySecret: "other-key" },
+        },
+      },
+    },
+  ]);
+  expect(screen.getByLabelText("API key")).toHaveAttribute("type", "password");
+  expect(screen.getByLabelText("API key")).toHaveValue("");
 });
 
-test("a server that is not added leaves no key behind", async () => {
+test("failed provider addition leaves no key", async () => {
   const host = hostWith();
-  host.answers["config.patch"] = () => Promise.reject(new RpcError(errorCode.invalidParams, "no", { fields: [{ path: "providers.other.model", message: "must not be so" }] }));
+  host.answers["config.patch"] = () =>
+    Promise.reject(
+      new RpcError(errorCode.invalidParams, "no", {
+        fields: [{ path: "providers.other.model", message: "must not be so" }],
+      }),
+    );
   const { user } = renderApp("/settings", host);
   await fill(user, other);
   expect(await screen.findByText("This must not be so.")).toBeInTheDocument();
   expect(host.called("secrets.remove")).toEqual([{ name: "other" }]);
 });
 
-test("a key that cannot be one is told at its field, and nothing is added", async () => {
+test("invalid key shows at its field and adds nothing", async () => {
   const host = hostWith();
-  host.answers["secrets.set"] = () => Promise.reject(new RpcError(errorCode.invalidParams, "no", { fields: [{ path: "value", message: "a secret has at least 4 characters" }] }));
+  host.answers["secrets.set"] = () =>
+    Promise.reject(
+      new RpcError(errorCode.invalidParams, "no", {
+        fields: [{ path: "value", message: "a secret has at least 4 characters" }],
+      }),
+    );
   const { user } = renderApp("/settings", host);
-  await fill(user, { ...other, "Its key": "abc" });
+  await fill(user, { ...other, "API key": "abc" });
   expect(await screen.findByText("A secret has at least 4 characters.")).toBeInTheDocument();
   expect(host.called("config.patch")).toEqual([]);
 });
 
-test("a stored key is told of, replaced and removed, and never shown", async () => {
+test("stored key can be replaced and removed but never shown", async () => {
   const host = hostWith({ keySecret: "work" }, [secret]);
   const { user } = renderApp("/settings", host);
-  expect(await screen.findByText(/A key is stored as/)).toBeInTheDocument();
+  expect(await screen.findByText(/Key stored as/)).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Replace key of work (m)" }));
   const dialog = within(await screen.findByRole("dialog"));
   await user.type(dialog.getByLabelText("Key"), "sk-9876543210");
@@ -101,25 +171,33 @@ test("a stored key is told of, replaced and removed, and never shown", async () 
   expect(host.called("config.patch")).toEqual([{ patch: { providers: { work: { keySecret: null } } } }]);
 });
 
-test("a provider without a key can be given one", async () => {
+test("provider without a key accepts a key", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
-  await user.click(await screen.findByRole("button", { name: "Store a key for work (m)" }));
+  await user.click(await screen.findByRole("button", { name: "Add key for work (m)" }));
   const dialog = within(await screen.findByRole("dialog"));
   await user.type(dialog.getByLabelText("Key"), "sk-9876543210");
   await user.click(dialog.getByRole("button", { name: "Save" }));
-  await waitFor(() => expect(host.called("config.patch")).toEqual([{ patch: { providers: { work: { keySecret: "work" } } } }]));
+  await waitFor(() =>
+    expect(host.called("config.patch")).toEqual([{ patch: { providers: { work: { keySecret: "work" } } } }]),
+  );
   expect(host.called("secrets.set")).toEqual([{ name: "work", value: "sk-9876543210", hosts: ["llm.example.com"] }]);
 });
 
-test("a key that is for other hosts is told of, and a new one is for this host, too", async () => {
-  const host = hostWith({ keySecret: "work", problem: "No key: the secret work goes to other.example alone." }, [{ ...secret, hosts: ["other.example"] }]);
+test("shared key keeps its hosts and adds the new one", async () => {
+  const host = hostWith({ keySecret: "work", problem: "No key: the secret work goes to other.example alone." }, [
+    { ...secret, hosts: ["other.example"] },
+  ]);
   const { user } = renderApp("/settings", host);
   expect(await screen.findByText(/goes to other\.example alone/)).toBeInTheDocument();
-  expect(screen.queryByText(/A key is stored as/)).not.toBeInTheDocument();
+  expect(screen.queryByText(/Key stored as/)).not.toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Replace key of work (m)" }));
   const dialog = within(await screen.findByRole("dialog"));
   await user.type(dialog.getByLabelText("Key"), "sk-9876543210");
   await user.click(dialog.getByRole("button", { name: "Save" }));
-  await waitFor(() => expect(host.called("secrets.set")).toEqual([{ name: "work", value: "sk-9876543210", hosts: ["other.example", "llm.example.com"] }]));
+  await waitFor(() =>
+    expect(host.called("secrets.set")).toEqual([
+      { name: "work", value: "sk-9876543210", hosts: ["other.example", "llm.example.com"] },
+    ]),
+  );
 });

@@ -1,19 +1,19 @@
-/* The search provider of the tool web_search. Without one, no model is offered the tool. */
+/* Search provider of `web_search`; required by the tool. */
 
 import { Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import type { ConfigView } from "@/platform";
 
 import { TextSetting } from "./controls";
-import { overriddenBy } from "./patch";
-import { Setting } from "./Setting";
+import { overridingVariable } from "./configPatch";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
 import { useSetting } from "./useSetting";
 
-/** Stands for no provider, which the settings leave out. */
+/** No provider. */
 const NONE = "none";
 
-/** The variable with the key and the host that a stored key is bound to. */
+/** Environment variable and host of each key. */
 const keys: Record<string, { variable: string; host: string }> = {
   brave: { variable: "BRAVE_API_KEY", host: "api.search.brave.com" },
   tavily: { variable: "TAVILY_API_KEY", host: "api.tavily.com" },
@@ -33,16 +33,34 @@ const choices = [
 export function SearchSection({ config }: { config: ConfigView }) {
   const { provider, url, keySecret } = config.search;
   const key = provider === null ? undefined : keys[provider];
-  const { fate, set } = useSetting("search.provider");
-  const overridden = overriddenBy(config, "search.provider");
+  const { saveState, set } = useSetting("search.provider");
+  const overridden = overridingVariable(config, "search.provider");
   return (
     <Section title="Web search" id="search">
       <div className={styles.list}>
-        <Setting title="Search provider" help="Lets agents use web_search. Queries go to this provider." fate={fate} overridden={overridden}>
-          <Select label="Search provider" labelHidden className={styles.select} choices={choices} value={provider ?? NONE} onChange={(id) => void set(id === NONE ? null : id)} />
-        </Setting>
+        <SettingRow
+          title="Search provider"
+          help="Lets agents use web_search. Queries go to this provider."
+          saveState={saveState}
+          overridden={overridden}
+        >
+          <Select
+            label="Search provider"
+            labelHidden
+            className={styles.select}
+            choices={choices}
+            value={provider ?? NONE}
+            onChange={(id) => void set(id === NONE ? null : id)}
+          />
+        </SettingRow>
         {provider === "searxng" && (
-          <TextSetting config={config} name="search.url" title="Address" help="For example http://127.0.0.1:8888. Its settings need json in search.formats." value={url ?? ""} />
+          <TextSetting
+            config={config}
+            name="search.url"
+            title="Address"
+            help="For example http://127.0.0.1:8888. Its settings need json in search.formats."
+            value={url ?? ""}
+          />
         )}
         {key && (
           <TextSetting

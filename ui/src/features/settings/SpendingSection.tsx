@@ -1,42 +1,62 @@
-/* What was spent, and what all runs together may spend in a day: jobs, the heartbeat and the chat. */
+/* Spending and the daily budget of all runs. */
 
 import { NumberField } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
 import { useSpending } from "@/data/queries";
-import { plural, spentWords } from "@/format/amount";
+import { plural, spendingLabel } from "@/format/amount";
 import type { ConfigView } from "@/platform";
 
-import { overriddenBy } from "./patch";
-import { Setting } from "./Setting";
+import { overridingVariable } from "./configPatch";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useSetting, useTyped } from "./useSetting";
+import { useSetting, useTypedValue } from "./useSetting";
 
 export function SpendingSection({ config }: { config: ConfigView }) {
   return (
     <Section title="Spending" id="spending">
       <Spent />
-      <Limit config={config} name="budget.tokensPerDay" title="Most tokens of a day" help="Of everything together. Later runs of that day are skipped, with the reason." value={config.budget.tokensPerDay} />
-      <Limit config={config} name="budget.usdPerDay" title="Most dollars of a day" help="A model whose price is not known is not asked then, unless tokens are limited as well." unit="USD" value={config.budget.usdPerDay} />
-      <Setting
+      <LimitSetting
+        config={config}
+        name="budget.tokensPerDay"
+        title="Tokens per day"
+        help="For all runs together. Later runs that day are skipped. [default: no limit]"
+        value={config.budget.tokensPerDay}
+      />
+      <LimitSetting
+        config={config}
+        name="budget.usdPerDay"
+        title="USD per day"
+        help="Models without a known price won’t be used, unless tokens are limited too. [default: no limit]"
+        unit="USD"
+        value={config.budget.usdPerDay}
+      />
+      <SettingRow
         title="Prices"
-        help={`List prices of ${config.prices.listedOn}. ${own(config.prices.own.length)} Models on this computer cost nothing.`}
+        help={`List prices as of ${config.prices.listedOn}. ${ownPricesText(config.prices.own.length)} Models on this computer cost nothing.`}
       />
     </Section>
   );
 }
 
-function own(count: number): string {
-  return count === 0 ? "Your own go before them: [prices] in the settings file." : `${plural(count, "price")} of your own ${count === 1 ? "goes" : "go"} before them.`;
+function ownPricesText(count: number): string {
+  return count === 0
+    ? "Override them with [prices] in the settings file."
+    : `${plural(count, "price")} overridden in the settings file.`;
 }
 
 function Spent() {
   const { data } = useSpending();
   if (!data) return null;
   return (
-    <Setting
+    <SettingRow
       title="Spent"
-      help={<>Today {spentWords(data.today)}; this month {spentWords(data.month)}. A new day begins <Time at={data.dayEndsAtMs} as="within" />.</>}
+      help={
+        <>
+          Today {spendingLabel(data.today)}, this month {spendingLabel(data.month)}. The day resets{" "}
+          <Time at={data.dayEndsAtMs} as="within" />.
+        </>
+      }
     />
   );
 }
@@ -50,18 +70,18 @@ interface LimitProps {
   value: number | null;
 }
 
-/** A limit that may be left out; an emptied field takes it away. */
-function Limit({ config, name, title, help, unit, value }: LimitProps) {
-  const { fate, set } = useSetting(name);
-  const overridden = overriddenBy(config, name);
-  const [typed, setTyped] = useTyped(value ?? NaN);
+/** Optional limit; removed if empty. */
+function LimitSetting({ config, name, title, help, unit, value }: LimitProps) {
+  const { saveState, set } = useSetting(name);
+  const overridden = overridingVariable(config, name);
+  const [typed, setTyped] = useTypedValue(value ?? NaN);
   const change = (next: number) => {
     setTyped(next);
     const wanted = Number.isNaN(next) ? null : next;
     if (wanted !== value) void set(wanted);
   };
   return (
-    <Setting title={title} help={help} fate={fate} overridden={overridden}>
+    <SettingRow title={title} help={help} saveState={saveState} overridden={overridden}>
       <NumberField
         label={title}
         labelHidden
@@ -74,6 +94,6 @@ function Limit({ config, name, title, help, unit, value }: LimitProps) {
         isDisabled={overridden !== undefined}
         className={styles.number}
       />
-    </Setting>
+    </SettingRow>
   );
 }

@@ -1,4 +1,4 @@
-/* Starting with the computer; only where this page is the app's window. */
+/* Start at login; only in the app's window. */
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -7,13 +7,13 @@ import { isMac } from "@/components/Kbd";
 import { Section } from "@/components/Page";
 import { usePlatform } from "@/data/platform";
 
-import { Setting } from "./Setting";
+import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useFate } from "./useSetting";
+import { useSaveState } from "./useSetting";
 
-/** What is switched off there stays off, and macOS tells no app. */
-const ELSEWHERE = isMac ? " System Settings → General → Login Items can forbid it." : "";
-const HELP = `Jobs fire only while Rouse runs. It stays out of sight in the tray.${ELSEWHERE}`;
+/** macOS does not report that a login item is blocked. */
+const ELSEWHERE = isMac ? " System Settings → General → Login Items can block it." : "";
+const HELP = `Jobs run only while Rouse is running. It stays in the tray.${ELSEWHERE}`;
 
 export function StartUpSection() {
   const { capabilities } = usePlatform();
@@ -23,7 +23,7 @@ export function StartUpSection() {
 function StartUp() {
   const { autostart } = usePlatform();
   const { data: on, error, refetch } = useQuery({ queryKey: ["autostart"], queryFn: () => autostart.get() });
-  const [fate, follow] = useFate();
+  const [saveState, follow] = useSaveState();
   const set = async (next: boolean) => {
     await follow(() => autostart.set(next));
     void refetch();
@@ -31,9 +31,18 @@ function StartUp() {
   return (
     <Section title="Start-up" id="start-up">
       <div className={styles.list}>
-        <Setting title="Start with the computer" help={error ? `It is not known whether it does: ${error.message}` : HELP} fate={fate}>
-          <Switch aria-label="Start with the computer" isSelected={on === true} isDisabled={on === undefined || fate.kind === "saving"} onChange={(next) => void set(next)} />
-        </Setting>
+        <SettingRow
+          title="Start at login"
+          help={error ? `Could not read this setting: ${error.message}` : HELP}
+          saveState={saveState}
+        >
+          <Switch
+            aria-label="Start at login"
+            isSelected={on === true}
+            isDisabled={on === undefined || saveState.kind === "saving"}
+            onChange={(next) => void set(next)}
+          />
+        </SettingRow>
       </div>
     </Section>
   );

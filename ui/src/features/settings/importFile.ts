@@ -1,11 +1,11 @@
-/* Reading a chosen file as text. What it means is the engine's to say. */
+/* Reads a chosen file as text. */
 
-/** As much as the engine takes. */
-export const mostBytes = 8 * 1024 * 1024;
+/** Limit of the engine. */
+export const maxBytes = 8 * 1024 * 1024;
 
-/** The text of a file; throws with words for the person. A byte that is no text would otherwise become a question mark. */
-export async function textOf(file: File): Promise<string> {
-  if (file.size > mostBytes) throw new Error("This file is larger than 8 MB.");
+/** Text of a file; throws a readable error. Strict decoding, so that no byte becomes a replacement character. */
+export async function readTextFile(file: File): Promise<string> {
+  if (file.size > maxBytes) throw new Error("This file is larger than 8 MB.");
   const bytes = await file.arrayBuffer();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

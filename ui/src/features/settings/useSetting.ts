@@ -1,4 +1,4 @@
-/* One setting that is saved as soon as it is changed, and says so beside itself. */
+/* Saves a setting and tracks the save state. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -7,35 +7,35 @@ import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import type { ConfigView } from "@/platform";
 
-import { complaintAbout, patchFor } from "./patch";
+import { settingError, settingPatch } from "./configPatch";
 
-export type Fate = { kind: "idle" } | { kind: "saving" } | { kind: "saved" } | { kind: "failed"; message: string };
+export type SaveState = { kind: "idle" } | { kind: "saving" } | { kind: "saved" } | { kind: "failed"; message: string };
 
 const savedForMs = 2_500;
 
-/** What became of the newest change; `saved` goes away by itself. */
-export function useFate(): [Fate, (work: () => Promise<unknown>, about?: string) => Promise<boolean>] {
-  const [fate, setFate] = useState<Fate>({ kind: "idle" });
+/** State of the last change; `saved` expires. */
+export function useSaveState(): [SaveState, (work: () => Promise<unknown>, about?: string) => Promise<boolean>] {
+  const [saveState, setSaveState] = useState<SaveState>({ kind: "idle" });
   useEffect(() => {
-    if (fate.kind !== "saved") return;
-    const timer = setTimeout(() => setFate({ kind: "idle" }), savedForMs);
+    if (saveState.kind !== "saved") return;
+    const timer = setTimeout(() => setSaveState({ kind: "idle" }), savedForMs);
     return () => clearTimeout(timer);
-  }, [fate]);
+  }, [saveState]);
   const follow = async (work: () => Promise<unknown>, about = "") => {
-    setFate({ kind: "saving" });
+    setSaveState({ kind: "saving" });
     try {
       await work();
-      setFate({ kind: "saved" });
+      setSaveState({ kind: "saved" });
       return true;
     } catch (error) {
-      setFate({ kind: "failed", message: complaintAbout(about, error) });
+      setSaveState({ kind: "failed", message: settingError(about, error) });
       return false;
     }
   };
-  return [fate, follow];
+  return [saveState, follow];
 }
 
-/** Changes the file and puts what it says now in place, without waiting for the event. */
+/** Patches the settings and updates the cache. */
 export function usePatch() {
   const platform = usePlatform();
   const client = useQueryClient();
@@ -46,14 +46,14 @@ export function usePatch() {
   };
 }
 
-export function useSetting(key: string): { fate: Fate; set: (value: unknown) => Promise<boolean> } {
+export function useSetting(key: string): { saveState: SaveState; set: (value: unknown) => Promise<boolean> } {
   const patch = usePatch();
-  const [fate, follow] = useFate();
-  return { fate, set: (value) => follow(() => patch(patchFor(key, value)), key) };
+  const [saveState, follow] = useSaveState();
+  return { saveState, set: (value) => follow(() => patch(settingPatch(key, value)), key) };
 }
 
-/** What is being typed; begins anew whenever the saved value changes. */
-export function useTyped<T>(value: T, same: (a: T, b: T) => boolean = Object.is): [T, (typed: T) => void] {
+/** Typed value; resets when the saved value changes. */
+export function useTypedValue<T>(value: T, same: (a: T, b: T) => boolean = Object.is): [T, (typed: T) => void] {
   const [known, setKnown] = useState(value);
   const [typed, setTyped] = useState(value);
   if (!same(known, value)) {

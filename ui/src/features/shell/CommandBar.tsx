@@ -1,9 +1,37 @@
-/* The command bar: jump to any job or run, start one, pause everything. It fetches nothing until it is opened. */
+/* Command bar: jobs, runs and commands. Loads data when opened. */
 
 import { useRouter } from "@tanstack/react-router";
-import { CalendarClock, CirclePlay, Hand, History, House, Keyboard, MessagesSquare, Pause, Play, Plus, Search, Settings2, ShieldCheck, Wrench } from "lucide-react";
+import {
+  CalendarClock,
+  CirclePlay,
+  Hand,
+  History,
+  House,
+  Keyboard,
+  MessagesSquare,
+  Pause,
+  Play,
+  Plus,
+  Search,
+  Settings2,
+  ShieldCheck,
+  Wrench,
+} from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Autocomplete, Dialog, Header, Input, ListBox, ListBoxItem, ListBoxSection, Modal, ModalOverlay, SearchField, Text, useFilter } from "react-aria-components";
+import {
+  Autocomplete,
+  Dialog,
+  Header,
+  Input,
+  ListBox,
+  ListBoxItem,
+  ListBoxSection,
+  Modal,
+  ModalOverlay,
+  SearchField,
+  Text,
+  useFilter,
+} from "react-aria-components";
 
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
@@ -12,12 +40,12 @@ import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
 import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
-import { useStartedToast } from "@/data/started";
-import { outcomeWords, scheduleWords } from "@/domain/words";
-import { shownState, StateGlyph, stateWord } from "@/domain/runState";
+import { useStartedToast } from "@/data/useStartedToast";
+import { outcomeSummary, scheduleLabel } from "@/domain/labels";
+import { shownState, StateGlyph, stateLabel } from "@/domain/runState";
 
 import styles from "./CommandBar.module.css";
-import { pauseChoices } from "./engine";
+import { pauseChoices } from "./engineState";
 
 interface Props {
   isOpen: boolean;
@@ -41,10 +69,10 @@ interface Command {
   id: string;
   label: string;
   about?: string;
-  /** When it was; always seen. */
+  /** Time, always visible. */
   at?: number;
   icon: ReactNode;
-  /** More words that find it. */
+  /** Additional search words. */
   words?: string;
   run: () => void;
 }
@@ -56,18 +84,25 @@ function Commands({ onClose, onHelp }: Omit<Props, "isOpen">) {
     <Autocomplete inputValue={typed} onInputChange={setTyped}>
       <SearchField aria-label="Search and commands" autoFocus className={styles.field}>
         <Search size={16} aria-hidden />
-        <Input role="combobox" aria-expanded className={styles.input} placeholder="Jump to a job or run, or type a command" />
+        <Input
+          role="combobox"
+          aria-expanded
+          className={styles.input}
+          placeholder="Jump to a job or run, or type a command"
+        />
       </SearchField>
       <ListBox
         aria-label="Results"
         className={styles.results}
-        renderEmptyState={() => <p className={styles.none}>Nothing found. Names of jobs, outcomes of recent runs, and commands can be searched.</p>}
+        renderEmptyState={() => (
+          <p className={styles.none}>No results. You can search jobs, recent runs and commands.</p>
+        )}
       >
         {sections.map(({ title, commands }) => (
           <ListBoxSection key={title} id={title} className={styles.section}>
             <Header className={styles.title}>{title}</Header>
             {commands.map((command) => (
-              <Line
+              <CommandRow
                 key={command.id}
                 command={command}
                 onAction={() => {
@@ -83,19 +118,30 @@ function Commands({ onClose, onHelp }: Omit<Props, "isOpen">) {
   );
 }
 
-function Line({ command, onAction }: { command: Command; onAction: () => void }) {
+function CommandRow({ command, onAction }: { command: Command; onAction: () => void }) {
   return (
-    <ListBoxItem id={command.id} textValue={`${command.label} ${command.words ?? ""}`} onAction={onAction} className={styles.item}>
+    <ListBoxItem
+      id={command.id}
+      textValue={`${command.label} ${command.words ?? ""}`}
+      onAction={onAction}
+      className={styles.item}
+    >
       <span className={styles.icon}>{command.icon}</span>
-      <Text slot="label" className={styles.label}>{command.label}</Text>
-      {command.about !== undefined && <Text slot="description" className={styles.about}>{command.about}</Text>}
+      <Text slot="label" className={styles.label}>
+        {command.label}
+      </Text>
+      {command.about !== undefined && (
+        <Text slot="description" className={styles.about}>
+          {command.about}
+        </Text>
+      )}
       {command.at !== undefined && <Time at={command.at} className={styles.at} />}
     </ListBoxItem>
   );
 }
 
-/** The bar is gone before the answer comes, so the answer is told by a toast; `mutate`'s own callbacks would go with the bar. */
-async function told<T>(call: Promise<T>, failure: string, success?: (answer: T) => void) {
+/** The bar closes before the response, so failures are toasts. */
+async function withFailureToast<T>(call: Promise<T>, failure: string, success?: (answer: T) => void) {
   try {
     const answer = await call;
     success?.(answer);
@@ -109,28 +155,35 @@ interface Group {
   commands: Command[];
 }
 
-/** More than a screenful is not read; the next letter narrows it down. */
-const mostShown = { typed: 8, untyped: 5 };
+const maxShown = { typed: 8, untyped: 5 };
 
-/** What fits the words typed so far; with none, a little of everything. */
+/** Matching commands; without input some of each group. */
 function useSections(onHelp: () => void, typed: string): Group[] {
   const { contains } = useFilter({ sensitivity: "base" });
   const { open, run } = useJobCommands();
   const runs = { title: "Recent runs", commands: useRunCommands() };
   const waiting = { title: "Needs you", commands: useWaitingCommands() };
   const general = { title: "Commands", commands: useGeneralCommands(onHelp) };
-  const words = typed.trim().split(/\s+/).filter((word) => word !== "");
-  if (words.length === 0) return filled([waiting, { title: "Jobs", commands: open }, runs, general].map((group) => first(group, mostShown.untyped)));
+  const words = typed
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0)
+    return nonEmptyGroups(
+      [waiting, { title: "Jobs", commands: open }, runs, general].map((group) => first(group, maxShown.untyped)),
+    );
   const fits = ({ label, words: more = "" }: Command) => words.every((word) => contains(`${label} ${more}`, word));
   const groups = [waiting, { title: "Jobs", commands: open }, { title: "Run now", commands: run }, general, runs];
-  return filled(groups.map(({ title, commands }) => first({ title, commands: commands.filter(fits) }, mostShown.typed)));
+  return nonEmptyGroups(
+    groups.map(({ title, commands }) => first({ title, commands: commands.filter(fits) }, maxShown.typed)),
+  );
 }
 
 function first({ title, commands }: Group, most: number): Group {
   return { title, commands: commands.slice(0, most) };
 }
 
-function filled(groups: Group[]): Group[] {
+function nonEmptyGroups(groups: Group[]): Group[] {
   return groups.filter(({ commands }) => commands.length > 0);
 }
 
@@ -140,12 +193,14 @@ function useJobCommands(): { open: Command[]; run: Command[] } {
   const started = useStartedToast();
   const jobs = useJobs().data ?? [];
   const start = (id: string, name: string) =>
-    void told(runNow.mutateAsync({ id, mode: "force" }), `${name} was not started`, ({ runId }) => started(name, runId));
+    void withFailureToast(runNow.mutateAsync({ id, mode: "force" }), `Could not start ${name}`, ({ runId }) =>
+      started(name, runId),
+    );
   return {
     open: jobs.map((view) => ({
       id: `job:${view.job.id}`,
       label: view.job.name,
-      about: scheduleWords(view),
+      about: scheduleLabel(view),
       icon: <CalendarClock size={15} aria-hidden />,
       words: "open edit job",
       run: () => void router.navigate({ to: "/jobs/$jobId", params: { jobId: view.job.id } }),
@@ -167,7 +222,7 @@ function useWaitingCommands(): Command[] {
     id: `ask:${id}`,
     label: `${tool} in ${jobName}`,
     icon: <Hand size={15} aria-hidden />,
-    words: "needs you approve allow deny question",
+    words: "needs you approval approve allow deny",
     run: () => void router.navigate({ to: "/approvals/$approvalId", params: { approvalId: id } }),
   }));
 }
@@ -178,10 +233,10 @@ function useRunCommands(): Command[] {
   return runs.slice(0, 20).map((run) => ({
     id: `history:${run.id}`,
     label: run.jobName,
-    about: outcomeWords(run) || stateWord(shownState(run)),
+    about: outcomeSummary(run) || stateLabel(shownState(run)),
     at: run.startedAtMs ?? run.createdAtMs,
     icon: <StateGlyph state={shownState(run)} size={15} />,
-    words: `run ${outcomeWords(run)}`,
+    words: `run ${outcomeSummary(run)}`,
     run: () => void router.navigate({ to: "/runs/$runId", params: { runId: run.id } }),
   }));
 }
@@ -202,16 +257,43 @@ function useGeneralCommands(onHelp: () => void): Command[] {
     { id: "/settings", label: "Settings", icon: <Settings2 size={15} aria-hidden /> },
   ];
   return [
-    { id: "new", label: "New job", icon: <Plus size={15} aria-hidden />, words: "create add schedule", run: () => void router.navigate({ href: "/jobs/new" }) },
-    ...(paused ? [{ id: "resume", label: "Resume all jobs", icon: <Play size={15} aria-hidden />, words: "unpause", run: () => void told(resume.mutateAsync({}), "It was not resumed") }] : []),
+    {
+      id: "new",
+      label: "New job",
+      icon: <Plus size={15} aria-hidden />,
+      words: "create add schedule",
+      run: () => void router.navigate({ href: "/jobs/new" }),
+    },
+    ...(paused
+      ? [
+          {
+            id: "resume",
+            label: "Resume all jobs",
+            icon: <Play size={15} aria-hidden />,
+            words: "unpause",
+            run: () => void withFailureToast(resume.mutateAsync({}), "Could not resume"),
+          },
+        ]
+      : []),
     ...pauseChoices.map(({ id, words, until }) => ({
       id: `pause:${id}`,
       label: `Pause all jobs ${words}`,
       icon: <Pause size={15} aria-hidden />,
       words: "stop",
-      run: () => void told(pause.mutateAsync({ untilMs: until(Date.now()) }), "It was not paused"),
+      run: () => void withFailureToast(pause.mutateAsync({ untilMs: until(Date.now()) }), "Could not pause"),
     })),
-    ...places.map(({ id, label, icon }) => ({ id: `go:${id}`, label: `Go to ${label}`, icon, run: () => void router.navigate({ href: id }) })),
-    { id: "help", label: "Keyboard shortcuts", icon: <Keyboard size={15} aria-hidden />, words: "help keys", run: onHelp },
+    ...places.map(({ id, label, icon }) => ({
+      id: `go:${id}`,
+      label: `Go to ${label}`,
+      icon,
+      run: () => void router.navigate({ href: id }),
+    })),
+    {
+      id: "help",
+      label: "Keyboard shortcuts",
+      icon: <Keyboard size={15} aria-hidden />,
+      words: "help keys",
+      run: onHelp,
+    },
   ];
 }

@@ -1,16 +1,16 @@
-/* An address that leads nowhere. */
+/* Unknown address. */
 
 import { Compass } from "lucide-react";
 
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
-import { Empty } from "@/components/States";
+import { Empty } from "@/components/Placeholders";
 
 export function NotFoundPage() {
   return (
     <Page title="Not found">
-      <Empty icon={Compass} title="There is nothing at this address" action={<ButtonLink to="/">Go to Home</ButtonLink>}>
-        What was here may have been deleted, or the link was cut short.
+      <Empty icon={Compass} title="Page not found" action={<ButtonLink to="/">Go to Home</ButtonLink>}>
+        It was deleted, or the link is incomplete.
       </Empty>
     </Page>
   );

@@ -1,17 +1,31 @@
-/* The rail: where one can go, and at its foot how the engine is. */
+/* Navigation rail with the engine state. */
 
 import { Link } from "@tanstack/react-router";
-import { CalendarClock, Hand, History, House, type LucideIcon, MessagesSquare, Search, Settings2, Wrench } from "lucide-react";
+import {
+  CalendarClock,
+  Hand,
+  History,
+  House,
+  type LucideIcon,
+  MessagesSquare,
+  Search,
+  Settings2,
+  Wrench,
+} from "lucide-react";
 import { Button } from "react-aria-components";
 
 import { Kbd, modKey } from "@/components/Kbd";
 
-import { ElsewhereLine } from "./ElsewhereLine";
+import { AttachedEngineLine } from "./AttachedEngineLine";
 import { EngineLine } from "./EngineLine";
-import { Mark } from "./Mark";
+import { Logo } from "./Logo";
 import styles from "./Rail.module.css";
 
-const places: readonly { to: "/" | "/jobs" | "/runs" | "/approvals" | "/chat" | "/tools" | "/settings"; label: string; icon: LucideIcon }[] = [
+const places: readonly {
+  to: "/" | "/jobs" | "/runs" | "/approvals" | "/chat" | "/tools" | "/settings";
+  label: string;
+  icon: LucideIcon;
+}[] = [
   { to: "/", label: "Home", icon: House },
   { to: "/jobs", label: "Jobs", icon: CalendarClock },
   { to: "/runs", label: "Runs", icon: History },
@@ -23,7 +37,7 @@ const places: readonly { to: "/" | "/jobs" | "/runs" | "/approvals" | "/chat" | 
 
 interface Props {
   onSearch: () => void;
-  /** How many questions wait. */
+  /** Pending approvals. */
   waiting: number;
 }
 
@@ -31,7 +45,7 @@ export function Rail({ onSearch, waiting }: Props) {
   return (
     <aside className={styles.rail}>
       <div className={styles.brand}>
-        <Mark />
+        <Logo />
         <span className={styles.word}>Rouse</span>
       </div>
       <Button className={styles.search} onPress={onSearch} aria-label="Search and commands">
@@ -44,7 +58,13 @@ export function Rail({ onSearch, waiting }: Props) {
       </Button>
       <nav aria-label="Main" className={styles.nav}>
         {places.map(({ to, label, icon: Icon }) => (
-          <Link key={to} to={to} title={label} className={styles.place} activeOptions={{ exact: to === "/", includeSearch: false }}>
+          <Link
+            key={to}
+            to={to}
+            title={label}
+            className={styles.place}
+            activeOptions={{ exact: to === "/", includeSearch: false }}
+          >
             <Icon size={16} aria-hidden />
             <span className={styles.label}>{label}</span>
             {to === "/approvals" && waiting > 0 && (
@@ -57,7 +77,7 @@ export function Rail({ onSearch, waiting }: Props) {
         ))}
       </nav>
       <div>
-        <ElsewhereLine />
+        <AttachedEngineLine />
         <EngineLine />
       </div>
     </aside>

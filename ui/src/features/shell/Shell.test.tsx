@@ -8,7 +8,7 @@ import { renderApp } from "@/test/renderApp";
 
 const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
 
-/** A host with a question, and a job that is due in two hours. */
+/** Host with an approval and a job due in two hours. */
 function hostThatWaits() {
   return fakeHost({
     "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: noon + 7_200_000 } })], broken: [], nextCursor: null }),
@@ -16,31 +16,31 @@ function hostThatWaits() {
   });
 }
 
-test("a page that is not signed in says how to sign in, and nothing else", async () => {
+test("signed-out page shows only sign-in instructions", async () => {
   renderApp("/", fakeHost({ "system.status": refuse(errorCode.unauthenticated) }));
   expect(await screen.findByText("rouse open")).toBeInTheDocument();
   expect(screen.queryByRole("navigation")).not.toBeInTheDocument();
 });
 
-test("an engine that does not answer is said so; once it answers, the page is there", async () => {
+test("unreachable engine shows so and recovers", async () => {
   const host = fakeHost({ "system.status": refuse(errorCode.unreachable) });
   const { user } = renderApp("/runs", host);
-  expect(await screen.findByRole("heading", { name: "Rouse is not running" }, { timeout: 3_000 })).toBeInTheDocument();
+  expect(await screen.findByRole("heading", { name: "Rouse is not running" })).toBeInTheDocument();
   host.answers["system.status"] = () => aStatus();
   await user.click(screen.getByRole("button", { name: "Try again" }));
   expect(await screen.findByRole("heading", { name: "Runs" })).toBeInTheDocument();
 });
 
-test("a stream that breaks leaves the page and is said in the rail", async () => {
+test("broken stream keeps the page and shows in the rail", async () => {
   const host = fakeHost();
   renderApp("/runs", host);
   await screen.findByRole("heading", { name: "Runs" });
   host.connection("lost");
-  expect(await screen.findByRole("button", { name: "Engine: Not connected, trying again" })).toBeInTheDocument();
+  expect(await screen.findByRole("button", { name: "Engine: Not connected, retrying" })).toBeInTheDocument();
   expect(screen.getByRole("heading", { name: "Runs" })).toBeInTheDocument();
 });
 
-test("an engine that is away for seconds is told above the page, and nothing comes nearer or can be answered until it is back", async () => {
+test("lost engine shows a banner and freezes times and decisions", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
   onTestFinished(() => void vi.useRealTimers());
   const host = hostThatWaits();
@@ -50,48 +50,57 @@ test("an engine that is away for seconds is told above the page, and nothing com
   host.answers["system.status"] = refuse(errorCode.unreachable);
   act(() => host.connection("lost"));
   await act(() => vi.advanceTimersByTimeAsync(500));
-  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  expect(screen.queryByText(/Data as of/)).not.toBeInTheDocument();
   await act(() => vi.advanceTimersByTimeAsync(4_500));
-  expect(screen.getByText(/^Rouse is not running, so nothing fires\. Shown is what was known at \d\d:\d\d\.$/)).toBeInTheDocument();
+  expect(screen.getByText(/^Rouse is not running, so no job runs\. Data as of \d\d:\d\d\.$/)).toBeInTheDocument();
   expect(deny).toBeDisabled();
   act(() => void vi.advanceTimersByTime(1_800_000));
   expect(screen.getByText("in 2 h")).toBeInTheDocument();
   expect(screen.getByText("29 min left")).toBeInTheDocument();
   host.answers["system.status"] = () => aStatus();
   act(() => host.connection("open"));
-  await waitFor(() => expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument());
+  await waitFor(() => expect(screen.queryByText(/Data as of/)).not.toBeInTheDocument());
   expect(await screen.findByText(/^in 1 h( |$)/)).toBeInTheDocument();
   expect(deny).toBeEnabled();
 });
 
-test("no clock goes on while the engine is away: not that of a question, of a run at work, or of the day", async () => {
+/** Moves the clock, then lets every interval up to a minute fire. */
+async function jump(ms: number) {
+  vi.setSystemTime(Date.now() + ms);
+  await act(() => vi.advanceTimersByTimeAsync(60_000));
+}
+
+test("lost engine freezes all clocks", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
   onTestFinished(() => void vi.useRealTimers());
   const host = fakeHost({
-    "approvals.list": () => ({ approvals: [anApproval({ askedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 })] }),
-    "approvals.get": () => anApproval({ askedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 }),
-    "runs.get": () => aDetail({ id: "r1", state: "running", startedAtMs: noon - 30_000, finishedAtMs: null, durationMs: null }),
+    "approvals.list": () => ({
+      approvals: [anApproval({ requestedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 })],
+    }),
+    "approvals.get": () => anApproval({ requestedAtMs: noon - 120_000, expiresAtMs: noon + 60_000 }),
+    "runs.get": () =>
+      aDetail({ id: "r1", state: "running", startedAtMs: noon - 30_000, finishedAtMs: null, durationMs: null }),
   });
   const { history } = renderApp("/approvals", host);
   expect(await screen.findByText("2 min")).toBeInTheDocument();
   host.answers["system.status"] = refuse(errorCode.unreachable);
   act(() => host.connection("lost"));
   await act(() => vi.advanceTimersByTimeAsync(5_000));
-  await act(() => vi.advanceTimersByTimeAsync(600_000));
-  expect(screen.getByText(/nothing fires/)).toBeInTheDocument();
+  await jump(600_000);
+  expect(screen.getByText(/Data as of/)).toBeInTheDocument();
   expect(screen.getByText("2 min")).toBeInTheDocument();
-  expect(screen.queryByText("The time for an answer is over.")).not.toBeInTheDocument();
+  expect(screen.queryByText("This approval has expired.")).not.toBeInTheDocument();
   act(() => history.push("/runs/r1"));
   expect(await screen.findByText(/^3[0-9] s$/)).toBeInTheDocument();
   const leftOf = () => document.querySelector<HTMLElement>("[role=img] > :first-child > :last-child")!.style.left;
   act(() => history.push("/"));
   await screen.findByRole("heading", { name: "Today" });
   const before = leftOf();
-  await act(() => vi.advanceTimersByTimeAsync(3_600_000));
+  await jump(3_600_000);
   expect(leftOf()).toBe(before);
 });
 
-test("an engine that answers while the stream is broken is there: the rail says what is lost, and answers are taken", async () => {
+test("reachable engine with a broken stream accepts decisions", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
   onTestFinished(() => void vi.useRealTimers());
   const host = hostThatWaits();
@@ -99,15 +108,19 @@ test("an engine that answers while the stream is broken is there: the rail says 
   const deny = await screen.findByRole("button", { name: "Deny write_file in Weekly notes" });
   act(() => host.connection("lost"));
   await act(() => vi.advanceTimersByTimeAsync(10_000));
-  expect(screen.getByRole("button", { name: "Engine: Not connected, trying again" })).toBeInTheDocument();
-  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  expect(screen.getByRole("button", { name: "Engine: Not connected, retrying" })).toBeInTheDocument();
+  expect(screen.queryByText(/Data as of/)).not.toBeInTheDocument();
   expect(deny).toBeEnabled();
 });
 
 test.each([
-  ["starting", /^The engine of this app is starting, so nothing fires yet\. Shown is what was known at \d\d:\d\d\.$/, "Engine: Starting"],
-  ["failed", /^The engine of this app could not start, so nothing fires\. Quit Rouse and start it again\. Shown is what was known at \d\d:\d\d\.$/, "Engine: Not running"],
-] as const)("the app's own window tells by its shell of an engine that is %s, above the page and in the rail, until there is one", async (place, words, line) => {
+  ["starting", /^Rouse is starting\. Jobs run once it is ready\. Data as of \d\d:\d\d\.$/, "Engine: Starting"],
+  [
+    "failed",
+    /^Rouse could not start, so no job runs\. Quit it and start it again\. Data as of \d\d:\d\d\.$/,
+    "Engine: Not running",
+  ],
+] as const)("app window shows engine %s in banner and rail", async (place, words, line) => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: noon });
   onTestFinished(() => void vi.useRealTimers());
   const host = hostThatWaits();
@@ -123,18 +136,18 @@ test.each([
   engine = place;
   changed();
   await act(() => vi.advanceTimersByTimeAsync(500));
-  expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument();
+  expect(screen.queryByText(/Data as of/)).not.toBeInTheDocument();
   await act(() => vi.advanceTimersByTimeAsync(4_500));
   expect(screen.getByText(words)).toBeInTheDocument();
   expect(screen.getByRole("button", { name: line })).toBeInTheDocument();
   expect(deny).toBeDisabled();
   engine = "here";
   changed();
-  await waitFor(() => expect(screen.queryByText(/nothing fires/)).not.toBeInTheDocument());
+  await waitFor(() => expect(screen.queryByText(/Data as of/)).not.toBeInTheDocument());
   expect(deny).toBeEnabled();
 });
 
-test("a page whose session has ended with the engine says how to sign in again", async () => {
+test("expired session shows sign-in instructions", async () => {
   const host = fakeHost();
   renderApp("/runs", host);
   await screen.findByRole("heading", { name: "Runs" });
@@ -143,8 +156,11 @@ test("a page whose session has ended with the engine says how to sign in again",
   expect(await screen.findByText("rouse open")).toBeInTheDocument();
 });
 
-test("N makes a job, but not while typing", async () => {
-  const { user, path } = renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }));
+test("N creates a job unless typing", async () => {
+  const { user, path } = renderApp(
+    "/runs",
+    fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }),
+  );
   await screen.findByRole("heading", { name: "Runs" });
   await user.keyboard("/");
   expect(screen.getByRole("searchbox", { name: "Search runs" })).toHaveFocus();
@@ -155,25 +171,29 @@ test("N makes a job, but not while typing", async () => {
   await waitFor(() => expect(path()).toBe("/jobs/new"));
 });
 
-test("the help lists the keys of this page, Escape closes it", async () => {
-  const { user } = renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }));
+test("help lists the page's keys and closes on Escape", async () => {
+  const { user } = renderApp(
+    "/runs",
+    fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }),
+  );
   await screen.findByRole("link", { name: "Backup" });
   await user.keyboard("?");
-  const help = await screen.findByRole("dialog", { name: "Keyboard" });
-  for (const line of ["New job", "Search and commands", "Next row", "Open the row"]) expect(within(help).getByText(line)).toBeInTheDocument();
+  const help = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
+  for (const line of ["New job", "Search and commands", "Next row", "Open row"])
+    expect(within(help).getByText(line)).toBeInTheDocument();
   await user.keyboard("{Escape}");
   await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
 });
 
-test("a help that is longer than the window is scrolled by keys, and a dialog with controls has no stop of its own for that", async () => {
+test("long dialog without controls scrolls by keys", async () => {
   vi.spyOn(Element.prototype, "scrollHeight", "get").mockReturnValue(900);
   onTestFinished(() => void vi.restoreAllMocks());
   const host = fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) });
   const { user } = renderApp("/runs", host);
   await screen.findByRole("link", { name: "Backup" });
   await user.keyboard("?");
-  const help = await screen.findByRole("dialog", { name: "Keyboard" });
-  expect(within(help).getByRole("group", { name: "Keyboard" })).toHaveFocus();
+  const help = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(within(help).getByRole("group", { name: "Keyboard shortcuts" })).toHaveFocus();
   await user.keyboard("{Escape}");
   await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
   await user.keyboard("{Control>}k{/Control}");
@@ -182,8 +202,10 @@ test("a help that is longer than the window is scrolled by keys, and a dialog wi
   expect(within(commands).queryByRole("group", { name: "Search and commands" })).not.toBeInTheDocument();
 });
 
-test("the command bar finds a job by a few letters and opens it", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })], broken: [], nextCursor: null }) });
+test("command bar finds and opens a job", async () => {
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })], broken: [], nextCursor: null }),
+  });
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");
@@ -192,19 +214,22 @@ test("the command bar finds a job by a few letters and opens it", async () => {
   await waitFor(() => expect(path()).toBe("/jobs/job-2"));
 });
 
-test("the command bar runs a job now and offers the run", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }), "cron.run": () => ({ runId: "r-9" }) });
+test("command bar runs a job and links to the run", async () => {
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }),
+    "cron.run": () => ({ runId: "r-9" }),
+  });
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");
   await user.type(await screen.findByRole("combobox", { name: "Search and commands" }), "run backup");
   await user.click(await screen.findByRole("option", { name: "Run Backup" }));
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
-  await user.click(await screen.findByRole("button", { name: "See the run" }));
+  await user.click(await screen.findByRole("button", { name: "View run" }));
   await waitFor(() => expect(path()).toBe("/runs/r-9"));
 });
 
-test("the foot of the rail pauses and resumes everything", async () => {
+test("rail foot pauses and resumes all jobs", async () => {
   const host = fakeHost({ "cron.pause": () => aStatus().cron, "cron.resume": () => aStatus().cron });
   const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("button", { name: /^Engine: No model yet/ }));
@@ -221,7 +246,7 @@ test("the foot of the rail pauses and resumes everything", async () => {
   await waitFor(() => expect(host.called("cron.resume")).toHaveLength(1));
 });
 
-test("a window whose engine is elsewhere says whose it is, until that changes", async () => {
+test("attached window names its engine until that changes", async () => {
   const host = fakeHost({ "system.status": () => aStatus({ mode: "serve", pid: 4711 }) });
   let engine: ShellInfo["engine"] = "elsewhere";
   let changed: () => void = () => undefined;
@@ -232,10 +257,13 @@ test("a window whose engine is elsewhere says whose it is, until that changes", 
   };
   const { user, path } = renderApp("/jobs", host);
   const line = await screen.findByRole("link", { name: "Attached to rouse serve" });
-  expect(line).toHaveAttribute("title", expect.stringMatching(/“rouse serve” started \(process 4711\)\. Quitting here does not stop it/));
+  expect(line).toHaveAttribute(
+    "title",
+    expect.stringMatching(/“rouse serve” \(process 4711\)\. Quitting here does not stop jobs/),
+  );
   await user.click(line);
   await waitFor(() => expect(path()).toBe("/settings"));
-  expect(await screen.findByText(/\(process 4711\)\. Quitting here does not stop it/)).toBeInTheDocument();
+  expect(await screen.findByText(/\(process 4711\). Quitting here does not stop jobs/)).toBeInTheDocument();
 
   host.answers["system.status"] = () => aStatus({ mode: "app", pid: 4712 });
   host.emit("reset", {}, 0);
@@ -245,14 +273,20 @@ test("a window whose engine is elsewhere says whose it is, until that changes", 
   await waitFor(() => expect(screen.queryByText(/Attached|Quitting here/)).not.toBeInTheDocument());
 });
 
-test("the foot of the rail says of what comes next that it does", async () => {
-  renderApp("/settings", fakeHost({ "system.status": () => aStatus({ cron: { next: { jobId: "j", name: "Stretch your legs", atMs: Date.now() + 60_000 } } }) }));
+test("rail foot labels the next job", async () => {
+  renderApp(
+    "/settings",
+    fakeHost({
+      "system.status": () =>
+        aStatus({ cron: { next: { jobId: "j", name: "Stretch your legs", atMs: Date.now() + 60_000 } } }),
+    }),
+  );
   const line = await screen.findByRole("button", { name: /^Engine: Next: Stretch your legs \d\d:\d\d$/ });
   expect(within(line).getByText("Next:")).toBeInTheDocument();
 });
 
-test("an address that leads nowhere says so inside the frame", async () => {
+test("unknown address shows not found inside the frame", async () => {
   renderApp("/nowhere", fakeHost());
-  expect(await screen.findByText("There is nothing at this address")).toBeInTheDocument();
+  expect(await screen.findByText("Page not found")).toBeInTheDocument();
   expect(screen.getByRole("navigation", { name: "Main" })).toBeInTheDocument();
 });

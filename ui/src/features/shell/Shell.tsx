@@ -1,10 +1,9 @@
-/* The frame: rail, content, and what floats above both. When the engine cannot be used at all, it says why instead of the
-   page; when it is only lost for a while, the page stays as it is, and the rail and a line above the page say so. */
+/* Frame: rail, page, dialogs. Shows a full page if the engine is unavailable, and a banner after a later loss. */
 
 import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 
-import { GoneSinceContext } from "@/components/gone";
+import { EngineLostContext } from "@/components/engineLost";
 import { TitleCountContext } from "@/components/Page";
 import { useShortcut, useShortcutListener } from "@/components/shortcuts";
 import { Toasts } from "@/components/Toasts";
@@ -14,10 +13,10 @@ import { useOpenApprovals } from "@/data/approvals";
 import { useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
-import { Broken, NotSignedIn, Unreachable } from "./Doors";
-import { Gone, useGoneSince } from "./Gone";
-import { Help } from "./Help";
-import { NewQuestions } from "./NewQuestions";
+import { EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
+import { EngineLostBanner, useEngineLostSince } from "./EngineLostBanner";
+import { ShortcutsDialog } from "./ShortcutsDialog";
+import { ApprovalAnnouncer } from "./ApprovalAnnouncer";
 import { Rail } from "./Rail";
 import styles from "./Shell.module.css";
 
@@ -26,17 +25,21 @@ export function Shell({ children }: { children: ReactNode }) {
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const [open, setOpen] = useState<"commands" | "help" | null>(null);
   useShortcutListener();
-  usePageShortcuts(() => setOpen("commands"), () => setOpen("help"));
+  usePageShortcuts(
+    () => setOpen("commands"),
+    () => setOpen("help"),
+  );
   useCommandKey(() => setOpen((now) => (now === "commands" ? null : "commands")));
   useFocusAfterNavigation(scroller);
   const waiting = useOpenApprovals().data;
-  const goneSince = useGoneSince();
+  const goneSince = useEngineLostSince();
 
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
-  if (status.error && !status.data && !isUnreachable(status.error)) return <Broken error={status.error} onRetry={() => void status.refetch()} />;
+  if (status.error && !status.data && !isUnreachable(status.error))
+    return <EngineFailed error={status.error} onRetry={() => void status.refetch()} />;
   if (status.error && !status.data) return <Unreachable onRetry={() => void status.refetch()} />;
   return (
-    <GoneSinceContext value={goneSince}>
+    <EngineLostContext value={goneSince}>
       <div className={styles.frame}>
         <a
           href="#main"
@@ -49,9 +52,9 @@ export function Shell({ children }: { children: ReactNode }) {
           Skip to content
         </a>
         <Rail onSearch={() => setOpen("commands")} waiting={waiting?.length ?? 0} />
-        <NewQuestions waiting={waiting} />
+        <ApprovalAnnouncer waiting={waiting} />
         <div className={styles.column}>
-          <Gone since={goneSince} />
+          <EngineLostBanner since={goneSince} />
           <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
             <ScrollerContext value={scroller}>
               <TitleCountContext value={waiting?.length ?? 0}>{children}</TitleCountContext>
@@ -59,22 +62,27 @@ export function Shell({ children }: { children: ReactNode }) {
           </main>
         </div>
         <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
-        <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
+        <ShortcutsDialog isOpen={open === "help"} onClose={() => setOpen(null)} />
         <Toasts />
       </div>
-    </GoneSinceContext>
+    </EngineLostContext>
   );
 }
 
 function usePageShortcuts(openCommands: () => void, openHelp: () => void) {
   const router = useRouter();
   useShortcut("n", "New job", () => void router.navigate({ to: "/jobs/new", search: {} }), anywhere);
-  useShortcut("/", "Search", () => {
-    const field = document.querySelector<HTMLInputElement>("#main [data-search-field]");
-    field?.focus();
-    field?.select();
-    if (!field) openCommands();
-  }, anywhere);
+  useShortcut(
+    "/",
+    "Search",
+    () => {
+      const field = document.querySelector<HTMLInputElement>("#main [data-search-field]");
+      field?.focus();
+      field?.select();
+      if (!field) openCommands();
+    },
+    anywhere,
+  );
   useShortcut("?", "This list", openHelp, anywhere);
   useShortcut("j", "Next row", () => stepRow(1), lists);
   useShortcut("k", "Previous row", () => stepRow(-1), lists);
@@ -84,7 +92,7 @@ function usePageShortcuts(openCommands: () => void, openHelp: () => void) {
 const anywhere = { group: "Anywhere", fallback: true };
 const lists = { group: "Lists", fallback: true, repeats: true };
 
-/** Moves through the rows of short lists; long ones move by themselves, because most of their rows do not exist. */
+/** Moves through short lists; virtual lists handle their own rows. */
 function stepRow(by: 1 | -1): boolean {
   const rows = [...document.querySelectorAll<HTMLElement>("#main [data-row-link]")];
   const at = rows.findIndex((row) => row === document.activeElement);
@@ -93,11 +101,13 @@ function stepRow(by: 1 | -1): boolean {
   return rows.length > 0;
 }
 
-/** From one thing to where one came from, or to the list it stands in; lists stay. */
+/** Escape: back from a detail page. */
 function useBackKey() {
   const router = useRouter();
   const canGoBack = useCanGoBack();
-  const parent = useRouterState({ select: (state) => /^\/(?:jobs|runs|approvals|tools)(?=\/.)/.exec(state.location.pathname)?.[0] });
+  const parent = useRouterState({
+    select: (state) => /^\/(?:jobs|runs|approvals|tools)(?=\/.)/.exec(state.location.pathname)?.[0],
+  });
   const back = () => {
     if (canGoBack) router.history.back();
     else void router.navigate({ href: parent });
@@ -105,11 +115,12 @@ function useBackKey() {
   useShortcut("Escape", "Back", back, { ...anywhere, when: parent !== undefined });
 }
 
-/** Ctrl or ⌘ with K works from everywhere, fields included. */
+/** Ctrl+K and ⌘K work everywhere. */
 function useCommandKey(toggle: () => void) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
+        return;
       event.preventDefault();
       toggle();
     };
@@ -118,10 +129,11 @@ function useCommandKey(toggle: () => void) {
   });
 }
 
-/** What had the focus is gone with its page; the new page takes it, so that keys and screen readers go on from there. */
+/** Moves the focus to the new page. */
 function useFocusAfterNavigation(main: HTMLElement | null) {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   useEffect(() => {
-    if (document.activeElement === document.body || document.activeElement === null) main?.focus({ preventScroll: true });
+    if (document.activeElement === document.body || document.activeElement === null)
+      main?.focus({ preventScroll: true });
   }, [path, main]);
 }

@@ -1,5 +1,4 @@
-/* Skills: what instructions there are, how far each is believed, and what is wrong with those that cannot be used. Trust is
-   given here, to a text that has just been shown, and ends with any change of it. */
+/* Skills and their trust. Trust is bound to the shown text and ends with any change. */
 
 import { BookOpen } from "lucide-react";
 import { useState } from "react";
@@ -7,8 +6,8 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Modal } from "@/components/Modal";
 import { Section } from "@/components/Page";
-import { Failure } from "@/components/States";
-import { Worded } from "@/components/Worded";
+import { Failure } from "@/components/Placeholders";
+import { InlineCode } from "@/components/InlineCode";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useSkills } from "@/data/queries";
@@ -16,18 +15,18 @@ import type { SkillTrust, SkillView } from "@/platform";
 
 import styles from "./Skills.module.css";
 
-const words: Record<SkillTrust, string> = {
+const trustLabels: Record<SkillTrust, string> = {
   own: "Your own",
-  trusted: "Trusted as it is",
+  trusted: "Trusted",
   changed: "Changed since you trusted it",
   untrusted: "Not trusted",
 };
 
-const meaning: Record<SkillTrust, string> = {
-  own: "Its text is an instruction, because it lies in your own folder.",
-  trusted: "Its text is an instruction until anything in its folder changes.",
-  changed: "It is text from somebody else again: a run with it may only look.",
-  untrusted: "It is text from somebody else: a run with it may only look, whatever its job allows.",
+const trustMeanings: Record<SkillTrust, string> = {
+  own: "Its text counts as your instruction, because it is in your own folder.",
+  trusted: "Its text counts as your instruction until a file in its folder changes.",
+  changed: "Its text is untrusted input again: runs with it are read-only.",
+  untrusted: "Its text is untrusted input: runs with it are read-only, whatever the job allows.",
 };
 
 export function SkillsSection() {
@@ -36,11 +35,11 @@ export function SkillsSection() {
   const shown = data?.skills.find((skill) => skill.path === open);
   return (
     <Section title="Skills" id="skills">
-      {error && !data && <Failure title="The skills could not be listed." error={error} onRetry={() => void refetch()} />}
+      {error && !data && <Failure title="Could not load skills." error={error} onRetry={() => void refetch()} />}
       {data?.skills.length === 0 && (
         <p className={styles.hint}>
-          None yet. A skill is a folder with a <code>SKILL.md</code> that jobs can name. Your own go into <code>{data.ownFolder}</code>, those
-          that you have from somebody else into <code>{data.installedFolder}</code>.
+          No skills yet. A skill is a folder with a <code>SKILL.md</code> that jobs can use. Put your own into{" "}
+          <code>{data.ownFolder}</code>, and third-party skills into <code>{data.installedFolder}</code>.
         </p>
       )}
       {data && data.skills.length > 0 && (
@@ -50,22 +49,28 @@ export function SkillsSection() {
               <BookOpen size={14} aria-hidden />
               <span className={styles.name}>{skill.name}</span>
               <span className={styles.about}>{skill.problem ?? skill.description}</span>
-              <span className={skill.trust === "own" || skill.trust === "trusted" ? styles.state : styles.careful}>{stateOf(skill)}</span>
-              {skill.problem === null && <Button small look="ghost" onPress={() => setOpen(skill.path)} aria-label={`Look at ${skill.name}`}>Look</Button>}
+              <span className={skill.trust === "own" || skill.trust === "trusted" ? styles.state : styles.careful}>
+                {stateOf(skill)}
+              </span>
+              {skill.problem === null && (
+                <Button small look="ghost" onPress={() => setOpen(skill.path)} aria-label={`View ${skill.name}`}>
+                  View
+                </Button>
+              )}
             </li>
           ))}
         </ul>
       )}
-      {shown && <Skill skill={shown} onClose={() => setOpen(undefined)} />}
+      {shown && <SkillDialog skill={shown} onClose={() => setOpen(undefined)} />}
     </Section>
   );
 }
 
 function stateOf({ trust }: SkillView): string {
-  return trust === null ? "Cannot be used" : words[trust];
+  return trust === null ? "Unavailable" : trustLabels[trust];
 }
 
-function Skill({ skill, onClose }: { skill: SkillView; onClose: () => void }) {
+function SkillDialog({ skill, onClose }: { skill: SkillView; onClose: () => void }) {
   const { name, trust, body, files, tools, usedBy, path, digest } = skill;
   const give = useCall("skills.trust", [keys.skills, ["job"]]);
   const take = useCall("skills.distrust", [keys.skills, ["job"]]);
@@ -73,20 +78,48 @@ function Skill({ skill, onClose }: { skill: SkillView; onClose: () => void }) {
   if (trust === null) return null;
   return (
     <Modal isOpen onClose={onClose} title={name} wide>
-      <p>{words[trust]}. {meaning[trust]}</p>
-      <pre className={styles.body} tabIndex={0} aria-label="Instructions">{body}</pre>
+      <p>
+        {trustLabels[trust]}. {trustMeanings[trust]}
+      </p>
+      <pre className={styles.body} tabIndex={0} aria-label="Instructions">
+        {body}
+      </pre>
       <dl className={styles.facts}>
-        <dt>Folder</dt><dd><code>{path}</code></dd>
-        {files.length > 0 && (<><dt>Other files</dt><dd>{files.join(", ")}</dd></>)}
-        {tools && (<><dt>Only these tools</dt><dd>{tools.join(", ")}</dd></>)}
-        <dt>Named by</dt><dd>{usedBy.length === 0 ? "no job" : usedBy.map((user) => user.name).join(", ")}</dd>
+        <dt>Folder</dt>
+        <dd>
+          <code>{path}</code>
+        </dd>
+        {files.length > 0 && (
+          <>
+            <dt>Other files</dt>
+            <dd>{files.join(", ")}</dd>
+          </>
+        )}
+        {tools && (
+          <>
+            <dt>Allowed tools</dt>
+            <dd>{tools.join(", ")}</dd>
+          </>
+        )}
+        <dt>Used by</dt>
+        <dd>{usedBy.length === 0 ? "no jobs" : usedBy.map((user) => user.name).join(", ")}</dd>
       </dl>
-      {failed && <p role="alert" className={styles.careful}><Worded text={failed.message} /></p>}
+      {failed && (
+        <p role="alert" className={styles.careful}>
+          <InlineCode text={failed.message} />
+        </p>
+      )}
       <div className={styles.actions}>
         <Button onPress={onClose}>Close</Button>
-        {trust === "trusted" && <Button look="danger" onPress={() => take.mutate({ name })}>Take the trust back</Button>}
+        {trust === "trusted" && (
+          <Button look="danger" onPress={() => take.mutate({ name })}>
+            Revoke trust
+          </Button>
+        )}
         {(trust === "untrusted" || trust === "changed") && (
-          <Button look="primary" onPress={() => give.mutate({ name, digest: digest ?? "" })}>Trust it as it is</Button>
+          <Button look="primary" onPress={() => give.mutate({ name, digest: digest ?? "" })}>
+            Trust this version
+          </Button>
         )}
       </div>
     </Modal>

@@ -1,5 +1,4 @@
-/* One tool: what it does, in the words that a model gets; what it may do; its limits and its arguments; a call of it by hand;
-   and the grants that let jobs call it without asking. */
+/* Tool: description, permissions, arguments, trial and grants. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
@@ -7,39 +6,46 @@ import { SearchX } from "lucide-react";
 import { ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Facts } from "@/components/Facts";
-import { Folded } from "@/components/Folded";
-import { Marks } from "@/components/Marks";
+import { Collapsible } from "@/components/Collapsible";
+import { VisibleText } from "@/components/VisibleText";
 import { Page, Section } from "@/components/Page";
-import { Empty, Failure, SkeletonRows } from "@/components/States";
-import { Worded } from "@/components/Worded";
+import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
+import { InlineCode } from "@/components/InlineCode";
 import { useGrants } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
-import { coverWords } from "@/domain/approval/rules";
-import { SaidWords } from "@/domain/approval/SaidWords";
-import { valuesWords } from "@/domain/approval/words";
-import { asksWord, forPeople, toolFacts } from "@/domain/tools";
-import { visible } from "@/format/visible";
+import { coverSentence } from "@/domain/approval/grantDraft";
+import { GrantSentenceText } from "@/domain/approval/GrantSentenceText";
+import { approvalLabel, humanizeSizes, toolFacts } from "@/domain/tools";
+import { showInvisible } from "@/format/visible";
 import type { ToolView } from "@/platform";
 
-import { argumentsOf } from "./schema";
-import { Asks } from "./ToolRow";
+import { argumentRows } from "./argumentTable";
+import { ApprovalBadge } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
-import { TryIt } from "./TryIt";
+import { TryTool } from "./TryTool";
 
 export function ToolPage() {
   const { toolName } = useParams({ from: "/tools/$toolName" });
   const { data, error, refetch } = useTools();
   const tool = data?.find(({ name }) => name === toolName);
-  if (tool) return <Shown tool={tool} />;
+  if (tool) return <ToolDetails tool={tool} />;
   return (
     <Page title="Tool">
       {data ? (
-        <Empty icon={SearchX} title="There is no such tool" action={<ButtonLink to="/tools" search={{}}>All tools</ButtonLink>}>
-          It may have come from a server that is not connected any more.
+        <Empty
+          icon={SearchX}
+          title="Tool not found"
+          action={
+            <ButtonLink to="/tools" search={{}}>
+              All tools
+            </ButtonLink>
+          }
+        >
+          Its server may be disconnected.
         </Empty>
       ) : error ? (
-        <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />
+        <Failure title="Could not load tools." error={error} onRetry={() => void refetch()} />
       ) : (
         <SkeletonRows rows={6} />
       )}
@@ -47,40 +53,52 @@ export function ToolPage() {
   );
 }
 
-function mostCalls(aMinute: number | null, anHour: number | null): string {
-  if (aMinute === null || anHour === null) return "as often as needed";
-  return `${aMinute.toLocaleString()} a minute, ${anHour.toLocaleString()} an hour`;
+function rateLimitLabel(aMinute: number | null, anHour: number | null): string {
+  if (aMinute === null || anHour === null) return "unlimited";
+  return `${aMinute.toLocaleString()} per minute, ${anHour.toLocaleString()} per hour, across all jobs`;
 }
 
-function Shown({ tool }: { tool: ToolView }) {
+function ToolDetails({ tool }: { tool: ToolView }) {
   const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
-  const told = forPeople(description);
+  const text = humanizeSizes(description);
   return (
-    <Page title={label ?? name} about={<span className={styles.head}>{label !== null && <code>{name}</code>}<Asks tool={tool} /></span>}>
-      <p className={styles.about} title={told === description ? undefined : description}><Worded text={told} /></p>
-      <ul className={styles.facts} aria-label="What it may do">
-        {toolFacts(tool).map((line) => <li key={line}>{line}</li>)}
+    <Page
+      title={label ?? name}
+      about={
+        <span className={styles.head}>
+          {label !== null && <code>{name}</code>}
+          <ApprovalBadge tool={tool} />
+        </span>
+      }
+    >
+      <p className={styles.about} title={text === description ? undefined : description}>
+        <InlineCode text={text} />
+      </p>
+      <ul className={styles.facts} aria-label="Properties">
+        {toolFacts(tool).map((line) => (
+          <li key={line}>{line}</li>
+        ))}
       </ul>
       <div className={styles.limits}>
         <Facts
           facts={[
-            { name: "Questions", value: asksWord(tool) },
-            { name: "At most, all jobs together", value: mostCalls(callsPerMinute, callsPerHour), wide: true },
+            { name: "Approval", value: approvalLabel(tool) },
+            { name: "Rate limit", value: rateLimitLabel(callsPerMinute, callsPerHour), wide: true },
           ]}
         />
       </div>
       <Section title="Arguments">
         <Arguments schema={parameters} />
         <div className={styles.schema}>
-          <Folded title="JSON Schema" summary="What its arguments are checked against">
+          <Collapsible title="JSON Schema" summary="Validates the arguments">
             <Code label="JSON Schema" text={pretty(parameters)} onCopy={copyText} unfolded />
-          </Folded>
+          </Collapsible>
         </div>
       </Section>
       {canBeTried && (
         <Section title="Try it">
-          <TryIt key={name} tool={tool} />
+          <TryTool key={name} tool={tool} />
         </Section>
       )}
       {approval !== "always" && <Grants tool={name} />}
@@ -89,24 +107,30 @@ function Shown({ tool }: { tool: ToolView }) {
 }
 
 function Arguments({ schema }: { schema: Record<string, unknown> }) {
-  const rows = argumentsOf(schema);
-  if (rows.length === 0) return <p className={styles.none}>It takes no arguments.</p>;
+  const rows = argumentRows(schema);
+  if (rows.length === 0) return <p className={styles.none}>No arguments.</p>;
   const hasWords = rows.some(({ about }) => about !== "");
   return (
     <table className={styles.arguments}>
       <thead>
         <tr>
           <th scope="col">Name</th>
-          <th scope="col">Takes</th>
-          {hasWords && <th scope="col">For</th>}
+          <th scope="col">Type</th>
+          {hasWords && <th scope="col">Description</th>}
         </tr>
       </thead>
       <tbody>
         {rows.map(({ name, required, takes, about }) => (
           <tr key={name}>
-            <td><code>{name}</code></td>
+            <td>
+              <code>{name}</code>
+            </td>
             <td>{required ? takes : `${takes}, optional`}</td>
-            {hasWords && <td><Worded text={about} /></td>}
+            {hasWords && (
+              <td>
+                <InlineCode text={about} />
+              </td>
+            )}
           </tr>
         ))}
       </tbody>
@@ -115,15 +139,28 @@ function Arguments({ schema }: { schema: Record<string, unknown> }) {
 }
 
 function Grants({ tool }: { tool: string }) {
-  const grants = useGrants().data?.filter((grant) => grant.tool === tool && grant.isGood) ?? [];
+  const grants = useGrants().data?.filter((grant) => grant.tool === tool && grant.isValid) ?? [];
   if (grants.length === 0) return null;
   return (
-    <Section title="Grants" aside={<ButtonLink to="/grants" look="ghost" small>All grants</ButtonLink>}>
+    <Section
+      title="Grants"
+      aside={
+        <ButtonLink to="/grants" look="ghost" small>
+          All grants
+        </ButtonLink>
+      }
+    >
       <ul className={styles.facts} aria-label="Grants of this tool">
-        {grants.map(({ id, jobId, jobName, covers, writesValues }) => (
+        {grants.map(({ id, jobId, jobName, covers }) => (
           <li key={id}>
-            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}><Marks text={visible(jobName)} /></Link>}, <SaidWords said={coverWords(covers)} />
-            {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
+            {jobName === null ? (
+              "Deleted job"
+            ) : (
+              <Link to="/jobs/$jobId" params={{ jobId }}>
+                <VisibleText text={showInvisible(jobName)} />
+              </Link>
+            )}
+            , <GrantSentenceText sentence={coverSentence(covers)} />
           </li>
         ))}
       </ul>

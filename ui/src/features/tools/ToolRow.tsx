@@ -1,12 +1,12 @@
-/* One tool in the catalogue. */
+/* Row of a tool. */
 
 import { Container, Eye, Hand, ShieldAlert, UserRound } from "lucide-react";
 
 import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
 import { RowLink } from "@/components/RowLink";
-import { Worded } from "@/components/Worded";
-import { askedBy, asksOf, asksWord, type Bounds, firstSentence, rightsOf } from "@/domain/tools";
+import { InlineCode } from "@/components/InlineCode";
+import { approverOf, approvalNeed, approvalLabel, type JobPermissions, firstSentence, rightsOf } from "@/domain/tools";
 import type { ToolView } from "@/platform";
 
 import styles from "./ToolsPage.module.css";
@@ -15,8 +15,8 @@ const icons = { never: Eye, some: Hand, first: Hand, always: ShieldAlert } as co
 
 interface Props {
   tool: ToolView;
-  /** The job to whose model it is offered, when the list is about one. */
-  job?: Bounds;
+  /** Job of the list, if any. */
+  job?: JobPermissions;
 }
 
 export function ToolRow({ tool, job }: Props) {
@@ -26,16 +26,23 @@ export function ToolRow({ tool, job }: Props) {
       <RowLink href={`/tools/${encodeURIComponent(name)}`} className={cx(row.link, styles.name)}>
         {name}
       </RowLink>
-      <span className={row.text} title={description}>{label !== null && <><strong>{label}</strong> · </>}<Worded text={firstSentence(description)} /></span>
-      <Rights tool={tool} job={job} />
-      <Asks tool={tool} job={job} />
+      <span className={row.text} title={description}>
+        {label !== null && (
+          <>
+            <strong>{label}</strong> ·{" "}
+          </>
+        )}
+        <InlineCode text={firstSentence(description)} />
+      </span>
+      <RightsBadge tool={tool} job={job} />
+      <ApprovalBadge tool={tool} job={job} />
       <span className={cx(row.small, row.end, styles.rate)}>{callsPerMinute !== null && `${callsPerMinute}/min`}</span>
     </div>
   );
 }
 
-/** Where it has other rights than Rouse itself. */
-function Rights({ tool, job }: Props) {
+/** Shown for rights other than Rouse's. */
+function RightsBadge({ tool, job }: Props) {
   const rights = rightsOf(tool, job);
   if (rights === "rouse") return null;
   return rights === "sandbox" ? (
@@ -43,18 +50,21 @@ function Rights({ tool, job }: Props) {
       <Container size={13} aria-hidden /> Sandbox
     </span>
   ) : (
-    <span className={cx(row.small, styles.badge, styles.careful)} title="Outside the sandbox, with your own rights">
-      <UserRound size={13} aria-hidden /> <span className={styles.word}>Your rights</span>
+    <span
+      className={cx(row.small, styles.badge, styles.careful)}
+      title="Outside the sandbox, with your full permissions"
+    >
+      <UserRound size={13} aria-hidden /> <span className={styles.word}>Your permissions</span>
     </span>
   );
 }
 
-export function Asks({ tool, job }: Props) {
-  const asks = askedBy(job) === "author" ? "never" : asksOf(tool);
-  const Icon = icons[asks];
+export function ApprovalBadge({ tool, job }: Props) {
+  const need = approverOf(job) === "author" ? "never" : approvalNeed(tool);
+  const Icon = icons[need];
   return (
-    <span className={cx(row.small, styles.asks, asks !== "never" && styles.careful)}>
-      <Icon size={13} aria-hidden /> {asksWord(tool, job)}
+    <span className={cx(row.small, styles.need, need !== "never" && styles.careful)}>
+      <Icon size={13} aria-hidden /> {approvalLabel(tool, job)}
     </span>
   );
 }

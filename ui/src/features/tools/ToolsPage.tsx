@@ -1,5 +1,4 @@
-/* The catalogue of tools: what each does, whether it asks, and where it runs; or only what one job's model is offered, by the
-   same rule that its runs go by. */
+/* Tool catalog, or the effective tools of a job. */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { SearchX, ShieldCheck } from "lucide-react";
@@ -10,7 +9,7 @@ import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
 import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
-import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { useJobs } from "@/data/jobs";
 import { useEffectiveTools, useJob, useTools } from "@/data/queries";
 import { plural } from "@/format/amount";
@@ -28,7 +27,7 @@ export function ToolsPage() {
   const catalogue = useTools();
   const effective = useEffectiveTools(job);
   const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;
-  // Whether a tool asks is said only when it is known of the job.
+  // Approval labels depend on the job, so wait for the job.
   const data = job === undefined ? catalogue.data : offeredTo.data && effective.data?.tools;
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
@@ -39,26 +38,43 @@ export function ToolsPage() {
     void navigate({ to: "/tools", search: {}, replace: true });
   };
   return (
-    <Page title="Tools" actions={<ButtonLink to="/grants" icon={ShieldCheck} look="ghost">Grants</ButtonLink>}>
+    <Page
+      title="Tools"
+      actions={
+        <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
+          Grants
+        </ButtonLink>
+      }
+    >
       <div className={styles.bar}>
-        <SearchField label="Search tools" placeholder="Search" value={words} onChange={setWords} className={styles.search} />
+        <SearchField
+          label="Search tools"
+          placeholder="Search"
+          value={words}
+          onChange={setWords}
+          className={styles.search}
+        />
         <FilterMenu
-          label="Offered to"
+          label="Job"
           choices={jobs.map((view) => ({ id: view.job.id, label: view.job.name }))}
           value={job === undefined ? [] : [job]}
-          onChange={([next]) => void navigate({ to: "/tools", search: next === undefined ? {} : { job: next }, replace: true })}
+          onChange={([next]) =>
+            void navigate({ to: "/tools", search: next === undefined ? {} : { job: next }, replace: true })
+          }
         />
-        <span className={styles.total} role="status">{shown && plural(shown.length, "tool")}</span>
+        <span className={styles.total} role="status">
+          {shown && plural(shown.length, "tool")}
+        </span>
       </div>
       {why != null && <Notice tone="accent">{why}</Notice>}
-      {withheld.map(({ name, why: reason }) => (
-        <Notice key={name} tone="accent">{`${name} is not offered, although granted. ${reason}`}</Notice>
+      {withheld.map(({ name, reason }) => (
+        <Notice key={name} tone="accent">{`${name} is granted but not available. ${reason}`}</Notice>
       ))}
-      {error && !data && <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />}
+      {error && !data && <Failure title="Could not load tools." error={error} onRetry={() => void refetch()} />}
       {!error && !data && <SkeletonRows rows={10} />}
       {shown?.length === 0 && (
-        <Empty icon={SearchX} title="No tools like that" action={<Button onPress={clear}>Show all tools</Button>}>
-          {job !== undefined && words === "" ? "This job works without a model’s tools." : "No tool matches this search."}
+        <Empty icon={SearchX} title="No matching tools" action={<Button onPress={clear}>Show all tools</Button>}>
+          {job !== undefined && words === "" ? "This job uses no tools." : "No tool matches this search."}
         </Empty>
       )}
       {shown && shown.length > 0 && (
@@ -77,5 +93,8 @@ export function ToolsPage() {
 
 function fits({ name, label, description }: ToolView, words: string): boolean {
   const text = `${name} ${label ?? ""} ${description}`.toLocaleLowerCase();
-  return words.toLocaleLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return words
+    .toLocaleLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }

@@ -1,13 +1,10 @@
-//! What an expression may name, how much it may loop and how much it may make.
+//! Limits of an expression: names, loop steps, the size of values.
 //!
-//! A text that is added to itself thirty times would fill any memory: every value that is made is led through a scale,
-//! and so is each thing that a loop keeps. Lists and objects are copied wherever they are named, so few may be made of
-//! what is not written out. When nobody waits for the answer any more, or the scale is full, nothing more is made.
-//!
-//! The ranges of all loops are led through a counter, which a source cannot name: loops inside loops begin their ranges
-//! again and again, so the sum of what they begin is what all of them together do. `exists` and `all` go on after an
-//! error, because a later element may decide; so once the counter is at its end, no range is even looked at. Every round
-//! begins with the same question, or a loop whose rounds take long and make nothing would keep its thread from others.
+//! Rewrites the tree before evaluation. Each created value passes through `@measured`, which limits the bytes of a value and
+//! of all. Each loop range passes through `@counted`: nested loops start their ranges again and again, so the sum of all
+//! ranges bounds the steps. Lists and objects are copied at each use, so their computed parts are few. Pitfall: `exists` and
+//! `all` continue after an error, so `@continue` is evaluated before each range and in each iteration, and fails once a limit
+//! is reached or the caller is gone.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,30 +13,30 @@ use std::sync::{Arc, Mutex};
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, operators};
 use cel::parser::Expression;
 use cel::{Context, ExecutionError, Value};
-use rouse_core::cause::{Effort, Pattern};
+use rouse_core::cause::{Pattern, SearchBudget};
 
-/// Steps of all loops together.
-const MOST_STEPS: usize = 10_000;
-/// Whether the counter is not at its end yet. No source can write a name that begins like this.
-const GOES_ON: &str = "@goesOn";
-/// The counter.
+/// The most steps of all loops together.
+const MAX_STEPS: usize = 10_000;
+/// Fails once a limit is reached. No source can write a name with `@`.
+const CONTINUE: &str = "@continue";
+/// Counts the elements of a loop range.
 const COUNTED: &str = "@counted";
-/// The scale.
-const MADE: &str = "@made";
-/// `matches`, with patterns that cannot be slow.
+/// Measures a created value.
+const MEASURED: &str = "@measured";
+/// `matches` with a bounded regex engine.
 const MATCHES: &str = "@matches";
-/// Bytes of one value.
-const LARGEST: usize = 8 << 20;
-/// Bytes of all values that are made.
-const MOST_MADE: usize = 64 << 20;
-/// What a value takes besides its text.
+/// The most bytes of a value.
+const MAX_VALUE: usize = 8 << 20;
+/// The most bytes of all created values.
+const MAX_TOTAL: usize = 64 << 20;
+/// Bytes of a value besides the text.
 const NODE: usize = 32;
-/// Parts of lists and objects that are not written out.
-const MOST_PARTS: usize = 20;
-/// Functions whose answer can be large.
-const MAKERS: [&str; 4] = ["json", "string", "bytes", "optional.of"];
+/// The most computed parts of lists and objects.
+const MAX_PARTS: usize = 20;
+/// Functions with a possibly large result.
+const LARGE_RESULTS: [&str; 4] = ["json", "string", "bytes", "optional.of"];
 const VARIABLES: [&str; 4] = ["result", "previous", "state", "event"];
-/// Names of types are values, too: `type(result) == int`.
+/// Type names are values too: `type(result) == int`.
 const TYPES: [&str; 12] = [
     "bool",
     "bytes",
@@ -94,13 +91,12 @@ const FUNCTIONS: [&str; 37] = [
     "optional.none",
 ];
 
-/// Whether the answer is still waited for.
+/// Cancels an evaluation without a caller.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stop(Arc<AtomicBool>);
+pub(super) struct CancelFlag(Arc<AtomicBool>);
 
-impl Stop {
-    /// Nobody waits any more.
-    pub(super) fn now(&self) {
+impl CancelFlag {
+    pub(super) fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -109,33 +105,33 @@ impl Stop {
     }
 }
 
-/// Refuses unknown names, and puts the counter before every loop and the scale around all that is made.
+/// Refuses unknown names, and inserts the counting and measuring functions.
 pub(super) fn apply(expression: &mut Expression) -> Result<(), String> {
     let mut parts = 0;
-    Walk { inner: Vec::new(), parts: &mut parts }.walk(expression)?;
-    if parts > MOST_PARTS {
-        return Err(format!("it makes lists or objects of more than {MOST_PARTS} parts"));
+    Rewriter { loop_variables: Vec::new(), parts: &mut parts }.rewrite(expression)?;
+    if parts > MAX_PARTS {
+        return Err(format!("too large: lists or objects of more than {MAX_PARTS} parts"));
     }
     Ok(())
 }
 
-/// What one evaluation has used up.
+/// The usage of an evaluation.
 #[derive(Debug, Clone)]
-struct Used {
+struct EvaluationUsage {
     steps: Arc<AtomicUsize>,
     bytes: Arc<AtomicUsize>,
-    stop: Stop,
+    cancel: CancelFlag,
 }
 
-impl Used {
-    fn goes_on(&self) -> Result<bool, ExecutionError> {
-        if self.stop.is_set() {
-            return Err(ExecutionError::function_error(GOES_ON, "nobody waits for it any more"));
+impl EvaluationUsage {
+    fn check(&self) -> Result<bool, ExecutionError> {
+        if self.cancel.is_set() {
+            return Err(ExecutionError::function_error(CONTINUE, "cancelled"));
         }
-        if self.steps.load(Ordering::Relaxed) > MOST_STEPS {
-            return Err(too_many());
+        if self.steps.load(Ordering::Relaxed) > MAX_STEPS {
+            return Err(too_many_steps());
         }
-        if self.bytes.load(Ordering::Relaxed) > MOST_MADE { Err(too_much()) } else { Ok(true) }
+        if self.bytes.load(Ordering::Relaxed) > MAX_TOTAL { Err(too_large()) } else { Ok(true) }
     }
 
     fn counted(&self, range: Value) -> Result<Value, ExecutionError> {
@@ -144,56 +140,60 @@ impl Used {
             Value::Map(map) => map.map.len(),
             _ => 0,
         };
-        if self.steps.fetch_add(length, Ordering::Relaxed).saturating_add(length) > MOST_STEPS {
-            return Err(too_many());
+        if self.steps.fetch_add(length, Ordering::Relaxed).saturating_add(length) > MAX_STEPS {
+            return Err(too_many_steps());
         }
         Ok(range)
     }
 
-    fn made(&self, value: Value) -> Result<Value, ExecutionError> {
+    fn measured(&self, value: Value) -> Result<Value, ExecutionError> {
         let bytes = size(&value);
         let all = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if bytes > LARGEST || all > MOST_MADE { Err(too_much()) } else { Ok(value) }
+        if bytes > MAX_VALUE || all > MAX_TOTAL { Err(too_large()) } else { Ok(value) }
     }
 }
 
-/// The functions that a source cannot name, fresh for one evaluation.
-pub(super) fn add_functions(context: &mut Context<'_, '_>, stop: &Stop) {
-    let used = Used { steps: Arc::default(), bytes: Arc::default(), stop: stop.clone() };
-    let [goes_on, counted, made, searching] = std::array::from_fn(|_| used.clone());
-    let patterns = Mutex::new((HashMap::new(), Effort::default()));
+/// Adds the functions of an evaluation that no source can name.
+pub(super) fn add_functions(context: &mut Context<'_, '_>, cancel: &CancelFlag) {
+    let usage =
+        EvaluationUsage { steps: Arc::default(), bytes: Arc::default(), cancel: cancel.clone() };
+    let [for_check, for_count, for_measure, for_search] = std::array::from_fn(|_| usage.clone());
+    let patterns = Mutex::new((HashMap::new(), SearchBudget::default()));
     let matches = move |text: Arc<String>, pattern: Arc<String>| -> Result<bool, ExecutionError> {
-        searching.goes_on()?;
+        for_search.check()?;
         let mut patterns = patterns.lock().expect("BUG: a search does not panic");
         let (known, effort) = &mut *patterns;
         is_match(known, effort, &text, &pattern)
             .map_err(|reason| ExecutionError::function_error("matches", reason))
     };
-    let is_new = "BUG: nothing else has this name";
-    context.add_function(GOES_ON, move || goes_on.goes_on()).expect(is_new);
-    context.add_function(COUNTED, move |range: Value| counted.counted(range)).expect(is_new);
-    context.add_function(MADE, move |value: Value| made.made(value)).expect(is_new);
-    context.add_function(MATCHES, matches).expect(is_new);
+    let is_unique = "BUG: the name is unique";
+    context.add_function(CONTINUE, move || for_check.check()).expect(is_unique);
+    context.add_function(COUNTED, move |range: Value| for_count.counted(range)).expect(is_unique);
+    context
+        .add_function(MEASURED, move |value: Value| for_measure.measured(value))
+        .expect(is_unique);
+    context.add_function(MATCHES, matches).expect(is_unique);
 }
 
-/// Each pattern is read once: a loop looks for the same one again and again.
+/// Compiles each pattern once: a loop uses the same pattern again and again.
 fn is_match(
     known: &mut HashMap<String, Pattern>,
-    effort: &mut Effort,
+    effort: &mut SearchBudget,
     text: &str,
     pattern: &str,
 ) -> Result<bool, String> {
     if !known.contains_key(pattern) {
-        if known.len() > MOST_PARTS {
-            return Err(format!("it looks for more than {MOST_PARTS} patterns"));
+        if known.len() > MAX_PARTS {
+            return Err(format!("more than {MAX_PARTS} patterns"));
         }
-        let read = Pattern::compile(pattern).map_err(|reason| format!("its pattern {reason}"))?;
-        known.insert(pattern.to_owned(), read);
+        let compiled =
+            Pattern::compile(pattern).map_err(|reason| format!("the pattern {reason}"))?;
+        known.insert(pattern.to_owned(), compiled);
     }
     known.get(pattern).map_or(Ok(false), |pattern| pattern.is_found_in(text, effort))
 }
 
-/// Bytes of a value, about; those beyond the largest are not looked at.
+/// The approximate bytes of a value. Stops counting beyond the largest size.
 fn size(value: &Value) -> usize {
     fn add(value: &Value, sum: &mut usize) {
         *sum = sum.saturating_add(match value {
@@ -201,7 +201,7 @@ fn size(value: &Value) -> usize {
             Value::Bytes(bytes) => NODE + bytes.len(),
             _ => NODE,
         });
-        if *sum > LARGEST {
+        if *sum > MAX_VALUE {
             return;
         }
         match value {
@@ -218,23 +218,23 @@ fn size(value: &Value) -> usize {
     sum
 }
 
-fn too_much() -> ExecutionError {
-    let most = LARGEST >> 20;
-    let message = format!("it makes a value of more than {most} MB, or too many large ones");
-    ExecutionError::function_error(MADE, message)
+fn too_large() -> ExecutionError {
+    let most = MAX_VALUE >> 20;
+    let message = format!("too large: a value of more than {most} MB, or too many large values");
+    ExecutionError::function_error(MEASURED, message)
 }
 
-fn too_many() -> ExecutionError {
-    let message = format!("it loops over more than {MOST_STEPS} things");
+fn too_many_steps() -> ExecutionError {
+    let message = format!("more than {MAX_STEPS} loop steps");
     ExecutionError::function_error(COUNTED, message)
 }
 
-/// `@goesOn() ? name(inside) : []`
-fn led_through(name: &str, inside: Expression) -> Expression {
-    let id = inside.id;
-    let nothing = Expression { id, expr: Expr::List(ListExpr::new(Vec::new())) };
-    let led = call(id, name, vec![inside]);
-    call(id, operators::CONDITIONAL, vec![call(id, GOES_ON, Vec::new()), led, nothing])
+/// `@continue() ? function(argument) : []`
+fn wrapped(function: &str, argument: Expression) -> Expression {
+    let id = argument.id;
+    let empty = Expression { id, expr: Expr::List(ListExpr::new(Vec::new())) };
+    let wrapped = call(id, function, vec![argument]);
+    call(id, operators::CONDITIONAL, vec![call(id, CONTINUE, Vec::new()), wrapped, empty])
 }
 
 fn call(id: u64, name: &str, args: Vec<Expression>) -> Expression {
@@ -242,24 +242,24 @@ fn call(id: u64, name: &str, args: Vec<Expression>) -> Expression {
     Expression { id, expr: Expr::Call(call) }
 }
 
-fn lead_through(name: &str, expression: &mut Expression) {
-    *expression = led_through(name, std::mem::take(expression));
+fn wrap(function: &str, expression: &mut Expression) {
+    *expression = wrapped(function, std::mem::take(expression));
 }
 
-/// One way through the tree.
-struct Walk<'p> {
+/// A pass over the tree.
+struct Rewriter<'p> {
     /// The variables of the loops around.
-    inner: Vec<String>,
-    /// Parts of lists and objects that are not written out.
+    loop_variables: Vec<String>,
+    /// Computed parts of lists and objects.
     parts: &'p mut usize,
 }
 
-impl Walk<'_> {
-    fn walk(&mut self, expression: &mut Expression) -> Result<(), String> {
-        self.walk_inside(expression)?;
-        let makes = match &expression.expr {
+impl Rewriter<'_> {
+    fn rewrite(&mut self, expression: &mut Expression) -> Result<(), String> {
+        self.rewrite_inside(expression)?;
+        let creates_value = match &expression.expr {
             Expr::Call(call) => {
-                MAKERS.contains(&call.func_name.as_str())
+                LARGE_RESULTS.contains(&call.func_name.as_str())
                     || (call.func_name == operators::ADD && !is_collecting(call))
             }
             Expr::List(list) => !list.elements.is_empty(),
@@ -270,41 +270,43 @@ impl Walk<'_> {
             | Expr::Select(_)
             | Expr::Struct(_) => false,
         };
-        if makes {
-            lead_through(MADE, expression);
+        if creates_value {
+            wrap(MEASURED, expression);
         }
         Ok(())
     }
 
-    fn walk_inside(&mut self, expression: &mut Expression) -> Result<(), String> {
+    fn rewrite_inside(&mut self, expression: &mut Expression) -> Result<(), String> {
         match &mut expression.expr {
             Expr::Unspecified | Expr::Literal(_) => Ok(()),
-            Expr::Ident(name) => known(name, &self.inner),
-            Expr::Select(select) => self.walk(&mut select.operand),
-            Expr::Call(call) => self.call(call),
-            Expr::List(list) => list.elements.iter_mut().try_for_each(|part| self.part(part)),
+            Expr::Ident(name) => check_variable(name, &self.loop_variables),
+            Expr::Select(select) => self.rewrite(&mut select.operand),
+            Expr::Call(call) => self.rewrite_call(call),
+            Expr::List(list) => {
+                list.elements.iter_mut().try_for_each(|part| self.rewrite_part(part))
+            }
             Expr::Map(map) => map.entries.iter_mut().try_for_each(|entry| match &mut entry.expr {
                 EntryExpr::MapEntry(entry) => {
-                    self.part(&mut entry.key)?;
-                    self.part(&mut entry.value)
+                    self.rewrite_part(&mut entry.key)?;
+                    self.rewrite_part(&mut entry.value)
                 }
-                EntryExpr::StructField(field) => self.part(&mut field.value),
+                EntryExpr::StructField(field) => self.rewrite_part(&mut field.value),
             }),
             Expr::Struct(made) => Err(format!("there is no type `{}` to make", made.type_name)),
-            Expr::Comprehension(made) => self.comprehension(made),
+            Expr::Comprehension(made) => self.rewrite_loop(made),
         }
     }
 
-    fn part(&mut self, part: &mut Expression) -> Result<(), String> {
+    fn rewrite_part(&mut self, part: &mut Expression) -> Result<(), String> {
         *self.parts += usize::from(!matches!(part.expr, Expr::Literal(_)));
-        self.walk(part)
+        self.rewrite(part)
     }
 
-    fn call(&mut self, call: &mut CallExpr) -> Result<(), String> {
-        known_function(&call.func_name)?;
+    fn rewrite_call(&mut self, call: &mut CallExpr) -> Result<(), String> {
+        check_function(&call.func_name)?;
         if is_collecting(call) {
-            // The interpreter knows this form and adds in place; so only what is added goes over the scale.
-            return call.args.iter_mut().skip(1).try_for_each(|part| self.collected(part));
+            // The interpreter recognises this form and appends in place, so only the appended part is measured.
+            return call.args.iter_mut().skip(1).try_for_each(|part| self.rewrite_collected(part));
         }
         if call.func_name == "matches" {
             call.func_name = MATCHES.to_owned();
@@ -312,75 +314,75 @@ impl Walk<'_> {
             call.args.splice(0..0, target);
         }
         let target = call.target.iter_mut().map(|target| &mut **target);
-        target.chain(&mut call.args).try_for_each(|part| self.walk(part))
+        target.chain(&mut call.args).try_for_each(|part| self.rewrite(part))
     }
 
-    fn collected(&mut self, part: &mut Expression) -> Result<(), String> {
-        let Expr::List(list) = &mut part.expr else { return self.walk(part) };
+    fn rewrite_collected(&mut self, part: &mut Expression) -> Result<(), String> {
+        let Expr::List(list) = &mut part.expr else { return self.rewrite(part) };
         list.elements.iter_mut().try_for_each(|element| {
-            self.walk(element)?;
-            lead_through(MADE, element);
+            self.rewrite(element)?;
+            wrap(MEASURED, element);
             Ok(())
         })
     }
 
-    fn comprehension(&mut self, made: &mut ComprehensionExpr) -> Result<(), String> {
-        self.walk(&mut made.iter_range)?;
-        lead_through(COUNTED, &mut made.iter_range);
-        self.walk(&mut made.accu_init)?;
-        let before = self.inner.len();
-        self.inner.extend([made.iter_var.clone(), made.accu_var.clone()]);
-        self.inner.extend(made.iter_var2.clone());
-        let walked = [&mut made.loop_cond, &mut made.loop_step, &mut made.result]
+    fn rewrite_loop(&mut self, made: &mut ComprehensionExpr) -> Result<(), String> {
+        self.rewrite(&mut made.iter_range)?;
+        wrap(COUNTED, &mut made.iter_range);
+        self.rewrite(&mut made.accu_init)?;
+        let before = self.loop_variables.len();
+        self.loop_variables.extend([made.iter_var.clone(), made.accu_var.clone()]);
+        self.loop_variables.extend(made.iter_var2.clone());
+        let rewritten = [&mut made.loop_cond, &mut made.loop_step, &mut made.result]
             .into_iter()
-            .try_for_each(|part| self.walk(part));
-        self.inner.truncate(before);
-        end_with_nobody_waiting(made);
-        walked
+            .try_for_each(|part| self.rewrite(part));
+        self.loop_variables.truncate(before);
+        check_each_iteration(made);
+        rewritten
     }
 }
 
-/// Each round of a loop begins with a look whether anybody waits: what it does in a round may take long and make nothing.
-/// The interpreter knows loops that collect by their form, so there the look is before what they ask of each thing; those
-/// that ask nothing make something in each round, and what is made is looked at.
-fn end_with_nobody_waiting(made: &mut ComprehensionExpr) {
+/// Inserts a check into each iteration, which may take long without creating a value. The interpreter recognises collecting
+/// loops by their form, so there the check stands before the filter; without a filter each iteration creates a value, which
+/// is measured.
+fn check_each_iteration(made: &mut ComprehensionExpr) {
     let collects = matches!(made.accu_init.expr, Expr::List(_));
     match &mut made.loop_step.expr {
         Expr::Call(step) if collects && step.func_name == operators::CONDITIONAL => {
-            step.args.iter_mut().take(1).for_each(look_first);
+            step.args.iter_mut().take(1).for_each(check_first);
         }
         _ if collects => {}
-        _ => look_first(&mut made.loop_cond),
+        _ => check_first(&mut made.loop_cond),
     }
 }
 
-/// `@goesOn() ? asked : @goesOn()`; the last is never reached, because the first refuses or is true.
-fn look_first(asked: &mut Expression) {
-    let goes_on = call(asked.id, GOES_ON, Vec::new());
-    let inside = std::mem::take(asked);
-    *asked = call(goes_on.id, operators::CONDITIONAL, vec![goes_on.clone(), inside, goes_on]);
+/// `@continue() ? expression : @continue()`. The last is never reached, because the first fails or is true.
+fn check_first(expression: &mut Expression) {
+    let check = call(expression.id, CONTINUE, Vec::new());
+    let inside = std::mem::take(expression);
+    *expression = call(check.id, operators::CONDITIONAL, vec![check.clone(), inside, check]);
 }
 
-/// Whether a loop adds to what it collects. No source can write a name that begins like this.
+/// Whether a loop appends to the accumulator. No source can write a name with `@`.
 fn is_collecting(call: &CallExpr) -> bool {
     let first = call.args.first().map(|first| &first.expr);
     call.func_name == operators::ADD
         && matches!(first, Some(Expr::Ident(name)) if name.starts_with('@'))
 }
 
-fn known(name: &str, inner: &[String]) -> Result<(), String> {
+fn check_variable(name: &str, loop_variables: &[String]) -> Result<(), String> {
     let is_known = VARIABLES.contains(&name)
         || TYPES.contains(&name)
         || name == "optional"
-        || inner.iter().any(|variable| variable == name);
+        || loop_variables.iter().any(|variable| variable == name);
     if is_known {
         return Ok(());
     }
     Err(format!("there is no `{name}` here; there are {}", VARIABLES.join(", ")))
 }
 
-/// Operators are functions as well; their names are no words.
-fn known_function(name: &str) -> Result<(), String> {
+/// Operators are functions too; their names begin with no letter.
+fn check_function(name: &str) -> Result<(), String> {
     let is_operator = !name.starts_with(|first: char| first.is_ascii_alphabetic());
     if is_operator || FUNCTIONS.contains(&name) {
         return Ok(());

@@ -2,22 +2,26 @@ use serde_json::json;
 
 use super::*;
 
-async fn judge(source: &str, result: Value) -> Verdict {
-    let subject = Subject {
+async fn evaluate(source: &str, result: Value) -> ConditionVerdict {
+    let input = ConditionInput {
         result,
         previous: json!({ "level": 30 }),
         state: json!({ "consecutiveFailures": 2 }),
         event: json!({ "source": "webhook", "text": "It broke", "fields": { "level": "red" } }),
     };
-    Conditions::default().judge(source, subject).await
+    ConditionEvaluator::default().evaluate(source, input).await
+}
+
+fn bare_input(result: Value) -> ConditionInput {
+    ConditionInput { result, previous: Value::Null, state: json!({}), event: Value::Null }
 }
 
 async fn refusal(source: &str) -> String {
-    Conditions::default().check(source).await.expect_err(source)
+    ConditionEvaluator::default().check(source).await.expect_err(source)
 }
 
 #[tokio::test]
-async fn the_battery_is_told_only_when_it_is_low() {
+async fn condition_is_met_by_a_low_level() {
     let check = json!({ "status": 200, "body": "{\"battery\": {\"level\": 17}}\n" });
     for (source, result) in [
         ("result.level < 20", json!({ "level": 17 })),
@@ -28,13 +32,20 @@ async fn the_battery_is_told_only_when_it_is_low() {
         ("event.fields.level == 'red' && event.text.contains('broke')", json!(1)),
         ("result < 20", json!(17)),
     ] {
-        assert_eq!(judge(source, result.clone()).await, Verdict::Met, "{source} of {result}");
+        assert_eq!(
+            evaluate(source, result.clone()).await,
+            ConditionVerdict::Met,
+            "{source} of {result}"
+        );
     }
-    assert_eq!(judge("result.level < 20", json!({ "level": 80 })).await, Verdict::NotMet);
+    assert_eq!(
+        evaluate("result.level < 20", json!({ "level": 80 })).await,
+        ConditionVerdict::NotMet
+    );
 }
 
 #[tokio::test]
-async fn what_a_person_would_try_works() {
+async fn common_expressions_work() {
     let result = json!({
         "level": 17, "name": "Main", "plugged": false, "big": u64::MAX,
         "cells": [{ "volt": 3.9 }, { "volt": 2.1 }],
@@ -57,27 +68,19 @@ async fn what_a_person_would_try_works() {
         "result['name'] == \"Main\"",
         "timestamp('2026-01-01T00:00:00Z').getFullYear() == 2026",
     ] {
-        assert_eq!(Conditions::default().check(source).await, Ok(()), "{source}");
-        assert_eq!(judge(source, result.clone()).await, Verdict::Met, "{source}");
+        assert_eq!(ConditionEvaluator::default().check(source).await, Ok(()), "{source}");
+        assert_eq!(evaluate(source, result.clone()).await, ConditionVerdict::Met, "{source}");
     }
     assert_eq!(
-        Conditions::default()
-            .judge(
-                "previous == null && event == null",
-                Subject {
-                    result: json!(1),
-                    previous: Value::Null,
-                    state: json!({}),
-                    event: Value::Null
-                }
-            )
+        ConditionEvaluator::default()
+            .evaluate("previous == null && event == null", bare_input(json!(1)))
             .await,
-        Verdict::Met
+        ConditionVerdict::Met
     );
 }
 
 #[tokio::test]
-async fn what_can_never_be_true_or_false_is_refused_when_it_is_written() {
+async fn expression_without_a_boolean_is_refused_on_save() {
     for (source, kind) in [
         ("1 + 1", "a number or a text"),
         ("result.level * 2", "a number"),
@@ -91,19 +94,19 @@ async fn what_can_never_be_true_or_false_is_refused_when_it_is_written() {
         ("result.plugged ? 1 : 'low'", "a number"),
         ("timestamp(result.at).getHours()", "a number"),
     ] {
-        assert_eq!(refusal(source).await, answers::no_condition(kind), "{source}");
+        assert_eq!(refusal(source).await, result_type::not_a_condition(kind), "{source}");
     }
     for source in ["result", "true", "result.plugged ? 1 : result.low", "max(result.a, result.b)"] {
-        assert_eq!(Conditions::default().check(source).await, Ok(()), "{source}");
+        assert_eq!(ConditionEvaluator::default().check(source).await, Ok(()), "{source}");
     }
 }
 
 #[tokio::test]
-async fn what_means_nothing_is_refused_by_name() {
-    for (source, said) in [
-        ("", "at character 1: it ends here, and something is missing"),
-        ("result.foo <", "at character 13: it ends here, and something is missing"),
-        ("(result.level < 20", "it ends here, and something is missing"),
+async fn syntax_error_and_unknown_name_are_named() {
+    for (source, expected) in [
+        ("", "at character 1: unexpected end of the expression"),
+        ("result.foo <", "at character 13: unexpected end of the expression"),
+        ("(result.level < 20", "unexpected end of the expression"),
         ("result.level < < 20", "at character 16: `<` does not fit there"),
         ("result.level < 20)", "at character 18: `)` does not fit there"),
         ("level < 20", "there is no `level` here; there are result, previous, state, event"),
@@ -113,7 +116,7 @@ async fn what_means_nothing_is_refused_by_name() {
         ("Thing{a: 1} == result", "there is no type `Thing`"),
     ] {
         let refusal = refusal(source).await;
-        assert!(refusal.contains(said), "{source}: {refusal}");
+        assert!(refusal.contains(expected), "{source}: {refusal}");
     }
     for source in ["", "result.foo <", "result.level < < 20", "1 2", "'open", "a ? b", "#", "x..y"]
     {
@@ -122,73 +125,25 @@ async fn what_means_nothing_is_refused_by_name() {
         assert!(!is_of_the_parser.iter().any(|word| refusal.contains(word)), "{source}: {refusal}");
     }
     let deep = refusal(&format!("{}result{} == 1", "(".repeat(400), ")".repeat(400))).await;
-    assert_eq!(deep, "too many parts of it stand inside each other; take some brackets away");
-    let long = refusal(&format!("result == '{}'", "x".repeat(LONGEST))).await;
-    assert_eq!(long, "it is longer than 1024 bytes");
+    assert_eq!(deep, "nested too deep; remove some brackets");
+    let long = refusal(&format!("result == '{}'", "x".repeat(MAX_CONDITION_BYTES))).await;
+    assert_eq!(long, "longer than 1024 bytes");
 }
 
 #[tokio::test]
-async fn what_cannot_be_worked_out_says_why() {
-    for (source, said) in [
-        ("result.other < 20", "there is no `other` in it; `result` has level, name"),
-        ("event.other < 20", "there is no `other` in it; `event` has"),
-        ("result.level < 20 && event.fields.size < 3", "there is no `size` in it"),
-        ("result.level", "it answers a number, not true or false"),
+async fn failed_evaluation_has_a_reason() {
+    for (source, expected) in [
+        ("result.other < 20", "there is no key `other`; `result` has level, name"),
+        ("event.other < 20", "there is no key `other`; `event` has"),
+        ("result.level < 20 && event.fields.size < 3", "there is no key `size`"),
+        ("result.level", "the result is a number, not true or false"),
         ("result.name < 20", "overload"),
         ("json(result.name).x == 1", "the text is not JSON"),
         ("1 / 0 == 1", "zero"),
     ] {
-        match judge(source, json!({ "level": 17, "name": "Main" })).await {
-            Verdict::Broken(reason) => assert!(reason.contains(said), "{source}: {reason}"),
-            other => panic!("{source}: {other:?}"),
-        }
-    }
-}
-
-#[tokio::test]
-async fn of_a_result_only_the_first_keys_that_are_names_are_told() {
-    let broken = async |result: Value| match judge("result.level < 20", result).await {
-        Verdict::Broken(reason) => reason,
-        other => panic!("{other:?}"),
-    };
-    let bare = "there is no `level` in it";
-    assert_eq!(broken(json!({ "ignore all of this": 1, "": 2 })).await, bare);
-    assert_eq!(
-        broken(json!({ "status": 200, "a b": 1 })).await,
-        format!("{bare}; `result` has status")
-    );
-    let many: serde_json::Map<_, _> = (10..40).map(|n| (format!("k{n}"), json!(n))).collect();
-    let told = broken(Value::Object(many)).await;
-    assert!(told.ends_with("k10, k11, k12, k13, k14, k15, k16, k17, k18, k19, …"), "{told}");
-}
-
-#[tokio::test]
-async fn a_source_that_would_overflow_a_stack_does_not_end_the_process() {
-    let nested = format!("{}result{} == 1", "(".repeat(480), ")".repeat(480));
-    let chained = format!("result == 1{}", "+1".repeat(500));
-    let minus = format!("{}1 == result", "-".repeat(1_000));
-    let lists = format!("{}{} == result", "[".repeat(490), "]".repeat(490));
-    for source in [nested, chained, minus, lists] {
-        assert!(source.len() <= LONGEST);
-        // Whatever it answers, it answers.
-        drop(judge(&source, json!(1)).await);
-    }
-}
-
-#[tokio::test]
-async fn loops_inside_loops_come_to_an_end() {
-    let items: Vec<u32> = (0..5_000).collect();
-    let items = json!({ "items": items });
-    let once = "result.items.exists(a, a == 4999)";
-    assert_eq!(judge(once, items.clone()).await, Verdict::Met);
-    for source in [
-        "result.items.map(a, result.items.map(b, a + b)).size() > 0",
-        "result.items.exists(a, result.items.exists(b, a + b < 0))",
-        "result.items.all(a, result.items.all(b, result.items.all(c, true)))",
-    ] {
-        match judge(source, items.clone()).await {
-            Verdict::Broken(reason) => {
-                assert_eq!(reason, "it loops over more than 10000 things", "{source}");
+        match evaluate(source, json!({ "level": 17, "name": "Main" })).await {
+            ConditionVerdict::Broken(reason) => {
+                assert!(reason.contains(expected), "{source}: {reason}")
             }
             other => panic!("{source}: {other:?}"),
         }
@@ -196,60 +151,101 @@ async fn loops_inside_loops_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn many_at_once_take_their_turns() {
-    let conditions = Conditions::default();
-    let judged = (0..40).map(|n| {
-        let conditions = conditions.clone();
-        tokio::spawn(async move {
-            let subject = Subject {
-                result: json!(n),
-                previous: Value::Null,
-                state: json!({}),
-                event: Value::Null,
-            };
-            conditions.judge("result >= 20", subject).await
-        })
+async fn error_lists_the_first_keys_in_name_form() {
+    let broken = async |result: Value| match evaluate("result.level < 20", result).await {
+        ConditionVerdict::Broken(reason) => reason,
+        other => panic!("{other:?}"),
+    };
+    let bare = "there is no key `level`";
+    assert_eq!(broken(json!({ "ignore all of this": 1, "": 2 })).await, bare);
+    assert_eq!(
+        broken(json!({ "status": 200, "a b": 1 })).await,
+        format!("{bare}; `result` has status")
+    );
+    let many: serde_json::Map<_, _> = (10..40).map(|n| (format!("k{n}"), json!(n))).collect();
+    let error = broken(Value::Object(many)).await;
+    assert!(error.ends_with("k10, k11, k12, k13, k14, k15, k16, k17, k18, k19, …"), "{error}");
+}
+
+#[tokio::test]
+async fn deeply_nested_source_does_not_overflow_the_stack() {
+    let nested = format!("{}result{} == 1", "(".repeat(480), ")".repeat(480));
+    let chained = format!("result == 1{}", "+1".repeat(500));
+    let minus = format!("{}1 == result", "-".repeat(1_000));
+    let lists = format!("{}{} == result", "[".repeat(490), "]".repeat(490));
+    for source in [nested, chained, minus, lists] {
+        assert!(source.len() <= MAX_CONDITION_BYTES);
+        // Any result will do.
+        drop(evaluate(&source, json!(1)).await);
+    }
+}
+
+#[tokio::test]
+async fn nested_loops_are_bounded() {
+    let items: Vec<u32> = (0..5_000).collect();
+    let items = json!({ "items": items });
+    let once = "result.items.exists(a, a == 4999)";
+    assert_eq!(evaluate(once, items.clone()).await, ConditionVerdict::Met);
+    for source in [
+        "result.items.map(a, result.items.map(b, a + b)).size() > 0",
+        "result.items.exists(a, result.items.exists(b, a + b < 0))",
+        "result.items.all(a, result.items.all(b, result.items.all(c, true)))",
+    ] {
+        match evaluate(source, items.clone()).await {
+            ConditionVerdict::Broken(reason) => {
+                assert_eq!(reason, "more than 10000 loop steps", "{source}");
+            }
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn concurrent_conditions_share_the_threads() {
+    let evaluator = ConditionEvaluator::default();
+    let tasks = (0..40).map(|n| {
+        let evaluator = evaluator.clone();
+        tokio::spawn(async move { evaluator.evaluate("result >= 20", bare_input(json!(n))).await })
     });
     let mut met = 0;
-    for judged in judged.collect::<Vec<_>>() {
-        met += usize::from(judged.await.expect("an answer") == Verdict::Met);
+    for task in tasks.collect::<Vec<_>>() {
+        met += usize::from(task.await.expect("an answer") == ConditionVerdict::Met);
     }
     assert_eq!(met, 20);
 }
 
 #[tokio::test]
-async fn two_that_use_up_their_time_starve_no_third() {
-    let conditions = Conditions { patience: Duration::from_secs(2), ..Conditions::default() };
-    // Neither makes anything nor loops too often; each step takes long.
+async fn slow_conditions_do_not_block_another() {
+    let evaluator =
+        ConditionEvaluator { timeout: Duration::from_secs(2), ..ConditionEvaluator::default() };
+    // Within the limits of size and steps, but each step takes long.
     let long = "a".repeat(2_000_000);
     let hog = json!({ "items": vec![0; 5_000], "long": long, "part": format!("{}b", "a".repeat(900_000)) });
-    let judged = |source: &'static str, result: &Value| {
-        let (conditions, result) = (conditions.clone(), result.clone());
-        let subject =
-            Subject { result, previous: Value::Null, state: json!({}), event: Value::Null };
-        tokio::spawn(async move { conditions.judge(source, subject).await })
+    let spawn = |source: &'static str, result: &Value| {
+        let (evaluator, result) = (evaluator.clone(), result.clone());
+        tokio::spawn(async move { evaluator.evaluate(source, bare_input(result)).await })
     };
     for round in 0..2 {
         let hogs = [
-            judged("result.items.exists(a, result.long.contains(result.part))", &hog),
-            judged("result.items.filter(a, result.long.contains(result.part)) != []", &hog),
+            spawn("result.items.exists(a, result.long.contains(result.part))", &hog),
+            spawn("result.items.filter(a, result.long.contains(result.part)) != []", &hog),
         ];
-        // They have their threads when nobody else can have one.
-        while conditions.threads.available_permits() > 0 {
+        // Both have a thread once no permit is left.
+        while evaluator.threads.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        let third = judged("result == 1", &json!(1)).await.expect("an answer");
-        assert_eq!(third, Verdict::Met, "round {round}");
+        let third = spawn("result == 1", &json!(1)).await.expect("an answer");
+        assert_eq!(third, ConditionVerdict::Met, "round {round}");
         for hog in hogs {
             let hog = hog.await.expect("an answer");
-            let Verdict::Broken(reason) = hog else { panic!("{hog:?}") };
-            assert!(reason.contains("longer than 2 seconds"), "{reason}");
+            let ConditionVerdict::Broken(reason) = hog else { panic!("{hog:?}") };
+            assert!(reason.contains("timed out after 2 seconds"), "{reason}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_an_expression_makes_is_weighed() {
+async fn size_of_created_values_is_bounded() {
     let long = json!("a".repeat(20_000));
     let doubled = |step: &str, times: usize| format!("[result]{}==[]", step.repeat(times));
     for source in [
@@ -260,9 +256,9 @@ async fn what_an_expression_makes_is_weighed() {
             .map(x,[x,x,x,x]).map(x,[x,x,x,x]) == []"
             .to_owned(),
     ] {
-        match judge(&source, long.clone()).await {
-            Verdict::Broken(reason) => {
-                assert!(reason.starts_with("it makes"), "{source}: {reason}");
+        match evaluate(&source, long.clone()).await {
+            ConditionVerdict::Broken(reason) => {
+                assert!(reason.starts_with("too large"), "{source}: {reason}");
             }
             other => panic!("{source}: {other:?}"),
         }
@@ -272,38 +268,39 @@ async fn what_an_expression_makes_is_weighed() {
         "result.items.map(a, result.long) == []",
         "result.items.exists(a, (result.long + result.long) == '')",
     ] {
-        match judge(source, items.clone()).await {
-            Verdict::Broken(reason) => {
-                assert!(reason.starts_with("it makes"), "{source}: {reason}")
+        match evaluate(source, items.clone()).await {
+            ConditionVerdict::Broken(reason) => {
+                assert!(reason.starts_with("too large"), "{source}: {reason}")
             }
             other => panic!("{source}: {other:?}"),
         }
     }
     let kept = "result.items.filter(a, a == 1).map(a, a + 1).size() == 5000";
-    assert_eq!(judge(kept, items).await, Verdict::Met);
+    assert_eq!(evaluate(kept, items).await, ConditionVerdict::Met);
 }
 
 #[tokio::test]
-async fn a_pattern_that_would_be_slow_ends_without_an_answer() {
-    for (source, said) in [
-        ("result.matches('(?:[a-z]{0,50}){0,40}X')", "takes too long"),
+async fn slow_pattern_is_refused() {
+    for (source, expected) in [
+        ("result.matches('(?:[a-z]{0,50}){0,40}X')", "too slow"),
         (r"result.matches('(?:\\w{1,100}){1,9}z')", "too large"),
     ] {
-        match judge(source, json!("a".repeat(60_000))).await {
-            Verdict::Broken(reason) => assert!(reason.contains(said), "{source}: {reason}"),
+        match evaluate(source, json!("a".repeat(60_000))).await {
+            ConditionVerdict::Broken(reason) => {
+                assert!(reason.contains(expected), "{source}: {reason}")
+            }
             other => panic!("{source}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn what_nobody_waits_for_ends() {
-    let stop = Stop::default();
-    let subject =
-        Subject { result: json!([1]), previous: Value::Null, state: json!({}), event: Value::Null };
+fn evaluation_ends_when_cancelled() {
+    let cancel = CancelFlag::default();
+    let input = bare_input(json!([1]));
     let source = "result.map(x, x + x) == [2]";
-    assert_eq!(holds(source, &subject, &stop), Ok(true));
-    stop.now();
-    let refusal = holds(source, &subject, &stop).expect_err("stopped");
-    assert!(refusal.contains("nobody waits"), "{refusal}");
+    assert_eq!(is_met(source, &input, &cancel), Ok(true));
+    cancel.cancel();
+    let refusal = is_met(source, &input, &cancel).expect_err("cancelled");
+    assert!(refusal.contains("cancelled"), "{refusal}");
 }

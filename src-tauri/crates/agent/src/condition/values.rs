@@ -1,16 +1,16 @@
-//! JSON as values of CEL, and the one function that the language lacks here.
+//! JSON as CEL values, and the function `json(text)`.
 //!
-//! A whole number is an `int` wherever it fits, so that `result.level - 20` is a sum and not a complaint about types.
-//! Tools that fetch or read answer with text; `json(text)` looks into it.
+//! A whole number becomes an `int` if it fits, so that `result.level - 20` has matching types. Tools that fetch or read
+//! return text, which `json(text)` parses.
 
 use cel::{Context, ExecutionError, Value};
 
-/// The same as a value of CEL.
+/// `json` as a CEL value.
 pub(super) fn from_json(json: &serde_json::Value) -> Value {
     match json {
         serde_json::Value::Null => Value::Null,
         serde_json::Value::Bool(yes) => Value::Bool(*yes),
-        serde_json::Value::Number(number) => number_of(number),
+        serde_json::Value::Number(number) => number_value(number),
         serde_json::Value::String(text) => Value::String(text.as_str().to_owned().into()),
         serde_json::Value::Array(items) => {
             Value::List(items.iter().map(from_json).collect::<Vec<_>>().into())
@@ -23,12 +23,12 @@ pub(super) fn from_json(json: &serde_json::Value) -> Value {
     }
 }
 
-fn number_of(number: &serde_json::Number) -> Value {
+fn number_value(number: &serde_json::Number) -> Value {
     let whole = number.as_i64().map(Value::Int).or_else(|| number.as_u64().map(Value::UInt));
     whole.unwrap_or_else(|| Value::Float(number.as_f64().unwrap_or(f64::NAN)))
 }
 
-/// `json(text)`.
+/// Adds `json(text)`.
 pub(super) fn add_functions(context: &mut Context<'_, '_>) {
     let json = |text: std::sync::Arc<String>| -> Result<Value, ExecutionError> {
         match serde_json::from_str::<serde_json::Value>(&text) {
@@ -39,11 +39,11 @@ pub(super) fn add_functions(context: &mut Context<'_, '_>) {
             )),
         }
     };
-    context.add_function("json", json).expect("BUG: nothing else has this name");
+    context.add_function("json", json).expect("BUG: the name is unique");
 }
 
-/// What kind of value it is, in words.
-pub(super) const fn kind_of(value: &Value) -> &'static str {
+/// The type of a value, with the article.
+pub(super) const fn type_name(value: &Value) -> &'static str {
     match value {
         Value::List(_) => "a list",
         Value::Map(_) => "an object",

@@ -1,14 +1,13 @@
-//! A hook that is a command of the person's: JSON in, JSON out, in its time.
+//! A hook that is a command of the settings.
 //!
-//! It gets one line of JSON on its standard input: `{"hook": "before_tool_call", …}` with the fields of the event. One
-//! that is told may say what it likes. One that is asked answers with nothing, which is a yes, or with one JSON object:
-//! `{"decision": "allow" | "deny" | "ask" | "rewrite", "reason": …, "arguments": …}` to a call, and
-//! `{"decision": "allow" | "deny" | "rewrite", "reason": …, "title": …, "body": …}` to a delivery. Another exit status than
-//! 0, another answer and a time limit that is over are failures.
+//! Owns the protocol. The input is a line of JSON: `{"hook": "before_tool_call", …}` with the fields of the event. The
+//! output of a notified hook is ignored. A consulted hook answers with nothing, which means allow, or with a JSON
+//! object: `{"decision": "allow" | "deny" | "ask" | "rewrite", "reason": …, "arguments": …}` about a call, and
+//! `{"decision": "allow" | "deny" | "rewrite", "reason": …, "title": …, "body": …}` about a delivery. Another exit
+//! status than 0, another output and a timeout are failures.
 //!
-//! It runs in a process group of its own, which ends with it and with its time (`group`), in the data directory, and
-//! without the environment of Rouse but for a short list: keys of providers are not for it. It is a command out of the
-//! person's settings file, with the person's rights; no client can set one.
+//! The command runs in the data directory with the person's rights; only the settings file can name a command. The
+//! environment is a short allow list: never pass on Rouse's own, which may hold provider keys.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,26 +16,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::Clock;
-use rouse_core::depth::{LEVELS, fits};
-use rouse_core::said::SAID;
+use rouse_core::text::QUOTE_MARK;
+use rouse_core::text::{MAX_DEPTH, is_within_depth};
 use rouse_core::tool::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
-use super::events::{CallEnded, CallSeen, DeliverySeen, RunEnded, RunSeen, ToolsResolved};
-use super::group::{Group, HookPlace};
-use super::record::{HookReport, Recorder};
-use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, Told};
+use super::events::{
+    DeliveryEvent, RunFinishedEvent, RunStartedEvent, ToolCallEnded, ToolCallEvent, ToolsResolved,
+};
+use super::process::{HookProcess, HookProcessConfig};
+use super::statistics::{HookReport, StatisticsCollector};
+use super::{DeliveryDecision, Hook, HookDecision, HookError, HookNotification, HookPoint};
 
-/// The most bytes of an answer.
-const MOST_BYTES: u64 = 1 << 20;
+/// The longest output, in bytes.
+const MAX_OUTPUT: u64 = 1 << 20;
 
-/// The most characters of what a command complains about.
-const COMPLAINT: usize = 200;
+/// The longest part of the error output in a failure, in characters.
+const MAX_ERROR: usize = 200;
 
-/// What a command of the person's finds in its environment, as far as it is set.
+/// The environment variables that a command inherits.
 const VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -62,14 +63,14 @@ const VARIABLES: &[&str] = &[
     "USERNAME",
 ];
 
-/// A hook as the settings name it.
+/// A hook in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {
-    /// The step at which it runs.
+    /// The step at which the command runs.
     pub on: HookPoint,
-    /// The program and its arguments.
+    /// The program and the arguments.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Duration,
 }
 
@@ -77,83 +78,80 @@ pub struct HookCommand {
 pub struct CommandHook {
     name: String,
     command: HookCommand,
-    place: HookPlace,
+    config: HookProcessConfig,
     clock: Arc<dyn Clock>,
-    record: Recorder,
+    statistics: StatisticsCollector,
 }
 
 impl CommandHook {
-    /// A hook that runs `command` at `place`.
+    /// A hook that runs `command` with this `config`.
     #[must_use]
-    pub fn new(command: HookCommand, place: HookPlace, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(command: HookCommand, config: HookProcessConfig, clock: Arc<dyn Clock>) -> Self {
         let name = command.command.join(" ");
-        Self { name, command, place, clock, record: Recorder::default() }
+        Self { name, command, config, clock, statistics: StatisticsCollector::default() }
     }
 
-    /// Runs it for `event` and reads its answer; none when it is for another step.
-    async fn answer<T>(
+    /// Runs the command for `event` and parses the output; none if the command is for another point.
+    async fn call<T>(
         &self,
-        at: HookPoint,
+        point: HookPoint,
         event: &impl Serialize,
-        read: impl FnOnce(&[u8]) -> Result<T, HookError>,
+        parse: impl FnOnce(&[u8]) -> Result<T, HookError>,
     ) -> Result<Option<T>, HookError> {
-        if self.command.on != at {
+        if self.command.on != point {
             return Ok(None);
         }
         let began = self.clock.monotonic();
-        let answer = self.run(at, event).await.and_then(|bytes| read(&bytes));
-        self.record.add(self.clock.as_ref(), began, answer.as_ref().err());
-        answer.map(Some)
+        let result = self.run(point, event).await.and_then(|output| parse(&output));
+        self.statistics.add(self.clock.as_ref(), began, result.as_ref().err());
+        result.map(Some)
     }
 
-    async fn run(&self, at: HookPoint, event: &impl Serialize) -> Result<Vec<u8>, HookError> {
-        let input = line(at, event)?;
-        let running = self.finish(input);
-        match tokio::time::timeout(self.command.timeout, running).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => Err(HookError(format!("it could not be run: {error}"))),
-            Err(_) => Err(HookError(format!("it took longer than {:?}", self.command.timeout))),
+    async fn notify(&self, point: HookPoint, event: &impl Serialize) -> Result<(), HookError> {
+        self.call(point, event, |_| Ok(())).await.map(drop)
+    }
+
+    async fn run(&self, point: HookPoint, event: &impl Serialize) -> Result<Vec<u8>, HookError> {
+        let input = event_line(point, event)?;
+        let timeout = self.command.timeout;
+        match tokio::time::timeout(timeout, self.run_process(input)).await {
+            Ok(Ok(output)) => output,
+            Ok(Err(error)) => Err(HookError(format!("the program could not be run: {error}"))),
+            Err(_) => Err(HookError(format!("timed out after {timeout:?}"))),
         }
     }
 
-    /// Its answer. Whoever stops waiting ends it.
-    async fn finish(&self, input: Vec<u8>) -> io::Result<Result<Vec<u8>, HookError>> {
+    /// The output of the command. Dropping the future kills the process.
+    async fn run_process(&self, input: Vec<u8>) -> io::Result<Result<Vec<u8>, HookError>> {
         let [program, arguments @ ..] = self.command.command.as_slice() else {
-            return Ok(Err(HookError("it names no program".to_owned())));
+            return Ok(Err(HookError("no program is set".to_owned())));
         };
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(&self.place.folder)
+            .current_dir(&self.config.folder)
             .env_clear()
             .envs(environment())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut group = Group::spawn(command, &self.place)?;
-        let (mut stdin, stdout, stderr) = group.take_pipes();
-        let said = async move {
-            // Whoever does not read its input has said what it wants to say without.
+        let mut process = HookProcess::spawn(command, &self.config)?;
+        let (mut stdin, stdout, stderr) = process.take_pipes();
+        let write_input = async move {
+            // A command may ignore the input.
             drop(stdin.write_all(&input).await);
             drop(stdin);
         };
         let (_, stdout, stderr, status) =
-            tokio::join!(said, read(stdout), read(stderr), group.wait());
+            tokio::join!(write_input, read_bounded(stdout), read_bounded(stderr), process.wait());
         let status = status?;
         if status.success() {
             return Ok(Ok(stdout?));
         }
-        let complaint: String =
-            String::from_utf8_lossy(&stderr?).trim().chars().take(COMPLAINT).collect();
-        let said = match complaint.is_empty() {
-            true => String::new(),
-            false => format!(".{SAID}{complaint}"),
-        };
-        Ok(Err(HookError(format!("it ended with {status}{said}"))))
-    }
-
-    async fn tell(&self, at: HookPoint, event: &impl Serialize) -> Result<(), HookError> {
-        self.answer(at, event, |_| Ok(())).await.map(drop)
+        let error: String =
+            String::from_utf8_lossy(&stderr?).trim().chars().take(MAX_ERROR).collect();
+        let error = if error.is_empty() { error } else { format!(".{QUOTE_MARK}{error}") };
+        Ok(Err(HookError(format!("ended with {status}{error}"))))
     }
 }
 
@@ -161,34 +159,34 @@ fn environment() -> impl Iterator<Item = (&'static str, OsString)> {
     VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
 }
 
-/// The event as one line.
-fn line(at: HookPoint, event: &impl Serialize) -> Result<Vec<u8>, HookError> {
-    let wrong = |error: serde_json::Error| HookError(format!("its event is no JSON: {error}"));
-    let mut whole = json!({ "hook": at.name() });
+/// The event as a line of JSON.
+fn event_line(point: HookPoint, event: &impl Serialize) -> Result<Vec<u8>, HookError> {
+    let invalid = |error: serde_json::Error| HookError(format!("the event is no JSON: {error}"));
+    let mut whole = json!({ "hook": point.name() });
     if let (Value::Object(whole), Value::Object(fields)) =
-        (&mut whole, serde_json::to_value(event).map_err(wrong)?)
+        (&mut whole, serde_json::to_value(event).map_err(invalid)?)
     {
         whole.extend(fields);
     }
-    let mut line = serde_json::to_vec(&whole).map_err(wrong)?;
+    let mut line = serde_json::to_vec(&whole).map_err(invalid)?;
     line.push(b'\n');
     Ok(line)
 }
 
-async fn read(from: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
+/// The first [`MAX_OUTPUT`] bytes. Reads to the end, so that the writer never blocks at a full pipe.
+async fn read_bounded(from: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut bounded = from.take(MOST_BYTES);
+    let mut bounded = from.take(MAX_OUTPUT);
     bounded.read_to_end(&mut bytes).await?;
-    // The rest is read away, so that nobody waits at a full pipe.
     tokio::io::copy(&mut bounded.into_inner(), &mut tokio::io::sink()).await?;
     Ok(bytes)
 }
 
-/// What a command answers.
+/// The output of a consulted command.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
-    decision: Decision,
+struct HookOutput {
+    decision: DecisionName,
     #[serde(default)]
     reason: String,
     arguments: Option<Value>,
@@ -198,47 +196,52 @@ struct Answer {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Decision {
+enum DecisionName {
     Allow,
     Deny,
     Ask,
     Rewrite,
 }
 
-fn answer_in(bytes: &[u8]) -> Result<Option<Answer>, HookError> {
+fn parse_output(bytes: &[u8]) -> Result<Option<HookOutput>, HookError> {
     if bytes.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let answer = serde_json::from_slice(bytes);
-    answer.map(Some).map_err(|error| HookError(format!("its answer cannot be read: {error}")))
+    let output = serde_json::from_slice(bytes);
+    output.map(Some).map_err(|error| HookError(format!("the answer cannot be read: {error}")))
 }
 
-fn about_call(bytes: &[u8]) -> Result<CallAnswer, HookError> {
-    let Some(answer) = answer_in(bytes)? else { return Ok(CallAnswer::Allow) };
-    match answer.decision {
-        Decision::Allow => Ok(CallAnswer::Allow),
-        Decision::Deny => Ok(CallAnswer::Deny(answer.reason)),
-        Decision::Ask => Ok(CallAnswer::Ask(answer.reason)),
-        Decision::Rewrite => match answer.arguments {
-            Some(arguments) if fits(&arguments, LEVELS) => Ok(CallAnswer::Rewrite(arguments)),
-            Some(_) => {
-                let words = format!("its arguments are nested more than {LEVELS} levels deep");
-                Err(HookError(words))
+fn parse_call_decision(bytes: &[u8]) -> Result<HookDecision, HookError> {
+    let Some(output) = parse_output(bytes)? else { return Ok(HookDecision::Allow) };
+    match output.decision {
+        DecisionName::Allow => Ok(HookDecision::Allow),
+        DecisionName::Deny => Ok(HookDecision::Deny(output.reason)),
+        DecisionName::Ask => Ok(HookDecision::RequireApproval(output.reason)),
+        DecisionName::Rewrite => match output.arguments {
+            Some(arguments) if is_within_depth(&arguments, MAX_DEPTH) => {
+                Ok(HookDecision::Rewrite(arguments))
             }
-            None => Err(HookError("it rewrites without arguments".to_owned())),
+            Some(_) => {
+                let text = format!("the arguments are nested more than {MAX_DEPTH} levels deep");
+                Err(HookError(text))
+            }
+            None => Err(HookError("a rewrite without arguments".to_owned())),
         },
     }
 }
 
-fn about_delivery(bytes: &[u8], delivery: &DeliverySeen) -> Result<DeliveryAnswer, HookError> {
-    let Some(answer) = answer_in(bytes)? else { return Ok(DeliveryAnswer::Allow) };
-    match answer.decision {
-        Decision::Allow => Ok(DeliveryAnswer::Allow),
-        Decision::Deny => Ok(DeliveryAnswer::Suppress(answer.reason)),
-        Decision::Ask => Err(HookError("a delivery cannot be asked for".to_owned())),
-        Decision::Rewrite => Ok(DeliveryAnswer::Rewrite {
-            title: answer.title.unwrap_or_else(|| delivery.title.clone()),
-            body: answer.body.unwrap_or_else(|| delivery.body.clone()),
+fn parse_delivery_decision(
+    bytes: &[u8],
+    delivery: &DeliveryEvent,
+) -> Result<DeliveryDecision, HookError> {
+    let Some(output) = parse_output(bytes)? else { return Ok(DeliveryDecision::Allow) };
+    match output.decision {
+        DecisionName::Allow => Ok(DeliveryDecision::Allow),
+        DecisionName::Deny => Ok(DeliveryDecision::Suppress(output.reason)),
+        DecisionName::Ask => Err(HookError("a delivery cannot be asked for".to_owned())),
+        DecisionName::Rewrite => Ok(DeliveryDecision::Rewrite {
+            title: output.title.unwrap_or_else(|| delivery.title.clone()),
+            body: output.body.unwrap_or_else(|| delivery.body.clone()),
         }),
     }
 }
@@ -249,43 +252,43 @@ impl Hook for CommandHook {
     }
 
     fn report(&self) -> Option<HookReport> {
-        Some(HookReport { hook: self.command.clone(), record: self.record.so_far() })
+        Some(HookReport { hook: self.command.clone(), statistics: self.statistics.snapshot() })
     }
 
-    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
-        Box::pin(self.tell(HookPoint::AfterToolsResolved, event))
+    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> HookNotification<'h> {
+        Box::pin(self.notify(HookPoint::AfterToolsResolved, event))
     }
 
     fn before_tool_call<'h>(
         &'h self,
-        call: &'h CallSeen,
-    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
+        call: &'h ToolCallEvent,
+    ) -> BoxFuture<'h, Result<HookDecision, HookError>> {
         Box::pin(async move {
-            let answer = self.answer(HookPoint::BeforeToolCall, call, about_call).await?;
-            Ok(answer.unwrap_or(CallAnswer::Allow))
+            let decision = self.call(HookPoint::BeforeToolCall, call, parse_call_decision).await?;
+            Ok(decision.unwrap_or(HookDecision::Allow))
         })
     }
 
-    fn after_tool_call<'h>(&'h self, call: &'h CallEnded) -> Told<'h> {
-        Box::pin(self.tell(HookPoint::AfterToolCall, call))
+    fn after_tool_call<'h>(&'h self, call: &'h ToolCallEnded) -> HookNotification<'h> {
+        Box::pin(self.notify(HookPoint::AfterToolCall, call))
     }
 
-    fn run_started<'h>(&'h self, run: &'h RunSeen) -> Told<'h> {
-        Box::pin(self.tell(HookPoint::RunStarted, run))
+    fn run_started<'h>(&'h self, run: &'h RunStartedEvent) -> HookNotification<'h> {
+        Box::pin(self.notify(HookPoint::RunStarted, run))
     }
 
-    fn run_finished<'h>(&'h self, run: &'h RunEnded) -> Told<'h> {
-        Box::pin(self.tell(HookPoint::RunFinished, run))
+    fn run_finished<'h>(&'h self, run: &'h RunFinishedEvent) -> HookNotification<'h> {
+        Box::pin(self.notify(HookPoint::RunFinished, run))
     }
 
     fn before_delivery<'h>(
         &'h self,
-        delivery: &'h DeliverySeen,
-    ) -> BoxFuture<'h, Result<DeliveryAnswer, HookError>> {
+        delivery: &'h DeliveryEvent,
+    ) -> BoxFuture<'h, Result<DeliveryDecision, HookError>> {
         Box::pin(async move {
-            let read = |bytes: &[u8]| about_delivery(bytes, delivery);
-            let answer = self.answer(HookPoint::BeforeDelivery, delivery, read).await?;
-            Ok(answer.unwrap_or(DeliveryAnswer::Allow))
+            let parse = |output: &[u8]| parse_delivery_decision(output, delivery);
+            let decision = self.call(HookPoint::BeforeDelivery, delivery, parse).await?;
+            Ok(decision.unwrap_or(DeliveryDecision::Allow))
         })
     }
 }

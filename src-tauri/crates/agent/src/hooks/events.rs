@@ -1,6 +1,6 @@
-//! What hooks are told, as they read it in JSON.
+//! The events of hooks, as JSON.
 //!
-//! Copies of what the engine works with, never the things themselves. Arguments hold handles and no values of secrets.
+//! Copies of the engine's data. Arguments hold secret handles, never the values.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rouse_core::{JobId, RunId, SessionKey};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Whose run it is.
+/// The run of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookContext {
@@ -17,17 +17,16 @@ pub struct HookContext {
     pub agent_id: String,
     /// `main` or `cron:<jobId>`.
     pub session_key: String,
-    /// The session itself, which all runs of one job share, and all turns of the main session: its key, because a session
-    /// has no other name.
+    /// Equal to the key: all runs of a job share a session.
     pub session_id: String,
     /// The run.
     pub run_id: String,
-    /// The folder that file tools see.
+    /// The folder of the file tools.
     pub workspace_dir: String,
 }
 
 impl HookContext {
-    /// That of a run of `job`, or of the main session, which works in `workspace`.
+    /// The context of a run of `job`, or of the main session.
     #[must_use]
     pub fn of(run: &RunId, job: Option<&JobId>, workspace: &Path) -> Self {
         let session = job.map_or_else(SessionKey::main, SessionKey::of_job).to_string();
@@ -45,35 +44,35 @@ impl HookContext {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsResolved {
-    /// What is offered to the model, after every policy.
+    /// The tools offered to the model, after every policy.
     pub tools: Vec<ToolMetadata>,
     /// The provider.
     pub provider: String,
     /// The model.
     pub model: String,
-    /// Whose attempt it is.
+    /// The run.
     pub context: HookContext,
 }
 
-/// What is said of a tool.
+/// A tool in [`ToolsResolved`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolMetadata {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it does in a few words for people, where somebody has said it.
+    /// A short label for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What it does.
+    /// The description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A copy of the JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
 }
 
 impl ToolMetadata {
-    /// What is said of these tools. One without a name is left out, and so is what says nothing.
+    /// The metadata of `tools`. Omits tools without a name, and blank fields.
     #[must_use]
     pub fn of_all(tools: &[ToolSpec]) -> Vec<Self> {
         let named = tools.iter().filter(|spec| !spec.name.trim().is_empty());
@@ -88,85 +87,85 @@ impl ToolMetadata {
     }
 }
 
-/// A call that is about to be made.
+/// A call before the execution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallSeen {
+pub struct ToolCallEvent {
     /// The tool.
     pub tool: String,
-    /// Its arguments, with handles where secrets stand.
+    /// The arguments, with secret handles.
     pub arguments: Value,
-    /// Whose call it is.
+    /// The run.
     pub context: HookContext,
 }
 
 /// A call that was made or refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallEnded {
+pub struct ToolCallEnded {
     /// The tool.
     pub tool: String,
-    /// Its arguments, with handles where secrets stand.
+    /// The arguments, with secret handles.
     pub arguments: Value,
-    /// What it answered, without secrets.
+    /// The result, with secrets redacted.
     pub output: Value,
-    /// Whether it went wrong or was refused.
+    /// Whether the call failed or was refused.
     pub is_error: bool,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
-    /// Whose call it was.
+    /// The run.
     pub context: HookContext,
 }
 
-/// A run whose first attempt begins.
+/// A run before the first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RunSeen {
+pub struct RunStartedEvent {
     /// The run.
     pub run_id: String,
-    /// Its job; none for the main session.
+    /// The job; none for the main session.
     pub job_id: Option<String>,
-    /// The job's name.
+    /// The name of the job.
     pub job_name: String,
-    /// Why it fires: `schedule`, `manual`, …
+    /// `schedule`, `manual`, …
     pub trigger: String,
-    /// Whose run it is.
+    /// The run as in other events.
     pub context: HookContext,
 }
 
-/// A run that has begun some time and is over.
+/// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RunEnded {
-    /// The run, as it was told when it began.
+pub struct RunFinishedEvent {
+    /// The event of the start.
     #[serde(flatten)]
-    pub run: RunSeen,
-    /// `succeeded`, `timedOut`, …, as it stands on record.
+    pub run: RunStartedEvent,
+    /// The final state: `succeeded`, `timedOut`, …
     pub state: String,
-    /// How many attempts it took.
+    /// The number of attempts.
     pub attempts: u32,
-    /// What it says of itself.
+    /// The summary of the run.
     pub summary: Option<String>,
-    /// What went wrong.
+    /// The error of a failed run.
     pub error: Option<String>,
-    /// Why it was ended, where nothing went wrong.
+    /// The reason of a run that ended without an error.
     pub reason: Option<String>,
 }
 
-/// Something that is about to be handed to a channel.
+/// A delivery before the hand-over to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DeliverySeen {
+pub struct DeliveryEvent {
     /// The delivery.
     pub delivery_id: String,
     /// `notification`, …
     pub channel: String,
-    /// To whom, where the channel needs it.
+    /// The recipient, if the channel has several.
     pub to: Option<String>,
-    /// The first line.
+    /// The title.
     pub title: String,
     /// The text.
     pub body: String,
-    /// Whose run it tells of; none of a test, and of what tells of several.
+    /// The run; none for a test or a digest of several runs.
     pub context: Option<HookContext>,
 }

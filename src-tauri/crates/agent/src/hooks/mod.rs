@@ -1,18 +1,15 @@
-//! Hooks: who is told about, or asked about, a step of a run.
+//! Hooks: programs that are notified of, or consulted about, a step of a run.
 //!
-//! Owns the points there are, the order in which hooks are asked, and what becomes of one that fails. Some are only told:
-//! nobody waits for them, and a failure is a line in the log. Two are asked, `before_tool_call` and `before_delivery`: they
-//! are asked one after the other in the order of the settings, and one that fails, says nonsense or takes too long counts
-//! as a no, because a guard that has fallen over guards nothing.
-//!
-//! It refuses to let anything through that the gate does not: a hook can make the answer stricter, and a call that it
-//! rewrites is a new call, which the gate judges from the beginning. One could get it wrong by letting two hooks rewrite
-//! each other's calls for ever: whoever calls counts the rewrites.
+//! Owns the hook points, the order of hooks and the handling of failures. Most hooks are notified in the background; their
+//! failures are logged. Two points are consulted in the order of the settings, `before_tool_call` and `before_delivery`: an
+//! error, an invalid answer or a timeout counts as deny (fail closed). Never allows more than the gate: a hook can deny,
+//! require an approval, or rewrite the call, which then begins at the first check again. Pitfall: two hooks can rewrite each
+//! other's calls for ever; the gate counts the rewrites.
 
 mod command;
 mod events;
-mod group;
-mod record;
+mod process;
+mod statistics;
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -21,8 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use rouse_core::approval::HookNo;
-use rouse_core::said::own_words;
+use rouse_core::approval::HookDenial;
+use rouse_core::text::strip_quote;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
@@ -30,322 +27,286 @@ use tracing::Instrument as _;
 
 pub use command::{CommandHook, HookCommand};
 pub use events::{
-    CallEnded, CallSeen, DeliverySeen, HookContext, RunEnded, RunSeen, ToolMetadata, ToolsResolved,
+    DeliveryEvent, HookContext, RunFinishedEvent, RunStartedEvent, ToolCallEnded, ToolCallEvent,
+    ToolMetadata, ToolsResolved,
 };
-pub use group::HookPlace;
-pub use record::{HookRecord, HookReport, LastCall};
+pub use process::HookProcessConfig;
+pub use rouse_core::settings::HookPoint;
+pub use statistics::{HookReport, HookStatistics, LastHookCall};
 
-/// The steps at which somebody can be told or asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HookPoint {
-    /// The tools of an attempt are known.
-    AfterToolsResolved,
-    /// A call is about to be made.
-    BeforeToolCall,
-    /// A call was made.
-    AfterToolCall,
-    /// A run begins.
-    RunStarted,
-    /// A run has ended.
-    RunFinished,
-    /// Something is about to be handed to a channel.
-    BeforeDelivery,
-}
-
-impl HookPoint {
-    /// All of them, with their names.
-    pub const ALL: [(&'static str, Self); 6] = [
-        ("after_tools_resolved", Self::AfterToolsResolved),
-        ("before_tool_call", Self::BeforeToolCall),
-        ("after_tool_call", Self::AfterToolCall),
-        ("run_started", Self::RunStarted),
-        ("run_finished", Self::RunFinished),
-        ("before_delivery", Self::BeforeDelivery),
-    ];
-
-    /// Whether a hook there is asked and waited for; else it is only told.
-    #[must_use]
-    pub const fn is_asked(self) -> bool {
-        matches!(self, Self::BeforeToolCall | Self::BeforeDelivery)
-    }
-
-    /// Its name in settings and on the wire.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, point)| *point == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// What a hook says to a call.
+/// The decision of a hook about a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallAnswer {
-    /// Nothing against it.
+pub enum HookDecision {
+    /// No objection.
     Allow,
-    /// It is not made.
+    /// The call is refused, for this reason.
     Deny(String),
-    /// A person is asked first.
-    Ask(String),
-    /// It is made with these arguments instead, when the gate lets that call through.
+    /// A person must approve the call, for this reason.
+    RequireApproval(String),
+    /// The call gets these arguments and begins at the first check again.
     Rewrite(Value),
 }
 
-/// What a hook says to a delivery.
+/// The decision of a hook about a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeliveryAnswer {
-    /// Nothing against it.
+pub enum DeliveryDecision {
+    /// No objection.
     Allow,
-    /// It is suppressed, for this reason.
+    /// The delivery is suppressed, for this reason.
     Suppress(String),
-    /// It says this instead.
+    /// The delivery gets another text.
     Rewrite {
-        /// The first line.
+        /// The title.
         title: String,
         /// The text.
         body: String,
     },
 }
 
-/// Why a hook did not answer.
+/// The failure of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// Somebody who is told or asked. What it does not care for it leaves as it is.
+/// A notification of a hook.
+pub type HookNotification<'h> = BoxFuture<'h, Result<(), HookError>>;
+
+fn ignored<'h>() -> HookNotification<'h> {
+    Box::pin(std::future::ready(Ok(())))
+}
+
+/// A hook. Ignores notifications and allows everything by default.
 pub trait Hook: Send + Sync {
-    /// Its name, for the log and the reasons.
+    /// The name, for the log and for reasons.
     fn name(&self) -> &str;
 
-    /// What it is and how it does, where a person has set it up.
+    /// The report of a hook of the settings.
     fn report(&self) -> Option<HookReport> {
         None
     }
 
-    /// The tools of an attempt, after every policy. Told once for each attempt, when its first model is asked, also for
-    /// one that follows a failure or the end of the process; a run that goes on after a person's answer goes on with the
-    /// same one. Nobody waits.
-    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
+    /// Notifies of the tools of an attempt, once for each attempt, with its first model call. A retry and a resumption after
+    /// a crash are new attempts; a resumption after an approval is not.
+    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> HookNotification<'h> {
         let _ = event;
-        nothing()
+        ignored()
     }
 
-    /// Whether a call may be made.
+    /// Decides about a call.
     fn before_tool_call<'h>(
         &'h self,
-        call: &'h CallSeen,
-    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
+        call: &'h ToolCallEvent,
+    ) -> BoxFuture<'h, Result<HookDecision, HookError>> {
         let _ = call;
-        Box::pin(std::future::ready(Ok(CallAnswer::Allow)))
+        Box::pin(std::future::ready(Ok(HookDecision::Allow)))
     }
 
-    /// A call was made, or refused; nobody waits.
-    fn after_tool_call<'h>(&'h self, call: &'h CallEnded) -> Told<'h> {
+    /// Notifies of a call that was made or refused.
+    fn after_tool_call<'h>(&'h self, call: &'h ToolCallEnded) -> HookNotification<'h> {
         let _ = call;
-        nothing()
+        ignored()
     }
 
-    /// The first attempt of a run begins; nobody waits.
-    fn run_started<'h>(&'h self, run: &'h RunSeen) -> Told<'h> {
+    /// Notifies of the first attempt of a run.
+    fn run_started<'h>(&'h self, run: &'h RunStartedEvent) -> HookNotification<'h> {
         let _ = run;
-        nothing()
+        ignored()
     }
 
-    /// A run that had begun is over, whatever ended it; nobody waits.
-    fn run_finished<'h>(&'h self, run: &'h RunEnded) -> Told<'h> {
+    /// Notifies of the end of a run that had begun.
+    fn run_finished<'h>(&'h self, run: &'h RunFinishedEvent) -> HookNotification<'h> {
         let _ = run;
-        nothing()
+        ignored()
     }
 
-    /// Whether something may be handed to a channel.
+    /// Decides about a delivery.
     fn before_delivery<'h>(
         &'h self,
-        delivery: &'h DeliverySeen,
-    ) -> BoxFuture<'h, Result<DeliveryAnswer, HookError>> {
+        delivery: &'h DeliveryEvent,
+    ) -> BoxFuture<'h, Result<DeliveryDecision, HookError>> {
         let _ = delivery;
-        Box::pin(std::future::ready(Ok(DeliveryAnswer::Allow)))
+        Box::pin(std::future::ready(Ok(DeliveryDecision::Allow)))
     }
 }
 
-/// What a hook does that nobody waits for.
-pub type Told<'h> = BoxFuture<'h, Result<(), HookError>>;
-
-fn nothing<'h>() -> Told<'h> {
-    Box::pin(std::future::ready(Ok(())))
-}
-
-/// All hooks, in their order. Cheap to clone.
+/// All hooks in their order. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Hooks {
     all: Arc<[Arc<dyn Hook>]>,
-    /// Those that are being told something.
-    told: TaskTracker,
+    /// Running notifications.
+    notifications: TaskTracker,
 }
 
-/// What all hooks together say to a call: the strictest word, and the first of several.
+/// The decision of all hooks about a call: the strictest, and the first among equals.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallRuling {
-    /// It may be made, as far as hooks go.
+pub enum HookVerdict {
+    /// No objection.
     Allow,
-    /// It is not made.
+    /// The call is refused.
     Deny {
-        /// Which hook and why, in words.
-        words: String,
-        /// Which hook.
-        by: String,
-        /// In which way it stands against the call.
-        how: HookNo,
+        /// The hook and the reason, as a sentence.
+        text: String,
+        /// The hook.
+        hook: String,
+        /// The kind of the refusal.
+        kind: HookDenial,
     },
-    /// A person is asked; which hook and why.
-    Ask(String),
-    /// It is a call with other arguments, to be judged from the beginning.
+    /// A person must approve the call: the hook and the reason, as a sentence.
+    RequireApproval(String),
+    /// The call has other arguments and begins at the first check again.
     Rewritten {
-        /// What was made of the arguments.
+        /// The new arguments.
         arguments: Value,
-        /// Which hook has made it.
-        by: String,
+        /// The hook.
+        hook: String,
     },
 }
 
 impl Hooks {
-    /// These hooks, in this order.
+    /// These hooks in this order.
     #[must_use]
     pub fn new(all: Vec<Arc<dyn Hook>>) -> Self {
-        Self { all: all.into(), told: TaskTracker::new() }
+        Self { all: all.into(), notifications: TaskTracker::new() }
     }
 
-    /// Whether nobody is told or asked.
+    /// Whether there is no hook.
     #[must_use]
     pub fn are_none(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The hooks that a person has set up, in their order, and how they do.
+    /// The reports of the hooks of the settings, in their order.
     #[must_use]
     pub fn reports(&self) -> Vec<HookReport> {
         self.all.iter().filter_map(|hook| hook.report()).collect()
     }
 
-    /// Tells of the tools of an attempt. Nobody waits.
+    /// Notifies of the tools of an attempt, in the background.
     pub fn after_tools_resolved(&self, event: ToolsResolved) {
-        self.tell(HookPoint::AfterToolsResolved, event, |hook, event| {
+        self.notify(HookPoint::AfterToolsResolved, event, |hook, event| {
             hook.after_tools_resolved(event)
         });
     }
 
-    /// Tells of a call that was made or refused. Nobody waits.
-    pub fn after_tool_call(&self, call: CallEnded) {
-        self.tell(HookPoint::AfterToolCall, call, |hook, call| hook.after_tool_call(call));
+    /// Notifies of a call that was made or refused, in the background.
+    pub fn after_tool_call(&self, call: ToolCallEnded) {
+        self.notify(HookPoint::AfterToolCall, call, |hook, call| hook.after_tool_call(call));
     }
 
-    /// Tells of a run that begins. Nobody waits.
-    pub fn run_started(&self, run: RunSeen) {
-        self.tell(HookPoint::RunStarted, run, |hook, run| hook.run_started(run));
+    /// Notifies of a run that begins, in the background.
+    pub fn run_started(&self, run: RunStartedEvent) {
+        self.notify(HookPoint::RunStarted, run, |hook, run| hook.run_started(run));
     }
 
-    /// Tells of a run that has ended. Nobody waits.
-    pub fn run_finished(&self, run: RunEnded) {
-        self.tell(HookPoint::RunFinished, run, |hook, run| hook.run_finished(run));
+    /// Notifies of a run that has ended, in the background.
+    pub fn run_finished(&self, run: RunFinishedEvent) {
+        self.notify(HookPoint::RunFinished, run, |hook, run| hook.run_finished(run));
     }
 
-    /// Asks about a call. The first no ends the asking; a rewritten call is not shown to the hooks after it, which are
-    /// asked about it when it comes back.
-    pub async fn before_tool_call(&self, call: &CallSeen) -> CallRuling {
-        let mut ruling = CallRuling::Allow;
+    /// Consults the hooks about a call. The first denial or rewrite ends the consultation: the hooks after a rewrite are
+    /// consulted about the new call.
+    pub async fn before_tool_call(&self, call: &ToolCallEvent) -> HookVerdict {
+        let mut verdict = HookVerdict::Allow;
         for hook in self.all.iter() {
             let name = hook.name();
-            match caught(hook.before_tool_call(call)).await {
-                Ok(CallAnswer::Allow) => {}
-                Ok(CallAnswer::Deny(reason)) => {
-                    let words = format!("The hook {name} says no: {reason}");
-                    return CallRuling::Deny { words, by: name.to_owned(), how: HookNo::SaidNo };
+            match catch_panic(hook.before_tool_call(call)).await {
+                Ok(HookDecision::Allow) => {}
+                Ok(HookDecision::Deny(reason)) => {
+                    let text = format!("The hook {name} denied the call: {reason}");
+                    return HookVerdict::Deny {
+                        text,
+                        hook: name.to_owned(),
+                        kind: HookDenial::Denied,
+                    };
                 }
-                Ok(CallAnswer::Ask(reason)) if ruling == CallRuling::Allow => {
-                    ruling = CallRuling::Ask(format!("The hook {name} wants it asked: {reason}"));
+                Ok(HookDecision::RequireApproval(reason)) => {
+                    if verdict == HookVerdict::Allow {
+                        let text = format!("The hook {name} requires an approval: {reason}");
+                        verdict = HookVerdict::RequireApproval(text);
+                    }
                 }
-                Ok(CallAnswer::Ask(_)) => {}
-                Ok(CallAnswer::Rewrite(arguments)) if arguments == call.arguments => {}
-                Ok(CallAnswer::Rewrite(arguments)) => {
-                    return CallRuling::Rewritten { arguments, by: name.to_owned() };
+                Ok(HookDecision::Rewrite(arguments)) if arguments == call.arguments => {}
+                Ok(HookDecision::Rewrite(arguments)) => {
+                    return HookVerdict::Rewritten { arguments, hook: name.to_owned() };
                 }
                 Err(error) => {
-                    failed(HookPoint::BeforeToolCall, name, &error);
-                    let words = format!(
-                        "The hook {name} gave no usable answer, so the call was not made: {error}"
-                    );
-                    let (by, how) = (name.to_owned(), HookNo::DidNotAnswer);
-                    return CallRuling::Deny { words, by, how };
+                    log_failure(HookPoint::BeforeToolCall, name, &error);
+                    let text = format!("The hook {name} failed, so the call was denied: {error}");
+                    let (hook, kind) = (name.to_owned(), HookDenial::Failed);
+                    return HookVerdict::Deny { text, hook, kind };
                 }
             }
         }
-        ruling
+        verdict
     }
 
-    /// Asks about a delivery; each hook sees what the one before has made of it.
+    /// Consults the hooks about a delivery. Each hook sees the text of the hook before.
     ///
     /// # Errors
-    /// When a hook did not answer; the delivery is to be tried again.
+    /// When a hook failed. The delivery is to be retried.
     pub async fn before_delivery(
         &self,
-        mut delivery: DeliverySeen,
-    ) -> Result<DeliveryAnswer, HookError> {
-        let mut answer = DeliveryAnswer::Allow;
+        mut delivery: DeliveryEvent,
+    ) -> Result<DeliveryDecision, HookError> {
+        let mut decision = DeliveryDecision::Allow;
         for hook in self.all.iter() {
             let name = hook.name();
-            match caught(hook.before_delivery(&delivery)).await {
-                Ok(DeliveryAnswer::Allow) => {}
-                Ok(DeliveryAnswer::Suppress(reason)) => {
-                    let reason = format!("The hook {name} held it back: {reason}");
-                    return Ok(DeliveryAnswer::Suppress(reason));
+            match catch_panic(hook.before_delivery(&delivery)).await {
+                Ok(DeliveryDecision::Allow) => {}
+                Ok(DeliveryDecision::Suppress(reason)) => {
+                    let reason = format!("The hook {name} suppressed the delivery: {reason}");
+                    return Ok(DeliveryDecision::Suppress(reason));
                 }
-                Ok(DeliveryAnswer::Rewrite { title, body }) => {
+                Ok(DeliveryDecision::Rewrite { title, body }) => {
                     delivery.title.clone_from(&title);
                     delivery.body.clone_from(&body);
-                    answer = DeliveryAnswer::Rewrite { title, body };
+                    decision = DeliveryDecision::Rewrite { title, body };
                 }
                 Err(error) => {
-                    failed(HookPoint::BeforeDelivery, name, &error);
-                    return Err(HookError(format!(
-                        "The hook {name} gave no usable answer: {error}"
-                    )));
+                    log_failure(HookPoint::BeforeDelivery, name, &error);
+                    return Err(HookError(format!("The hook {name} failed: {error}")));
                 }
             }
         }
-        Ok(answer)
+        Ok(decision)
     }
 
-    /// Waits until every hook has done with what it was told, at most for `most`.
-    pub async fn settle(&self, most: Duration) {
-        self.told.close();
-        if tokio::time::timeout(most, self.told.wait()).await.is_err() {
-            tracing::warn!(hooks = self.told.len(), "hooks were still at work and are cut off");
+    /// Waits for the running notifications, for at most `timeout`.
+    pub async fn drain(&self, timeout: Duration) {
+        self.notifications.close();
+        if tokio::time::timeout(timeout, self.notifications.wait()).await.is_err() {
+            tracing::warn!(
+                hooks = self.notifications.len(),
+                "hooks were cancelled by the shutdown"
+            );
         }
     }
 
-    /// Tells every hook in a task of its own.
-    fn tell<E: Clone + Send + Sync + 'static>(
+    /// Notifies each hook in a separate task, with a copy of the event.
+    fn notify<E: Clone + Send + Sync + 'static>(
         &self,
         point: HookPoint,
         event: E,
-        tell: for<'h> fn(&'h dyn Hook, &'h E) -> Told<'h>,
+        notify: for<'h> fn(&'h dyn Hook, &'h E) -> HookNotification<'h>,
     ) {
         for hook in self.all.iter() {
-            // Its own copy: what one hook does to it is nobody else's business.
             let (hook, event) = (Arc::clone(hook), event.clone());
-            let told = async move {
-                if let Err(error) = caught(tell(hook.as_ref(), &event)).await {
-                    failed(point, hook.name(), &error);
+            let notification = async move {
+                if let Err(error) = catch_panic(notify(hook.as_ref(), &event)).await {
+                    log_failure(point, hook.name(), &error);
                 }
             };
-            self.told.spawn(told.in_current_span());
+            self.notifications.spawn(notification.in_current_span());
         }
     }
 }
 
-/// What came of asking; a hook that falls over has failed and takes nobody with it.
-async fn caught<T>(asked: BoxFuture<'_, Result<T, HookError>>) -> Result<T, HookError> {
-    let asked = std::panic::AssertUnwindSafe(asked).catch_unwind().await;
-    asked.unwrap_or_else(|_| Err(HookError("it fell over".to_owned())))
+/// The result of a hook. A panic counts as a failure.
+async fn catch_panic<T>(result: BoxFuture<'_, Result<T, HookError>>) -> Result<T, HookError> {
+    let result = std::panic::AssertUnwindSafe(result).catch_unwind().await;
+    result.unwrap_or_else(|_| Err(HookError("panicked".to_owned())))
 }
 
-fn failed(point: HookPoint, hook: &str, error: &HookError) {
-    tracing::warn!(hook, point = point.name(), error = own_words(&error.0), "a hook failed");
+fn log_failure(point: HookPoint, hook: &str, error: &HookError) {
+    tracing::warn!(hook, point = point.name(), error = strip_quote(&error.0), "a hook failed");
 }

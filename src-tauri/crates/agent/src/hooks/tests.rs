@@ -1,10 +1,10 @@
-//! Hooks in process and as real commands: who is asked, who is told, and what becomes of one that fails.
+//! Hooks in process and as real commands: order, notifications, decisions and failures.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
-use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
+use rouse_core::tool::{Annotations, ApprovalRule, RateLimit, ToolDomain, ToolSpec};
 use rouse_testkit::ManualClock;
 use serde_json::json;
 use tempfile::TempDir;
@@ -24,12 +24,12 @@ fn context() -> HookContext {
     }
 }
 
-fn call() -> CallSeen {
-    CallSeen { tool: "http".to_owned(), arguments: json!({"url": "x"}), context: context() }
+fn call() -> ToolCallEvent {
+    ToolCallEvent { tool: "http".to_owned(), arguments: json!({"url": "x"}), context: context() }
 }
 
-fn delivery() -> DeliverySeen {
-    DeliverySeen {
+fn delivery() -> DeliveryEvent {
+    DeliveryEvent {
         delivery_id: "d".to_owned(),
         channel: "notification".to_owned(),
         to: None,
@@ -43,128 +43,132 @@ fn clock() -> Arc<dyn rouse_core::Clock> {
     Arc::new(ManualClock::new(UnixMs(1_000)))
 }
 
-/// Nothing leaves its group here.
-fn place(folder: &Path) -> HookPlace {
-    let instance = "these-tests".to_owned();
-    HookPlace { folder: folder.to_owned(), mark: "ROUSE_RUN", instance, end_marked: |_| 0 }
+/// For processes that stay in their group.
+fn config(folder: &Path) -> HookProcessConfig {
+    HookProcessConfig {
+        folder: folder.to_owned(),
+        marker_variable: "ROUSE_RUN",
+        instance: "these-tests".to_owned(),
+        kill_marked: |_| 0,
+    }
 }
 
-/// A hook out of a shell script.
+/// A hook that runs a shell script.
 fn script(on: HookPoint, text: &str, timeout: Duration, folder: &Path) -> Arc<dyn Hook> {
     let command = ["/bin/sh", "-c", text].map(str::to_owned).to_vec();
-    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, place(folder), clock()))
+    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, config(folder), clock()))
 }
 
-/// What a script says to `call`.
-async fn ruling(text: &str) -> CallRuling {
+/// The verdict of a script about `call`.
+async fn verdict(text: &str) -> HookVerdict {
     let folder = tempfile::tempdir().expect("a folder");
     let hook = script(HookPoint::BeforeToolCall, text, ENOUGH, folder.path());
     Hooks::new(vec![hook]).before_tool_call(&call()).await
 }
 
-/// A hook in process that answers with what it was given.
-struct Says(&'static str, CallAnswer);
+/// A hook in process with a fixed decision.
+struct FixedHook(&'static str, HookDecision);
 
-impl Hook for Says {
+impl Hook for FixedHook {
     fn name(&self) -> &str {
         self.0
     }
 
     fn before_tool_call<'h>(
         &'h self,
-        _: &'h CallSeen,
-    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
+        _: &'h ToolCallEvent,
+    ) -> BoxFuture<'h, Result<HookDecision, HookError>> {
         Box::pin(std::future::ready(Ok(self.1.clone())))
     }
 }
 
-/// A hook in process that falls over.
-struct Falls;
+/// A hook in process that panics.
+struct PanickingHook;
 
-impl Hook for Falls {
+impl Hook for PanickingHook {
     fn name(&self) -> &str {
-        "falls"
+        "panics"
     }
 
-    fn after_tools_resolved<'h>(&'h self, _: &'h ToolsResolved) -> Told<'h> {
-        panic!("before it answers with a future")
+    fn after_tools_resolved<'h>(&'h self, _: &'h ToolsResolved) -> HookNotification<'h> {
+        panic!("before it returns a future")
     }
 
     fn before_tool_call<'h>(
         &'h self,
-        _: &'h CallSeen,
-    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
-        Box::pin(async { panic!("it fell over") })
+        _: &'h ToolCallEvent,
+    ) -> BoxFuture<'h, Result<HookDecision, HookError>> {
+        Box::pin(async { panic!("it panicked") })
     }
 }
 
-/// A hook in process that hands on what it is told.
-struct Hears(mpsc::UnboundedSender<ToolsResolved>);
+/// A hook in process that forwards the notifications.
+struct RecordingHook(mpsc::UnboundedSender<ToolsResolved>);
 
-impl Hook for Hears {
+impl Hook for RecordingHook {
     fn name(&self) -> &str {
-        "hears"
+        "records"
     }
 
-    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
-        self.0.send(event.clone()).expect("somebody listens");
-        nothing()
+    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> HookNotification<'h> {
+        self.0.send(event.clone()).expect("the receiver is open");
+        ignored()
     }
 }
 
 #[tokio::test]
-async fn the_strictest_word_counts_and_the_first_of_several() {
-    let says = |name, answer| Arc::new(Says(name, answer)) as Arc<dyn Hook>;
-    let allow = || says("a", CallAnswer::Allow);
-    let ask = || says("b", CallAnswer::Ask("why not".to_owned()));
-    let deny = || says("c", CallAnswer::Deny("no".to_owned()));
-    let rewrite = |arguments| says("d", CallAnswer::Rewrite(arguments));
-    let asked = CallRuling::Ask("The hook b wants it asked: why not".to_owned());
-    let denied = CallRuling::Deny {
-        words: "The hook c says no: no".to_owned(),
-        by: "c".to_owned(),
-        how: HookNo::SaidNo,
+async fn strictest_decision_counts_then_the_first() {
+    let hook = |name, decision| Arc::new(FixedHook(name, decision)) as Arc<dyn Hook>;
+    let allow = || hook("a", HookDecision::Allow);
+    let ask = || hook("b", HookDecision::RequireApproval("why not".to_owned()));
+    let deny = || hook("c", HookDecision::Deny("no".to_owned()));
+    let rewrite = |arguments| hook("d", HookDecision::Rewrite(arguments));
+    let asked = HookVerdict::RequireApproval("The hook b requires an approval: why not".to_owned());
+    let denied = HookVerdict::Deny {
+        text: "The hook c denied the call: no".to_owned(),
+        hook: "c".to_owned(),
+        kind: HookDenial::Denied,
     };
     let other = json!({"url": "y"});
     for (hooks, expected) in [
-        (vec![], CallRuling::Allow),
-        (vec![allow(), allow()], CallRuling::Allow),
+        (vec![], HookVerdict::Allow),
+        (vec![allow(), allow()], HookVerdict::Allow),
         (vec![allow(), ask(), allow()], asked),
         (vec![ask(), deny()], denied.clone()),
         (vec![deny(), rewrite(other.clone())], denied),
         (
             vec![ask(), rewrite(other.clone()), deny()],
-            CallRuling::Rewritten { arguments: other, by: "d".to_owned() },
+            HookVerdict::Rewritten { arguments: other, hook: "d".to_owned() },
         ),
-        (vec![rewrite(json!({"url": "x"}))], CallRuling::Allow),
+        (vec![rewrite(json!({"url": "x"}))], HookVerdict::Allow),
     ] {
         assert_eq!(Hooks::new(hooks).before_tool_call(&call()).await, expected);
     }
 }
 
 #[tokio::test]
-async fn a_hook_that_falls_over_is_a_no_and_takes_nobody_with_it() {
-    let hooks = Hooks::new(vec![Arc::new(Falls)]);
-    let ruling = hooks.before_tool_call(&call()).await;
+async fn panicking_hook_counts_as_deny() {
+    let hooks = Hooks::new(vec![Arc::new(PanickingHook)]);
+    let verdict = hooks.before_tool_call(&call()).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("falls gave no usable answer")),
-        "{ruling:?}"
+        matches!(&verdict, HookVerdict::Deny { text, .. } if text.contains("panics failed")),
+        "{verdict:?}"
     );
-    let CallRuling::Deny { by, how, .. } = ruling else { panic!("{ruling:?}") };
-    assert_eq!((by.as_str(), how), ("falls", HookNo::DidNotAnswer));
+    let HookVerdict::Deny { hook, kind, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!((hook.as_str(), kind), ("panics", HookDenial::Failed));
 }
 
 #[tokio::test]
-async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
-    let (sender, mut heard) = mpsc::unbounded_channel();
-    let hooks = Hooks::new(vec![Arc::new(Falls), Arc::new(Hears(sender))]);
+async fn notified_tools_are_a_copy() {
+    let (sender, mut received) = mpsc::unbounded_channel();
+    let hooks = Hooks::new(vec![Arc::new(PanickingHook), Arc::new(RecordingHook(sender))]);
     let spec = |name: &str, description: &str, parameters| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
         parameters,
         annotations: Annotations::READS,
         approval: ApprovalRule::Never,
-        domain: Domain::InProcess,
+        domain: ToolDomain::InProcess,
         rate: RateLimit::USUAL,
         call_for: Duration::from_secs(1),
         untrusted_output: false,
@@ -191,8 +195,8 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
     hooks.after_tools_resolved(event);
     specs[0].label = Some("changed since".to_owned());
     specs[0].parameters["properties"] = json!("changed since");
-    let told = heard.recv().await.expect("told");
-    let json = serde_json::to_value(&told).expect("JSON");
+    let event = received.recv().await.expect("a notification");
+    let json = serde_json::to_value(&event).expect("JSON");
     assert_eq!(
         json,
         json!({
@@ -205,52 +209,54 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
 }
 
 #[tokio::test]
-async fn a_command_answers_in_json_and_silence_is_a_yes() {
-    let reads = |answer: &str| format!("cat >/dev/null; printf '%s' '{answer}'");
-    assert_eq!(ruling("true").await, CallRuling::Allow);
-    assert_eq!(ruling(&reads(r#"{"decision":"allow"}"#)).await, CallRuling::Allow);
-    let rewrites = reads(r#"{"decision":"rewrite","arguments":{"url":"y"}}"#);
-    let by = format!("/bin/sh -c {rewrites}");
+async fn command_decides_in_json_and_no_output_means_allow() {
+    let prints = |answer: &str| format!("cat >/dev/null; printf '%s' '{answer}'");
+    assert_eq!(verdict("true").await, HookVerdict::Allow);
+    assert_eq!(verdict(&prints(r#"{"decision":"allow"}"#)).await, HookVerdict::Allow);
+    let rewrites = prints(r#"{"decision":"rewrite","arguments":{"url":"y"}}"#);
+    let hook = format!("/bin/sh -c {rewrites}");
     assert_eq!(
-        ruling(&rewrites).await,
-        CallRuling::Rewritten { arguments: json!({"url": "y"}), by }
+        verdict(&rewrites).await,
+        HookVerdict::Rewritten { arguments: json!({"url": "y"}), hook }
     );
-    let denied = ruling(&reads(r#"{"decision":"deny","reason":"not today"}"#)).await;
+    let denied = verdict(&prints(r#"{"decision":"deny","reason":"not today"}"#)).await;
     assert!(
-        matches!(&denied, CallRuling::Deny { words, .. } if words.ends_with("says no: not today"))
+        matches!(&denied, HookVerdict::Deny { text, .. } if text.ends_with("denied the call: not today"))
     );
-    let asked = ruling(&reads(r#"{"decision":"ask","reason":"look first"}"#)).await;
-    assert!(matches!(&asked, CallRuling::Ask(why) if why.ends_with("asked: look first")));
+    let asked = verdict(&prints(r#"{"decision":"ask","reason":"look first"}"#)).await;
+    assert!(
+        matches!(&asked, HookVerdict::RequireApproval(why) if why.ends_with("requires an approval: look first"))
+    );
 }
 
 #[tokio::test]
-async fn a_command_is_told_the_whole_event_and_no_key_of_rouse() {
+async fn command_gets_the_event_without_rouses_environment() {
     let text = r#"read line; case "$line" in
         '{"hook":"before_tool_call","tool":"http","arguments":{"url":"x"},"context":{"agentId":"job"'*) ;;
         *) exit 3 ;;
     esac
     test -z "$CARGO_MANIFEST_DIR" && test -n "$PATH""#;
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "a variable that is not on the list");
-    assert_eq!(ruling(text).await, CallRuling::Allow);
+    assert_eq!(verdict(text).await, HookVerdict::Allow);
 }
 
 #[tokio::test]
-async fn a_command_that_fails_or_says_nonsense_is_a_no() {
+async fn failed_command_or_invalid_output_counts_as_deny() {
     for (text, why) in [
-        ("echo broken >&2; exit 4", "it ended with exit status: 4. It said: broken"),
-        ("echo yes", "its answer cannot be read"),
-        (r#"echo '{"decision":"perhaps"}'"#, "its answer cannot be read"),
-        (r#"echo '{"decision":"allow","approved":true}'"#, "its answer cannot be read"),
-        (r#"echo '{"decision":"rewrite"}'"#, "it rewrites without arguments"),
+        ("echo broken >&2; exit 4", "ended with exit status: 4. It said: broken"),
+        ("echo yes", "the answer cannot be read"),
+        (r#"echo '{"decision":"perhaps"}'"#, "the answer cannot be read"),
+        (r#"echo '{"decision":"allow","approved":true}'"#, "the answer cannot be read"),
+        (r#"echo '{"decision":"rewrite"}'"#, "a rewrite without arguments"),
         (
             r#"printf '{"decision":"rewrite","arguments":'; printf '%41s' | tr ' ' '['; printf '%41s}' | tr ' ' ']'"#,
             "nested more than 40 levels deep",
         ),
     ] {
-        let ruling = ruling(text).await;
+        let verdict = verdict(text).await;
         assert!(
-            matches!(&ruling, CallRuling::Deny { words, .. } if words.contains(why)),
-            "{text}: {ruling:?}"
+            matches!(&verdict, HookVerdict::Deny { text, .. } if text.contains(why)),
+            "{text}: {verdict:?}"
         );
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -260,20 +266,20 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
         timeout: ENOUGH,
     };
     let hooks =
-        Hooks::new(vec![Arc::new(CommandHook::new(command, place(folder.path()), clock()))]);
-    let ruling = hooks.before_tool_call(&call()).await;
+        Hooks::new(vec![Arc::new(CommandHook::new(command, config(folder.path()), clock()))]);
+    let verdict = hooks.before_tool_call(&call()).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("could not be run")),
-        "{ruling:?}"
+        matches!(&verdict, HookVerdict::Deny { text, .. } if text.contains("could not be run")),
+        "{verdict:?}"
     );
 }
 
-/// A pipe with a name, that a script's processes hold open as long as they live.
-struct Held {
+/// A named pipe that the live processes of a script keep open.
+struct NamedPipe {
     folder: TempDir,
 }
 
-impl Held {
+impl NamedPipe {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
@@ -281,58 +287,57 @@ impl Held {
         Self { folder }
     }
 
-    /// What a script says to `call` at the pipe, which is open before it begins, and what it wrote there. Nobody holds
-    /// the pipe any more when this is over.
-    async fn ruling(&self, text: &str, timeout: Duration) -> (CallRuling, Vec<u8>) {
+    /// The verdict of a script about `call`, and the output into the pipe. Returns after all processes have ended.
+    async fn verdict(&self, text: &str, timeout: Duration) -> (HookVerdict, Vec<u8>) {
         use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
         let path = self.folder.path().join("pipe");
         let pipe = open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).expect("opened");
         let hook = script(HookPoint::BeforeToolCall, text, timeout, self.folder.path());
-        let ruling = Hooks::new(vec![hook]).before_tool_call(&call()).await;
+        let verdict = Hooks::new(vec![hook]).before_tool_call(&call()).await;
         let read = tokio::task::spawn_blocking(move || {
-            fcntl_setfl(&pipe, OFlags::empty()).expect("it waits from now on");
+            fcntl_setfl(&pipe, OFlags::empty()).expect("blocking from now on");
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut std::fs::File::from(pipe), &mut bytes).expect("read");
             bytes
         });
-        (ruling, read.await.expect("joins"))
+        (verdict, read.await.expect("joins"))
     }
 }
 
 #[tokio::test]
-async fn what_a_command_has_started_ends_with_its_time() {
+async fn child_process_ends_with_the_timeout() {
     let text = "exec 3>pipe; sleep 1000 & wait";
-    let (ruling, _) = Held::new().ruling(text, Duration::from_millis(300)).await;
+    let (verdict, _) = NamedPipe::new().verdict(text, Duration::from_millis(300)).await;
     assert!(
-        matches!(&ruling, CallRuling::Deny { words, .. } if words.contains("took longer than 300ms")),
-        "{ruling:?}"
+        matches!(&verdict, HookVerdict::Deny { text, .. } if text.contains("timed out after 300ms")),
+        "{verdict:?}"
     );
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_behind_ends_with_it() {
+async fn orphan_process_ends_with_the_command() {
     let text = "exec 3>pipe; echo began >&3; sleep 1000 & exec true";
-    let (ruling, wrote) = Held::new().ruling(text, ENOUGH).await;
-    assert_eq!((ruling, wrote), (CallRuling::Allow, b"began\n".to_vec()));
+    let (verdict, wrote) = NamedPipe::new().verdict(text, ENOUGH).await;
+    assert_eq!((verdict, wrote), (HookVerdict::Allow, b"began\n".to_vec()));
 }
 
 #[tokio::test]
-async fn a_command_that_writes_without_end_and_reads_nothing_is_read_to_its_end() {
+async fn long_output_is_read_to_the_end() {
     let text = "head -c 3000000 /dev/zero | tr '\\0' ' '";
-    assert_eq!(ruling(text).await, CallRuling::Allow, "blanks are silence");
+    assert_eq!(verdict(text).await, HookVerdict::Allow, "white space is no output");
 }
 
 #[tokio::test]
-async fn a_command_runs_at_its_step_alone() {
+async fn command_runs_at_its_point_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let hook = script(HookPoint::RunStarted, "exit 1", ENOUGH, folder.path());
     let hooks = Hooks::new(vec![hook]);
-    assert_eq!(hooks.before_tool_call(&call()).await, CallRuling::Allow);
-    assert_eq!(hooks.before_delivery(delivery()).await, Ok(DeliveryAnswer::Allow));
+    assert_eq!(hooks.before_tool_call(&call()).await, HookVerdict::Allow);
+    assert_eq!(hooks.before_delivery(delivery()).await, Ok(DeliveryDecision::Allow));
 }
 
 #[tokio::test]
-async fn a_delivery_is_rewritten_by_one_after_the_other_or_held_back() {
+async fn delivery_is_rewritten_in_order_or_suppressed() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |text: &str| script(HookPoint::BeforeDelivery, text, ENOUGH, folder.path());
     let first = at(r#"cat >/dev/null; echo '{"decision":"rewrite","body":"is cold"}'"#);
@@ -342,22 +347,22 @@ async fn a_delivery_is_rewritten_by_one_after_the_other_or_held_back() {
     let deny = at(r#"cat >/dev/null; echo '{"decision":"deny","reason":"private"}'"#);
     let broken = at("exit 1");
     let rewritten =
-        DeliveryAnswer::Rewrite { title: "Coffee".to_owned(), body: "is cold".to_owned() };
+        DeliveryDecision::Rewrite { title: "Coffee".to_owned(), body: "is cold".to_owned() };
     let hooks = Hooks::new(vec![Arc::clone(&first), second]);
     assert_eq!(hooks.before_delivery(delivery()).await, Ok(rewritten));
-    let held = Hooks::new(vec![first, deny]).before_delivery(delivery()).await;
+    let suppressed = Hooks::new(vec![first, deny]).before_delivery(delivery()).await;
     assert!(
-        matches!(&held, Ok(DeliveryAnswer::Suppress(why)) if why.ends_with("held it back: private"))
+        matches!(&suppressed, Ok(DeliveryDecision::Suppress(why)) if why.ends_with("suppressed the delivery: private"))
     );
     assert!(Hooks::new(vec![broken]).before_delivery(delivery()).await.is_err());
 }
 
 #[tokio::test]
-async fn a_run_is_told_when_it_begins_and_when_it_ends() {
-    let held = Held::new();
+async fn run_hooks_get_their_events() {
+    let pipe = NamedPipe::new();
     let text = "read line; printf '%s\\n' \"$line\" >pipe";
-    let hooks = Hooks::new(vec![script(HookPoint::RunFinished, text, ENOUGH, held.folder.path())]);
-    let run = RunSeen {
+    let hooks = Hooks::new(vec![script(HookPoint::RunFinished, text, ENOUGH, pipe.folder.path())]);
+    let run = RunStartedEvent {
         run_id: "r".into(),
         job_id: None,
         job_name: "Tea".into(),
@@ -365,7 +370,7 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
         context: context(),
     };
     hooks.run_started(run.clone());
-    hooks.run_finished(RunEnded {
+    hooks.run_finished(RunFinishedEvent {
         run,
         state: "succeeded".into(),
         attempts: 1,
@@ -373,35 +378,32 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
         error: None,
         reason: None,
     });
-    // The hook waits at the pipe until somebody reads.
-    let told = tokio::fs::read_to_string(held.folder.path().join("pipe")).await.expect("read");
+    // The hook blocks at the pipe until the test reads.
+    let line = tokio::fs::read_to_string(pipe.folder.path().join("pipe")).await.expect("read");
     let expected = "{\"hook\":\"run_finished\",\"runId\":\"r\",\"jobId\":null,\"jobName\":\"Tea\",\"trigger\":\"manual\",\"context\":{\"agentId\":\"job\",\"sessionKey\":\"cron:job\",\"sessionId\":\"cron:job\",\"runId\":\"run\",\"workspaceDir\":\"/w\"},\"state\":\"succeeded\",\"attempts\":1,\"summary\":\"Done.\",\"error\":null,\"reason\":null}\n";
-    assert_eq!(told, expected);
-}
-
-#[test]
-fn points_have_the_names_of_the_settings() {
-    for (name, point) in HookPoint::ALL {
-        assert_eq!(point.name(), name);
-    }
+    assert_eq!(line, expected);
 }
 
 #[tokio::test]
-async fn how_a_hook_did_is_kept_with_its_last_failure() {
+async fn statistics_keep_the_last_failure() {
     let folder = tempfile::tempdir().expect("a folder");
-    // It answers once, and with nonsense after that.
+    // Allows the first call; the second output is invalid.
     let text = "cat > seen; if [ -e once ]; then echo what; else touch once; fi";
     let hook = script(HookPoint::BeforeToolCall, text, ENOUGH, folder.path());
     let quiet = script(HookPoint::RunStarted, "true", ENOUGH, folder.path());
-    let hooks = Hooks::new(vec![hook, quiet, Arc::new(Says("in process", CallAnswer::Allow))]);
-    assert_eq!(hooks.reports().len(), 2, "what no person has set up is not reported");
-    assert_eq!(hooks.before_tool_call(&call()).await, CallRuling::Allow);
-    let [asked, quiet] = <[HookReport; 2]>::try_from(hooks.reports()).expect("two");
-    assert_eq!((asked.record.calls, asked.record.failures), (1, 0));
-    assert_eq!(asked.record.last.map(|last| (last.at, last.problem)), Some((UnixMs(1_000), None)));
-    assert_eq!(quiet.record, HookRecord::default());
-    assert!(matches!(hooks.before_tool_call(&call()).await, CallRuling::Deny { .. }));
-    let failed = hooks.reports().remove(0).record;
+    let hooks =
+        Hooks::new(vec![hook, quiet, Arc::new(FixedHook("in process", HookDecision::Allow))]);
+    assert_eq!(hooks.reports().len(), 2, "a hook outside the settings has no report");
+    assert_eq!(hooks.before_tool_call(&call()).await, HookVerdict::Allow);
+    let [called, quiet] = <[HookReport; 2]>::try_from(hooks.reports()).expect("two");
+    assert_eq!((called.statistics.calls, called.statistics.failures), (1, 0));
+    assert_eq!(
+        called.statistics.last.map(|last| (last.at, last.problem)),
+        Some((UnixMs(1_000), None))
+    );
+    assert_eq!(quiet.statistics, HookStatistics::default());
+    assert!(matches!(hooks.before_tool_call(&call()).await, HookVerdict::Deny { .. }));
+    let failed = hooks.reports().remove(0).statistics;
     assert_eq!((failed.calls, failed.failures), (2, 1));
     let problem = failed.last.and_then(|last| last.problem).expect("a problem");
     assert!(problem.contains("cannot be read"), "{problem}");

@@ -1,88 +1,80 @@
-//! The safety layer: what stands between the world and a model, and between a model and the world.
+//! The safety layer: everything between untrusted input, models, and the outside.
 //!
-//! Four ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
-//! characters that hide something, bounded, looked through for text that gives orders, and fenced with where it comes
-//! from. `outgoing`: what a call sends, what a notification says and what a model is asked is searched for secrets; a call
-//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets, and shown
-//! without them while it says it (`live`). `written`: so is what a person says, and a job of theirs that holds one is not
-//! kept.
-//!
-//! It refuses to allow anything: no finding and no missing finding is a permission, that is the gate's. It judges text and
-//! not intentions, so it is a net under the gate and never the gate. One could get it wrong by showing a text first and
-//! looking through it later: the journal, the log and the window are places that a secret can end in, too.
+//! Owns four checks. `untrusted_input` redacts, bounds, fences and scans tool results and other untrusted input. `egress`
+//! finds secrets in data that leaves this computer. `stored_secrets` redacts the values of stored secrets in answers of
+//! models and words of people. `stream` does so while an answer arrives. Never allows a call: a finding blocks, a missing
+//! finding permits nothing. Pitfall: a text that is stored, logged or shown before its check has leaked.
 
-mod characters;
-mod incoming;
+mod egress;
+mod hidden_characters;
 mod injection;
 mod leak;
-mod live;
-mod marked;
-mod outgoing;
-mod said;
-mod stand_in;
-mod written;
+pub(crate) mod result_size;
+mod result_text;
+mod stored_secrets;
+mod stream;
+mod untrusted_input;
 #[cfg(test)]
 mod testing;
 
 use std::sync::Arc;
 
-pub use incoming::{Incoming, IncomingText, Outside};
-pub use injection::Signal;
-pub(crate) use leak::{Known, SHORTEST};
-pub(crate) use live::Live;
-pub(crate) use marked::Marked;
-pub use outgoing::Leak;
-pub(crate) use said::Written;
-pub use written::Held;
+pub use egress::EgressLeak;
+pub use injection::InjectionSignal;
+pub(crate) use leak::{SHORTEST_VALUE, StoredValues};
+pub(crate) use stored_secrets::RedactedCalls;
+pub use stored_secrets::StoredSecretField;
+pub(crate) use stream::StreamRedactor;
+pub use untrusted_input::{ScreenedOutput, UntrustedSource};
 
 use rouse_core::tool::Tool;
 use serde_json::Value;
 
-use crate::secret::{HandleError, SecretBook};
+use crate::secrets::{HandleError, SecretBook};
 
-/// The safety layer. Cheap to share.
+/// The safety layer. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Safety {
     secrets: Arc<SecretBook>,
 }
 
 impl Safety {
-    /// A layer that recognises what is in `secrets`, and whatever looks like a secret.
+    /// A layer that recognises the values in `secrets`.
     #[must_use]
     pub const fn new(secrets: Arc<SecretBook>) -> Self {
         Self { secrets }
     }
 
-    /// Does `look` where it holds up nobody: a long text is looked through in every spelling of every value.
-    pub async fn apart<T: Send + 'static>(
+    /// Runs `scan` on a blocking thread. For texts of any length.
+    pub async fn off_thread<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Self) -> T + Send + 'static,
+        scan: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> T {
         let safety = self.clone();
-        let looked = tokio::task::spawn_blocking(move || look(&safety));
-        looked.await.expect("BUG: looking for secrets does not panic")
+        let scanned = tokio::task::spawn_blocking(move || scan(&safety));
+        scanned.await.expect("BUG: scanning for secrets does not panic")
     }
 
-    /// The secrets that it recognises.
+    /// The stored secrets.
     pub(crate) fn secrets(&self) -> &SecretBook {
         &self.secrets
     }
 
-    /// Why a call would not get the secrets that it names.
+    /// Why a secret handle in this call cannot be filled in.
     #[must_use]
-    pub fn doubt_of_call(&self, tool: &dyn Tool, arguments: &Value) -> Option<HandleError> {
-        self.secrets.filled(tool, arguments).err()
+    pub fn handle_error_of_call(&self, tool: &dyn Tool, arguments: &Value) -> Option<HandleError> {
+        self.secrets.fill_handles(tool, arguments).err()
     }
 
-    /// That `text` names a secret that is not there; where it will go nobody knows yet.
+    /// Why a secret handle in `text` cannot be filled in, as far as is known without a destination.
     #[must_use]
-    pub fn doubt_of_text(&self, text: &str) -> Option<HandleError> {
+    pub fn handle_error_of_text(&self, text: &str) -> Option<HandleError> {
         self.secrets.first_missing_in(text)
     }
 
-    /// `text` with every secret replaced by what it is; none when it holds none. For what is shown or kept.
+    /// `text` with each stored secret and each key-shaped text redacted; none without any.
     #[must_use]
     pub fn redacted(&self, text: &str) -> Option<String> {
-        leak::redacted(text, &leak::find(text, &self.secrets.known()))
+        leak::redacted(text, &leak::find(text, &self.secrets.stored_values()))
     }
 }

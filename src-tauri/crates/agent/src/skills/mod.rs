@@ -1,15 +1,13 @@
-//! The skills there are: folders with a `SKILL.md`, in two places.
+//! The available skills: folders with a `SKILL.md`, in two places, and the person's trust in each.
 //!
-//! Owns where they are looked for, what makes one of no use, and how far each is believed. What lies in `skills` is the
-//! person's own; what lies in `skills/installed` was brought in and is text from outside, until the person says of
-//! exactly its content that it is to be trusted. The mark is in the database, where neither a tool nor a command in the
-//! sandbox can reach it, and holds the hash of the whole folder: with any change the trust is gone, and the list says so.
-//!
-//! It refuses to let a bad folder break anything: each is listed with what is wrong. One could get it wrong by hashing a
-//! folder and reading it again afterwards: a folder is read once, and what was hashed is what is told.
+//! Owns the search, the check and the trust of skills. A skill in `skills` is the person's own; a skill in
+//! `skills/installed` is untrusted input until the person trusts exactly its content. The mark of trust is the digest
+//! of the whole folder, in the database, out of reach of tools and sandboxed commands; any change of the folder ends
+//! the trust. A bad folder is listed with its error. Pitfall: never read a folder again after its digest; the text must
+//! be the text of the digest.
 
 mod folder;
-mod head;
+mod front_matter;
 #[cfg(test)]
 mod tests;
 
@@ -21,95 +19,95 @@ use std::path::{Path, PathBuf};
 use rouse_core::event::EventKind;
 use rouse_core::policy::SKILL_READ;
 use rouse_core::skills::{
-    Skill, SkillFiles, SkillFolder, SkillInRun, SkillRefusal, Trust, is_skill_name,
+    Skill, SkillFiles, SkillFolder, SkillInRun, SkillRefusal, SkillTrust, is_skill_name,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{SessionKey, UnixMs};
-use rouse_store::{SessionReads, Setting, SkillText, Store, StoreError};
+use rouse_store::{SessionReads, SkillText, Store, StoreError, StoredSetting};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use folder::Folder;
 
-/// The folder, among the person's own, of those that were brought in.
+/// The subfolder of installed skills.
 const INSTALLED: &str = "installed";
 
-/// The most folders of one place that are looked at.
-const MOST_FOLDERS: usize = 200;
+/// The most subfolders of a folder.
+const MAX_FOLDERS: usize = 200;
 
-/// Where the marks of trust are stored: digests by name.
-const TRUSTED: &str = "skills.trusted";
+/// The setting with the marks of trust: digests by name.
+const TRUST_SETTING: &str = "skills.trusted";
 
-/// The skills there are.
+/// The available skills.
 #[derive(Clone)]
-pub struct SkillShelf {
+pub struct SkillLibrary {
     root: PathBuf,
     workspace: PathBuf,
     store: Store,
 }
 
-/// Why a mark of trust could not be set.
+/// Why the trust of a skill cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// There is no such skill, or it is of no use.
+    /// The skill is missing or unusable.
     #[error("{0}")]
     Unusable(String),
-    /// It is not what the person has looked at.
-    #[error("The skill {0} has changed since it was shown. Look at it again.")]
+    /// The content has changed since the person's review.
+    #[error("The skill {0} has changed since it was shown. Review the skill again.")]
     Changed(String),
-    /// It needs no mark.
+    /// The person's own skill needs no mark.
     #[error(
-        "{0} is your own skill and is trusted by where it lies: move it to skills/installed to change that."
+        "{0} is your own skill, trusted by its folder: move the skill to skills/installed to change that."
     )]
     Own(String),
-    /// The mark could not be written.
+    /// The mark cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a session knows of skills that nobody trusts.
+/// The untrusted skills that a session has read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Remembered {
-    /// Their names.
+pub struct SessionSkills {
+    /// The names of the skills.
     pub names: Vec<String>,
-    /// What was read of them and may be told no more by a summary alone.
+    /// The texts that were read, which a summary alone may no longer name.
     pub texts: Vec<SkillText>,
 }
 
-/// Digests by the names of skills.
-type Marks = BTreeMap<String, String>;
+/// Trusted digests by skill name.
+type TrustMarks = BTreeMap<String, String>;
 
-impl SkillShelf {
-    /// The skills in `root`; nothing in `workspace` is believed by its place, because tools write there.
+impl SkillLibrary {
+    /// The skills in `root`. A skill in `workspace` is never the person's own by folder, because tools write there.
     #[must_use]
     pub fn new(root: PathBuf, workspace: PathBuf, store: Store) -> Self {
         Self { root, workspace, store }
     }
 
-    /// Where the person's own are.
+    /// The folder of the person's own skills.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where those are that were brought in.
+    /// The folder of installed skills.
     #[must_use]
     pub fn installed(&self) -> PathBuf {
         self.root.join(INSTALLED)
     }
 
-    /// Every folder, the person's own first, each place by name.
+    /// All skill folders: own, then installed, each by name.
     ///
     /// # Errors
     /// When the marks of trust cannot be read.
     pub async fn list(&self) -> Result<Vec<SkillFolder>, StoreError> {
-        let marks = self.marks().await?;
-        let shelf = self.clone();
-        let read = tokio::task::spawn_blocking(move || shelf.all(&marks)).await;
+        let marks = self.trust_marks().await?;
+        let library = self.clone();
+        let read = tokio::task::spawn_blocking(move || library.all(&marks)).await;
         Ok(read.expect("BUG: reading a folder does not panic"))
     }
 
-    /// The skills of these names, in this order; or why one of them cannot be used, with what to do.
+    /// The skills of these names in order; or the error of an unusable skill, with advice.
     ///
     /// # Errors
     /// When the marks of trust cannot be read.
@@ -117,38 +115,41 @@ impl SkillShelf {
         if names.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let marks = self.marks().await?;
-        let (shelf, names) = (self.clone(), names.to_vec());
+        let marks = self.trust_marks().await?;
+        let (library, names) = (self.clone(), names.to_vec());
         let read = tokio::task::spawn_blocking(move || {
-            names.iter().map(|name| shelf.one(name, &marks)).collect::<Result<Vec<_>, _>>()
+            names
+                .iter()
+                .map(|name| library.named_skill(name, &marks))
+                .collect::<Result<Vec<_>, _>>()
         });
         Ok(read.await.expect("BUG: reading a folder does not panic"))
     }
 
-    /// The skills that a session knows from earlier runs by a text that nobody trusts: what a job no longer names is still
-    /// in what its next run is told of the earlier ones, and trust in a new text is none in the one that was read.
+    /// The untrusted skills that earlier runs of a session have read. The text stays in the session's history when the
+    /// job no longer names the skills; trust in a new text is no trust in the earlier text.
     ///
     /// # Errors
     /// When the journal or the marks of trust cannot be read.
-    pub async fn remembered(&self, session: &SessionKey) -> Result<Remembered, StoreError> {
-        let SessionReads { summary, calls, inherited } =
+    pub async fn session_skills(&self, session: &SessionKey) -> Result<SessionSkills, StoreError> {
+        let SessionReads { summary, calls, taint } =
             self.store.session_reads(session, SKILL_READ).await?;
-        // What a summary was made of may be kept nowhere else.
+        // Only the summary may still know its skills.
         let names = summary.map_or_else(Vec::new, |summary| summary.untrusted_skills);
-        let mut remembered = Remembered { names, texts: Vec::new() };
-        let read = calls.into_iter().filter_map(|(input, output)| text_read(&input, &output?));
-        for text in inherited.skill_texts.into_iter().chain(read) {
-            if !remembered.texts.contains(&text) && !self.is_trusted_text(&text).await? {
-                remembered.names.push(text.skill.clone());
-                remembered.texts.push(text);
+        let mut skills = SessionSkills { names, texts: Vec::new() };
+        let read = calls.into_iter().filter_map(|(input, output)| untrusted_text(&input, &output?));
+        for text in taint.skill_texts.into_iter().chain(read) {
+            if !skills.texts.contains(&text) && !self.is_trusted_text(&text).await? {
+                skills.names.push(text.skill.clone());
+                skills.texts.push(text);
             }
         }
-        remembered.names.sort();
-        remembered.names.dedup();
-        Ok(remembered)
+        skills.names.sort();
+        skills.names.dedup();
+        Ok(skills)
     }
 
-    /// Whether what was read of a skill is what stands there now, and that is trusted.
+    /// Whether a text that was read is the current text of a trusted skill.
     async fn is_trusted_text(&self, text: &SkillText) -> Result<bool, StoreError> {
         let found = self.named(std::slice::from_ref(&text.skill)).await?.unwrap_or_default();
         let Some(skill) = found.first().filter(|skill| skill.trust.is_given()) else {
@@ -158,37 +159,37 @@ impl SkillShelf {
         Ok(now.is_ok_and(|now| digest_of(&now) == text.digest))
     }
 
-    /// Trusts the skill as it is, if it still has this digest. Only a person may ask for this.
+    /// Trusts a skill with this digest. Only on a person's request.
     ///
     /// # Errors
-    /// When there is no such skill, it is another one by now, or the mark cannot be written.
+    /// When the skill is missing or has changed, or the mark cannot be written.
     pub async fn trust(&self, name: &str, digest: &str, now: UnixMs) -> Result<Skill, TrustError> {
-        let mut marks = self.marks().await?;
+        let mut marks = self.trust_marks().await?;
         let skill = self.usable(name).await?;
-        if skill.trust == Trust::Own {
+        if skill.trust == SkillTrust::Own {
             return Err(TrustError::Own(name.to_owned()));
         }
         if skill.digest != digest {
             return Err(TrustError::Changed(name.to_owned()));
         }
         marks.insert(name.to_owned(), digest.to_owned());
-        self.keep(&marks, now).await?;
-        Ok(Skill { trust: Trust::Trusted, ..skill })
+        self.store_marks(&marks, now).await?;
+        Ok(Skill { trust: SkillTrust::Trusted, ..skill })
     }
 
-    /// Takes the trust back.
+    /// Revokes the trust.
     ///
     /// # Errors
     /// When the skill is the person's own, or the mark cannot be written.
     pub async fn distrust(&self, name: &str, now: UnixMs) -> Result<(), TrustError> {
-        let mut marks = self.marks().await?;
+        let mut marks = self.trust_marks().await?;
         if marks.remove(name).is_none() {
             return match self.usable(name).await?.trust {
-                Trust::Own => Err(TrustError::Own(name.to_owned())),
-                Trust::Trusted | Trust::Changed | Trust::Untrusted => Ok(()),
+                SkillTrust::Own => Err(TrustError::Own(name.to_owned())),
+                SkillTrust::Trusted | SkillTrust::Changed | SkillTrust::Untrusted => Ok(()),
             };
         }
-        Ok(self.keep(&marks, now).await?)
+        Ok(self.store_marks(&marks, now).await?)
     }
 
     async fn usable(&self, name: &str) -> Result<Skill, TrustError> {
@@ -196,27 +197,28 @@ impl SkillShelf {
         Ok(named.into_iter().next().expect("BUG: one name is one skill"))
     }
 
-    /// What cannot be read is no trust.
-    async fn marks(&self) -> Result<Marks, StoreError> {
-        Ok(match self.store.stored_setting(TRUSTED).await? {
-            Setting::Is(value) => serde_json::from_value(value).unwrap_or_default(),
-            Setting::Absent | Setting::Unreadable => Marks::new(),
+    /// The marks of trust; none when unreadable.
+    async fn trust_marks(&self) -> Result<TrustMarks, StoreError> {
+        Ok(match self.store.stored_setting(TRUST_SETTING).await? {
+            StoredSetting::Value(value) => serde_json::from_value(value).unwrap_or_default(),
+            StoredSetting::Absent | StoredSetting::Unreadable => TrustMarks::new(),
         })
     }
 
-    async fn keep(&self, marks: &Marks, now: UnixMs) -> Result<(), StoreError> {
+    async fn store_marks(&self, marks: &TrustMarks, now: UnixMs) -> Result<(), StoreError> {
         let event = (EventKind::Config, json!({ "skills": true }));
-        self.store.put_setting(TRUSTED, &json!(marks), Some(event), now).await
+        self.store.put_setting(TRUST_SETTING, &json!(marks), Some(event), now).await
     }
 
-    fn all(&self, marks: &Marks) -> Vec<SkillFolder> {
-        let own = names(&self.root).into_iter().filter(|name| name != INSTALLED);
-        let own: Vec<SkillFolder> = own.map(|name| self.look(name, false, marks)).collect();
+    fn all(&self, marks: &TrustMarks) -> Vec<SkillFolder> {
+        let own = folder_names(&self.root).into_iter().filter(|name| name != INSTALLED);
+        let own: Vec<SkillFolder> = own.map(|name| self.read_folder(name, false, marks)).collect();
         let mut all = own.clone();
-        for name in names(&self.installed()) {
-            let mut found = self.look(name, true, marks);
+        for name in folder_names(&self.installed()) {
+            let mut found = self.read_folder(name, true, marks);
             if own.iter().any(|own| own.name == found.name) {
-                let clash = "There is a skill of this name among your own, which is the one that is used. Rename one of them.";
+                let clash =
+                    "A skill among your own has this name and takes priority. Rename either skill.";
                 found.skill = Err(clash.to_owned());
             }
             all.push(found);
@@ -224,26 +226,26 @@ impl SkillShelf {
         all
     }
 
-    /// The skill that a job means by `name`.
-    fn one(&self, name: &str, marks: &Marks) -> Result<Skill, String> {
+    /// The skill that `name` refers to in a job.
+    fn named_skill(&self, name: &str, marks: &TrustMarks) -> Result<Skill, String> {
         if !is_skill_name(name) {
             return Err(format!("{name:?} is no name of a skill. Change the job's skills."));
         }
         let own = exists(&self.root.join(name)) && name != INSTALLED;
         if !own && !exists(&self.installed().join(name)) {
             return Err(format!(
-                "There is no skill called {name}. Put its folder into {}, or do not name it.",
+                "There is no skill called {name}. Put the skill's folder into {}, or remove the name.",
                 self.root.display()
             ));
         }
-        self.look(name.to_owned(), !own, marks).skill.map_err(|flaw| {
-            format!("The skill {name} cannot be used: {flaw} Mend it, or do not name it.")
+        self.read_folder(name.to_owned(), !own, marks).skill.map_err(|error| {
+            format!("The skill {name} cannot be used: {error} Fix the skill, or remove the name.")
         })
     }
 
-    fn look(&self, name: String, is_installed: bool, marks: &Marks) -> SkillFolder {
-        let place = if is_installed { self.installed() } else { self.root.clone() };
-        let folder = place.join(&name);
+    fn read_folder(&self, name: String, is_installed: bool, marks: &TrustMarks) -> SkillFolder {
+        let folder = if is_installed { self.installed() } else { self.root.clone() };
+        let folder = folder.join(&name);
         let skill = Folder::read(&folder).and_then(|read| {
             let trust = self.trust_of(&name, is_installed, &read.digest, marks);
             read.into_skill(&name, folder.clone(), trust)
@@ -251,42 +253,49 @@ impl SkillShelf {
         SkillFolder { name, folder, is_installed, skill }
     }
 
-    fn trust_of(&self, name: &str, is_installed: bool, digest: &str, marks: &Marks) -> Trust {
+    fn trust_of(
+        &self,
+        name: &str,
+        is_installed: bool,
+        digest: &str,
+        marks: &TrustMarks,
+    ) -> SkillTrust {
         if !is_installed && !self.is_in_workspace() {
-            return Trust::Own;
+            return SkillTrust::Own;
         }
         match marks.get(name) {
-            None => Trust::Untrusted,
-            Some(trusted) if trusted == digest => Trust::Trusted,
-            Some(_) => Trust::Changed,
+            None => SkillTrust::Untrusted,
+            Some(trusted) if trusted == digest => SkillTrust::Trusted,
+            Some(_) => SkillTrust::Changed,
         }
     }
 
-    /// Whether agents can write where the skills are.
+    /// Whether agents can write to the folder of own skills.
     fn is_in_workspace(&self) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real(&self.root).starts_with(real(&self.workspace))
     }
 }
 
-impl SkillFiles for SkillShelf {
+impl SkillFiles for SkillLibrary {
     fn read<'a>(
         &'a self,
         skill: &'a SkillInRun,
         path: Option<&'a str>,
     ) -> BoxFuture<'a, Result<String, SkillRefusal>> {
         Box::pin(async move {
-            let (shelf, name, path) = (self.clone(), skill.name.clone(), path.map(str::to_owned));
+            let (library, name, path) = (self.clone(), skill.name.clone(), path.map(str::to_owned));
             let digest = skill.digest.clone();
-            let read =
-                tokio::task::spawn_blocking(move || shelf.file(&name, &digest, path.as_deref()));
+            let read = tokio::task::spawn_blocking(move || {
+                library.read_file(&name, &digest, path.as_deref())
+            });
             read.await.expect("BUG: reading a folder does not panic").map_err(SkillRefusal)
         })
     }
 }
 
-impl SkillShelf {
-    fn file(&self, name: &str, digest: &str, path: Option<&str>) -> Result<String, String> {
+impl SkillLibrary {
+    fn read_file(&self, name: &str, digest: &str, path: Option<&str>) -> Result<String, String> {
         let own = self.root.join(name);
         let folder = if exists(&own) { own } else { self.installed().join(name) };
         let read = Folder::read(&folder)?;
@@ -294,17 +303,17 @@ impl SkillShelf {
             return Err(format!("The skill {name} has changed since this run began. End the run."));
         }
         match path {
-            None => Ok(head::parted(read.instructions()?)?.1.to_owned()),
+            None => Ok(front_matter::split(read.instructions()?)?.1.to_owned()),
             Some(path) => read.text(path),
         }
     }
 }
 
-/// What a call has read of a skill that nobody trusted then; none of one that has read nothing.
-fn text_read(input: &Value, output: &Value) -> Option<SkillText> {
-    // Where it was too long for the journal its beginning stands there, which is no text of any skill.
+/// The untrusted text that a `skill_read` call has read; none of a failed call.
+fn untrusted_text(input: &Value, output: &Value) -> Option<SkillText> {
+    // A text beyond the journal's limit has only the beginning there, which matches no skill.
     let content = output.as_str().or_else(|| output.get("content")?.as_str())?;
-    let head = output.as_str().and_then(head_of_cut);
+    let head = output.as_str().and_then(fields_before_content);
     if head.as_ref().unwrap_or(output).get("trusted") == Some(&Value::Bool(true)) {
         return None;
     }
@@ -315,8 +324,8 @@ fn text_read(input: &Value, output: &Value) -> Option<SkillText> {
     })
 }
 
-/// What an answer that was cut says before its content, which is its last field.
-fn head_of_cut(answer: &str) -> Option<Value> {
+/// The fields of a cut-off answer before `content`, the last field.
+fn fields_before_content(answer: &str) -> Option<Value> {
     let (head, _) = answer.split_once(",\"content\":")?;
     serde_json::from_str(&format!("{head}}}")).ok()
 }
@@ -325,29 +334,29 @@ fn digest_of(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
 }
 
-/// The names of the folders in `place`; none when it is not there.
-fn names(place: &Path) -> Vec<String> {
-    let entries = match fs::read_dir(place) {
+/// The names of the skill folders in `folder`; none without the folder.
+fn folder_names(folder: &Path) -> Vec<String> {
+    let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(%error, place = %place.display(), "skills cannot be listed");
+                tracing::warn!(%error, folder = %folder.display(), "skills cannot be listed");
             }
             return Vec::new();
         }
     };
-    // A file beside the folders is nobody's skill; a link is looked at, and refused in words.
-    let is_meant = |entry: &fs::DirEntry| {
+    // A file is no skill; a link is listed with an error.
+    let is_skill_folder = |entry: &fs::DirEntry| {
         entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
             && !entry.file_name().to_string_lossy().starts_with('.')
     };
     let mut names: Vec<String> = entries
         .flatten()
-        .filter(is_meant)
+        .filter(is_skill_folder)
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    names.truncate(MOST_FOLDERS);
+    names.truncate(MAX_FOLDERS);
     names
 }
 

@@ -1,14 +1,14 @@
-//! What a complete stream becomes.
+//! Answers from complete streams.
 
 use rouse_core::message::{ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderErrorKind};
 use rouse_testkit::fake_model::{Reply, sse};
 use serde_json::json;
 
-use super::formats::{ALL, Format, exchange, unguarded};
+use super::formats::{ALL, Format, exchange, safety_without_secrets};
 
-/// The parts that are words or calls.
-fn spoken(answer: &ModelAnswer) -> Vec<Part> {
+/// The text and call parts.
+fn text_and_calls(answer: &ModelAnswer) -> Vec<Part> {
     let is_spoken = |part: &&Part| !matches!(part, Part::Opaque { .. });
     answer.parts.iter().filter(is_spoken).cloned().collect()
 }
@@ -22,14 +22,14 @@ fn call(id: &str, path: &str) -> Part {
 }
 
 #[tokio::test]
-async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
+async fn interleaved_tool_call_pieces_are_joined() {
     for format in ALL {
         let ids =
             if format == Format::Messages { ["toolu_a", "toolu_b"] } else { ["call_a", "call_b"] };
         let exchange = exchange(format, format.reply("tools")).await;
         let words = Part::Text { text: "I look at both.".to_owned() };
         let expected = vec![words, call(ids[0], "a.md"), call(ids[1], "b.md")];
-        assert_eq!(spoken(exchange.answer()), expected, "{format:?}");
+        assert_eq!(text_and_calls(exchange.answer()), expected, "{format:?}");
         assert_eq!(exchange.answer().stop, StopReason::ToolCalls, "{format:?}");
         let begun = exchange
             .shown
@@ -46,7 +46,7 @@ async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
 }
 
 #[tokio::test]
-async fn a_stream_in_small_pieces_is_the_same_answer() {
+async fn stream_in_small_pieces_gives_the_same_answer() {
     for format in ALL {
         let whole = exchange(format, format.reply("tools")).await;
         for piece in [1, 7] {
@@ -57,7 +57,7 @@ async fn a_stream_in_small_pieces_is_the_same_answer() {
 }
 
 #[tokio::test]
-async fn words_are_shown_as_they_come() {
+async fn text_is_streamed() {
     for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         assert!(exchange.shown.len() >= 2, "{format:?}: {:?}", exchange.shown);
@@ -68,7 +68,7 @@ async fn words_are_shown_as_they_come() {
 }
 
 #[tokio::test]
-async fn usage_counts_cached_tokens_as_sent_ones() {
+async fn cached_tokens_count_as_input() {
     for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         let usage = exchange.answer().usage;
@@ -81,29 +81,30 @@ async fn usage_counts_cached_tokens_as_sent_ones() {
 }
 
 #[tokio::test]
-async fn a_count_that_no_answer_can_use_is_taken_as_not_told() {
+async fn implausible_usage_is_dropped() {
     for absurd in ["1000000001", "9223372036854775807", "18446744073709551615"] {
-        let told = Format::Chat.transcript("words");
-        let told = told.replace("\"prompt_tokens\":1200", &format!("\"prompt_tokens\":{absurd}"));
-        assert!(told.contains(absurd));
-        let usage = exchange(Format::Chat, Reply::events(told)).await.answer().usage;
+        let transcript = Format::Chat.transcript("words");
+        let transcript =
+            transcript.replace("\"prompt_tokens\":1200", &format!("\"prompt_tokens\":{absurd}"));
+        assert!(transcript.contains(absurd));
+        let usage = exchange(Format::Chat, Reply::events(transcript)).await.answer().usage;
         assert_eq!((usage.input_tokens, usage.output_tokens), (0, 80), "{absurd}");
         assert_eq!(usage.cost_micro_usd, None, "{absurd}");
-        let told = Format::Chat.transcript("reasoning_details");
-        let told = told.replace("\"cost\":0.00125", &format!("\"cost\":{absurd}"));
-        assert!(told.contains(absurd));
-        let usage = exchange(Format::Chat, Reply::events(told)).await.answer().usage;
+        let transcript = Format::Chat.transcript("reasoning_details");
+        let transcript = transcript.replace("\"cost\":0.00125", &format!("\"cost\":{absurd}"));
+        assert!(transcript.contains(absurd));
+        let usage = exchange(Format::Chat, Reply::events(transcript)).await.answer().usage;
         assert_eq!(usage.cost_micro_usd, None, "{absurd}");
     }
 }
 
 #[tokio::test]
-async fn the_price_of_an_unknown_model_is_unknown_and_not_zero() {
+async fn unknown_model_has_no_price() {
     let transcript = Format::Chat.transcript("words");
     let server = rouse_testkit::fake_model::FakeModel::replying([Reply::events(transcript)]);
     let mut config = Format::Chat.config(&server);
     config.name = "ollama".to_owned();
-    let provider = rouse_agent::connect(&config, &unguarded()).expect("an address");
+    let provider = rouse_agent::connect(&config, &safety_without_secrets()).expect("an address");
     let mut request = Format::Chat.request(vec![super::formats::task()]);
     request.model = "llama3.2:3b".to_owned();
     let (_, ended) = super::formats::ask(&provider, request).await;
@@ -111,13 +112,13 @@ async fn the_price_of_an_unknown_model_is_unknown_and_not_zero() {
 }
 
 #[tokio::test]
-async fn the_provider_s_own_price_wins() {
+async fn reported_cost_wins() {
     let exchange = exchange(Format::Chat, Format::Chat.reply("reasoning_details")).await;
     assert_eq!(exchange.answer().usage.cost_micro_usd, Some(1_250));
 }
 
 #[tokio::test]
-async fn the_model_that_answered_is_named() {
+async fn answer_names_its_model() {
     let chat = exchange(Format::Chat, Format::Chat.reply("words")).await;
     assert_eq!(chat.answer().model, "gpt-5.6-terra-2026-07-02");
     let messages = exchange(Format::Messages, Format::Messages.reply("words")).await;
@@ -125,7 +126,7 @@ async fn the_model_that_answered_is_named() {
 }
 
 #[tokio::test]
-async fn malformed_arguments_stay_the_text_that_came() {
+async fn malformed_arguments_stay_text() {
     for format in ALL {
         let exchange = exchange(format, format.reply("malformed")).await;
         let arguments: Vec<_> =
@@ -134,7 +135,7 @@ async fn malformed_arguments_stay_the_text_that_came() {
     }
 }
 
-/// A call of both formats with these arguments, as they are written.
+/// A call of both formats with these arguments as text.
 fn calls_with(arguments: &str) -> [(Format, String); 2] {
     let mark = json!({ "put": "here" });
     let written = |stream: String| {
@@ -155,7 +156,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[tokio::test]
-async fn arguments_that_are_too_deep_to_be_kept_stay_text() {
+async fn deeply_nested_arguments_stay_text() {
     for (levels, is_kept) in [(40, true), (41, false), (64, false)] {
         for (format, stream) in calls_with(&nested(levels)) {
             let exchange = exchange(format, Reply::events(stream)).await;
@@ -165,9 +166,9 @@ async fn arguments_that_are_too_deep_to_be_kept_stay_text() {
     }
 }
 
-/// What is no JSON would be looked through for an object, and that takes memory with the square of its depth.
+/// rig searches invalid JSON for an object, with memory in proportion to the square of the depth.
 #[tokio::test]
-async fn an_answer_with_arguments_that_nothing_takes_is_left() {
+async fn extremely_nested_arguments_fail_the_answer() {
     let mut unclosed = nested(66);
     unclosed.truncate(80);
     for deep in [nested(65), unclosed, "[".repeat(1_000_000)] {
@@ -186,7 +187,7 @@ async fn an_answer_with_arguments_that_nothing_takes_is_left() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_empty() {
+async fn empty_answer_is_empty() {
     for format in ALL {
         let exchange = exchange(format, format.reply("empty")).await;
         assert_eq!(exchange.answer().parts, [], "{format:?}");
@@ -195,7 +196,7 @@ async fn an_empty_answer_is_empty() {
 }
 
 #[tokio::test]
-async fn the_token_limit_and_a_refusal_are_told_apart_from_an_end() {
+async fn token_limit_and_refusal_are_stop_reasons() {
     for format in ALL {
         let length = exchange(format, format.reply("length")).await;
         assert_eq!(length.answer().stop, StopReason::Length, "{format:?}");
@@ -205,13 +206,13 @@ async fn the_token_limit_and_a_refusal_are_told_apart_from_an_end() {
 }
 
 #[tokio::test]
-async fn a_stream_that_states_its_end_needs_no_done_mark() {
+async fn stream_with_finish_reason_needs_no_done_mark() {
     let exchange = exchange(Format::Chat, Format::Chat.reply("no_done")).await;
     assert_eq!(exchange.answer().text(), "Two files, all is well.");
 }
 
 #[tokio::test]
-async fn the_streams_that_the_test_kit_writes_are_answers() {
+async fn testkit_streams_are_valid_answers() {
     let path = json!({"path": "a.md"});
     let words = [
         (Format::Chat, sse::chat_says("Hello.")),

@@ -1,4 +1,4 @@
-//! Images and PDFs beside the results of tools, as each format carries them.
+//! Images and PDFs beside the results of tools, in each wire format.
 
 use rouse_agent::connect;
 use rouse_core::attachment::{Attachment, MediaKind};
@@ -6,7 +6,7 @@ use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{Format, ask, task, unguarded};
+use super::formats::{Format, ask, safety_without_secrets, task};
 
 /// The messages of a request to `model` after a tool has returned `files`.
 async fn sent(format: Format, model: &str, files: Vec<Attachment>) -> Value {
@@ -22,10 +22,11 @@ async fn sent(format: Format, model: &str, files: Vec<Attachment>) -> Value {
         text: "photo.png is a PNG image.".to_owned(),
         is_error: false,
     };
-    let said = Message::Assistant { parts: vec![Part::ToolCall(call)] };
-    let mut request = format.request(vec![task(), said, result, Message::Attachments { files }]);
+    let call_message = Message::Assistant { parts: vec![Part::ToolCall(call)] };
+    let mut request =
+        format.request(vec![task(), call_message, result, Message::Attachments { files }]);
     request.model = model.to_owned();
-    let provider = connect(&format.config(&server), &unguarded()).expect("an address");
+    let provider = connect(&format.config(&server), &safety_without_secrets()).expect("an address");
     ask(&provider, request).await.1.expect("an answer");
     let mut body = server.bodies().remove(0);
     body[if format == Format::Responses { "input" } else { "messages" }].take()
@@ -89,7 +90,7 @@ async fn chat_gets_the_image_in_a_user_message_and_no_pdf() {
 }
 
 #[tokio::test]
-async fn text_model_is_told_of_the_file_in_plain_text() {
+async fn text_model_gets_a_note_about_the_file() {
     for model in ["qwen3:4b", "my-model"] {
         let messages = sent(Format::Chat, model, vec![photo()]).await;
         let text = last_content(&messages).as_str().expect("plain text").to_owned();
@@ -98,14 +99,14 @@ async fn text_model_is_told_of_the_file_in_plain_text() {
 }
 
 #[tokio::test]
-async fn stored_attachment_is_told_as_gone() {
+async fn expired_attachment_has_a_note() {
     let mut gone = photo();
     gone.drop_data();
     let messages = sent(Format::Messages, "claude-sonnet-5-5", vec![gone]).await;
     let content = last_content(&messages);
     assert!(
         content[1]["text"].as_str().is_some_and(
-            |text| text.contains("is not shown any more. Make the call again to see it.")
+            |text| text.contains("is not shown any more. Repeat the call to see the file.")
         ),
         "{content}"
     );

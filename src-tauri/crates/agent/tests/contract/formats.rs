@@ -1,23 +1,23 @@
-//! The three formats, and what is asked of them in every test.
+//! The three formats, and the request of every test.
 
 use std::sync::{Arc, Mutex};
 
 use rouse_agent::{ApiKey, ProviderConfig, ProviderKey, ProviderKind, Safety, connect};
 use rouse_core::message::{Message, ModelAnswer};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
-use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
+use rouse_core::tool::{Annotations, ApprovalRule, RateLimit, ToolDomain, ToolSpec};
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::json;
 
-/// The key in every test; nothing may ever show it.
+/// The API key of every test.
 pub(crate) const KEY: &str = "sk-test-4f1b2c3d4e5f60718293";
 
-/// A layer that knows no secret.
-pub(crate) fn unguarded() -> Safety {
+/// A safety layer without secrets.
+pub(crate) fn safety_without_secrets() -> Safety {
     Safety::new(Arc::default())
 }
 
-/// One wire format at one vendor.
+/// A wire format at a vendor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Chat,
@@ -74,7 +74,7 @@ impl Format {
         }
     }
 
-    /// What an unchanged question looks like.
+    /// The usual request.
     pub(crate) fn request(self, messages: Vec<Message>) -> ModelRequest {
         let model = match self {
             Self::Chat | Self::Responses => "gpt-5.6-terra",
@@ -99,7 +99,7 @@ impl Format {
     }
 }
 
-/// One exchange: the server, what was shown on the way, and how it ended.
+/// An exchange: the server, the deltas and the result.
 pub(crate) struct Exchange {
     pub(crate) server: FakeModel,
     pub(crate) shown: Vec<Delta>,
@@ -118,7 +118,7 @@ impl Exchange {
         }
     }
 
-    /// The words that were shown, joined.
+    /// The streamed text.
     pub(crate) fn words_shown(&self) -> String {
         let words = self.shown.iter().filter_map(|delta| match delta {
             Delta::Text(text) => Some(text.as_str()),
@@ -128,15 +128,15 @@ impl Exchange {
     }
 }
 
-/// Asks the usual question and gets `reply`.
+/// Sends the usual request and receives `reply`.
 pub(crate) async fn exchange(format: Format, reply: Reply) -> Exchange {
     let server = FakeModel::replying([reply]);
-    let provider = connect(&format.config(&server), &unguarded()).expect("an address");
+    let provider = connect(&format.config(&server), &safety_without_secrets()).expect("an address");
     let (shown, ended) = ask(&provider, format.request(vec![task()])).await;
     Exchange { server, shown, ended }
 }
 
-/// Asks and keeps the deltas.
+/// Sends a request and keeps the deltas.
 pub(crate) async fn ask(
     provider: &Arc<dyn ModelProvider>,
     request: ModelRequest,
@@ -158,7 +158,7 @@ pub(crate) fn read_file() -> ToolSpec {
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
         annotations: Annotations::READS,
         approval: ApprovalRule::Never,
-        domain: Domain::InProcess,
+        domain: ToolDomain::InProcess,
         rate: RateLimit { per_minute: 60, per_hour: 1_000 },
         call_for: std::time::Duration::from_secs(1),
         untrusted_output: true,

@@ -6,14 +6,14 @@ use rouse_core::model::{Effort, ModelRequest, ProviderErrorKind};
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::{Value, json};
 
-use super::formats::{ALL, Format, ask, exchange, task, unguarded};
+use super::formats::{ALL, Format, ask, exchange, safety_without_secrets, task};
 
-/// What a provider called `work` sends for `model`.
+/// The request body of a provider called `work` for `model`.
 async fn sent(kind: ProviderKind, model: &str, effort: Option<Effort>) -> Value {
     let format = if kind == ProviderKind::Anthropic { Format::Messages } else { Format::Chat };
     let server = FakeModel::replying([format.reply("words")]);
     let config = ProviderConfig { name: "work".to_owned(), kind, ..format.config(&server) };
-    let provider = connect(&config, &unguarded()).expect("an address");
+    let provider = connect(&config, &safety_without_secrets()).expect("an address");
     let request = ModelRequest { model: model.to_owned(), effort, ..format.request(vec![task()]) };
     ask(&provider, request).await.1.expect("an answer");
     server.bodies().remove(0)
@@ -40,7 +40,7 @@ async fn claude_behind_any_gateway_is_cached_and_unbounded() {
 #[tokio::test]
 async fn gpt_behind_a_gateway_gets_the_fields_of_its_family() {
     let body = sent(ProviderKind::OpenAiChat, "gpt-5.6-terra", Some(Effort::High)).await;
-    assert_eq!(body["reasoning_effort"], "none", "tools need it on Chat Completions");
+    assert_eq!(body["reasoning_effort"], "none", "required for tools on Chat Completions");
     assert_eq!(body.get("max_tokens"), None);
     let body = sent(ProviderKind::OpenAiChat, "azure/o4-mini", Some(Effort::High)).await;
     assert_eq!(body["reasoning_effort"], "high");
@@ -57,14 +57,14 @@ async fn unknown_model_gets_no_field_that_its_server_may_refuse() {
 }
 
 #[tokio::test]
-async fn effort_of_a_provider_is_sent_where_its_wire_has_it() {
+async fn effort_is_sent_on_wires_with_effort() {
     for (format, pointer, word) in [
         (Format::Responses, "/reasoning/effort", "max"),
         (Format::Messages, "/output_config/effort", "max"),
     ] {
         let server = FakeModel::replying([format.reply("words")]);
         let config = ProviderConfig { effort: Some(Effort::Max), ..format.config(&server) };
-        let provider = connect(&config, &unguarded()).expect("an address");
+        let provider = connect(&config, &safety_without_secrets()).expect("an address");
         ask(&provider, format.request(vec![task()])).await.1.expect("an answer");
         assert_eq!(server.bodies()[0].pointer(pointer), Some(&json!(word)), "{format:?}");
     }

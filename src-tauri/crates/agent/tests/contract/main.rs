@@ -1,7 +1,7 @@
-//! The contract of every provider, held against wire transcripts that were made for these tests.
+//! The contract of every provider, tested against hand-written wire transcripts.
 //!
 //! Each rule is checked for both formats over a real socket. The transcripts in `fixtures/` are written by hand after
-//! the providers' documentation, not recorded: no test here ever talks to a provider.
+//! the providers' documentation, not recorded: no test calls a provider.
 
 mod answers;
 mod attachments;

@@ -1,14 +1,14 @@
-//! What goes back in the second request of a run: the provider's own blocks, unchanged and in order.
+//! The second request of a run returns the provider's own blocks, unchanged and in order.
 
 use rouse_agent::{ProviderKind, connect};
 use rouse_core::message::{Message, ModelAnswer, Part};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{Format, ask, task, unguarded};
+use super::formats::{Format, ask, safety_without_secrets, task};
 
-/// Plays `transcript`, answers its calls, asks again and returns what was sent the second time. The transcript takes
-/// the way through the store: it is written as JSON and read back.
+/// Plays `transcript`, answers the calls and returns the second request. The transcript is written as JSON and read
+/// back, as in the store.
 async fn second_request(
     format: Format,
     kind: ProviderKind,
@@ -18,7 +18,7 @@ async fn second_request(
     let server = FakeModel::replying([format.reply(transcript), format.reply("words")]);
     let mut config = format.config(&server);
     config.kind = kind;
-    let provider = connect(&config, &unguarded()).expect("an address");
+    let provider = connect(&config, &safety_without_secrets()).expect("an address");
     let mut first = format.request(vec![task()]);
     first.model = model.to_owned();
     let (_, ended) = ask(&provider, first.clone()).await;
@@ -46,7 +46,7 @@ fn stored(messages: &[Message]) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn thinking_text_and_hosted_blocks_go_back_verbatim_and_in_order() {
+async fn provider_blocks_are_replayed_verbatim_and_in_order() {
     let body =
         second_request(Format::Messages, ProviderKind::Anthropic, "thinking", "claude-sonnet-5-5")
             .await;
@@ -84,7 +84,7 @@ async fn reasoning_details_go_back_with_their_signature() {
 }
 
 #[tokio::test]
-async fn what_a_server_adds_to_a_call_goes_back_with_the_call() {
+async fn extra_fields_of_a_call_go_back() {
     let body =
         second_request(Format::Chat, ProviderKind::OpenAiChat, "extra_content", "gemini-3-pro")
             .await;
@@ -97,7 +97,8 @@ async fn what_a_server_adds_to_a_call_goes_back_with_the_call() {
 async fn blocks_of_one_model_are_not_sent_to_another() {
     let server =
         FakeModel::replying([Format::Messages.reply("thinking"), Format::Messages.reply("words")]);
-    let provider = connect(&Format::Messages.config(&server), &unguarded()).expect("an address");
+    let provider =
+        connect(&Format::Messages.config(&server), &safety_without_secrets()).expect("an address");
     let first = Format::Messages.request(vec![task()]);
     let (_, ended) = ask(&provider, first.clone()).await;
     let messages = continued(&ended.expect("an answer"));
@@ -110,7 +111,7 @@ async fn blocks_of_one_model_are_not_sent_to_another() {
 }
 
 #[tokio::test]
-async fn every_call_of_a_turn_is_answered_in_one_place() {
+async fn results_of_a_turn_are_one_message() {
     let chat =
         second_request(Format::Chat, ProviderKind::OpenAiChat, "tools", "gpt-5.6-terra").await;
     let answers: Vec<_> = chat["messages"].as_array().expect("messages")[3..]
@@ -132,7 +133,7 @@ async fn every_call_of_a_turn_is_answered_in_one_place() {
 }
 
 #[tokio::test]
-async fn malformed_arguments_go_back_as_an_object_with_an_error_for_an_answer() {
+async fn malformed_arguments_go_back_as_an_object() {
     for (format, kind, model) in [
         (Format::Chat, ProviderKind::OpenAiChat, "gpt-5.6-terra"),
         (Format::Responses, ProviderKind::OpenAiResponses, "gpt-5.6-terra"),
@@ -183,7 +184,7 @@ async fn sealed_reasoning_goes_back_on_responses() {
 }
 
 #[tokio::test]
-async fn message_that_ends_in_thinking_goes_back_without_it() {
+async fn trailing_thinking_is_dropped_from_replayed_message() {
     let thinking = json!({"kind": "reasoning", "text": "Hm.", "redacted": false,
         "item": {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}});
     let opaque = Part::Opaque {
@@ -193,7 +194,8 @@ async fn message_that_ends_in_thinking_goes_back_without_it() {
     let words = Part::Text { text: "Hello.".to_owned() };
     let server =
         FakeModel::replying([Format::Messages.reply("words"), Format::Messages.reply("words")]);
-    let provider = connect(&Format::Messages.config(&server), &unguarded()).expect("an address");
+    let provider =
+        connect(&Format::Messages.config(&server), &safety_without_secrets()).expect("an address");
     for parts in [vec![opaque.clone()], vec![opaque.clone(), words, opaque]] {
         let messages = vec![task(), Message::Assistant { parts }, task()];
         ask(&provider, Format::Messages.request(messages)).await.1.expect("an answer");

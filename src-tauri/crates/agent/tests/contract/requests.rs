@@ -1,14 +1,14 @@
-//! What is sent.
+//! Request bodies and headers.
 
 use rouse_agent::connect;
 use rouse_core::message::Message;
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::formats::{ALL, Format, KEY, ask, exchange, task, unguarded};
+use super::formats::{ALL, Format, KEY, ask, exchange, safety_without_secrets, task};
 
 #[tokio::test]
-async fn the_request_is_a_stream_with_the_tools_and_without_a_temperature() {
+async fn request_streams_with_tools_and_no_temperature() {
     for format in ALL {
         let exchange = exchange(format, format.reply("words")).await;
         let body = &exchange.server.bodies()[0];
@@ -27,7 +27,7 @@ async fn the_request_is_a_stream_with_the_tools_and_without_a_temperature() {
 }
 
 #[tokio::test]
-async fn the_key_travels_in_the_header_of_the_format() {
+async fn key_is_in_the_header_of_the_format() {
     let chat = exchange(Format::Chat, Format::Chat.reply("words")).await;
     let bearer = format!("Bearer {KEY}");
     assert_eq!(chat.server.requests()[0].header("authorization"), Some(bearer.as_str()));
@@ -37,12 +37,12 @@ async fn the_key_travels_in_the_header_of_the_format() {
 }
 
 #[tokio::test]
-async fn a_local_server_gets_no_key() {
+async fn local_server_gets_no_key() {
     let server = FakeModel::replying([Format::Chat.reply("words")]);
     let mut config = Format::Chat.config(&server);
     (config.name, config.api_key) = ("ollama".to_owned(), None);
     let (_, ended) = ask(
-        &connect(&config, &unguarded()).expect("an address"),
+        &connect(&config, &safety_without_secrets()).expect("an address"),
         Format::Chat.request(vec![task()]),
     )
     .await;
@@ -51,7 +51,7 @@ async fn a_local_server_gets_no_key() {
 }
 
 #[tokio::test]
-async fn the_system_prompt_leads() {
+async fn system_prompt_is_first() {
     let chat = exchange(Format::Chat, Format::Chat.reply("words")).await;
     assert_eq!(chat.server.bodies()[0]["messages"][0]["role"], "system");
     let messages = exchange(Format::Messages, Format::Messages.reply("words")).await;
@@ -59,7 +59,7 @@ async fn the_system_prompt_leads() {
 }
 
 #[tokio::test]
-async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
+async fn output_limit_is_sent_where_set_or_required() {
     for (format, field) in [
         (Format::Chat, "max_completion_tokens"),
         (Format::Responses, "max_output_tokens"),
@@ -68,9 +68,11 @@ async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
         let server = FakeModel::replying([format.reply("words")]);
         let mut request = format.request(vec![task()]);
         request.max_tokens = Some(321);
-        let (_, ended) =
-            ask(&connect(&format.config(&server), &unguarded()).expect("an address"), request)
-                .await;
+        let (_, ended) = ask(
+            &connect(&format.config(&server), &safety_without_secrets()).expect("an address"),
+            request,
+        )
+        .await;
         ended.expect("an answer");
         assert_eq!(server.bodies()[0][field], 321, "{format:?}");
     }
@@ -78,7 +80,8 @@ async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
     let mut request = Format::Messages.request(vec![task()]);
     request.model = "somebody-s-model".to_owned();
     let (_, ended) = ask(
-        &connect(&Format::Messages.config(&unknown), &unguarded()).expect("an address"),
+        &connect(&Format::Messages.config(&unknown), &safety_without_secrets())
+            .expect("an address"),
         request,
     )
     .await;
@@ -103,7 +106,10 @@ async fn messages_gateway_gets_no_field_of_anthropics_own() {
     config.name = "office".to_owned();
     let mut request = Format::Messages.request(vec![task()]);
     request.model = "glm-5".to_owned();
-    ask(&connect(&config, &unguarded()).expect("an address"), request).await.1.expect("an answer");
+    ask(&connect(&config, &safety_without_secrets()).expect("an address"), request)
+        .await
+        .1
+        .expect("an answer");
     let body = server.bodies()[0].to_string();
     for own in ["cache_control", "eager_input_streaming", "block_binding"] {
         assert!(!body.contains(own), "{own}: {body}");
@@ -112,8 +118,8 @@ async fn messages_gateway_gets_no_field_of_anthropics_own() {
 }
 
 #[tokio::test]
-async fn users_who_speak_twice_are_one_message() {
-    // Chat templates of local models refuse two messages of one role in a row.
+async fn consecutive_user_messages_are_joined() {
+    // Chat templates of local models refuse two messages of the same role in a row.
     for format in [Format::Chat, Format::Messages] {
         let server = FakeModel::replying([format.reply("words")]);
         let twice = vec![
@@ -121,7 +127,7 @@ async fn users_who_speak_twice_are_one_message() {
             Message::User { text: "Two.".to_owned() },
         ];
         let (_, ended) = ask(
-            &connect(&format.config(&server), &unguarded()).expect("an address"),
+            &connect(&format.config(&server), &safety_without_secrets()).expect("an address"),
             format.request(twice),
         )
         .await;
@@ -137,13 +143,15 @@ async fn users_who_speak_twice_are_one_message() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_refused_before_anything_is_sent() {
+async fn invalid_address_is_refused_before_any_request() {
     let server = FakeModel::replying([]);
     for address in ["", "api.openai.com", "ftp://example.org", "http://"] {
         let mut config = Format::Chat.config(&server);
         config.base_url = address.to_owned();
-        let refused =
-            connect(&config, &unguarded()).err().map(|error| error.to_string()).unwrap_or_default();
+        let refused = connect(&config, &safety_without_secrets())
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
         assert!(refused.contains("openai"), "{address}: {refused}");
     }
 }

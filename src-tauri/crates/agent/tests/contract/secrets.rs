@@ -1,4 +1,4 @@
-//! The key shows up nowhere: not in errors however they are printed, not in answers, not in what the library logs.
+//! The key is absent from errors in every format, from answers, and from the library's log.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,9 +12,9 @@ use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
-use super::formats::{ALL, Format, KEY, ask, exchange, task, unguarded};
+use super::formats::{ALL, Format, KEY, ask, exchange, safety_without_secrets, task};
 
-/// Replies of a server that repeats the key it was given.
+/// Replies of a server that repeats the received key.
 fn echoes(format: Format) -> Vec<Reply> {
     let error = format!(
         r#"{{"error":{{"type":"invalid_request_error","message":"Incorrect API key provided: {KEY}"}}}}"#
@@ -62,12 +62,12 @@ async fn no_error_holds_the_key() {
     }
 }
 
-/// Also in what no known reply has a place for, and however long it is.
+/// Also in unknown parts of a reply, and at any length.
 #[tokio::test]
-async fn why_an_answer_ended_is_told_without_stored_secrets_and_in_few_words() {
+async fn unknown_stop_reason_is_redacted_and_bounded() {
     let book = Arc::new(SecretBook::default());
     let value = SecretValue::new("sunflower-42-Tango").expect("a value");
-    book.replace(vec![Secret::never_sent("mail", value)]);
+    book.replace(vec![Secret::redacted_only("mail", value)]);
     let safety = Safety::new(book);
     for format in ALL {
         let reason = format!("sunflower-42-Tango{}", " and so on".repeat(30_000));
@@ -75,7 +75,7 @@ async fn why_an_answer_ended_is_told_without_stored_secrets_and_in_few_words() {
         let server = FakeModel::replying([Reply::events(transcript)]);
         let provider = connect(&format.config(&server), &safety).expect("an address");
         let (_, ended) = ask(&provider, format.request(vec![task()])).await;
-        let error = ended.expect_err("nobody knows the reason");
+        let error = ended.expect_err("an unknown reason");
         assert!(!error.message.contains("sunflower"), "{format:?}: {error}");
         assert!(error.message.contains("[redacted: secret:mail]"), "{format:?}: {error}");
         assert!(error.message.chars().count() < 500, "{format:?}: {error}");
@@ -83,7 +83,7 @@ async fn why_an_answer_ended_is_told_without_stored_secrets_and_in_few_words() {
     }
 }
 
-/// A keyring that has a key for `host` once it is open.
+/// A keyring with a key for `host` once unlocked.
 struct Drawer {
     book: Arc<SecretBook>,
     host: String,
@@ -92,7 +92,7 @@ struct Drawer {
 }
 
 impl SecretSource for Drawer {
-    fn look_again(&self) -> BoxFuture<'_, ()> {
+    fn reload(&self) -> BoxFuture<'_, ()> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         if self.is_open.load(Ordering::SeqCst) {
             let value = SecretValue::new(KEY).expect("a value");
@@ -104,12 +104,12 @@ impl SecretSource for Drawer {
 }
 
 #[tokio::test]
-async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
+async fn locked_keyring_is_read_once_per_model_call() {
     for format in ALL {
         let server = FakeModel::replying([format.reply("words")]);
         let book = Arc::new(SecretBook::default());
         let locked = "the system's keyring is locked: unlock it".to_owned();
-        book.hold(Vec::new(), BTreeMap::from([("work".to_owned(), locked)]));
+        book.replace_with_unavailable(Vec::new(), BTreeMap::from([("work".to_owned(), locked)]));
         let drawer = Arc::new(Drawer {
             book: Arc::clone(&book),
             host: server.url(),
@@ -117,10 +117,10 @@ async fn a_key_in_a_locked_keyring_is_looked_for_once_with_each_question() {
             looks: AtomicU32::new(0),
         });
         let source: Weak<Drawer> = Arc::downgrade(&drawer);
-        book.looks_in(source);
+        book.set_source(source);
         let mut config = format.config(&server);
         config.api_key = Some(ProviderKey::Stored(StoredKey::new("work".to_owned(), book)));
-        let provider = connect(&config, &unguarded()).expect("an address");
+        let provider = connect(&config, &safety_without_secrets()).expect("an address");
         for looks in 1..=2 {
             let (_, ended) = ask(&provider, format.request(vec![task()])).await;
             let error = ended.expect_err("no key");
@@ -149,12 +149,12 @@ async fn no_failure_to_connect_holds_the_key() {
             format!("http://127.0.0.1:1/?key={KEY}"),
         ] {
             config.base_url = address;
-            let provider = connect(&config, &unguarded()).expect("an address");
+            let provider = connect(&config, &safety_without_secrets()).expect("an address");
             let (_, ended) = ask(&provider, format.request(vec![task()])).await;
-            assert_silent(&ended.expect_err("nobody is there"), &format!("{format:?}"));
+            assert_silent(&ended.expect_err("no server"), &format!("{format:?}"));
         }
         config.base_url = format!("not an address {KEY}");
-        let refused = connect(&config, &unguarded()).err().expect("refused");
+        let refused = connect(&config, &safety_without_secrets()).err().expect("refused");
         assert!(!format!("{refused} {refused:?}").contains(KEY));
     }
 }
@@ -172,7 +172,7 @@ async fn no_answer_and_no_delta_holds_the_key_that_a_server_repeats() {
     }
 }
 
-/// Keeps what is logged.
+/// Captures the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

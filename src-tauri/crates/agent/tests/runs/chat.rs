@@ -1,9 +1,9 @@
-//! Answers to a person in the main session.
+//! Chat turns of the main session.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rouse_core::approval::Answer;
+use rouse_core::approval::ApprovalDecision;
 use rouse_core::message::Message;
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
 use rouse_core::run::{Outcome, Run, WaitsFor};
@@ -12,9 +12,9 @@ use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
 use serde_json::{Value, json};
 
-use super::house::{House, NOW, TestTool, tools};
+use super::run_fixture::{NOW, RunFixture, TestTool, tools};
 
-async fn message(house: &House, id: &str, text: &str) -> Run {
+async fn message(fixture: &RunFixture, id: &str, text: &str) -> Run {
     let run = Run {
         state: RunState::Running,
         started_at: Some(NOW),
@@ -23,32 +23,32 @@ async fn message(house: &House, id: &str, text: &str) -> Run {
         payload: json!({ "kind": "chat", "text": text }),
         ..Run::queued(RunId::new(id), RunTrigger::Chat, NOW)
     };
-    house.store.insert_run(&run, NOW).await.expect("inserted");
+    fixture.store.insert_run(&run, NOW).await.expect("inserted");
     run
 }
 
-async fn answer(house: &House, run: &Run) -> Outcome {
+async fn answer(fixture: &RunFixture, run: &Run) -> Outcome {
     let text = run.payload["text"].as_str().expect("words");
-    house.driver().run_chat_turn(run, text, house.chosen(), &house.cancel).await
+    fixture.driver().run_chat_turn(run, text, fixture.chosen(), &fixture.cancel).await
 }
 
-async fn queue(house: &House, line: &str) {
-    house.store.queue_system_event(line, "wake", &[], NOW).await.expect("queued");
+async fn queue(fixture: &RunFixture, line: &str) {
+    fixture.store.queue_system_event(line, "wake", &[], NOW).await.expect("queued");
 }
 
-async fn waiting(house: &House) -> usize {
-    house.store.pending_system_events(1_000).await.expect("read").len()
+async fn waiting(fixture: &RunFixture) -> usize {
+    fixture.store.pending_system_events(1_000).await.expect("read").len()
 }
 
-fn task(house: &House, request: usize) -> String {
-    match house.model.requests()[request].messages.last() {
+fn task(fixture: &RunFixture, request: usize) -> String {
+    match fixture.model.requests()[request].messages.last() {
         Some(Message::User { text }) => text.clone(),
         other => panic!("expected a task, found {other:?}"),
     }
 }
 
-/// A tool that asks and adds, and counts how often it was called.
-fn asking(calls: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
+/// A tool that needs an approval and counts the calls.
+fn counted_tool(calls: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
     let calls = Arc::clone(calls);
     let tool = TestTool::new("adds", move |_, _| {
         *calls.lock().expect("not poisoned") += 1;
@@ -62,131 +62,135 @@ fn asking(calls: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
 }
 
 #[tokio::test]
-async fn what_happened_stands_before_the_persons_words_and_is_dealt_with() {
-    let house = House::new([says("Which plants do you mean?")]).await;
-    queue(&house, "Cron Weather: Rain.").await;
-    let run = message(&house, "m1", "Water them").await;
-    let outcome = answer(&house, &run).await;
+async fn queued_events_precede_the_message_and_are_drained() {
+    let fixture = RunFixture::new([says("Which plants do you mean?")]).await;
+    queue(&fixture, "Cron Weather: Rain.").await;
+    let run = message(&fixture, "m1", "Water them").await;
+    let outcome = answer(&fixture, &run).await;
     assert_eq!(
         (outcome.state, outcome.summary.as_deref()),
         (RunState::Succeeded, Some("Which plants do you mean?"))
     );
-    let task = task(&house, 0);
+    let task = task(&fixture, 0);
     assert!(task.starts_with("System: Cron Weather: Rain.\n\nIt is "), "{task}");
     assert!(task.ends_with("\n\nWater them"), "{task}");
-    assert_eq!(waiting(&house).await, 0);
-    assert_eq!(house.transcript(&SessionKey::main()).await.len(), 2);
-    let request = &house.model.requests()[0];
+    assert_eq!(waiting(&fixture).await, 0);
+    assert_eq!(fixture.transcript(&SessionKey::main()).await.len(), 2);
+    let request = &fixture.model.requests()[0];
     assert!(request.system.contains("has just written to you"), "{}", request.system);
     assert!(request.tools.iter().all(|tool| tool.name != "complete_run"));
 }
 
 #[tokio::test]
-async fn an_answer_that_fails_leaves_the_queue_and_the_next_one_remembers_what_was_said() {
-    let house = House::new([
+async fn failed_chat_keeps_queue_and_message_for_the_next() {
+    let fixture = RunFixture::new([
         fails(ProviderErrorKind::Auth, "no key"),
         says("Rain."),
         says("You asked for the weather."),
     ])
     .await;
-    queue(&house, "Cron Weather: Rain.").await;
-    let first = message(&house, "m1", "How is it?").await;
-    assert_eq!(answer(&house, &first).await.state, RunState::Failed);
-    assert_eq!(waiting(&house).await, 1);
-    let second = message(&house, "m2", "How is the weather?").await;
-    assert_eq!(answer(&house, &second).await.state, RunState::Succeeded);
-    assert_eq!(waiting(&house).await, 0);
-    let third = message(&house, "m3", "What did I ask?").await;
-    answer(&house, &third).await;
-    let told = format!("{:?}", house.model.requests()[2].messages);
-    assert!(told.contains("How is the weather?") && told.contains("Rain."), "{told}");
+    queue(&fixture, "Cron Weather: Rain.").await;
+    let first = message(&fixture, "m1", "How is it?").await;
+    assert_eq!(answer(&fixture, &first).await.state, RunState::Failed);
+    assert_eq!(waiting(&fixture).await, 1);
+    let second = message(&fixture, "m2", "How is the weather?").await;
+    assert_eq!(answer(&fixture, &second).await.state, RunState::Succeeded);
+    assert_eq!(waiting(&fixture).await, 0);
+    let third = message(&fixture, "m3", "What did I ask?").await;
+    answer(&fixture, &third).await;
+    let messages = format!("{:?}", fixture.model.requests()[2].messages);
+    assert!(messages.contains("How is the weather?") && messages.contains("Rain."), "{messages}");
 }
 
-/// What a model was told before its task, message by message.
-fn remembered(house: &House, request: usize) -> Vec<String> {
-    let mut messages = house.model.requests()[request].messages.clone();
+/// The history in a request, message by message.
+fn history(fixture: &RunFixture, request: usize) -> Vec<String> {
+    let mut messages = fixture.model.requests()[request].messages.clone();
     messages.pop();
     messages.iter().map(|message| json!(message).to_string()).collect()
 }
 
 #[tokio::test]
-async fn a_message_behind_an_open_question_knows_what_was_written_before_and_what_it_waits_for() {
+async fn message_during_pending_approval_has_a_note() {
     let mut all = tools();
-    all.push(asking(&Arc::default()));
+    all.push(counted_tool(&Arc::default()));
     let script = [
         calls([("c1", "echo", json!({ "text": "one" })), ("c2", "adds", json!({ "text": "two" }))]),
         says("I wait for your yes."),
         says("Added."),
         says("It is done."),
     ];
-    let house = House::with_tools(script, all).await;
-    let first = message(&house, "m1", "Add one and two").await;
-    let asked = answer(&house, &first).await;
-    house.park(&first, &asked).await;
-    let second = message(&house, "m2", "What do you wait for?").await;
-    let outcome = answer(&house, &second).await;
+    let fixture = RunFixture::with_tools(script, all).await;
+    let first = message(&fixture, "m1", "Add one and two").await;
+    let parked = answer(&fixture, &first).await;
+    fixture.park(&first, &parked).await;
+    let second = message(&fixture, "m2", "What do you wait for?").await;
+    let outcome = answer(&fixture, &second).await;
     assert_eq!(outcome.summary.as_deref(), Some("I wait for your yes."));
-    house.ended(&second, &outcome).await;
-    let told = remembered(&house, 1);
-    assert_eq!(told.len(), 2, "{told:?}");
+    fixture.ended(&second, &outcome).await;
+    let messages = history(&fixture, 1);
+    assert_eq!(messages.len(), 2, "{messages:?}");
     assert!(
-        told[0].contains(r#""role":"user""#) && told[0].contains("Add one and two"),
-        "{told:?}"
+        messages[0].contains(r#""role":"user""#) && messages[0].contains("Add one and two"),
+        "{messages:?}"
     );
-    assert!(told[1].contains(r#""role":"assistant""#), "{told:?}");
-    assert!(told[1].contains("(I asked for the person's yes to adds"), "{told:?}");
-    assert!(!told[1].contains("echo") && !told[1].contains("two"), "{told:?}");
+    assert!(messages[1].contains(r#""role":"assistant""#), "{messages:?}");
+    assert!(messages[1].contains("(I requested approval for adds"), "{messages:?}");
+    assert!(!messages[1].contains("echo") && !messages[1].contains("two"), "{messages:?}");
 
-    house.decide(&asked.asks[0], &Answer::Once).await;
-    house.start_again(&first).await;
-    let outcome = answer(&house, &first).await;
+    fixture.decide(&parked.approvals[0], &ApprovalDecision::Once).await;
+    fixture.start_again(&first).await;
+    let outcome = answer(&fixture, &first).await;
     assert_eq!(outcome.summary.as_deref(), Some("Added."));
-    house.ended(&first, &outcome).await;
-    let third = message(&house, "m3", "And now?").await;
-    answer(&house, &third).await;
-    let told = remembered(&house, 3);
-    let roles: Vec<bool> = told.iter().map(|told| told.contains(r#""role":"user""#)).collect();
-    assert_eq!(roles, [true, false, true, false], "nobody speaks twice in a row: {told:?}");
-    assert!(told[0].contains("Add one and two"), "{told:?}");
-    assert!(told[1].contains("(I went on with this later"), "{told:?}");
-    assert!(told[3].contains("I wait for your yes.") && told[3].contains("Added."), "{told:?}");
+    fixture.ended(&first, &outcome).await;
+    let third = message(&fixture, "m3", "And now?").await;
+    answer(&fixture, &third).await;
+    let messages = history(&fixture, 3);
+    let roles: Vec<bool> = messages.iter().map(|text| text.contains(r#""role":"user""#)).collect();
+    assert_eq!(roles, [true, false, true, false], "roles alternate: {messages:?}");
+    assert!(messages[0].contains("Add one and two"), "{messages:?}");
+    assert!(messages[1].contains("(I continued this later"), "{messages:?}");
+    assert!(
+        messages[3].contains("I wait for your yes.") && messages[3].contains("Added."),
+        "{messages:?}"
+    );
 }
 
 #[tokio::test]
-async fn a_message_that_no_answer_came_of_is_told_and_a_beat_that_failed_is_not() {
-    let house = House::new([
+async fn unanswered_message_stays_and_failed_heartbeat_does_not() {
+    let fixture = RunFixture::new([
         fails(ProviderErrorKind::Auth, "no key"),
         fails(ProviderErrorKind::Auth, "no key"),
         says("Yes, that the weather."),
     ])
     .await;
-    queue(&house, "Cron Weather: Rain.").await;
-    let beat = house.run_of(None).await;
-    let outcome = house.driver().run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
-    house.ended(&beat, &outcome).await;
-    let first = message(&house, "m1", "How is the weather?").await;
-    let outcome = answer(&house, &first).await;
-    house.ended(&first, &outcome).await;
-    let second = message(&house, "m2", "Did I ask you something?").await;
-    assert_eq!(answer(&house, &second).await.state, RunState::Succeeded);
-    let told = remembered(&house, 2);
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("How is the weather?"), "{told:?}");
-    assert!(told[1].contains(r#""role":"assistant""#), "{told:?}");
-    assert!(told[1].contains("(No answer of mine came of this.)"), "{told:?}");
+    queue(&fixture, "Cron Weather: Rain.").await;
+    let beat = fixture.run_of(None).await;
+    let outcome =
+        fixture.driver().run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
+    fixture.ended(&beat, &outcome).await;
+    let first = message(&fixture, "m1", "How is the weather?").await;
+    let outcome = answer(&fixture, &first).await;
+    fixture.ended(&first, &outcome).await;
+    let second = message(&fixture, "m2", "Did I ask you something?").await;
+    assert_eq!(answer(&fixture, &second).await.state, RunState::Succeeded);
+    let messages = history(&fixture, 2);
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].contains("How is the weather?"), "{messages:?}");
+    assert!(messages[1].contains(r#""role":"assistant""#), "{messages:?}");
+    assert!(messages[1].contains("(I gave no answer to this.)"), "{messages:?}");
 }
 
 #[tokio::test]
-async fn nobody_goes_on_with_an_answer_that_the_person_has_begun_to_read() {
+async fn partly_read_answer_is_not_retried() {
     let error = ProviderError {
         retry_after: Some(Duration::ZERO),
         ..ProviderError::new(ProviderErrorKind::Truncated, "It broke off.")
     };
     let broken = Scripted::Failure(vec![Delta::Text("The".into())], error);
-    let house = House::new([broken, says("Done.")]).await;
-    let run = message(&house, "m1", "Look").await;
-    assert_eq!(answer(&house, &run).await.state, RunState::Failed);
-    assert_eq!(house.model.requests().len(), 1);
+    let fixture = RunFixture::new([broken, says("Done.")]).await;
+    let run = message(&fixture, "m1", "Look").await;
+    assert_eq!(answer(&fixture, &run).await.state, RunState::Failed);
+    assert_eq!(fixture.model.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -195,32 +199,32 @@ async fn chat_waits_for_an_outage_unless_a_part_was_read() {
         [(vec![], Some(WaitsFor::Model)), (vec![Delta::Text("The".into())], None)]
     {
         let error = ProviderError::new(ProviderErrorKind::Overloaded, "Busy.");
-        let house = House::new([Scripted::Failure(read, error)]).await;
-        let run = message(&house, "m1", "Look").await;
-        assert_eq!(answer(&house, &run).await.waits_for, waits_for);
+        let fixture = RunFixture::new([Scripted::Failure(read, error)]).await;
+        let run = message(&fixture, "m1", "Look").await;
+        assert_eq!(answer(&fixture, &run).await.waits_for, waits_for);
     }
 }
 
 #[tokio::test]
-async fn without_a_model_it_says_so() {
-    let house = House::new([]).await;
-    let run = message(&house, "m1", "Hello").await;
-    let outcome = house.driver().run_chat_turn(&run, "Hello", None, &house.cancel).await;
+async fn chat_without_a_model_fails_with_advice() {
+    let fixture = RunFixture::new([]).await;
+    let run = message(&fixture, "m1", "Hello").await;
+    let outcome = fixture.driver().run_chat_turn(&run, "Hello", None, &fixture.cancel).await;
     assert!(outcome.error.is_some_and(|error| error.contains("No model is set up")));
 }
 
 #[tokio::test]
-async fn tools_for_a_person_who_is_there_are_offered_here_and_not_to_a_heartbeat() {
+async fn attended_tools_are_offered_in_chat_only() {
     let count = Arc::default();
     let mut all = tools();
-    all.push(asking(&count));
-    let house = House::with_tools([says("Hello."), says("HEARTBEAT_OK")], all).await;
-    let run = message(&house, "m1", "Hello").await;
-    answer(&house, &run).await;
-    queue(&house, "Look").await;
-    let beat = house.run_of(None).await;
-    house.driver().run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
-    let offered: Vec<bool> = house
+    all.push(counted_tool(&count));
+    let fixture = RunFixture::with_tools([says("Hello."), says("HEARTBEAT_OK")], all).await;
+    let run = message(&fixture, "m1", "Hello").await;
+    answer(&fixture, &run).await;
+    queue(&fixture, "Look").await;
+    let beat = fixture.run_of(None).await;
+    fixture.driver().run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
+    let offered: Vec<bool> = fixture
         .model
         .requests()
         .iter()
@@ -230,34 +234,34 @@ async fn tools_for_a_person_who_is_there_are_offered_here_and_not_to_a_heartbeat
 }
 
 #[tokio::test]
-async fn a_call_that_needs_a_yes_waits_for_it_and_the_answer_goes_on() {
+async fn chat_resumes_after_approval() {
     let count = Arc::default();
     let mut all = tools();
-    all.push(asking(&count));
+    all.push(counted_tool(&count));
     let script = [calls([("c1", "adds", json!({ "text": "one" }))]), says("Added.")];
-    let house = House::with_tools(script, all).await;
-    queue(&house, "Cron Weather: Rain.").await;
-    let run = message(&house, "m1", "Add one").await;
-    let outcome = answer(&house, &run).await;
-    assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
-    assert_eq!(waiting(&house).await, 1);
+    let fixture = RunFixture::with_tools(script, all).await;
+    queue(&fixture, "Cron Weather: Rain.").await;
+    let run = message(&fixture, "m1", "Add one").await;
+    let outcome = answer(&fixture, &run).await;
+    assert_eq!((outcome.state, outcome.approvals.len()), (RunState::AwaitingApproval, 1));
+    assert_eq!(waiting(&fixture).await, 1);
     assert_eq!(*count.lock().expect("not poisoned"), 0);
-    house.say_yes(&run, &outcome).await;
-    // It is shown what it was shown before, and what came since waits for the next turn.
-    queue(&house, "Something else").await;
-    let run = house.store.run(&run.id).await.expect("read").expect("a run");
-    let outcome = answer(&house, &run).await;
+    fixture.say_yes(&run, &outcome).await;
+    // The same events as before; later events wait for the next turn.
+    queue(&fixture, "Something else").await;
+    let run = fixture.store.run(&run.id).await.expect("read").expect("a run");
+    let outcome = answer(&fixture, &run).await;
     assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("Added.")));
-    assert_eq!(waiting(&house).await, 1);
+    assert_eq!(waiting(&fixture).await, 1);
     assert_eq!(*count.lock().expect("not poisoned"), 1);
     let people = |messages: &[Message]| {
         messages.iter().filter(|m| matches!(m, Message::User { .. })).count()
     };
-    assert_eq!(people(&house.transcript(&SessionKey::main()).await), 1);
+    assert_eq!(people(&fixture.transcript(&SessionKey::main()).await), 1);
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_off_goes_on_and_does_nothing_twice() {
+async fn interrupted_chat_resumes_without_repeating_calls() {
     let count: Arc<Mutex<u32>> = Arc::default();
     let counted = Arc::clone(&count);
     let adds = TestTool::new("adds", move |_, _| {
@@ -271,67 +275,70 @@ async fn an_answer_that_was_cut_off_goes_on_and_does_nothing_twice() {
         fails(ProviderErrorKind::Auth, "no key"),
         says("Added."),
     ];
-    let house = House::with_tools(script, all).await;
-    queue(&house, "Cron Weather: Rain.").await;
-    let run = message(&house, "m1", "Add one").await;
-    // What the second request meets stands for the end of the process: all before it is on the disk.
-    assert_eq!(answer(&house, &run).await.state, RunState::Failed);
-    let run = house.store.put_back(&run.id, house.now()).await.expect("written").expect("a run");
-    house.start_again(&run).await;
-    assert_eq!(answer(&house, &run).await.summary.as_deref(), Some("Added."));
-    assert_eq!(waiting(&house).await, 0);
+    let fixture = RunFixture::with_tools(script, all).await;
+    queue(&fixture, "Cron Weather: Rain.").await;
+    let run = message(&fixture, "m1", "Add one").await;
+    // The cancelled second request stands for the end of the process: everything before is stored.
+    assert_eq!(answer(&fixture, &run).await.state, RunState::Failed);
+    let run =
+        fixture.store.requeue_run(&run.id, fixture.now()).await.expect("written").expect("a run");
+    fixture.start_again(&run).await;
+    assert_eq!(answer(&fixture, &run).await.summary.as_deref(), Some("Added."));
+    assert_eq!(waiting(&fixture).await, 0);
     assert_eq!(*count.lock().expect("not poisoned"), 1);
-    let told: Vec<Value> = house
+    let roles: Vec<Value> = fixture
         .transcript(&SessionKey::main())
         .await
         .iter()
         .map(|m| json!(m)["role"].clone())
         .collect();
-    assert_eq!(told, ["user", "assistant", "toolResult", "assistant"]);
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
 }
 
 #[tokio::test]
-async fn who_is_there_is_asked_however_many_questions_wait() {
+async fn chat_asks_despite_other_pending_approvals() {
     let made = Arc::default();
     let adds = || calls([("c1", "adds", json!({}))]);
-    let house = House::with_tools((0..4).map(|_| adds()), vec![asking(&made)]).await;
+    let fixture = RunFixture::with_tools((0..4).map(|_| adds()), vec![counted_tool(&made)]).await;
     for number in 1..=4 {
-        let run = message(&house, &format!("m{number}"), "Add it").await;
-        let outcome = answer(&house, &run).await;
+        let run = message(&fixture, &format!("m{number}"), "Add it").await;
+        let outcome = answer(&fixture, &run).await;
         assert_eq!(outcome.state, RunState::AwaitingApproval, "{number}: {outcome:?}");
-        house.park(&run, &outcome).await;
+        fixture.park(&run, &outcome).await;
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_asks_too_often_speaks_of_no_grant() {
+async fn too_many_approvals_in_chat_advise_no_grant() {
     let made = Arc::default();
     let mut all = tools();
-    all.push(asking(&made));
+    all.push(counted_tool(&made));
     let adds = |text: &str| calls([("c1", "adds", json!({ "text": text }))]);
-    let house = House::with_tools(["a", "b", "c", "d"].map(adds).to_vec(), all).await;
-    let run = message(&house, "m1", "Add them").await;
-    let mut outcome = answer(&house, &run).await;
+    let fixture = RunFixture::with_tools(["a", "b", "c", "d"].map(adds).to_vec(), all).await;
+    let run = message(&fixture, "m1", "Add them").await;
+    let mut outcome = answer(&fixture, &run).await;
     for _ in 0..3 {
-        house.say_yes(&run, &outcome).await;
-        outcome = answer(&house, &run).await;
+        fixture.say_yes(&run, &outcome).await;
+        outcome = answer(&fixture, &run).await;
     }
     let error = outcome.error.expect("words");
-    assert!(error.contains("asked 3 times") && !error.contains("rant"), "{error}");
+    assert!(error.contains("requested 3 approvals") && !error.contains("rant"), "{error}");
     assert_eq!(*made.lock().expect("not poisoned"), 3);
 }
 
-/// The journal of a run without a job is kept for less long than what it said.
+/// The journal of a run without a job is deleted before the messages.
 #[tokio::test]
-async fn what_a_turn_reads_from_outside_its_session_knows_at_once() {
+async fn untrusted_result_taints_the_session_at_once() {
     let reads = calls([("c0", "outside", json!({}))]);
-    let house =
-        House::new([calls([("c0", "echo", json!({}))]), says("Hi."), reads, says("Read.")]).await;
-    let knows = async || house.store.inherited(&SessionKey::main()).await.unwrap().from_outside;
-    let first = message(&house, "r1", "Hello").await;
-    answer(&house, &first).await;
+    let fixture =
+        RunFixture::new([calls([("c0", "echo", json!({}))]), says("Hi."), reads, says("Read.")])
+            .await;
+    let knows =
+        async || fixture.store.session_taint(&SessionKey::main()).await.unwrap().from_outside;
+    let first = message(&fixture, "r1", "Hello").await;
+    answer(&fixture, &first).await;
     assert!(!knows().await, "nothing has come in");
-    let second = message(&house, "r2", "Read it").await;
-    answer(&house, &second).await;
+    let second = message(&fixture, "r2", "Read it").await;
+    answer(&fixture, &second).await;
     assert!(knows().await);
 }

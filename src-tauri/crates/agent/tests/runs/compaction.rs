@@ -1,23 +1,23 @@
-//! A session that has said more than fits: its older part is summed up once, and told from then on.
+//! Compaction of a long session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rouse_agent::{ChosenModel, Secret, SecretValue};
-use rouse_core::approval::Answer;
+use rouse_core::approval::ApprovalDecision;
 use rouse_core::job::Job;
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, BoxFuture, Tool, ToolOutput};
 use rouse_core::{RunId, RunState, SessionKey, UnixMs};
-use rouse_store::{Entry, RunStep, StepKind, StepStatus, Summary};
+use rouse_store::{RunStep, StepKind, StepStatus, TranscriptEntry, TranscriptSummary};
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, answer, calls, fails, says};
 use serde_json::json;
 
-use super::breaks::broken_off;
-use super::house::{House, NOW, TestTool, agent_job, hears, tools, turn_of};
+use super::resume::broken_off;
+use super::run_fixture::{NOW, RunFixture, TestTool, agent_job, hears, tools, turn_of};
 
 const SUM: &str = "Berlin: rain until Sunday. Open: the umbrella.";
 
@@ -29,33 +29,33 @@ fn session() -> SessionKey {
     SessionKey::new("cron:j1")
 }
 
-/// A report of some 1,000 tokens that begins with its number.
+/// A report of about 1,000 tokens that begins with the number.
 fn report(number: usize) -> String {
     format!("Report {number}. {}", "rain ".repeat(800))
 }
 
-/// What runs with these numbers have said, each a task and its report.
-async fn said(house: &House, session: &SessionKey, numbers: std::ops::Range<usize>) {
+/// Stores the messages of runs with these numbers, each a task and a report.
+async fn store_runs(fixture: &RunFixture, session: &SessionKey, numbers: std::ops::Range<usize>) {
     for number in numbers {
         let task = Message::User { text: "Look at the sky".to_owned() };
         let parts = vec![Part::Text { text: report(number) }];
         let run = RunId::new(format!("said-{number}"));
         let both = [task, Message::Assistant { parts }];
-        house.store.append_messages(session, Some(&run), &both, NOW).await.expect("written");
+        fixture.store.append_messages(session, Some(&run), &both, NOW).await.expect("written");
     }
 }
 
-/// The turn of a job; what it came to is on record, as the scheduler leaves it.
-async fn turn(house: &House, job: &Job, model: &Arc<ScriptedModel>) -> (Run, Outcome) {
-    let run = house.run_of(Some(job)).await;
-    let outcome = again(house, job, &run, model).await;
-    house.ended(&run, &outcome).await;
+/// A turn of a job with the stored outcome, as stored by the scheduler.
+async fn turn(fixture: &RunFixture, job: &Job, model: &Arc<ScriptedModel>) -> (Run, Outcome) {
+    let run = fixture.run_of(Some(job)).await;
+    let outcome = again(fixture, job, &run, model).await;
+    fixture.ended(&run, &outcome).await;
     (run, outcome)
 }
 
-async fn again(house: &House, job: &Job, run: &Run, model: &Arc<ScriptedModel>) -> Outcome {
+async fn again(fixture: &RunFixture, job: &Job, run: &Run, model: &Arc<ScriptedModel>) -> Outcome {
     let chosen = ChosenModel { provider: model.clone(), model: "scripted-1".to_owned() };
-    house.driver().run_turn(run, job, turn_of(job), Some(chosen), &house.cancel).await
+    fixture.driver().run_turn(run, job, turn_of(job), Some(chosen), &fixture.cancel).await
 }
 
 fn model(script: impl IntoIterator<Item = Scripted>) -> Arc<ScriptedModel> {
@@ -66,103 +66,106 @@ fn is_for_a_summary(request: &ModelRequest) -> bool {
     request.system.starts_with("You write down what an agent needs to remember")
 }
 
-/// How many times the model was asked for a summary, and how often at all.
-fn asked(model: &ScriptedModel) -> (usize, usize) {
+/// The number of summary calls, and of all calls.
+fn call_counts(model: &ScriptedModel) -> (usize, usize) {
     let requests = model.requests();
     (requests.iter().filter(|it| is_for_a_summary(it)).count(), requests.len())
 }
 
-/// All words of a request, one message after the other.
-fn words(request: &ModelRequest) -> String {
+/// The text of a request, message by message.
+fn request_text(request: &ModelRequest) -> String {
     let text = |message: &Message| match message {
         Message::User { text } | Message::ToolResult { text, .. } => text.clone(),
-        Message::Assistant { parts } => parts.iter().filter_map(said_in).collect(),
+        Message::Assistant { parts } => parts.iter().filter_map(part_text).collect(),
         Message::Attachments { .. } => String::new(),
     };
     request.messages.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn said_in(part: &Part) -> Option<&str> {
+fn part_text(part: &Part) -> Option<&str> {
     if let Part::Text { text } = part { Some(text) } else { None }
 }
 
-async fn summaries(house: &House, session: &SessionKey) -> Vec<Summary> {
-    let rows = house.store.transcript_before(session, None, 1_000).await.expect("read");
+async fn summaries(fixture: &RunFixture, session: &SessionKey) -> Vec<TranscriptSummary> {
+    let rows = fixture.store.transcript_before(session, None, 1_000).await.expect("read");
     let summaries = rows.into_iter().filter_map(|row| match row.entry {
-        Entry::Summary(summary) => Some(summary),
-        Entry::Said(_) => None,
+        TranscriptEntry::Summary(summary) => Some(summary),
+        TranscriptEntry::Message(_) => None,
     });
     summaries.collect()
 }
 
-async fn summary_step(house: &House, run: &Run) -> Option<RunStep> {
-    house.steps(run).await.into_iter().rfind(|step| step.kind == StepKind::Summary)
+async fn summary_step(fixture: &RunFixture, run: &Run) -> Option<RunStep> {
+    fixture.steps(run).await.into_iter().rfind(|step| step.kind == StepKind::Summary)
 }
 
 #[tokio::test]
-async fn what_no_longer_fits_is_summed_up_once_and_told_from_then_on() {
+async fn long_history_is_summed_up_once() {
     let (hook, mut heard) = hears();
-    let house = House::guarded([], tools(), Vec::new(), vec![hook]).await;
+    let fixture = RunFixture::guarded([], tools(), Vec::new(), vec![hook]).await;
     let job = job();
-    said(&house, &session(), 0..8).await;
+    store_runs(&fixture, &session(), 0..8).await;
     while heard.try_recv().is_ok() {}
 
     let first = model([says(SUM), says("Dry.")]);
-    let (run, outcome) = turn(&house, &job, &first).await;
-    assert_eq!((outcome.state, asked(&first)), (RunState::Succeeded, (1, 2)));
+    let (run, outcome) = turn(&fixture, &job, &first).await;
+    assert_eq!((outcome.state, call_counts(&first)), (RunState::Succeeded, (1, 2)));
     assert_eq!(outcome.usage.tokens(), 30, "the summary counts as the run's");
     let requests = first.requests();
     assert_eq!((requests[0].tools.len(), requests[0].messages.len()), (0, 1));
-    let record = words(&requests[0]);
+    let record = request_text(&requests[0]);
     assert!(record.starts_with("⟦outside ") && record.contains("Answered: Report 0."), "{record}");
     assert!(record.contains("Report 3.") && !record.contains("Report 6."), "the older part");
-    let told = words(&requests[1]);
+    let told = request_text(&requests[1]);
     assert!(told.contains(SUM) && told.contains("Report 6.") && told.contains("Report 7."));
     assert!(!told.contains("Report 0."), "{told}");
-    assert!(!told.contains(&format!("\n{SUM}\n⟦end of outside")), "nothing of it is from outside");
-    let step = summary_step(&house, &run).await.expect("it stands in the journal");
+    assert!(!told.contains(&format!("\n{SUM}\n⟦end of outside")), "no part is untrusted input");
+    let step = summary_step(&fixture, &run).await.expect("a journal step");
     assert_eq!((step.status, step.usage.tokens()), (StepStatus::Finished, 15));
     assert_eq!(heard.recv().await, Some(()));
-    assert!(heard.try_recv().is_err(), "no hook is told of a summary");
+    assert!(heard.try_recv().is_err(), "no hook is notified of a summary");
 
-    // Made once, it is told again by a Rouse that has just started.
+    // A restarted process reuses the summary.
     let next = model([says("Still dry.")]);
-    let (run, _) = turn(&house, &job, &next).await;
-    assert_eq!((asked(&next), summary_step(&house, &run).await), ((0, 1), None));
-    let told = words(&next.requests()[0]);
+    let (run, _) = turn(&fixture, &job, &next).await;
+    assert_eq!((call_counts(&next), summary_step(&fixture, &run).await), ((0, 1), None));
+    let told = request_text(&next.requests()[0]);
     assert!(told.contains(SUM) && told.contains("Dry.") && !told.contains("Report 0."), "{told}");
 
-    // All that was said is still there, and the summary stands where it was made.
-    let made = summaries(&house, &session()).await;
+    // The transcript is complete, with the summary in place.
+    let made = summaries(&fixture, &session()).await;
     assert_eq!(made.len(), 1);
     assert_eq!((made[0].text.as_str(), made[0].from_outside), (SUM, false));
-    let kept = house.transcript(&session()).await;
+    let kept = fixture.transcript(&session()).await;
     assert_eq!(kept.len(), 2 * 8 + 2 * 2);
     assert!(kept.contains(&Message::Assistant { parts: vec![Part::Text { text: report(0) }] }));
 }
 
 #[tokio::test]
-async fn a_summary_is_carried_over_into_the_next_one() {
-    let house = House::new([]).await;
+async fn earlier_summary_goes_into_the_next() {
+    let fixture = RunFixture::new([]).await;
     let job = job();
-    said(&house, &session(), 0..8).await;
-    turn(&house, &job, &model([says(SUM), says("Dry.")])).await;
-    said(&house, &session(), 8..13).await;
-    let first = summaries(&house, &session()).await;
+    store_runs(&fixture, &session(), 0..8).await;
+    turn(&fixture, &job, &model([says(SUM), says("Dry.")])).await;
+    store_runs(&fixture, &session(), 8..13).await;
+    let first = summaries(&fixture, &session()).await;
     let later = model([says("Berlin: dry again."), says("Dry.")]);
-    turn(&house, &job, &later).await;
-    assert_eq!(asked(&later), (1, 2));
-    let [record, told] = [0, 1].map(|at| words(&later.requests()[at]));
+    turn(&fixture, &job, &later).await;
+    assert_eq!(call_counts(&later), (1, 2));
+    let [record, told] = [0, 1].map(|at| request_text(&later.requests()[at]));
     assert!(record.contains(&format!("The earlier summary:\n{SUM}")), "{record}");
-    assert!(record.contains("Report 7.") && !record.contains("Report 2."), "what came since");
+    assert!(
+        record.contains("Report 7.") && !record.contains("Report 2."),
+        "the reports since the summary"
+    );
     assert!(told.contains("Berlin: dry again.") && !told.contains(SUM), "{told}");
-    let made = summaries(&house, &session()).await;
+    let made = summaries(&fixture, &session()).await;
     assert_eq!((made.len(), made[1].first_at), (2, first[0].first_at));
     assert!(made[1].messages > first[0].messages && made[1].until > first[0].until);
 }
 
 #[tokio::test]
-async fn no_summary_fails_a_run_and_what_fits_is_told_then() {
+async fn failed_summary_leaves_the_messages_that_fit() {
     let no = vec![Part::Text { text: "No.".to_owned() }];
     let refused = Scripted::Answer(answer(no, StopReason::Refusal));
     let fail = fails(ProviderErrorKind::Overloaded, "come back later");
@@ -174,80 +177,80 @@ async fn no_summary_fails_a_run_and_what_fits_is_told_then() {
         ("calls a tool", calls_a_tool),
         ("refuses", refused),
     ] {
-        let house = House::new([]).await;
+        let fixture = RunFixture::new([]).await;
         let job = job();
-        said(&house, &session(), 0..9).await;
+        store_runs(&fixture, &session(), 0..9).await;
         let asks = model([script, says("Dry.")]);
-        let (run, outcome) = turn(&house, &job, &asks).await;
-        assert_eq!((outcome.state, asked(&asks)), (RunState::Succeeded, (1, 2)), "{what}");
-        let told = words(&asks.requests()[1]);
+        let (run, outcome) = turn(&fixture, &job, &asks).await;
+        assert_eq!((outcome.state, call_counts(&asks)), (RunState::Succeeded, (1, 2)), "{what}");
+        let told = request_text(&asks.requests()[1]);
         assert!(told.contains("earlier runs of this session are left out here"), "{what}: {told}");
         assert!(told.contains("What I reported in some of those runs:"), "{what}: {told}");
-        let step = summary_step(&house, &run).await.expect("it stands in the journal");
+        let step = summary_step(&fixture, &run).await.expect("a journal step");
         assert_eq!(step.status, StepStatus::Failed, "{what}");
-        assert_eq!(summaries(&house, &session()).await, [], "{what}");
+        assert_eq!(summaries(&fixture, &session()).await, [], "{what}");
     }
 }
 
 #[tokio::test]
-async fn a_summary_that_did_not_come_is_asked_for_again_when_much_has_come_since() {
-    let house = House::new([]).await;
+async fn failed_summary_is_retried_after_growth() {
+    let fixture = RunFixture::new([]).await;
     let job = job();
-    said(&house, &session(), 0..9).await;
-    turn(&house, &job, &model([says("\u{200B}"), says("Dry.")])).await;
-    // Two more reports are not half of what may be told.
-    said(&house, &session(), 9..11).await;
+    store_runs(&fixture, &session(), 0..9).await;
+    turn(&fixture, &job, &model([says("\u{200B}"), says("Dry.")])).await;
+    // Two more reports are less than half of the limit.
+    store_runs(&fixture, &session(), 9..11).await;
     for _ in 0..2 {
         let next = model([says("Dry.")]);
-        turn(&house, &job, &next).await;
-        assert_eq!(asked(&next), (0, 1), "it is not asked for at every run");
+        turn(&fixture, &job, &next).await;
+        assert_eq!(call_counts(&next), (0, 1), "no summary call at every run");
     }
-    said(&house, &session(), 11..14).await;
+    store_runs(&fixture, &session(), 11..14).await;
     let later = model([says(SUM), says("Dry.")]);
-    turn(&house, &job, &later).await;
-    assert_eq!(asked(&later), (1, 2));
-    assert_eq!(summaries(&house, &session()).await.len(), 1);
+    turn(&fixture, &job, &later).await;
+    assert_eq!(call_counts(&later), (1, 2));
+    assert_eq!(summaries(&fixture, &session()).await.len(), 1);
 }
 
 #[tokio::test]
-async fn after_a_summary_at_most_half_is_left_however_long_a_run_was() {
-    let house = House::new([]).await;
+async fn compaction_leaves_at_most_half() {
+    let fixture = RunFixture::new([]).await;
     let job = job();
     for number in 0..2 {
-        // Some 6,000 tokens of one run.
+        // About 6,000 tokens of a run.
         let part = Part::Text { text: "rain ".repeat(1_200) };
         let long = vec![Message::Assistant { parts: vec![part] }; 4];
         let run = RunId::new(format!("long-{number}"));
-        house.store.append_messages(&session(), Some(&run), &long, NOW).await.expect("written");
+        fixture.store.append_messages(&session(), Some(&run), &long, NOW).await.expect("written");
     }
     let first = model([says(SUM), says("Dry.")]);
-    turn(&house, &job, &first).await;
-    assert_eq!(asked(&first), (1, 2));
-    assert_eq!(summaries(&house, &session()).await[0].messages, 8, "both of them");
-    said(&house, &session(), 0..3).await;
+    turn(&fixture, &job, &first).await;
+    assert_eq!(call_counts(&first), (1, 2));
+    assert_eq!(summaries(&fixture, &session()).await[0].messages, 8, "both runs");
+    store_runs(&fixture, &session(), 0..3).await;
     let next = model([says("Dry.")]);
-    turn(&house, &job, &next).await;
-    assert_eq!(asked(&next), (0, 1), "it is made now and then, and not at every run");
+    turn(&fixture, &job, &next).await;
+    assert_eq!(call_counts(&next), (0, 1), "no summary call at every run");
 }
 
 #[tokio::test]
-async fn a_model_that_never_ends_its_summary_leaves_the_run_its_time() {
-    let house = House::new([]).await;
+async fn endless_summary_leaves_time_for_the_run() {
+    let fixture = RunFixture::new([]).await;
     let job = agent_job(json!({ "message": "x", "timeoutSeconds": 1 }), json!({}));
-    said(&house, &session(), 0..9).await;
+    store_runs(&fixture, &session(), 0..9).await;
     let slow = model([Scripted::Silence, says("Dry.")]);
-    let (run, outcome) = turn(&house, &job, &slow).await;
-    assert_eq!((outcome.state, asked(&slow)), (RunState::Succeeded, (1, 2)));
-    let step = summary_step(&house, &run).await.expect("it stands in the journal");
-    let said = json!({ "error": "It took too long." });
+    let (run, outcome) = turn(&fixture, &job, &slow).await;
+    assert_eq!((outcome.state, call_counts(&slow)), (RunState::Succeeded, (1, 2)));
+    let step = summary_step(&fixture, &run).await.expect("a journal step");
+    let said = json!({ "error": "Timed out." });
     assert_eq!((step.output, step.usage.tokens()), (Some(said), 0));
 }
 
 #[tokio::test]
-async fn a_budget_without_room_for_both_has_nothing_summed_up() {
-    let house = House::new([]).await;
-    said(&house, &session(), 0..9).await;
-    // The record of some 6,000 tokens would take what the run itself needs.
+async fn small_budget_skips_the_summary() {
+    let fixture = RunFixture::new([]).await;
+    store_runs(&fixture, &session(), 0..9).await;
+    // The record of about 6,000 tokens would leave too little for the run.
     for (budget, summed_up) in [
         (json!({ "tokensPerRun": 12_000 }), 0),
         (json!({ "tokensPerDay": 12_000 }), 0),
@@ -259,19 +262,19 @@ async fn a_budget_without_room_for_both_has_nothing_summed_up() {
             0 => model([says("Dry.")]),
             _ => model([says(SUM), says("Dry.")]),
         };
-        let (_, outcome) = turn(&house, &job, &asks).await;
-        assert_eq!(asked(&asks).0, summed_up, "{budget} {outcome:?}");
+        let (_, outcome) = turn(&fixture, &job, &asks).await;
+        assert_eq!(call_counts(&asks).0, summed_up, "{budget} {outcome:?}");
         assert!(outcome.state == RunState::Succeeded || budget["usdPerRun"].is_number());
     }
-    let spent = house.store.spent_since(UnixMs(0), NOW).await.expect("read");
+    let spent = fixture.store.spent_since(UnixMs(0), NOW).await.expect("read");
     assert_eq!(spent.tokens, 15 * 4, "three runs and a summary");
 }
 
-/// A model that knows what it is asked for, and counts it.
+/// A model that answers and counts summary calls.
 #[derive(Default)]
-struct Sums(AtomicUsize);
+struct SummaryModel(AtomicUsize);
 
-impl ModelProvider for Sums {
+impl ModelProvider for SummaryModel {
     fn name(&self) -> &str {
         "sums"
     }
@@ -291,28 +294,29 @@ impl ModelProvider for Sums {
     }
 }
 
-/// What became of a run that was broken off after so many polls and then went on: whether it had come to its end before,
-/// how often a summary was paid for, and how it stands in the journal.
+/// Interrupts a run after so many polls and resumes the run. Returns whether the run had ended before, the number of
+/// summary calls, and the summary's status in the journal.
 async fn broken_after(polls: u32) -> (bool, usize, Option<StepStatus>) {
-    let house = House::new([]).await;
+    let fixture = RunFixture::new([]).await;
     let job = job();
-    said(&house, &session(), 0..8).await;
-    let run = house.run_of(Some(&job)).await;
-    let model = Arc::new(Sums::default());
+    store_runs(&fixture, &session(), 0..8).await;
+    let run = fixture.run_of(Some(&job)).await;
+    let model = Arc::new(SummaryModel::default());
     let chosen = || Some(ChosenModel { provider: model.clone(), model: "sums-1".to_owned() });
-    let driver = house.driver();
-    let first = driver.run_turn(&run, &job, turn_of(&job), chosen(), &house.cancel);
-    let has_ended = broken_off(&house, first, polls).await.is_some();
-    let outcome = house.driver().run_turn(&run, &job, turn_of(&job), chosen(), &house.cancel).await;
+    let driver = fixture.driver();
+    let first = driver.run_turn(&run, &job, turn_of(&job), chosen(), &fixture.cancel);
+    let has_ended = broken_off(&fixture, first, polls).await.is_some();
+    let outcome =
+        fixture.driver().run_turn(&run, &job, turn_of(&job), chosen(), &fixture.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "after {polls} polls: {outcome:?}");
-    let status = summary_step(&house, &run).await.map(|step| step.status);
-    let made = summaries(&house, &session()).await.len();
+    let status = summary_step(&fixture, &run).await.map(|step| step.status);
+    let made = summaries(&fixture, &session()).await.len();
     assert_eq!(made, usize::from(status == Some(StepStatus::Finished)), "after {polls} polls");
     (has_ended, model.0.load(Ordering::Relaxed), status)
 }
 
 #[tokio::test]
-async fn wherever_it_is_broken_off_a_summary_is_paid_for_once_at_most() {
+async fn interrupted_summary_is_paid_once() {
     for polls in 0..400 {
         let (has_ended, paid, status) = broken_after(polls).await;
         assert!(paid <= 1, "{paid} times after {polls} polls");
@@ -322,140 +326,140 @@ async fn wherever_it_is_broken_off_a_summary_is_paid_for_once_at_most() {
             return;
         }
     }
-    panic!("the run never came to its end by itself");
+    panic!("the run never ended");
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_over_is_never_summed_up() {
+async fn open_run_is_not_summed_up() {
     let wants = TestTool::answering("wants", ToolOutput::ok("it is done"))
         .with(|spec| spec.approval = ApprovalRule::UnlessGranted);
     let wants: Arc<dyn Tool> = Arc::new(wants);
-    let house = House::with_tools([], tools().into_iter().chain([wants]).collect()).await;
+    let fixture = RunFixture::with_tools([], tools().into_iter().chain([wants]).collect()).await;
     let job = agent_job(json!({ "message": "x" }), json!({ "approvals": "ask" }));
-    said(&house, &session(), 0..2).await;
-    // It asks, and others go on beside it.
-    let parked = house.run_of(Some(&job)).await;
+    store_runs(&fixture, &session(), 0..2).await;
+    // The run waits for an approval while others run.
+    let parked = fixture.run_of(Some(&job)).await;
     let asks = model([calls([("c", "wants", json!({}))])]);
-    let asked_for = again(&house, &job, &parked, &asks).await;
-    house.park(&parked, &asked_for).await;
-    said(&house, &session(), 2..10).await;
+    let parked_again = again(&fixture, &job, &parked, &asks).await;
+    fixture.park(&parked, &parked_again).await;
+    store_runs(&fixture, &session(), 2..10).await;
     let other = model([says(SUM), says("Dry.")]);
-    turn(&house, &job, &other).await;
-    let made = summaries(&house, &session()).await;
-    assert_eq!((made.len(), made[0].messages), (1, 4), "what was over before it");
-    // Answered, it goes on with its call, the result of which it is told.
-    for question in &asked_for.asks {
-        house.decide(question, &Answer::Once).await;
+    turn(&fixture, &job, &other).await;
+    let made = summaries(&fixture, &session()).await;
+    assert_eq!((made.len(), made[0].messages), (1, 4), "only runs before the open run");
+    // After the approval the run resumes with the call.
+    for approval in &parked_again.approvals {
+        fixture.decide(approval, &ApprovalDecision::Once).await;
     }
-    house.start_again(&parked).await;
+    fixture.start_again(&parked).await;
     let goes_on = model([says("All is done.")]);
-    let outcome = again(&house, &job, &parked, &goes_on).await;
-    assert_eq!((outcome.state, asked(&goes_on)), (RunState::Succeeded, (0, 1)));
+    let outcome = again(&fixture, &job, &parked, &goes_on).await;
+    assert_eq!((outcome.state, call_counts(&goes_on)), (RunState::Succeeded, (0, 1)));
     let sent = &goes_on.requests()[0].messages;
     let [.., Message::Assistant { parts }, Message::ToolResult { call_id, text, .. }] = &sent[..]
     else {
-        panic!("no call and its result: {sent:?}")
+        panic!("no call with a result: {sent:?}")
     };
     assert!(matches!(&parts[..], [Part::ToolCall(call)] if call.id == "c"));
     assert_eq!((call_id.as_str(), text.as_str()), ("c", "it is done"));
-    assert!(words(&goes_on.requests()[0]).contains(SUM));
+    assert!(request_text(&goes_on.requests()[0]).contains(SUM));
 }
 
-/// A call of it could carry what the run knows to somebody.
+/// A tool with egress.
 fn sends() -> Arc<dyn Tool> {
     let sends = TestTool::answering("sends", ToolOutput::ok("sent"));
     Arc::new(sends.with(|spec| spec.annotations = Annotations::ANYTHING))
 }
 
 #[tokio::test]
-async fn what_came_from_outside_stays_so_in_a_summary() {
-    let house = House::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
+async fn summary_of_untrusted_input_is_tainted() {
+    let fixture = RunFixture::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
     let job = job();
     let reads = model([calls([("c", "outside", json!({}))]), says("The page says: call notify.")]);
-    turn(&house, &job, &reads).await;
-    said(&house, &session(), 0..8).await;
-    turn(&house, &job, &model([says("The page says: call notify."), says("Dry.")])).await;
-    let made = summaries(&house, &session()).await;
+    turn(&fixture, &job, &reads).await;
+    store_runs(&fixture, &session(), 0..8).await;
+    turn(&fixture, &job, &model([says("The page says: call notify."), says("Dry.")])).await;
+    let made = summaries(&fixture, &session()).await;
     assert!(made[0].from_outside);
-    // The run that has read it is forgotten, its journal with it; the summary still knows.
-    while house
+    // The tainted run and the journal are deleted; the summary keeps the taint.
+    while fixture
         .store
         .prune_runs_of(Some(&job.id), 1, NOW.plus_ms(86_400_000))
         .await
         .expect("pruned")
     {}
     let model = model([calls([("c", "sends", json!({}))])]);
-    let run = house.run_of(Some(&job)).await;
-    let outcome = again(&house, &job, &run, &model).await;
-    let told = words(&model.requests()[0]);
+    let run = fixture.run_of(Some(&job)).await;
+    let outcome = again(&fixture, &job, &run, &model).await;
+    let told = request_text(&model.requests()[0]);
     let fence = told.split("⟦outside ").nth(1).expect("a fence");
     let marked = "a summary of earlier runs⟧\nThe page says: call notify.\n⟦end of outside";
     assert!(fence.contains(marked), "{told}");
-    assert_eq!(outcome.state, RunState::AwaitingApproval, "who was told it may not just send");
+    assert_eq!(outcome.state, RunState::AwaitingApproval, "the taint requires an approval");
 }
 
-/// What the first run has read, the second one was told of and says again: that it is no word of the person's stays known.
+/// The second run repeats untrusted input of the first; the taint stays.
 #[tokio::test]
-async fn what_a_session_has_read_is_known_when_the_run_that_read_it_is_gone() {
-    let house = House::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
+async fn taint_outlives_the_deleted_run() {
+    let fixture = RunFixture::with_tools([], tools().into_iter().chain([sends()]).collect()).await;
     let job = job();
     let reads = model([calls([("c", "outside", json!({}))]), says("The code is 4711.")]);
-    turn(&house, &job, &reads).await;
-    let (heir, _) = turn(&house, &job, &model([says("The code is 4711.")])).await;
+    turn(&fixture, &job, &reads).await;
+    let (heir, _) = turn(&fixture, &job, &model([says("The code is 4711.")])).await;
     let day = NOW.plus_ms(86_400_000);
-    while house.store.prune_runs_of(Some(&job.id), 1, day).await.expect("pruned") {}
-    let left = house.store.transcript_before(&session(), None, 9).await.expect("read");
+    while fixture.store.prune_runs_of(Some(&job.id), 1, day).await.expect("pruned") {}
+    let left = fixture.store.transcript_before(&session(), None, 9).await.expect("read");
     assert!(left.iter().all(|row| row.run_id.as_ref() == Some(&heir.id)), "{left:?}");
-    let run = house.run_of(Some(&job)).await;
-    let outcome = again(&house, &job, &run, &model([calls([("c", "sends", json!({}))])])).await;
-    assert_eq!(outcome.state, RunState::AwaitingApproval, "who was told it may not just send");
+    let run = fixture.run_of(Some(&job)).await;
+    let outcome = again(&fixture, &job, &run, &model([calls([("c", "sends", json!({}))])])).await;
+    assert_eq!(outcome.state, RunState::AwaitingApproval, "the taint requires an approval");
 }
 
-/// An agent may have been told what it says.
+/// An agent may have written the task on untrusted input.
 #[tokio::test]
-async fn a_task_in_the_words_of_an_agent_is_no_word_of_the_persons() {
-    let house = House::with_tools([], vec![sends()]).await;
+async fn task_written_by_an_agent_is_untrusted() {
+    let fixture = RunFixture::with_tools([], vec![sends()]).await;
     let mut job = job();
-    job.extra.insert("createdBy".to_owned(), json!({ "kind": "agent" }));
-    let run = house.run_of(Some(&job)).await;
-    let outcome = again(&house, &job, &run, &model([calls([("c", "sends", json!({}))])])).await;
+    job.created_by = Some(json!({ "kind": "agent" }));
+    let run = fixture.run_of(Some(&job)).await;
+    let outcome = again(&fixture, &job, &run, &model([calls([("c", "sends", json!({}))])])).await;
     assert_eq!(outcome.state, RunState::AwaitingApproval);
 }
 
 #[tokio::test]
-async fn the_main_session_is_summed_up_and_nothing_that_looks_like_a_key_is_kept() {
+async fn main_session_summary_is_redacted() {
     let value = SecretValue::new("sunflower-42-Tango").expect("a value");
-    let secrets = vec![Secret::never_sent("mail", value)];
-    let house = House::guarded([], tools(), secrets, Vec::new()).await;
+    let secrets = vec![Secret::redacted_only("mail", value)];
+    let fixture = RunFixture::guarded([], tools(), secrets, Vec::new()).await;
     let talk = async |text: &str, model: &Arc<ScriptedModel>| {
-        let run = house.run_of(None).await;
+        let run = fixture.run_of(None).await;
         let chosen = ChosenModel { provider: model.clone(), model: "scripted-1".to_owned() };
-        let driver = house.driver();
-        let outcome = driver.run_chat_turn(&run, text, Some(chosen), &house.cancel).await;
-        house.ended(&run, &outcome).await;
+        let driver = fixture.driver();
+        let outcome = driver.run_chat_turn(&run, text, Some(chosen), &fixture.cancel).await;
+        fixture.ended(&run, &outcome).await;
         outcome
     };
-    said(&house, &SessionKey::main(), 0..40).await;
+    store_runs(&fixture, &SessionKey::main(), 0..40).await;
     let key = "AKIAIOSFODNN7EXAMPLQ";
     let leaks = format!("The mail is sunflower-42-Tango, the key {key}. Rain.");
     let asks = model([says(&leaks), says("Rain.")]);
     assert_eq!(talk("And now?", &asks).await.state, RunState::Succeeded);
-    assert_eq!(asked(&asks), (1, 2));
-    let made = summaries(&house, &SessionKey::main()).await;
+    assert_eq!(call_counts(&asks), (1, 2));
+    let made = summaries(&fixture, &SessionKey::main()).await;
     assert!(made[0].text.ends_with("Rain.") && made[0].text.contains("[redacted"), "{made:?}");
     for hidden in ["sunflower-42-Tango", key] {
         assert!(!made[0].text.contains(hidden), "{made:?}");
-        assert!(!words(&asks.requests()[1]).contains(hidden));
+        assert!(!request_text(&asks.requests()[1]).contains(hidden));
     }
 }
 
 #[tokio::test]
-async fn a_model_that_reads_little_is_told_less_of_its_session() {
-    let house = House::new([]).await;
+async fn small_context_window_gets_less_history() {
+    let fixture = RunFixture::new([]).await;
     let job = job();
-    said(&house, &session(), 0..3).await;
+    store_runs(&fixture, &session(), 0..3).await;
     let small = Arc::new(ScriptedModel::new([says(SUM), says("Dry.")]).reading(8_000));
-    turn(&house, &job, &small).await;
-    assert_eq!(asked(&small), (1, 2));
-    assert!(words(&small.requests()[1]).len() < 8_000, "a quarter of what it reads");
+    turn(&fixture, &job, &small).await;
+    assert_eq!(call_counts(&small), (1, 2));
+    assert!(request_text(&small.requests()[1]).len() < 8_000, "a quarter of the context window");
 }

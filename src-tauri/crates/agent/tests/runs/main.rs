@@ -1,29 +1,29 @@
-//! Runs from their start to their outcome: the gate, the driver, and what both leave in the store.
+//! Runs from their start to their outcome, with the gate and the store.
 //!
-//! Real SQLite, a model with a script, a clock in the test's hand, tools that are made for the test.
+//! Real SQLite, a scripted model, a manual clock, and test tools.
 
-mod finding;
+mod fixtures;
+mod discovery;
 mod gate;
-mod house;
-mod main_turns;
-mod tool_calls;
+mod run_fixture;
+mod heartbeat;
+mod tool_call_jobs;
 mod turns;
 mod budgets;
-mod long_answers;
+mod output_limits;
 mod fallbacks;
 mod sandbox;
-mod shaped;
-mod per_call;
-mod refusals;
-mod asks;
-mod guarded;
-mod stored;
-mod held;
-mod live;
-mod breaks;
-mod beside;
-mod bounded;
-mod causes;
+mod key_shaped_commands;
+mod per_call_rules;
+mod refusal_kinds;
+mod approvals;
+mod secrets_and_hooks;
+mod stored_secrets;
+mod answer_stream;
+mod resume;
+mod parallel_calls;
+mod context_window;
+mod run_events;
 mod chat;
-mod ids;
+mod call_ids;
 mod compaction;

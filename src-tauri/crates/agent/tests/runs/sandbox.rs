@@ -1,4 +1,4 @@
-//! Who is confined: what a model has chosen is, what a person has written word for word is not.
+//! The sandbox of calls of a model and of written calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,13 +7,13 @@ use rouse_core::tool::{SandboxMode, ToolOutput};
 use rouse_testkit::scripted_model::{calls, says};
 use serde_json::json;
 
-use super::house::{House, NOW, TestTool, call_of, job, tools};
+use super::run_fixture::{NOW, RunFixture, TestTool, call_of, job, tools};
 
-type Seen = Arc<Mutex<Vec<SandboxMode>>>;
+type SandboxLog = Arc<Mutex<Vec<SandboxMode>>>;
 
-/// A house with a tool `look` that keeps the mode of every call.
-async fn house() -> (House, Seen) {
-    let seen = Seen::default();
+/// A fixture with a tool `look` that records the sandbox of each call.
+async fn fixture() -> (RunFixture, SandboxLog) {
+    let seen = SandboxLog::default();
     let kept = Arc::clone(&seen);
     let look = TestTool::new("look", move |_, context| {
         kept.lock().expect("not poisoned").push(context.sandbox.clone());
@@ -27,23 +27,24 @@ async fn house() -> (House, Seen) {
         calls([("c2", "look", json!({}))]),
         says("Looked."),
     ];
-    (House::with_tools(script, tools).await, seen)
+    (RunFixture::with_tools(script, tools).await, seen)
 }
 
 #[tokio::test]
-async fn what_a_model_calls_is_confined_and_what_a_person_wrote_is_not() {
-    let (house, seen) = house().await;
-    let (_, outcome) = house.turn(json!({"message": "Look."})).await;
+async fn model_call_is_sandboxed_and_written_call_is_not() {
+    let (fixture, seen) = fixture().await;
+    let (_, outcome) = fixture.turn(json!({"message": "Look."})).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
-    house.store.queue_system_event("Look.", "test", &[], NOW).await.expect("queued");
-    let run = house.run_of(None).await;
-    let outcome = house.driver().run_main_turn(&run, house.chosen(), None, &house.cancel).await;
+    fixture.store.queue_system_event("Look.", "test", &[], NOW).await.expect("queued");
+    let run = fixture.run_of(None).await;
+    let outcome =
+        fixture.driver().run_heartbeat(&run, fixture.chosen(), None, &fixture.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
     let policies = json!({"hosts": ["example.com"]});
     let written = job(json!({"kind": "toolCall", "tool": "look", "arguments": {}}), policies);
-    let run = house.run_of(Some(&written)).await;
+    let run = fixture.run_of(Some(&written)).await;
     let call = call_of(&written);
-    let outcome = house.driver().run_tool_call(&run, &written, call, &house.cancel).await;
+    let outcome = fixture.driver().run_tool_call(&run, &written, call, &fixture.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
     let confined = SandboxMode::Sandboxed { hosts: Vec::new() };
     let expected = [

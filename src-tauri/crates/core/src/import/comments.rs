@@ -1,14 +1,15 @@
-//! Comments of a crontab: names for its jobs, and the heading of a system crontab.
+//! Comments of a crontab: names for the jobs, and the heading of a system crontab.
 //!
-//! Owns which comment is the name of the command below it. Never takes a commented-out line, a column heading or a
-//! diagram of the fields for a name. Pitfall: a long comment at the top of a file describes the file, not its first job.
+//! Owns the choice of the comment that names the command below. Never takes a commented-out line, a column heading or a
+//! diagram of the fields for a name.
+//! Pitfall: a long comment at the top of a file describes the file, not the first job.
 
-use super::shortened;
-use crate::visible::visible_line;
+use super::entry::shortened;
+use crate::text::escape_line;
 
-/// Most lines of a comment that names a job. A longer one is prose about the file.
+/// The maximum lines of a comment that names a job; a longer comment describes the file.
 const MOST_LINES: usize = 3;
-/// Longest name.
+/// The maximum length of a name.
 const MOST_LETTERS: usize = 60;
 
 /// The comment lines directly above the present line.
@@ -21,13 +22,13 @@ impl<'t> CommentBlock<'t> {
         self.0.push(line.trim_start_matches('#').trim());
     }
 
-    /// Ends the block: an empty line or a setting stands between it and the next command.
+    /// Ends the block, because an empty line or a setting precedes the next command.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Ends the block. Returns its first line of prose as the name of the command below. `is_entry` tells whether a line
-    /// without its `#` is a crontab entry.
+    /// Ends the block. Returns the first line of prose as the name of the command below. `is_entry` detects a crontab
+    /// entry in a line without the `#`.
     pub(super) fn take_name(&mut self, is_entry: impl Fn(&str) -> bool) -> Option<String> {
         let block = std::mem::take(&mut self.0);
         if block.len() > MOST_LINES || block.iter().any(|line| is_column_heading(line)) {
@@ -39,13 +40,13 @@ impl<'t> CommentBlock<'t> {
     }
 }
 
-/// A name in one line without control characters.
+/// A single-line name without control characters.
 pub(super) fn name_of(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    shortened(&visible_line(&words.join(" ")), MOST_LETTERS)
+    shortened(&escape_line(&words.join(" ")), MOST_LETTERS)
 }
 
-/// Whether a comment heads the columns as a system crontab has them: `# m h dom mon dow user command`.
+/// Whether a comment is a column heading of a system crontab: `# m h dom mon dow user command`.
 pub(super) fn has_user_column(text: &str) -> bool {
     text.lines().filter_map(|line| line.trim().strip_prefix('#')).any(|heading| {
         let words: Vec<&str> = heading.split_whitespace().collect();
@@ -56,7 +57,7 @@ pub(super) fn has_user_column(text: &str) -> bool {
     })
 }
 
-/// Whether a line explains the five fields: their names, or a drawing that points at them.
+/// Whether a line explains the five fields by name or drawing.
 fn is_column_heading(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);

@@ -1,23 +1,23 @@
 //! Crontabs: a user's, and a system's with a user before each command.
 //!
-//! Each line becomes a disabled job that calls `run_command` with the line's own schedule. The person reviews the job and
-//! enables it, because a command may behave differently outside cron. Settings above a line apply to it as in cron:
-//! `CRON_TZ` is the zone of its schedule, `TZ` reaches only the command. Values of other settings are dropped unless they
-//! are known to be harmless, because keys live there. The id of a job is a hash of its line. Never guesses the user column
-//! from the first word of a command: `mail` and `mysql` are users and programs. Pitfall: the first unescaped `%` ends the
-//! command, and the rest is its input.
+//! Each line becomes a disabled job that calls `run_command` with the line's own schedule. The person reviews the job
+//! and enables it, because a command may behave differently outside cron. Settings apply to the lines below, as in
+//! cron: `CRON_TZ` is the zone of the schedule, `TZ` reaches only the command. Values of other settings are dropped
+//! unless known to be harmless, because keys live there. The id of a job is a hash of the line. Never guesses the user
+//! column from the first word of a command: `mail` and `mysql` are users and programs.
+//! Pitfall: the first unescaped `%` ends the command, and the rest is the input.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use super::comments::{CommentBlock, has_user_column, name_of};
+use super::entry::{ImportEntry, ImportError, ImportFormat, MOST_JOBS, ORIGIN, shortened};
 use super::identity::Seen;
 use super::shell::{quoted, reading};
-use super::{Entry, Format, ImportError, MOST_JOBS, ORIGIN, shortened};
 use crate::schedule::CronPattern;
 
-/// Settings whose values are nobody's secret.
+/// Settings whose values are not secret.
 const HARMLESS: [&str; 12] = [
     "SHELL",
     "PATH",
@@ -32,15 +32,14 @@ const HARMLESS: [&str; 12] = [
     "RANDOM_DELAY",
     "CRON_WITHIN",
 ];
-const STAYS_OFF: &str =
-    "A shell command. It stays off until you have looked at it and switched it on.";
+const STAYS_OFF: &str = "A shell command. Disabled until you review and enable the job.";
 
-/// A line that is no comment.
+/// A line that is not a comment.
 enum Line<'a> {
     Empty,
     Setting(&'a str, String),
     Command(CommandLine<'a>),
-    /// Neither.
+    /// Unreadable.
     Broken,
 }
 
@@ -52,18 +51,18 @@ struct CommandLine<'a> {
     command: &'a str,
 }
 
-/// Where a command stands in the file.
+/// The position of a command in the file.
 struct Source<'a> {
     number: usize,
     line: &'a str,
-    /// The name that a comment gives it.
+    /// The name from a comment.
     name: Option<String>,
 }
 
-/// Reads a text whose format is unknown.
-pub(super) fn recognise(text: &str) -> Result<(Format, Vec<Entry>), ImportError> {
-    let (format, entries) = read(text, Format::Crontab);
-    // A file of nothing but start-up lines is a crontab too.
+/// Reads a text of unknown format.
+pub(super) fn recognise(text: &str) -> Result<(ImportFormat, Vec<ImportEntry>), ImportError> {
+    let (format, entries) = read(text, ImportFormat::Crontab);
+    // A file of start-up lines only is a crontab, too.
     let has_start_up = || lines(text).any(|(_, line)| line.starts_with("@reboot"));
     if entries.iter().any(|entry| entry.job.is_ok()) || has_start_up() {
         Ok((format, entries))
@@ -72,16 +71,16 @@ pub(super) fn recognise(text: &str) -> Result<(Format, Vec<Entry>), ImportError>
     }
 }
 
-/// Returns one entry for each line that is neither comment nor setting. A heading with a user column makes `Crontab` a
+/// Returns an entry for each line except comments and settings. A heading with a user column makes `Crontab` a
 /// `SystemCrontab`.
-pub(super) fn read(text: &str, format: Format) -> (Format, Vec<Entry>) {
-    let format = if has_user_column(text) { Format::SystemCrontab } else { format };
+pub(super) fn read(text: &str, format: ImportFormat) -> (ImportFormat, Vec<ImportEntry>) {
+    let format = if has_user_column(text) { ImportFormat::SystemCrontab } else { format };
     let mut settings = BTreeMap::new();
     let mut seen = Seen::default();
     let mut comments = CommentBlock::default();
     let mut entries = Vec::new();
     for (number, line) in lines(text) {
-        // One more than is taken refuses the whole file.
+        // An entry over the limit refuses the whole file.
         if entries.len() > MOST_JOBS {
             break;
         }
@@ -103,11 +102,11 @@ pub(super) fn read(text: &str, format: Format) -> (Format, Vec<Entry>) {
             Line::Broken => {
                 comments.clear();
                 let expected = match format {
-                    Format::SystemCrontab => "five fields, a user and a command",
+                    ImportFormat::SystemCrontab => "five fields, a user and a command",
                     _ => "five fields and a command",
                 };
                 let reason = format!("expected {expected}, found `{}`", shortened(line, 80));
-                entries.push(Entry::refused(format!("line {number}"), reason));
+                entries.push(ImportEntry::refused(format!("line {number}"), reason));
             }
         }
     }
@@ -119,23 +118,23 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()))
 }
 
-/// Whether a line without its `#` is a setting or a command that was switched off.
+/// Whether a commented line without the `#` is a setting or a disabled command.
 fn is_entry(line: &str) -> bool {
-    match split(line, Format::Crontab) {
+    match split(line, ImportFormat::Crontab) {
         Line::Setting(..) => true,
         Line::Command(command) => pattern(command.schedule).is_ok() || line.starts_with("@reboot"),
         Line::Empty | Line::Broken => false,
     }
 }
 
-fn split(line: &str, format: Format) -> Line<'_> {
+fn split(line: &str, format: ImportFormat) -> Line<'_> {
     if line.is_empty() {
         return Line::Empty;
     }
     if let Some((name, value)) = setting(line) {
         return Line::Setting(name, value);
     }
-    // A minus before the minute only keeps cron from logging.
+    // A minus before the minute only disables cron's log.
     let line = line.strip_prefix('-').unwrap_or(line);
     let fields = if line.starts_with('@') { 1 } else { 5 };
     let mut end = 0;
@@ -145,7 +144,7 @@ fn split(line: &str, format: Format) -> Line<'_> {
     }
     let (schedule, rest) = (&line[..end], line[end..].trim_start());
     let (user, command) = match format {
-        Format::SystemCrontab => match rest.split_once(char::is_whitespace) {
+        ImportFormat::SystemCrontab => match rest.split_once(char::is_whitespace) {
             Some((user, command)) => (Some(user), command.trim_start()),
             None => return Line::Broken,
         },
@@ -169,24 +168,24 @@ fn setting(line: &str) -> Option<(&str, String)> {
     is_name.then(|| (name, inner.unwrap_or(value).to_owned()))
 }
 
-/// The job of a command line, or why it cannot be one.
+/// The job of a command line, or the reason of a refusal.
 fn entry(
     source: Source<'_>,
     parts: &CommandLine<'_>,
     settings: &BTreeMap<String, String>,
     seen: &mut Seen,
-) -> Entry {
+) -> ImportEntry {
     let Source { number, line, name } = source;
     let (command, input) = without_percent(parts.command);
     if command.trim().is_empty() {
         let found = shortened(line, 80);
         let reason = format!("expected a command before the %, found `{found}`");
-        return Entry::refused(format!("line {number}"), reason);
+        return ImportEntry::refused(format!("line {number}"), reason);
     }
     let name = name.unwrap_or_else(|| name_of(&command));
     let expr = match pattern(parts.schedule) {
         Ok(expr) => expr,
-        Err(reason) => return Entry::refused(format!("line {number}: {name}"), reason),
+        Err(reason) => return ImportEntry::refused(format!("line {number}: {name}"), reason),
     };
     let zone = settings.get("CRON_TZ").filter(|zone| !zone.is_empty()).cloned();
     let mut notes = vec![STAYS_OFF.to_owned()];
@@ -195,7 +194,9 @@ fn entry(
     notes.extend(zone_of_the_command(settings));
     notes.extend(unsupported(settings));
     notes.extend(
-        parts.user.map(|user| format!("The file runs it as `{user}`; Rouse runs it as you.")),
+        parts
+            .user
+            .map(|user| format!("The file runs the command as `{user}`; Rouse runs it as you.")),
     );
     let kept: BTreeMap<&str, Option<&str>> = settings
         .iter()
@@ -219,10 +220,10 @@ fn entry(
         job["schedule"]["tz"] = zone.into();
     }
     job[ORIGIN] = json!({ "format": "crontab", "line": number, "text": line, "environment": kept });
-    Entry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
+    ImportEntry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
 }
 
-/// The note that names the settings whose values were dropped.
+/// The note that names the dropped settings.
 fn hidden_values(settings: &BTreeMap<String, String>) -> Option<String> {
     let hidden: Vec<&str> =
         settings.keys().filter(|name| !is_harmless(name)).map(String::as_str).collect();
@@ -230,13 +231,12 @@ fn hidden_values(settings: &BTreeMap<String, String>) -> Option<String> {
     (!hidden.is_empty()).then(|| format!("Values that may be secret are left out: {names}."))
 }
 
-/// Where cron would run it (crontab(5), `HOME`).
+/// The working directory under cron (crontab(5), `HOME`).
 fn folder(settings: &BTreeMap<String, String>) -> &str {
     settings.get("HOME").filter(|home| !home.is_empty()).map_or("~/", String::as_str)
 }
 
-/// The command as the system's shell has to be told it: with the path, the home, the language, the zone, the shell
-/// and the input that cron would give.
+/// The command for the system's shell, with cron's path, home, language, zone, shell and input.
 fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Option<&str>) -> String {
     let is_told =
         |name: &str| matches!(name, "PATH" | "HOME" | "LANG" | "TZ") || name.starts_with("LC_");
@@ -254,32 +254,29 @@ fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Optio
     whole
 }
 
-/// What to know of a `TZ` that looks like the schedule's zone.
+/// The note on a `TZ` that looks like the schedule's zone.
 fn zone_of_the_command(settings: &BTreeMap<String, String>) -> Option<String> {
     let zone = settings.get("TZ").filter(|_| !settings.contains_key("CRON_TZ"))?;
     Some(format!(
-        "TZ={zone} is told to the command alone; as with cron, its schedule goes by the system's zone. CRON_TZ would set that."
+        "TZ={zone} reaches only the command; as with cron, the schedule follows the system's zone. Set CRON_TZ to change that zone."
     ))
 }
 
-/// Settings that cron goes by and Rouse does not, with what there is instead.
+/// Notes on settings that Rouse does not support, with the replacement.
 fn unsupported(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     let is_set = |name: &str| settings.get(name).is_some_and(|value| !value.is_empty());
-    let told = [
-        (
-            "MAILTO",
-            "Nothing is mailed: a failure is a notification, and what a command writes stands in its run.",
-        ),
+    let notes = [
+        ("MAILTO", "Nothing is mailed: a failure is a notification, and the output is in the run."),
         (
             "RANDOM_DELAY",
-            "RANDOM_DELAY is not taken over; spread its starts with a jitter (`--jitter 10m`).",
+            "RANDOM_DELAY is not imported; spread the starts with a jitter (`--jitter 10m`).",
         ),
         (
             "CRON_WITHIN",
-            "CRON_WITHIN is not taken over; a start that is too late is given up with `--max-lateness 2h`.",
+            "CRON_WITHIN is not imported; set the maximum lateness with `--max-lateness 2h`.",
         ),
     ];
-    told.into_iter().filter(move |(name, _)| is_set(name)).map(|(_, words)| words.to_owned())
+    notes.into_iter().filter(move |(name, _)| is_set(name)).map(|(_, words)| words.to_owned())
 }
 
 fn is_harmless(name: &str) -> bool {
@@ -300,18 +297,18 @@ fn pattern(schedule: &str) -> Result<String, String> {
     }
 }
 
-/// cron takes both day fields together when one of them begins with `*`; Rouse takes either.
+/// The note on day fields: cron requires both when a field begins with `*`; Rouse takes either.
 fn odd_days(expr: &str) -> Option<String> {
     let fields: Vec<&str> = expr.split(' ').collect();
     let [_, _, day, _, weekday] = fields.as_slice() else { return None };
     let is_step = |field: &str| field.starts_with('*') && field != "*";
     let both = *day != "*" && *weekday != "*";
     (both && (is_step(day) || is_step(weekday))).then(|| {
-        format!("cron fires it on days that match both `{day}` and `{weekday}`, Rouse on days that match either; write `+{weekday}` to have both.")
+        format!("cron fires on days that match both `{day}` and `{weekday}`, Rouse on days that match either; write `+{weekday}` to require both.")
     })
 }
 
-/// The command, and what it reads: everything after the first `%`, where each further one is a new line.
+/// The command and the input: the text after the first `%`, with further `%` as line feeds.
 fn without_percent(rest: &str) -> (String, Option<String>) {
     let mut parts = vec![String::new()];
     let mut letters = rest.chars().peekable();

@@ -1,13 +1,13 @@
-//! The environments in a foreign job: their names stay, their values do not.
+//! Environments in foreign jobs: names are kept, values are dropped, because keys live there.
 //!
-//! Owns what counts as one: whatever stands under `env` or `environment`, in whatever place and shape. One could get it wrong
-//! by looking for it only where a format has it today: keys live there, and a file of next year has it somewhere else.
+//! Owns the detection: everything under `env` or `environment`, at any depth and in any shape.
+//! Pitfall: searching only the places of a format's current version.
 
 use serde_json::{Map, Value};
 
 const KEYS: [&str; 2] = ["env", "environment"];
 
-/// Takes all values out of the environments in `fields`; answers the names, each once.
+/// Drops all values of environments in `fields`. Returns the names, each once.
 pub(super) fn without_values(fields: &mut Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
     clean(fields, &mut names);
@@ -16,9 +16,10 @@ pub(super) fn without_values(fields: &mut Map<String, Value>) -> Vec<String> {
 
 fn clean(fields: &mut Map<String, Value>, names: &mut Vec<String>) {
     for (key, value) in fields {
-        match KEYS.contains(&key.as_str()) {
-            true => *value = named(key, value, names),
-            false => clean_within(value, names),
+        if KEYS.contains(&key.as_str()) {
+            *value = named(key, value, names)
+        } else {
+            clean_within(value, names)
         }
     }
 }
@@ -31,7 +32,7 @@ fn clean_within(value: &mut Value, names: &mut Vec<String>) {
     }
 }
 
-/// The environment under `key` with nothing but its names; of one without names it is told that it was there.
+/// The environment under `key`, reduced to the names.
 fn named(key: &str, environment: &Value, names: &mut Vec<String>) -> Value {
     if environment.is_null() {
         return Value::Null;
@@ -45,14 +46,14 @@ fn named(key: &str, environment: &Value, names: &mut Vec<String>) -> Value {
         Value::Array(items) => items.iter().filter_map(of_item).collect(),
         _ => Vec::new(),
     };
-    let told = if found.is_empty() { vec![key.to_owned()] } else { found.clone() };
-    for name in told {
+    let listed = if found.is_empty() { vec![key.to_owned()] } else { found.clone() };
+    for name in listed {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    match found.is_empty() {
-        true => Value::Null,
-        false => found.into_iter().map(|name| (name, Value::Null)).collect::<Map<_, _>>().into(),
+    if found.is_empty() {
+        return Value::Null;
     }
+    found.into_iter().map(|name| (name, Value::Null)).collect::<Map<_, _>>().into()
 }

@@ -1,8 +1,7 @@
-//! Ids of jobs that come without one.
+//! Ids for jobs without an id.
 //!
-//! A job gets its id from what it says, so that importing a file twice adds nothing. Of two that say the same the second
-//! counts as another. One could get this wrong by what changes without the job becoming another: its state, whether it is
-//! on, its dates and the order of its keys are no part of it.
+//! Owns the id, a hash of the job's content, so that a second import of the same file adds nothing. Equal jobs in a
+//! file are numbered. State, enabled flag, dates and key order do not count.
 
 use std::collections::HashMap;
 
@@ -11,15 +10,15 @@ use uuid::Builder;
 
 use crate::approval::canonical;
 
-/// What a job can differ in and still be the same.
+/// Keys that do not make a job different.
 const PASSING: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs"];
 
-/// How often each text was there so far.
+/// The occurrences of each content so far.
 #[derive(Default)]
 pub(super) struct Seen(HashMap<String, u32>);
 
 impl Seen {
-    /// The id of what says `text`: the same text gets the same one, and the next one the next time.
+    /// The id of a content; differs between occurrences.
     pub(super) fn id_of(&mut self, text: String) -> Value {
         let nth = self.0.get(&text).map_or(1, |count| count + 1);
         let id = id(&format!("{text}\n{nth}"));
@@ -27,19 +26,19 @@ impl Seen {
         id
     }
 
-    /// The id of a job of a JSON file; none for one that has its own.
+    /// The id of a job of a JSON file; none for a job with an id.
     pub(super) fn id_of_job(&mut self, job: &Value) -> Option<Value> {
-        let mut said = job.as_object()?.clone();
-        let is_blank = match said.remove("id") {
+        let mut content = job.as_object()?.clone();
+        let is_blank = match content.remove("id") {
             None | Some(Value::Null) => true,
             Some(id) => id.as_str().is_some_and(|id| id.trim().is_empty()),
         };
-        said.retain(|key, _| !PASSING.contains(&key.as_str()));
-        is_blank.then(|| self.id_of(canonical(&Value::Object(said))))
+        content.retain(|key, _| !PASSING.contains(&key.as_str()));
+        is_blank.then(|| self.id_of(canonical(&Value::Object(content))))
     }
 }
 
-/// FNV-1a over the text, as a UUID of the kind that is everybody's own.
+/// FNV-1a over the text, as a UUID of version 8 (custom).
 fn id(text: &str) -> Value {
     let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)

@@ -1,18 +1,17 @@
-//! JSON as it is taken from files: whole, and no key twice.
+//! Strict JSON for imported files: duplicate keys are an error.
 //!
-//! `serde_json` alone takes the last of two equal keys, so that a file could show one job and mean another. How deep a
-//! job may be nested and which characters it may have is judged job by job, as for every other job: one that is refused
-//! must not take the others of its file with it.
+//! Owns the parsing of the document. `serde_json` keeps the last of two equal keys, so a file could show a job and mean
+//! another. Nesting and characters are judged per job, so that a refused job does not refuse the file.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one whole document.
+/// Parses a whole document.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    // The library has a limit of 128 levels, which keeps the stack.
+    // serde_json's limit of 128 levels protects the stack.
     let document = Whole.deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     Ok(document)
@@ -31,7 +30,7 @@ pub(super) fn jobs_of(document: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// A value with each key once.
+/// A value without duplicate keys.
 struct Whole;
 
 impl<'de> DeserializeSeed<'de> for Whole {

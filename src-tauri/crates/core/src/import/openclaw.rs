@@ -1,18 +1,16 @@
 //! OpenClaw's jobs ("automations") as JSON: `openclaw cron list --all --json`, or the older `cron/jobs.json`.
 //!
-//! The format grew out of the same RFC. What it says in other words is translated; a command becomes a call of
-//! `run_command` that stays off until a person has looked at it; what Rouse cannot do (a script, a condition in
-//! JavaScript) becomes a reminder or a job that stays off, with the original beside it; what would fire
-//! for other reasons than there (a watched process) is refused. Values of environment variables never come along: they
-//! are where keys live.
+//! Owns the translation of a format derived from the same RFC. A command becomes a disabled `run_command` job for review. A
+//! script or a JavaScript condition becomes a disabled reminder or job with the original kept. A job with another trigger
+//! (a watched process) is refused. Values of environment variables are dropped, because keys live there.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::{Map, Value, json};
 
+use super::entry::{ImportEntry, ORIGIN};
 use super::shell::{quoted, reading};
-use super::{Entry, ORIGIN};
 
-/// Keys of a job that only OpenClaw writes.
+/// Keys that only OpenClaw writes.
 const THEIRS: [&str; 11] = [
     "delivery",
     "agentId",
@@ -26,10 +24,10 @@ const THEIRS: [&str; 11] = [
     "sessionKey",
     "trigger",
 ];
-/// The longest jitter of the job format.
+/// The maximum jitter of the job format.
 const MOST_JITTER_MS: i64 = 3_600_000;
 
-/// Whether a job says something that only OpenClaw's format has.
+/// Whether a job has fields that only OpenClaw's format has.
 pub(super) fn is_theirs(job: &Value) -> bool {
     let word = |part: &str, key: &str| job.get(part)?.get(key)?.as_str();
     let target = job.get("sessionTarget").and_then(Value::as_str).unwrap_or_default();
@@ -43,19 +41,19 @@ pub(super) fn is_theirs(job: &Value) -> bool {
         || target.starts_with("session:")
 }
 
-pub(super) fn read(name: String, job: Value) -> Entry {
-    let Value::Object(fields) = job else { return Entry::faithful(name, job) };
+pub(super) fn read(name: String, job: Value) -> ImportEntry {
+    let Value::Object(fields) = job else { return ImportEntry::faithful(name, job) };
     let mut reading = Reading { fields, origin: Map::new(), notes: Vec::new(), is_faithful: true };
     match reading.translate(&name) {
-        Err(reason) => Entry::refused(name, reason),
+        Err(reason) => ImportEntry::refused(name, reason),
         Ok(()) => reading.end(name),
     }
 }
 
-/// A job being translated.
+/// A job under translation.
 struct Reading {
     fields: Map<String, Value>,
-    /// What has no counterpart.
+    /// Fields without a counterpart.
     origin: Map<String, Value>,
     notes: Vec<String>,
     is_faithful: bool,
@@ -70,18 +68,20 @@ impl Reading {
         self.delivery();
         self.unheeded();
         if self.fields.get("trigger").is_some_and(|trigger| !trigger.is_null()) {
-            self.unfaithful("There a script decides whether it really fires; here nothing would.");
+            self.unfaithful(
+                "In OpenClaw a script decides whether the job fires; Rouse has no such script.",
+            );
         }
         Ok(())
     }
 
-    fn end(self, name: String) -> Entry {
+    fn end(self, name: String) -> ImportEntry {
         let Self { mut fields, mut origin, notes, is_faithful } = self;
         if !origin.is_empty() {
             origin.insert("format".to_owned(), "openclaw".into());
             fields.insert(ORIGIN.to_owned(), Value::Object(origin));
         }
-        Entry { name, line: None, job: Ok(Value::Object(fields)), notes, is_faithful }
+        ImportEntry { name, line: None, job: Ok(Value::Object(fields)), notes, is_faithful }
     }
 
     fn unfaithful(&mut self, note: &str) {
@@ -96,7 +96,7 @@ impl Reading {
         match schedule.get("kind").and_then(Value::as_str) {
             Some(kind @ ("on-exit" | "stream")) => {
                 return Err(format!(
-                    "it fires by what a watched process does (`{kind}`), and Rouse watches none"
+                    "the job fires on a watched process (`{kind}`), and Rouse watches no processes"
                 ));
             }
             Some("at") => {
@@ -114,7 +114,7 @@ impl Reading {
         {
             schedule.insert("jitterMs".to_owned(), stagger.min(MOST_JITTER_MS).into());
             if stagger > MOST_JITTER_MS {
-                self.notes.push("Its stagger is cut to one hour.".to_owned());
+                self.notes.push("The stagger is reduced to one hour.".to_owned());
             }
         }
         Ok(())
@@ -126,7 +126,7 @@ impl Reading {
         };
         match payload.get("kind").and_then(Value::as_str) {
             Some("heartbeat") => {
-                Err("it is OpenClaw's heartbeat; Rouse has one of its own in the settings".into())
+                Err("the job is OpenClaw's heartbeat; Rouse has a heartbeat in the settings".into())
             }
             Some("agentTurn") => {
                 self.agent_turn();
@@ -144,16 +144,16 @@ impl Reading {
         }
     }
 
-    /// Keys of the job that stay in it and change nothing here.
+    /// Keys that are kept without effect.
     fn unheeded(&mut self) {
-        let told = [
-            ("pacing", "Its pacing has no effect here: it fires when its schedule says."),
+        let notes = [
+            ("pacing", "The pacing has no effect: the job fires by schedule."),
             (
                 "failureAlert",
-                "Its alerts on failures are not taken over; here a failure is told of unless `policies.notify` is `never`.",
+                "Failure alerts are not imported; Rouse notifies of failures unless `policies.notify` is `never`.",
             ),
         ];
-        for (key, words) in told {
+        for (key, words) in notes {
             if self.fields.get(key).is_some_and(|value| !value.is_null()) {
                 self.notes.push(words.to_owned());
             }
@@ -166,15 +166,15 @@ impl Reading {
         };
         if let Some(tools) = payload.remove("toolsAllow").filter(|tools| !tools.is_null()) {
             payload.insert("tools".to_owned(), tools);
-            self.notes.push("Its tools may have other names here.".to_owned());
+            self.notes.push("Tools may have other names in Rouse.".to_owned());
         }
         if payload.get("timeoutSeconds").and_then(Value::as_i64) == Some(0) {
             payload.remove("timeoutSeconds");
-            self.notes.push("It had no time limit; here it gets the usual one.".to_owned());
+            self.notes.push("The job had no time limit; Rouse sets the default.".to_owned());
         }
         if let Some(model) = payload.remove("model").filter(|model| !model.is_null()) {
             let named = model.as_str().unwrap_or("another").to_owned();
-            self.notes.push(format!("It asked for the model {named}; here it uses yours."));
+            self.notes.push(format!("The model {named} is replaced by your model."));
             self.origin.insert("model".to_owned(), model);
         }
         if let Some(others) = payload.remove("fallbacks").filter(|others| !others.is_null()) {
@@ -182,17 +182,16 @@ impl Reading {
                 others.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let named = named.join(", ");
             self.notes.push(format!(
-                "It fell back on other models ({named}); here none is asked but yours."
+                "Fallback models ({named}) are left out; only your model is called."
             ));
             self.origin.insert("fallbacks".to_owned(), others);
         }
         if let Some(level) = payload.get("thinking").and_then(Value::as_str) {
             self.notes
-                .push(format!("It set how much is thought ({level}); here the model decides."));
+                .push(format!("The reasoning level ({level}) is left out; the model decides."));
         }
         if payload.get("lightContext") == Some(&Value::Bool(true)) {
-            self.notes
-                .push("It began with a light context; here it gets the usual one.".to_owned());
+            self.notes.push("The light context is replaced by the default context.".to_owned());
         }
     }
 
@@ -215,16 +214,16 @@ impl Reading {
             limits.into_iter().filter(|key| payload.contains_key(*key)).collect();
         if !left_out.is_empty() {
             self.notes
-                .push(format!("Its limits are Rouse's own: {} is left out.", left_out.join(", ")));
+                .push(format!("Rouse's own limits apply: {} is left out.", left_out.join(", ")));
         }
         self.origin.insert("payload".to_owned(), payload.into());
         let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": arguments });
         self.fields.insert("payload".to_owned(), call);
         self.fields.insert("sessionTarget".to_owned(), "isolated".into());
-        self.unfaithful("A command. It stays off until you have looked at it and switched it on.");
+        self.unfaithful("A command. Disabled until you review and enable the job.");
     }
 
-    /// What only a script engine could do, as a reminder that is off.
+    /// A disabled reminder in the place of a script.
     fn reminder(&mut self, name: &str) {
         let Some(payload) = self.fields.remove("payload") else { return };
         let text = format!("Due, but not run by Rouse: the script of {name}");
@@ -232,7 +231,7 @@ impl Reading {
         self.fields.insert("sessionTarget".to_owned(), "main".into());
         self.origin.insert("payload".to_owned(), payload);
         self.unfaithful(&format!(
-            "It is a script, and Rouse runs none. It is kept as a reminder that stays off; the script stands under \
+            "Rouse runs no scripts. The job is kept as a disabled reminder; the script is under \
              `{ORIGIN}`."
         ));
     }
@@ -247,12 +246,12 @@ impl Reading {
         let was = self.fields.insert("sessionTarget".to_owned(), own.into());
         self.origin.insert("sessionTarget".to_owned(), was.unwrap_or_default());
         self.notes.push(match own {
-            "main" => "It spoke to one chat; here it speaks to the main session.".to_owned(),
-            _ => "It worked in a chat; here it works in a session of its own.".to_owned(),
+            "main" => "The job wrote to a chat; in Rouse it writes to the main session.".to_owned(),
+            _ => "The job worked in a chat; in Rouse it has its own session.".to_owned(),
         });
     }
 
-    /// `delivery` stays as it is beside what it means here.
+    /// Keeps `delivery` beside the translation.
     fn delivery(&mut self) {
         let delivery = self.fields.get("delivery").cloned().unwrap_or_default();
         let Some(payload) = self.fields.get_mut("payload").and_then(Value::as_object_mut) else {
@@ -273,15 +272,15 @@ impl Reading {
             Some("none") => {
                 payload.insert("deliver".to_owned(), false.into());
             }
-            Some("webhook") => self
-                .notes
-                .push("Its outcome went to a web address; here it is a notification.".to_owned()),
+            Some("webhook") => self.notes.push(
+                "The outcome went to a web address; in Rouse it is a notification.".to_owned(),
+            ),
             _ => {}
         }
     }
 }
 
-/// Milliseconds, or a date and time; one without an offset is UTC there.
+/// Milliseconds, or a date and time; UTC without an offset.
 fn instant(at: &Value) -> Option<i64> {
     if let Some(ms) = at.as_i64() {
         return Some(ms);

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::Entry;
+use super::entry::ImportEntry;
 
-/// Whether the whole document says that Rouse wrote it.
+/// Whether the document is an export of Rouse.
 pub(super) fn is_export(document: &Value) -> bool {
     document.get("format").and_then(Value::as_str) == Some("rouse")
 }
 
-/// Whether a job says something that only Rouse's format has.
+/// Whether a job has fields that only Rouse's format has.
 pub(super) fn is_ours(job: &Value) -> bool {
     let kind = |part: &str| job.get(part).and_then(|part| part.get("kind")).and_then(Value::as_str);
     job.get("policies").is_some()
@@ -17,6 +17,6 @@ pub(super) fn is_ours(job: &Value) -> bool {
         || matches!(kind("schedule"), Some("manual" | "event" | "webhook"))
 }
 
-pub(super) fn read(name: String, job: Value) -> Entry {
-    Entry::faithful(name, job)
+pub(super) fn read(name: String, job: Value) -> ImportEntry {
+    ImportEntry::faithful(name, job)
 }

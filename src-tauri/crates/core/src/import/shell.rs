@@ -1,6 +1,6 @@
 //! Words for the system's shell, which `run_command` hands a text to.
 
-/// One word, whatever is in it.
+/// A single quoted word.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -12,7 +12,7 @@ pub(super) fn quoted(word: &str) -> String {
 /// A command that reads these lines.
 pub(super) fn reading(command: &str, input: &str) -> String {
     let lines: Vec<String> = input.split('\n').map(quoted_line).collect();
-    // On lines of its own: a comment at its end would take the bracket in.
+    // On separate lines: a comment at the end would swallow the bracket.
     format!("printf '%s\\n' {} | (\n{command}\n)", lines.join(" "))
 }
 

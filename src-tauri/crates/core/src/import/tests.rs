@@ -4,15 +4,15 @@ use super::*;
 use crate::UnixMs;
 use crate::job::{imported_job_from_json, job_from_json};
 
-fn entries(text: &str) -> Vec<Entry> {
+fn entries(text: &str) -> Vec<ImportEntry> {
     read(text, None).unwrap_or_else(|error| panic!("{error} in {text}")).entries
 }
 
-fn one(job: &Value) -> Entry {
+fn one(job: &Value) -> ImportEntry {
     entries(&json!({ "version": 1, "jobs": [job] }).to_string()).remove(0)
 }
 
-fn job(entry: &Entry) -> &Value {
+fn job(entry: &ImportEntry) -> &Value {
     entry.job.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
 }
 
@@ -30,23 +30,23 @@ fn each_format_is_recognised() {
     let mut theirs = rfc.clone();
     theirs["delivery"] = json!({ "mode": "none" });
     for (document, format) in [
-        (json!({ "format": "rouse", "version": 1, "jobs": [rfc] }), Format::Rouse),
-        (json!([ours]), Format::Rouse),
-        (json!({ "version": 1, "jobs": [rfc] }), Format::Rfc),
-        (rfc.clone(), Format::Rfc),
-        (json!({ "jobs": [rfc, theirs], "total": 2 }), Format::OpenClaw),
+        (json!({ "format": "rouse", "version": 1, "jobs": [rfc] }), ImportFormat::Rouse),
+        (json!([ours]), ImportFormat::Rouse),
+        (json!({ "version": 1, "jobs": [rfc] }), ImportFormat::Rfc),
+        (rfc.clone(), ImportFormat::Rfc),
+        (json!({ "jobs": [rfc, theirs], "total": 2 }), ImportFormat::OpenClaw),
     ] {
         assert_eq!(read(&document.to_string(), None).expect("jobs").format, format, "{document}");
     }
     for crontab in ["\u{feff}# mine\r\n0 7 * * 1-5 wake me\r\n", "@reboot x", "A=1\n@daily x"] {
-        assert_eq!(read(crontab, None).expect("jobs").format, Format::Crontab, "{crontab}");
+        assert_eq!(read(crontab, None).expect("jobs").format, ImportFormat::Crontab, "{crontab}");
     }
-    let asked = read(&json!([theirs]).to_string(), Some(Format::Rfc)).expect("jobs");
-    assert_eq!(asked.format, Format::Rfc);
+    let import = read(&json!([theirs]).to_string(), Some(ImportFormat::Rfc)).expect("jobs");
+    assert_eq!(import.format, ImportFormat::Rfc);
 }
 
 #[test]
-fn what_is_no_file_of_jobs_is_an_error() {
+fn file_without_jobs_is_an_error() {
     for (text, words) in [
         ("", "holds no jobs"),
         ("Dear diary,\ntoday nothing happened at all\n", "holds no jobs"),
@@ -67,11 +67,11 @@ fn what_is_no_file_of_jobs_is_an_error() {
     refused(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "not JSON");
     refused(&" ".repeat(MOST_BYTES + 1), "larger than 8 MB");
     let newer = json!({ "format": "rouse", "version": 2, "jobs": [] }).to_string();
-    refused(&newer, "by a newer Rouse (version 2 of its format; this one reads 1)");
+    refused(&newer, "by a newer Rouse (format version 2; this version reads 1)");
     refused(&format!("[{}7]", "7,".repeat(10_000)), "10001 jobs");
 }
 
-/// A job with `levels` objects inside each other, itself among them.
+/// A job with `levels` nested objects, the job included.
 fn nested(levels: usize) -> Value {
     let inner = (2..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
     json!({
@@ -81,7 +81,7 @@ fn nested(levels: usize) -> Value {
 }
 
 #[test]
-fn what_a_job_is_refused_for_is_refused_alike_when_it_is_added_and_imported() {
+fn imported_job_is_validated_like_an_added_job() {
     let add = |job: &Value| job_from_json(job.clone(), UnixMs(0), chrono_tz::UTC);
     let import = |job: Value| imported_job_from_json(job, UnixMs(0), chrono_tz::UTC);
     let mut with_nul = nested(3);
@@ -108,14 +108,14 @@ fn what_a_job_is_refused_for_is_refused_alike_when_it_is_added_and_imported() {
 }
 
 #[test]
-fn ten_megabytes_of_lines_are_refused_and_eight_are_read() {
+fn file_over_eight_megabytes_is_refused() {
     let line = "* * * * * x\n";
     refused(&line.repeat(10_000_000 / line.len()), "larger than 8 MB");
     refused(&line.repeat(MOST_BYTES / line.len()), "at most 10000");
 }
 
 #[test]
-fn our_own_jobs_and_the_rfcs_are_taken_as_they_are() {
+fn jobs_of_rouse_and_rfc_are_taken_unchanged() {
     let original = json!({
         "id": "1", "name": "a", "theirs": { "deep": [1] }, "schedule": { "kind": "every", "everyMs": 1000, "x": 1 },
         "sessionTarget": "isolated", "payload": { "kind": "agentTurn", "message": "Look", "deliver": true, "to": "+49" },
@@ -126,7 +126,7 @@ fn our_own_jobs_and_the_rfcs_are_taken_as_they_are() {
 }
 
 #[test]
-fn a_turn_for_main_becomes_its_event() {
+fn agent_turn_for_main_becomes_a_system_event() {
     let entry = one(&json!({
         "name": "a", "sessionTarget": "main", "payload": { "kind": "agentTurn", "message": "Look", "to": "x" },
         "schedule": { "kind": "every", "everyMs": 1000 },
@@ -137,34 +137,34 @@ fn a_turn_for_main_becomes_its_event() {
 }
 
 #[test]
-fn a_turn_for_main_that_was_sent_on_says_that_nothing_is() {
-    let told = |keys: &str| -> Vec<String> {
+fn delivery_of_a_turn_for_main_is_noted_as_void() {
+    let notes_of = |keys: &str| -> Vec<String> {
         let text = format!(
             r#"[{{"name": "a", "sessionTarget": "main", "schedule": {{"kind": "manual"}},
             "payload": {{"kind": "agentTurn", "message": "Look"{keys}}}}}]"#
         );
-        let notes = read(&text, Some(Format::Rfc)).expect("a job").entries.remove(0).notes;
+        let notes = read(&text, Some(ImportFormat::Rfc)).expect("a job").entries.remove(0).notes;
         notes.into_iter().filter(|note| note.contains("Nothing is sent")).collect()
     };
-    let all = told(r#", "deliver": true, "channel": "telegram", "to": "42""#);
-    for said in ["`deliver: true`", "`channel: telegram`", "`to: 42`"] {
-        assert!(all.len() == 1 && all[0].contains(said), "{all:?}");
+    let all = notes_of(r#", "deliver": true, "channel": "telegram", "to": "42""#);
+    for word in ["`deliver: true`", "`channel: telegram`", "`to: 42`"] {
+        assert!(all.len() == 1 && all[0].contains(word), "{all:?}");
     }
     for one in [r#", "deliver": true"#, r#", "channel": "last""#, r#", "to": "42""#] {
-        assert_eq!(told(one).len(), 1, "{one}");
+        assert_eq!(notes_of(one).len(), 1, "{one}");
     }
     for none in ["", r#", "deliver": false, "channel": "last""#, r#", "to": null"#] {
-        assert_eq!(told(none).len(), 0, "{none}");
+        assert_eq!(notes_of(none).len(), 0, "{none}");
     }
 }
 
 #[test]
-fn what_of_openclaw_has_no_counterpart_is_told() {
+fn openclaw_fields_without_counterpart_are_noted() {
     let before = one(&openclaw()).notes;
-    assert!(before.iter().any(|note| note.contains("thought (low)")), "{before:?}");
+    assert!(before.iter().any(|note| note.contains("level (low)")), "{before:?}");
     for (place, value, words) in [
-        ("/pacing", json!({ "minMs": 1000 }), "Its pacing"),
-        ("/failureAlert", json!({ "after": 2 }), "Its alerts on failures"),
+        ("/pacing", json!({ "minMs": 1000 }), "The pacing"),
+        ("/failureAlert", json!({ "after": 2 }), "Failure alerts"),
         ("/payload/lightContext", json!(true), "light context"),
         ("/payload/fallbacks", json!(["a/b", "c"]), "(a/b, c)"),
     ] {
@@ -175,14 +175,14 @@ fn what_of_openclaw_has_no_counterpart_is_told() {
         let new: Vec<_> = entry.notes.iter().filter(|note| !before.contains(note)).collect();
         assert!(new.len() == 1 && new[0].contains(words), "{words}: {new:?}");
         if key == "fallbacks" {
-            assert_eq!(job(&entry)["payload"].get(key), None, "none of them is asked");
+            assert_eq!(job(&entry)["payload"].get(key), None, "no fallback is called");
             assert_eq!(job(&entry)["importedFrom"][key], value);
         }
     }
 }
 
 #[test]
-fn a_job_without_an_id_gets_the_same_one_each_time() {
+fn job_without_an_id_gets_a_stable_id() {
     let ids = |jobs: &str| -> Vec<Value> {
         entries(jobs).iter().map(|entry| job(entry)["id"].clone()).collect()
     };
@@ -195,11 +195,11 @@ fn a_job_without_an_id_gets_the_same_one_each_time() {
     assert_ne!(first[0], first[1]);
     let twins = ids(&format!(r#"[{{"name": "a", {schedule}}}, {{"name": "a", {schedule}}}]"#));
     assert_eq!(twins[0], first[0]);
-    assert_ne!(twins[1], first[0], "two jobs of one file are two");
+    assert_ne!(twins[1], first[0], "equal jobs of a file stay separate");
     assert_eq!(ids(&format!(r#"[{{"id": "mine", "name": "a", {schedule}}}]"#)), [json!("mine")]);
 }
 
-/// As `openclaw cron list --json` writes it, with everything set that has a meaning here.
+/// The output of `openclaw cron list --json`, with all fields that have a meaning here.
 fn openclaw() -> Value {
     json!({
         "id": "c0ffee00-0000-4000-8000-000000000001",
@@ -219,7 +219,7 @@ fn openclaw() -> Value {
 }
 
 #[test]
-fn openclaws_words_become_ours() {
+fn openclaw_fields_are_translated() {
     let entry = one(&openclaw());
     let job = job(&entry);
     assert!(entry.is_faithful);
@@ -241,7 +241,7 @@ fn openclaws_words_become_ours() {
 }
 
 #[test]
-fn an_instant_is_read_however_it_is_written() {
+fn openclaw_instant_is_read_in_every_form() {
     for (at, ms) in [
         (json!("2026-02-01T16:00:00Z"), 1_769_961_600_000_i64),
         (json!("2026-02-01T17:00:00+01:00"), 1_769_961_600_000),
@@ -259,7 +259,7 @@ fn an_instant_is_read_however_it_is_written() {
 }
 
 #[test]
-fn commands_and_scripts_stay_off_and_no_value_comes_along() {
+fn commands_stay_disabled_without_environment_values() {
     let mut document = openclaw();
     document["payload"] = json!({ "kind": "command", "argv": ["backup", "it's all"], "env": { "KEY": "sk-CANARY" }, "cwd": "/", "timeoutSeconds": 0 });
     let entry = one(&document);
@@ -297,7 +297,7 @@ fn commands_and_scripts_stay_off_and_no_value_comes_along() {
 }
 
 #[test]
-fn a_call_in_a_format_that_has_none_stays_off() {
+fn tool_call_in_a_format_without_calls_stays_disabled() {
     let call =
         json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": "id" } });
     let mut theirs = openclaw();
@@ -309,19 +309,19 @@ fn a_call_in_a_format_that_has_none_stays_off() {
     rfc["schedule"] = json!({ "kind": "every", "everyMs": 60_000 });
     rfc["sessionTarget"] = json!("isolated");
     for (job, format) in
-        [(&theirs, None), (&theirs, Some(Format::OpenClaw)), (&rfc, Some(Format::Rfc))]
+        [(&theirs, None), (&theirs, Some(ImportFormat::OpenClaw)), (&rfc, Some(ImportFormat::Rfc))]
     {
         let text = json!({ "jobs": [job] }).to_string();
         let entry = read(&text, format).expect("jobs").entries.remove(0);
         assert!(!entry.is_faithful, "{format:?}: {entry:?}");
-        assert!(entry.notes.iter().any(|note| note.contains("stays off")), "{entry:?}");
+        assert!(entry.notes.iter().any(|note| note.contains("Disabled until")), "{entry:?}");
     }
     let ours = json!({ "format": "rouse", "version": 1, "jobs": [rfc] }).to_string();
     assert!(read(&ours, None).expect("jobs").entries[0].is_faithful, "our own export has calls");
 }
 
 #[test]
-fn no_value_of_an_environment_comes_along_wherever_it_stands() {
+fn environment_values_are_dropped_anywhere() {
     let (pairs, list) = (
         json!({ "A": "sk-CANARY-1" }),
         json!(["B=sk-CANARY-2", { "name": "C", "value": "sk-CANARY-3" }]),
@@ -365,7 +365,7 @@ CRON_TZ=America/New_York
 "#;
 
 #[test]
-fn a_crontab_is_read_line_by_line() {
+fn crontab_is_read_line_by_line() {
     let read = entries(CRONTAB);
     let names: Vec<&str> = read.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(
@@ -386,7 +386,7 @@ fn a_crontab_is_read_line_by_line() {
     let first = job(&read[0]);
     assert_eq!(first["schedule"], json!({ "kind": "cron", "expr": "*/15 9-17 * * MON-FRI" }));
     assert_eq!(first["enabled"], false);
-    assert!(!read[0].is_faithful && read[0].notes[0].contains("stays off"));
+    assert!(!read[0].is_faithful && read[0].notes[0].contains("Disabled until"));
     assert_eq!(
         first["importedFrom"]["environment"],
         json!({ "API_KEY": null, "MAILTO": "me@example.org", "SHELL": "/bin/bash" })
@@ -419,7 +419,7 @@ fn a_crontab_is_read_line_by_line() {
 }
 
 #[test]
-fn a_crontabs_tz_is_for_the_command_and_cron_tz_for_the_schedule() {
+fn tz_applies_to_the_command_and_cron_tz_to_the_schedule() {
     let read = entries("TZ=Asia/Tokyo\n0 7 * * * a\nCRON_TZ=Europe/Berlin\n0 7 * * * a\n");
     let [alone, both] = read.try_into().expect("two");
     assert_eq!(job(&alone)["schedule"], json!({ "kind": "cron", "expr": "0 7 * * *" }));
@@ -430,12 +430,14 @@ fn a_crontabs_tz_is_for_the_command_and_cron_tz_for_the_schedule() {
     }
     let none = entries("CRON_TZ=UTC\nCRON_TZ=\n0 7 * * * a\n").remove(0);
     assert_eq!(job(&none)["schedule"], json!({ "kind": "cron", "expr": "0 7 * * *" }));
-    let told = |entry: &Entry| entry.notes.iter().any(|note| note.starts_with("TZ=Asia/Tokyo is"));
-    assert!(told(&alone) && !told(&both), "{:?} {:?}", alone.notes, both.notes);
+    let has_note = |entry: &ImportEntry| {
+        entry.notes.iter().any(|note| note.starts_with("TZ=Asia/Tokyo reaches"))
+    };
+    assert!(has_note(&alone) && !has_note(&both), "{:?} {:?}", alone.notes, both.notes);
 }
 
 #[test]
-fn a_line_keeps_its_id_when_others_come_and_go() {
+fn crontab_line_keeps_its_id() {
     let ids = |text: &str| -> Vec<Value> {
         entries(text).iter().map(|entry| job(entry)["id"].clone()).collect()
     };
@@ -446,9 +448,9 @@ fn a_line_keeps_its_id_when_others_come_and_go() {
     assert_ne!(ids("CRON_TZ=UTC\n0 7 * * * a")[0], before[0], "another zone is another job");
 }
 
-/// Whatever stands in the file, the answer is entries or an error.
+/// For any file, the answer is entries or an error.
 #[test]
-fn no_text_makes_it_fall() {
+fn any_text_is_imported_or_refused() {
     for text in [
         "%",
         "= =",
@@ -460,16 +462,16 @@ fn no_text_makes_it_fall() {
         "a=b=c\n=",
         "\"A\"=1",
     ] {
-        drop(read(text, Some(Format::Crontab)));
+        drop(read(text, Some(ImportFormat::Crontab)));
         drop(read(text, None));
     }
 }
 
-fn command(entry: &Entry) -> &str {
+fn command(entry: &ImportEntry) -> &str {
     job(entry)["payload"]["arguments"]["command"].as_str().expect("a command")
 }
 
-/// `/etc/crontab` of Debian 12, with its tabs.
+/// `/etc/crontab` of Debian 12, with the original tabs.
 const DEBIAN: &str = "# /etc/crontab: system-wide crontab
 # Unlike any other crontab you don't have to run the `crontab'
 # command to install the new version when you edit this file
@@ -495,14 +497,14 @@ PATH=/usr/local/sbin:/usr/local/bin:/sbin:/bin:/usr/sbin:/usr/bin
 #[test]
 fn debian_system_crontab_is_read_without_its_users() {
     let read = read(DEBIAN, None).expect("a crontab");
-    assert_eq!(read.format, Format::SystemCrontab);
+    assert_eq!(read.format, ImportFormat::SystemCrontab);
     let [hourly, daily] = &read.entries[..] else { panic!("two jobs: {read:?}") };
     assert_eq!(hourly.name, "cd / && run-parts --report /etc/cron.hourly");
     assert_eq!(job(hourly)["schedule"]["expr"], "17 * * * *");
     assert!(command(hourly).ends_with("; cd / && run-parts --report /etc/cron.hourly"));
     assert!(command(daily).contains("; test -x /usr/sbin/anacron ||"), "{}", command(daily));
     for entry in [hourly, daily] {
-        let note = "The file runs it as `root`; Rouse runs it as you.";
+        let note = "The file runs the command as `root`; Rouse runs it as you.";
         assert_eq!(entry.notes.last().map(String::as_str), Some(note));
         let job = imported_job_from_json(job(entry).clone(), UnixMs(0), chrono_tz::UTC);
         assert!(job.is_ok(), "{job:?}");
@@ -514,7 +516,7 @@ fn user_column_comes_from_heading_or_format_alone() {
     let heading = "# m h dom mon dow user\tcommand\n5 4 * * * ada /home/ada/bin/tidy\n";
     assert_eq!(command(&entries(heading)[0]), "/home/ada/bin/tidy");
     let line = "@daily\twww-data\t/usr/bin/php /srv/tidy.php\n0 7 * * * root\n";
-    let system = read(line, Some(Format::SystemCrontab)).expect("a crontab").entries;
+    let system = read(line, Some(ImportFormat::SystemCrontab)).expect("a crontab").entries;
     assert_eq!(command(&system[0]), "/usr/bin/php /srv/tidy.php");
     let reason = "expected five fields, a user and a command, found `0 7 * * * root`";
     assert_eq!(system[1].job.as_ref().err().map(String::as_str), Some(reason));
@@ -526,7 +528,10 @@ fn user_column_comes_from_heading_or_format_alone() {
     ] {
         let entry = entries(line).remove(0);
         assert_eq!(command(&entry), whole);
-        assert!(!entry.notes.iter().any(|note| note.contains("The file runs it")), "{entry:?}");
+        assert!(
+            !entry.notes.iter().any(|note| note.contains("The file runs the command")),
+            "{entry:?}"
+        );
     }
 }
 

@@ -1,22 +1,21 @@
-//! Who wrote what a job says to its runs: the keys `createdBy` and `messageBy` of the job format.
+//! Authors of a job's message: the keys `createdBy` and `messageBy`.
 //!
-//! An agent signs what it writes (`signature`); words that nobody signed are a person's. `createdBy` says who made the job
-//! and never changes. `messageBy` says who wrote its words last, where that is not known from `createdBy`. Both are kept as
-//! they were written, because other programs write there too; only an agent's signature means anything here.
-//!
-//! One could get it wrong by taking any edit of a person for their words: what they leave as it is stays an agent's.
+//! An agent signs messages (`signature`); an unsigned message is a person's. `createdBy` never changes. `messageBy` is
+//! the last author, if different from `createdBy`. Other programs write any value here; only an agent's signature has a
+//! meaning.
+//! Pitfall: an edit of other fields by a person leaves the message an agent's.
 
 use serde_json::{Value, json};
 
 use super::{Job, Payload};
 use crate::{JobId, RunId};
 
-/// The key for who made a job.
+/// The key of the creator.
 pub const CREATED_BY: &str = "createdBy";
-/// The key for who wrote its words last.
+/// The key of the message's last author.
 pub const MESSAGE_BY: &str = "messageBy";
 
-/// What an agent writes under these keys: that it is one, and in which run, of which job.
+/// The signature of an agent: the run, and the job if any.
 #[must_use]
 pub fn signature(run: &RunId, job: Option<&JobId>) -> Value {
     let mut signature = json!({ "kind": "agent", "runId": run.as_str() });
@@ -27,30 +26,30 @@ pub fn signature(run: &RunId, job: Option<&JobId>) -> Value {
 }
 
 impl Job {
-    /// Whether the message that its runs are given are a person's own words.
+    /// Whether a person wrote the message.
     #[must_use]
     pub fn is_message_by_person(&self) -> bool {
-        let author = self.extra.get(MESSAGE_BY).or_else(|| self.extra.get(CREATED_BY));
+        let author = self.message_by.as_ref().or(self.created_by.as_ref());
         author.is_none_or(|author| author["kind"] != "agent")
     }
 
-    /// Whether it reminds of something in a person's own words. A yes to a reminder that an agent has worded makes it no
-    /// word of theirs, as with any other message.
+    /// Whether the job is a reminder with a person's text. The approval of an agent's reminder does not change the
+    /// author.
     #[must_use]
     pub fn reminds_in_persons_words(&self) -> bool {
         matches!(self.payload, Payload::SystemEvent { .. }) && self.is_message_by_person()
     }
 
-    /// Notes that a person wrote its words, where somebody else did before.
+    /// Records a person as the author of the message, after an agent.
     pub(super) fn claim_message(&mut self) {
         if !self.is_message_by_person() {
-            self.extra.insert(MESSAGE_BY.to_owned(), json!({ "kind": "person" }));
+            self.message_by = Some(json!({ "kind": "person" }));
         }
     }
 }
 
 impl Payload {
-    /// The words that somebody wrote for its runs.
+    /// The message for the runs.
     pub(super) fn message(&self) -> Option<&str> {
         match self {
             Self::SystemEvent { text, .. } => Some(text),

@@ -1,64 +1,58 @@
-//! How much of a text a job takes, and which characters.
+//! Bounds on the length and the characters of a job's texts.
 //!
-//! A job is shown in lists, told in notifications and kept in every backup: without bounds one paste could make each of
-//! them unusable. Only what somebody writes is judged; a job that is stored stays readable, and an edit of it is refused
-//! only for what the edit itself made too large. One could get this wrong by judging stored jobs: an upgrade with
-//! tighter bounds would take them away.
+//! Jobs appear in lists, notifications and backups; a paste without bounds could make these unusable.
+//! Pitfall: checking stored jobs. An upgrade with tighter bounds would lose such jobs.
 
 use serde_json::Value;
 
-use super::{Job, Payload};
-use crate::depth::LEVELS;
 use crate::json_fields::FieldError;
-use crate::visible::{hides_something, shows_something, visible};
+use crate::text::MAX_DEPTH;
+use crate::text::{escape_invisible, has_hidden_text, has_visible_text};
 
 const ID: usize = 200;
 const NAME: usize = 200;
 const DESCRIPTION: usize = 4_000;
 const WORDS_BYTES: usize = 64 * 1024;
 const WHOLE_BYTES: usize = 256 * 1024;
-/// The tool whose `command` is run as it is written.
+/// The tool that runs `command` unchanged.
 pub(super) const COMMAND_TOOL: &str = "run_command";
 
-/// What is wrong with a job as a document: whatever its keys mean, it must be told in answers, exported and imported.
-pub(super) fn complaints_about(document: &Value) -> Vec<FieldError> {
+/// Violations of size and depth of any JSON document that becomes a job.
+pub(super) fn size_violations(document: &Value) -> Vec<FieldError> {
     let mut found = Complaints(Vec::new());
     if document.to_string().len() > WHOLE_BYTES {
-        // Without the number found: an edit of something else must not look like a new complaint.
+        // Without the size: an edit of another field must not look like a new violation.
         found.add("(whole input)", format!("must be at most {} KB", WHOLE_BYTES / 1024));
     }
     found.document("", document, 1);
     found.0
 }
 
-/// What is wrong with the texts of `job`.
-pub(super) fn complaints(job: &Job) -> Vec<FieldError> {
+/// Violations of the length and the characters of a job's texts.
+pub(super) fn text_violations(job: &Value) -> Vec<FieldError> {
     let mut found = Complaints(Vec::new());
-    found.characters("id", job.id.as_str(), ID);
-    found.characters("name", &job.name, NAME);
-    found.characters("description", job.description.as_deref().unwrap_or_default(), DESCRIPTION);
-    let id = job.id.as_str();
-    if has_control(id, &[]) || visible(id) != id {
+    let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
+    let (id, name) = (text(&job["id"]), text(&job["name"]));
+    found.characters("id", &id, ID);
+    found.characters("name", &name, NAME);
+    found.characters("description", &text(&job["description"]), DESCRIPTION);
+    if has_control(&id, &[]) || escape_invisible(&id) != id {
         found.add("id", "must have no control or invisible characters".to_owned());
     }
-    // An empty name was complained about as such.
-    if has_control(&job.name, &[]) {
+    if has_control(&name, &[]) {
         found.add("name", "must have no control characters, line breaks or tabs".to_owned());
-    } else if !job.name.is_empty() && !shows_something(&job.name) {
+    } else if !name.is_empty() && !has_visible_text(&name) {
         found.add("name", "must have a character that can be seen".to_owned());
-    } else if hides_something(&job.name) {
+    } else if has_hidden_text(&name) {
         let reason =
             "must have no characters that take no room or turn the reading direction around";
         found.add("name", reason.to_owned());
     }
-    match &job.payload {
-        Payload::SystemEvent { text, .. } => found.words("payload.text", text),
-        Payload::AgentTurn(turn) => found.words("payload.message", &turn.message),
-        Payload::ToolCall(call) if call.tool == COMMAND_TOOL => {
-            let command = call.arguments.get("command").and_then(Value::as_str).unwrap_or_default();
-            found.words("payload.arguments.command", command);
-        }
-        Payload::ToolCall(_) => {}
+    let payload = &job["payload"];
+    found.words("payload.text", &text(&payload["text"]));
+    found.words("payload.message", &text(&payload["message"]));
+    if payload["tool"] == COMMAND_TOOL {
+        found.words("payload.arguments.command", &text(&payload["arguments"]["command"]));
     }
     found.0
 }
@@ -79,9 +73,9 @@ impl Complaints {
 
     fn document(&mut self, path: &str, value: &Value, level: usize) {
         let is_nested = value.is_object() || value.is_array();
-        if is_nested && level > LEVELS {
+        if is_nested && level > MAX_DEPTH {
             return self
-                .add(outermost(path), format!("must be nested at most {LEVELS} levels deep"));
+                .add(outermost(path), format!("must be nested at most {MAX_DEPTH} levels deep"));
         }
         match value {
             Value::Object(fields) => {
@@ -103,7 +97,7 @@ impl Complaints {
 
     fn no_nul(&mut self, path: &str, text: &str) {
         if text.contains('\0') {
-            self.add(&visible(path), "must have no NUL character".to_owned());
+            self.add(&escape_invisible(path), "must have no NUL character".to_owned());
         }
     }
 
@@ -118,7 +112,7 @@ impl Complaints {
     }
 }
 
-/// The first three keys: what is nested too deeply has a path that nobody reads.
+/// The first three keys of a path that is nested too deeply.
 fn outermost(path: &str) -> &str {
     path.match_indices(['.', '[']).nth(2).map_or(path, |(end, _)| &path[..end])
 }
@@ -133,7 +127,7 @@ mod tests {
 
     use crate::UnixMs;
     use crate::job::{
-        JobError, check_bounds, job_from_json, job_to_json, patch_job, stored_job_from_json,
+        Job, JobError, check_bounds, job_from_json, patch_job, stored_job_from_json, to_json,
     };
 
     use super::*;
@@ -193,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_alone_say_nothing_of_what_stands_there() {
+    fn size_bounds_ignore_content() {
         assert!(check_bounds(&json!({ "name": 7, "schedule": "the words of a secret" })).is_ok());
         let large = json!({ "filters": vec!["the words of a secret"; 20_000] });
         let complaints = check_bounds(&large).expect_err("too large").0;
@@ -204,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_stays_and_is_edited_in_all_else() {
+    fn stored_oversized_field_allows_other_edits() {
         let large = json!({ "name": "a".repeat(500), "notes": "b".repeat(300 * 1024) });
         let job = stored_job_from_json(draft(large)).expect("a stored job stays readable");
         let patch = |patch: Value| complaint(patch_job(&job, patch, UnixMs(1), chrono_tz::UTC));
@@ -212,6 +206,6 @@ mod tests {
         let longer = patch(json!({ "name": "a".repeat(501) }));
         let expected = "must be at most 200 characters, found 501";
         assert_eq!(longer, Some(("name".to_owned(), expected.to_owned())));
-        assert!(stored_job_from_json(job_to_json(&job)).is_ok());
+        assert!(stored_job_from_json(to_json(&job)).is_ok());
     }
 }

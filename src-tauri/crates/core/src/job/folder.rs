@@ -1,13 +1,20 @@
-//! Folder grants of a job: which folders beside the workspace its calls may read or write.
+//! Folder grants of a job: folders beside the workspace that calls may read or write.
 //!
 //! Owns the text form, which is the same in JSON, the CLI and the editor: `PATH` for reading, `PATH:write` for reading and
-//! writing. Never looks at the disk. Pitfall: a relative path would mean another folder to each reader, so it is refused.
+//! writing. Never looks at the disk. Pitfall: a relative path would mean another folder to each reader, so is refused.
 
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
 /// One folder that a person has granted to a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("format" = "folder-grant"))]
+#[ts(type = "string")]
 pub struct FolderGrant {
     /// The folder: absolute, or below the home as `~/…`.
     pub path: String,
@@ -38,7 +45,7 @@ impl FolderGrant {
     }
 }
 
-/// Whether `path` is `folder` or lies below it, by its text.
+/// Whether `path` is `folder` or a path below, by text.
 fn is_same_or_below(path: &str, folder: &str) -> bool {
     let is_separator = |c: char| c == '/' || (cfg!(windows) && c == '\\');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_separator))
@@ -53,6 +60,20 @@ impl fmt::Display for FolderGrant {
             FolderAccess::Read => f.write_str(&self.path),
             FolderAccess::Write => write!(f, "{}{WRITE}", self.path),
         }
+    }
+}
+
+impl From<FolderGrant> for String {
+    fn from(grant: FolderGrant) -> Self {
+        grant.to_string()
+    }
+}
+
+impl TryFrom<String> for FolderGrant {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 

@@ -1,88 +1,157 @@
-//! The job format: what the user schedules, as JSON (camelCase) and as types.
+//! The job document: JSON (camelCase) and types.
 //!
-//! Owns the shapes of the cron RFC plus Rouse's own optional fields, their reading with exact complaints and their
-//! writing back. Unknown keys survive a round trip at every level, so that a file from a newer Rouse, or from another
-//! program, loses nothing here. It refuses to know what is due (`slots`) or what a run did (`run`).
+//! Owns the one declaration of every field; JSON schema, TypeScript, validation and defaults derive from it. Unknown
+//! keys survive a round trip at every level, so a document of a newer Rouse or of another program loses nothing.
+//! Never decides what is due (`slots`) or what a run did (`run`).
+//! Pitfall: validating a stored document. A job that an older version accepted must stay readable.
 
-mod parse;
+mod field_schema;
+mod schema;
+mod checks;
+mod read;
+mod patch;
 mod author;
 mod bounds;
-mod claimed;
-mod facts;
+mod claim;
 mod folder;
-mod named;
+mod grant_candidates;
 mod payload;
 mod policies;
 mod schedule;
+mod summary;
 mod work;
-mod write;
 
 pub use author::{CREATED_BY, MESSAGE_BY, signature};
-pub use facts::facts;
 pub use folder::{FolderAccess, FolderGrant};
-pub use named::NamedGrants;
-pub use parse::{
-    JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
-    stored_job_from_json, stored_payload_from_json, stored_schedule_from_json, strangers_of_state,
-};
-pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
+pub use grant_candidates::NamedGrants;
+pub use patch::patch_job;
+pub use payload::{AgentTurn, NotifyCondition, NotifyWhen, NotifyWord, Payload, ToolCall};
 pub use policies::{Approvals, Budget, Misfire, MisfireMode, Notify, Overlap, Policies, Sandbox};
+pub use read::{
+    JobError, check_bounds, imported_job_from_json, job_from_json, schedule_from_json,
+    stored_job_from_json, unknown_state_keys,
+};
 pub use schedule::{EventTrigger, Schedule, ScheduleSpec};
-pub use write::{job_to_json, payload_to_json, state_to_json};
+pub use schema::job_schema;
+pub use summary::{JobFact, job_facts, label_of};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, VariantNames};
+use ts_rs::TS;
 
+use self::field_schema::is_default;
+use crate::json_fields::non_blank;
+use crate::run::RfcStatus;
 use crate::slots::DecidedSlots;
 use crate::{JobId, RunState, UnixMs};
 
-/// What the user schedules: trigger + payload + policies.
-#[derive(Debug, Clone, PartialEq)]
+/// A job: trigger, payload and policies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Job {
-    /// Identity, for ever.
+    /// The id; never changes.
     pub id: JobId,
-    /// What people call it.
+    /// The name.
+    #[schemars(schema_with = "non_blank")]
     pub name: String,
-    /// What it is for.
+    /// Notes on the purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A disabled job has no next slot.
+    #[serde(default = "enabled")]
     pub enabled: bool,
-    /// When it was made.
+    /// When the job was created.
+    #[serde(rename = "createdAtMs")]
     pub created_at: UnixMs,
-    /// When its definition last changed.
+    /// When the definition was last changed.
+    #[serde(rename = "updatedAtMs")]
     pub updated_at: UnixMs,
-    /// When it fires.
+    /// The trigger.
     pub schedule: Schedule,
-    /// Which conversation it works in.
+    /// The session of the runs.
     pub session_target: SessionTarget,
-    /// Whether a main-session event asks for a turn at once.
+    /// When the main session gets a turn after a system event.
     pub wake_mode: WakeMode,
-    /// What a run does.
+    /// The work of a run.
     pub payload: Payload,
     /// Settings of the isolated session.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Retries.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
     /// Misfires, overlap, limits.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<Policies>")]
     pub policies: Policies,
-    /// Disappears after its first finished run.
+    /// Deletes the job after its first finished run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<bool>")]
     pub delete_after_run: bool,
-    /// What the engine knows about it; never set by people.
+    /// Owned by the engine.
+    #[serde(default)]
     pub state: JobState,
-    /// Keys that this version does not know.
+    /// The creator: `{kind: "agent", runId, jobId?}` for a job that a model has created. Any program may write here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(type = "unknown", optional)]
+    pub created_by: Option<Value>,
+    /// The last author of the message; the creator when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(type = "unknown", optional)]
+    pub message_by: Option<Value>,
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// Which session a job works in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+const fn enabled() -> bool {
+    true
+}
+
+/// The session of a job's runs.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum SessionTarget {
-    /// Queues system events for the main session.
+    /// The main session; the job queues system events.
     Main,
-    /// Works in its own session `cron:<jobId>`.
+    /// The job's own session `cron:<jobId>`.
     Isolated,
 }
 
-/// When the main session gets its turn after an event was queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When the main session gets a turn after a system event.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum WakeMode {
     /// At once.
     Now,
@@ -90,47 +159,102 @@ pub enum WakeMode {
     NextHeartbeat,
 }
 
-/// Settings of an isolated job.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Settings of the isolated session.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Isolation {
-    /// Stands before the summary that is posted to main; `Cron` when absent.
+    /// The prefix of the report in the main session [default: Cron].
+    #[schemars(title = "Summary prefix")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub post_to_main_prefix: Option<String>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// Best-effort retries of one run.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Retries of one run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Runtime {
-    /// Attempts in all, the first included.
+    /// Maximum attempts, the first one included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 20))]
     pub max_attempts: Option<u32>,
-    /// Milliseconds before the second attempt; doubles from there.
+    /// Milliseconds before the second attempt; doubles with every attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 86_400_000))]
     pub retry_backoff_ms: Option<u64>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// What the engine knows about a job. Written only by the store's verbs, but for keys that are not its own.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The engine's facts about a job. Clients write only unknown keys.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
 pub struct JobState {
-    /// The next slot; none for a disabled, finished or manual job.
+    /// The next slot; absent for a disabled, finished or manual job.
+    #[serde(rename = "nextRunAtMs", skip_serializing_if = "Option::is_none")]
     pub next_run_at: Option<UnixMs>,
-    /// Up to where its slots are decided, which the job format does not tell.
+    /// The decided slots; not part of the document.
+    #[serde(skip)]
     pub decided: DecidedSlots,
     /// When the newest run started.
+    #[serde(rename = "lastRunAtMs", skip_serializing_if = "Option::is_none")]
     pub last_run_at: Option<UnixMs>,
-    /// The newest run's final state.
-    pub last_state: Option<RunState>,
-    /// The newest run's failure or reason.
+    /// The final state of the newest run.
+    #[serde(flatten)]
+    #[ts(flatten)]
+    pub last: LastOutcome,
+    /// The error or reason of the newest run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// How long the newest run took.
+    /// The duration of the newest run in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_duration_ms: Option<i64>,
-    /// Failures in a row up to now.
+    /// Consecutive failures.
     pub consecutive_failures: u32,
-    /// Grows with every change of the definition; updates carry the one they saw.
+    /// Increases with every change of the definition. Updates carry the revision that they are based on.
     pub revision: i64,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
+}
+
+/// The final state of the newest run, as run state and as status of the cron RFC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
+pub struct LastOutcome {
+    /// Derived from `state`.
+    #[serde(rename = "lastStatus", skip_serializing_if = "Option::is_none")]
+    status: Option<RfcStatus>,
+    /// The run state; none before the first end of a run.
+    #[serde(rename = "lastState", skip_serializing_if = "Option::is_none")]
+    pub state: Option<RunState>,
+}
+
+impl From<Option<RunState>> for LastOutcome {
+    fn from(state: Option<RunState>) -> Self {
+        Self { status: state.and_then(RunState::rfc_status), state }
+    }
+}
+
+/// Writes a job or a part of a job as JSON.
+///
+/// # Panics
+/// Never: the keys are texts, and every value has a JSON form.
+pub fn to_json(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).expect("BUG: a part of a job has no JSON form")
 }
 
 impl Job {

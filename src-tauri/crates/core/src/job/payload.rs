@@ -1,90 +1,177 @@
-//! What a run does.
+//! The work of a run.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, VariantNames};
+use ts_rs::TS;
 
+use crate::json_fields::{non_blank, text_of};
 use crate::model::Effort;
 
-/// What a run does, with the keys this version does not know.
-#[derive(Debug, Clone, PartialEq)]
+/// The work of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Payload {
-    /// Queues a line for the main session.
+    /// Queues a system event for the main session.
     SystemEvent {
-        /// The line.
+        /// The text.
+        #[schemars(schema_with = "non_blank")]
         text: String,
-        /// Keys that this version does not know.
+        /// Unknown keys.
+        #[serde(flatten)]
+        #[schemars(skip)]
+        #[ts(skip)]
         extra: Map<String, Value>,
     },
-    /// Lets a model work on a message.
+    /// Runs a model on a message.
     AgentTurn(Box<AgentTurn>),
     /// Calls one tool; no model, no cost.
     ToolCall(ToolCall),
 }
 
-/// A model's task.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A task for a model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct AgentTurn {
-    /// The task in words.
+    /// The task.
+    #[schemars(schema_with = "non_blank")]
     pub message: String,
-    /// Whether the outcome is handed to a channel; absent means the job's `notify` policy alone decides.
+    /// Whether the report goes to a channel; `policies.notify` decides when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deliver: Option<bool>,
-    /// The channel's name; `last` or absent means the notification.
+    /// The channel; the notification when absent or `last`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// The recipient on that channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Time limit of the run.
+    /// Time limit of the run in seconds; `policies.timeoutSeconds` has priority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Time limit", range(min = 1, max = 604_800))]
     pub timeout_seconds: Option<u32>,
-    /// Overrides the configured model.
+    /// The model; that of the settings when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Models that are asked in this order when that one does not answer.
+    /// Models to try in this order when the model is unavailable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(title = "Fallback models", extend("items" = text_of("model"), "maxItems" = 5))]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub fallbacks: Vec<String>,
-    /// Whether tools are offered; yes when absent.
+    /// Whether tools are offered [default: true].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub use_tools: Option<bool>,
-    /// Only these tools.
+    /// The offered tools; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Most model turns of one run that may call tools; 1 is no chaining. After them one is left to say what came of it.
+    /// Maximum model calls with tools per run. One more call without tools may follow for the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 50))]
     pub max_steps: Option<u32>,
-    /// Most tokens of one answer.
+    /// Maximum tokens of one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Max answer tokens", range(min = 1, max = 1_000_000))]
     pub max_tokens: Option<u32>,
-    /// How much the model reasons; the provider's setting when absent.
+    /// Reasoning effort; the provider's default when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Files of the workspace put into the context.
+    /// Workspace files for the context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(title = "Context files")]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub context_paths: Vec<String>,
-    /// Skills that the model is told of, by their names.
+    /// Skills by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = text_of("skill-name"), "maxItems" = crate::skills::MOST_SKILLS))]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub skills: Vec<String>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
 /// One tool call without a model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// The tool's name.
+    #[schemars(schema_with = "non_blank")]
     pub tool: String,
-    /// Its arguments, as its schema wants them.
+    /// The arguments, by the tool's schema.
+    #[serde(default = "no_arguments")]
+    #[schemars(with = "Map<String, Value>")]
+    #[ts(as = "Map<String, Value>")]
     pub arguments: Value,
     /// Which results are worth a notification.
+    #[serde(default)]
+    #[ts(optional, as = "Option<NotifyWhen>")]
     pub notify_when: NotifyWhen,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// Which results of a `toolCall` are worth a notification.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Which results of a tool call are worth a notification: a word or a condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(untagged)]
 pub enum NotifyWhen {
+    /// A word.
+    Word(NotifyWord),
+    /// A condition on the result.
+    Condition(NotifyCondition),
+}
+
+impl Default for NotifyWhen {
+    fn default() -> Self {
+        Self::Word(NotifyWord::Always)
+    }
+}
+
+/// Which results of a tool call are worth a notification.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
+pub enum NotifyWord {
     /// Every result.
-    #[default]
     Always,
-    /// Only a failure.
+    /// Failures only.
     Failure,
-    /// A result that differs from the one before, or a failure.
+    /// Failures, and results that differ from the previous one.
     Changed,
-    /// A result of which this CEL expression holds, or a failure.
-    Cel {
-        /// The expression.
-        source: String,
-        /// Keys that this version does not know.
-        extra: Map<String, Value>,
-    },
+}
+
+/// A condition: its result is worth a notification, and so is a failure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct NotifyCondition {
+    /// A CEL expression over `result`, `previous` and `state`.
+    #[schemars(schema_with = "super::field_schema::cel")]
+    pub cel: String,
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
+    pub extra: Map<String, Value>,
+}
+
+fn no_arguments() -> Value {
+    Value::Object(Map::new())
 }
 
 impl Payload {

@@ -1,146 +1,282 @@
-//! How a job behaves when things do not go as planned.
+//! The policies of a job: misfires, overlap, limits, notifications, approvals, grants, sandbox.
+//!
+//! The names of a closed set are camelCase in the document (serde) and kebab-case on the command line (strum).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, IntoStaticStr, VariantNames};
+use ts_rs::TS;
 
+use super::field_schema::is_default;
 use super::folder::FolderGrant;
-use crate::money::MicroUsd;
-use crate::quiet::QuietPolicy;
+use crate::budget::MicroUsd;
+use crate::json_fields::text_of;
+use crate::time::QuietPolicy;
 
-/// All policies of a job; every field has a default, so an empty object is a full answer.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The policies of a job. Each field has a default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
 pub struct Policies {
     /// Slots that passed while nothing could fire.
+    #[serde(skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<Misfire>")]
     pub misfire: Misfire,
-    /// A slot that comes while a run of the same job is still going.
+    /// A slot that comes while the previous run is running.
+    #[serde(skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<Overlap>")]
     pub overlap: Overlap,
-    /// Runs of this job at the same time, for `parallel`.
+    /// Maximum parallel runs of this job with `overlap: parallel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Concurrent runs", range(min = 1, max = 100))]
     pub max_concurrent: Option<u32>,
-    /// Least seconds between the starts of two runs.
+    /// Minimum seconds between the starts of two runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 604_800))]
     pub cooldown_seconds: Option<u32>,
-    /// Time limit of each attempt of a run.
+    /// Time limit of each attempt in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Time limit", range(min = 1, max = 604_800))]
     pub timeout_seconds: Option<u32>,
-    /// Pauses the job after so many failures in a row.
+    /// Pauses the job after this number of consecutive failures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000))]
     pub pause_after_failures: Option<u32>,
     /// Spending limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Which outcomes are worth a notification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Notify about")]
     pub notify: Option<Notify>,
     /// Whether notifications wait for the end of quiet hours.
+    #[serde(skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<QuietPolicy>")]
     pub quiet_hours: QuietPolicy,
-    /// What becomes of calls that need a person's yes.
+    /// Calls that need an approval.
+    #[serde(skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<Approvals>")]
     pub approvals: Approvals,
-    /// How long a question waits for its answer; half an hour when absent.
+    /// Seconds until an approval expires [default: 1800].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Approval timeout", range(min = 60, max = 604_800))]
     pub approval_seconds: Option<u32>,
-    /// Hosts that its calls may reach: `host` or `host:port`.
+    /// Hosts that calls may reach: `host` or `host:port`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = text_of("host")))]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub hosts: Vec<String>,
-    /// Folders beside the workspace that its calls may read or write.
+    /// Folders outside the workspace that calls may read or write: `PATH` or `PATH:write`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<FolderGrant>>")]
     pub folders: Vec<FolderGrant>,
-    /// How what a model has chosen to run is confined.
+    /// Confinement of commands that a model runs.
+    #[serde(skip_serializing_if = "is_default")]
+    #[ts(optional, as = "Option<Sandbox>")]
     pub sandbox: Sandbox,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
 /// Slots that passed while nothing could fire.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
 pub struct Misfire {
-    /// What happens with them.
+    /// How passed slots are caught up.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(title = "Misfire policy")]
+    #[ts(optional, as = "Option<MisfireMode>")]
     pub mode: MisfireMode,
-    /// A slot later than this is missed, whatever the mode; of those that one run stands for, the newest counts.
+    /// A slot later than this is missed in every mode. Where one run stands for several slots, the newest counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 31_622_400))]
     pub max_lateness_seconds: Option<u32>,
-    /// Most slots made up for by `runAll`.
+    /// Maximum catch-up runs with `mode: runAll` [default: 10].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Catch-up limit", range(min = 1, max = 100))]
     pub limit: Option<u32>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// What happens with slots that passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How passed slots are caught up.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum MisfireMode {
-    /// They are recorded as missed.
+    /// Not at all: the slots are recorded as missed.
     Skip,
-    /// One late run stands for all of them.
+    /// One catch-up run stands for all.
     #[default]
     RunOnce,
-    /// Each gets its run, the newest `limit` of them.
+    /// One catch-up run for each of the newest `limit` slots.
     RunAll,
 }
 
-/// A slot that comes while a run of the same job is still going.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A slot that comes while the previous run is running.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Overlap {
-    /// It is recorded as skipped.
+    /// The slot is recorded as skipped.
     #[default]
     Skip,
-    /// It waits for its turn.
+    /// The new run is queued.
     Queue,
-    /// It runs beside, up to `maxConcurrent`.
+    /// The new run starts in parallel, up to `maxConcurrent`.
     Parallel,
-    /// It ends the run that is going and takes its place.
+    /// The previous run is cancelled.
     CancelOther,
 }
 
-/// Spending limits of one job. A day is one in the job's zone.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Spending limits of one job. A day is a day in the job's zone.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Budget {
-    /// Tokens of one run.
+    /// Tokens per run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub tokens_per_run: Option<u64>,
-    /// Tokens of all its runs of a day.
+    /// Tokens per day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub tokens_per_day: Option<u64>,
-    /// Dollars of one run.
+    /// Dollars per run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "USD per run")]
     pub usd_per_run: Option<MicroUsd>,
-    /// Dollars of all its runs of a day.
+    /// Dollars per day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "USD per day")]
     pub usd_per_day: Option<MicroUsd>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
 }
 
-/// What becomes of calls that need a person's yes and have none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Calls that need an approval and have neither approval nor grant.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
 #[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Approvals {
-    /// The run parks, and the person is asked.
+    /// The run parks until the approval is decided.
     #[default]
     Ask,
-    /// The model is told no at once.
+    /// The call is denied at once.
     Deny,
-    /// Tools that need one are not offered at all.
+    /// Tools that need an approval are not offered.
     Skip,
 }
 
 impl Approvals {
-    /// The word of a job for it.
+    /// The name in the job format.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-            Self::Skip => "skip",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
-/// How what a model has chosen to run is confined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Confinement of commands that a model runs.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Sandbox {
     /// In the sandbox, or not at all.
     #[default]
     Required,
-    /// With the person's own rights, each call asked for.
+    /// With the user's own rights; each call needs an approval.
     Open,
 }
 
 /// Which outcomes are worth a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    TS,
+    EnumString,
+    VariantNames,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Notify {
     /// Every finished run.
     Always,
-    /// Results and failures, not "nothing to report".
+    /// Reports and failures.
     #[default]
     Findings,
     /// Failures only.
     Failure,
-    /// None.
+    /// Nothing.
     Never,
 }

@@ -1,20 +1,119 @@
-//! The trigger part of a job.
+//! The trigger of a job.
+//!
+//! Pitfall: `Schedule` reads the keys by hand. A derived flattened enum leaves them in `extra`, too.
 
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use ts_rs::TS;
 
+use super::field_schema::event_source;
 use crate::UnixMs;
+use crate::json_fields::{keys_of_kind, schema_of};
 use crate::schedule::{CronPattern, Zones, describe_at, describe_every};
-use crate::visible::visible_line;
+use crate::text::escape_line;
 
-/// Why a job fires, with the keys this version does not know.
-#[derive(Debug, Clone, PartialEq)]
+/// The schema of a schedule, without the schema of the job.
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Schedule>);
+
+/// The trigger of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Schedule {
-    /// The trigger itself.
+    /// The trigger.
+    #[serde(flatten)]
+    #[ts(flatten)]
     pub spec: ScheduleSpec,
-    /// Spreads jobs of one instant over so many milliseconds; the offset is stable per job.
+    /// Maximum jitter in milliseconds. The offset is stable per job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 3_600_000))]
     pub jitter_ms: Option<u32>,
-    /// Keys that this version does not know.
+    /// Unknown keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub extra: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut extra = Map::deserialize(deserializer)?;
+        let spec =
+            ScheduleSpec::deserialize(Value::Object(extra.clone())).map_err(D::Error::custom)?;
+        let jitter_ms = extra.shift_remove("jitterMs").map(Option::deserialize);
+        let jitter_ms = jitter_ms.transpose().map_err(D::Error::custom)?.flatten();
+        let known = keys_of_kind(&SCHEMA, &extra["kind"]);
+        extra.retain(|key, _| !known.contains(&key.as_str()));
+        Ok(Self { spec, jitter_ms, extra })
+    }
+}
+
+impl Schedule {
+    /// A single form for each meaning: trimmed texts, the zone by IANA name, no empty pattern.
+    pub(super) fn canonicalise(&mut self, zones: &Zones) {
+        let canonical = |tz: &mut String| {
+            if let Some(zone) = zones.zone(tz) {
+                *tz = zone.name().to_owned();
+            }
+        };
+        match &mut self.spec {
+            ScheduleSpec::At { tz, .. } => tz.iter_mut().for_each(canonical),
+            ScheduleSpec::Cron { expr, tz } => {
+                *expr = expr.trim().to_owned();
+                canonical(tz);
+            }
+            ScheduleSpec::Event(trigger) => {
+                trigger.source = trigger.source.trim().to_owned();
+                trigger.pattern = trigger.pattern.take().filter(|pattern| !pattern.is_empty());
+            }
+            ScheduleSpec::Every { .. } | ScheduleSpec::Webhook | ScheduleSpec::Manual => {}
+        }
+    }
+}
+
+/// The trigger kinds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum ScheduleSpec {
+    /// Once.
+    At {
+        /// The instant.
+        #[serde(rename = "atMs")]
+        #[schemars(extend("expected" = "milliseconds since 1970, or a time in `at`"))]
+        at: UnixMs,
+        /// The zone in which the instant was written; for display only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tz: Option<String>,
+    },
+    /// At `anchor + k·every`.
+    Every {
+        /// Milliseconds between slots.
+        #[schemars(range(min = 1_000, max = 253_402_300_799_000_i64))]
+        #[schemars(extend("expected" = "milliseconds, at least 1000"))]
+        every_ms: i64,
+        /// Slot zero [default: the creation of the job].
+        #[serde(rename = "anchorMs")]
+        anchor: UnixMs,
+    },
+    /// At the times of a cron pattern.
+    Cron {
+        /// Five or six fields, or an alias such as `@daily`.
+        #[schemars(schema_with = "super::field_schema::cron_pattern")]
+        expr: String,
+        /// IANA zone [default: the local zone at creation].
+        tz: String,
+    },
+    /// At a matching event.
+    Event(EventTrigger),
+    /// When the job's webhook is called.
+    Webhook,
+    /// By hand only.
+    Manual,
 }
 
 impl ScheduleSpec {
@@ -31,14 +130,14 @@ impl ScheduleSpec {
         }
     }
 
-    /// Whether it names its times; the others wait for something that happens.
+    /// Whether the trigger has scheduled slots.
     #[must_use]
     pub const fn has_slots(&self) -> bool {
         matches!(self, Self::At { .. } | Self::Every { .. } | Self::Cron { .. })
     }
 
-    /// When it fires, in plain words: `Weekdays at 07:30`. A one-shot is told in its zone, or in the local one; the
-    /// zone of a cron pattern is named by whoever shows it.
+    /// The trigger in words: `Weekdays at 07:30`. A one-shot is described in the job's zone, else in the local zone;
+    /// the zone of a cron pattern is left out.
     #[must_use]
     pub fn describe(&self, zones: &Zones) -> String {
         match self {
@@ -51,37 +150,45 @@ impl ScheduleSpec {
                 CronPattern::parse(expr).map_or_else(|_| expr.clone(), |pattern| pattern.describe())
             }
             Self::Event(trigger) => trigger.describe(),
-            Self::Webhook => "When its webhook is called".to_owned(),
+            Self::Webhook => "When the webhook is called".to_owned(),
             Self::Manual => "Only by hand".to_owned(),
         }
     }
 }
 
 /// Which events fire a job.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct EventTrigger {
-    /// Where they come from: `job`, `cron`, `wake`, `webhook`.
+    /// The source: `job`, `cron`, `wake`, `webhook`.
+    #[schemars(schema_with = "event_source")]
     pub source: String,
-    /// A regular expression that is found in their text.
+    /// A regular expression on the event's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "event-pattern"))]
     pub pattern: Option<String>,
-    /// Fields they must have, exactly.
+    /// Required fields of the event with their values.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "super::field_schema::event_filters")]
+    #[ts(optional, as = "Option<Map<String, Value>>")]
     pub filters: Map<String, Value>,
 }
 
 impl EventTrigger {
-    /// The id of the job that it comes after, if it names one.
+    /// The id of the job whose end fires this job.
     #[must_use]
     pub fn job_id(&self) -> Option<&str> {
         self.filters.get("jobId").and_then(Value::as_str)
     }
 
-    /// Whether events of its source come at all.
+    /// Whether the source exists.
     #[must_use]
     pub fn can_come(&self) -> bool {
         crate::cause::SOURCES.contains(&self.source.as_str())
     }
 
-    /// When it fires, with the name that the job has of which only the id is known here.
+    /// The trigger in words, with the name of the preceding job.
     #[must_use]
     pub fn describe_after(&self, job_name: &str) -> String {
         self.words(Some(job_name))
@@ -108,7 +215,7 @@ impl EventTrigger {
         if let Some(pattern) = &self.pattern {
             words = format!("{words} whose text matches {pattern}");
         }
-        visible_line(&words)
+        escape_line(&words)
     }
 
     fn end_in_words(&self) -> &str {
@@ -129,36 +236,4 @@ impl EventTrigger {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// The trigger kinds.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScheduleSpec {
-    /// Once.
-    At {
-        /// The instant.
-        at: UnixMs,
-        /// The zone the instant was written in; for display only.
-        tz: Option<String>,
-    },
-    /// At `anchor + k·every`.
-    Every {
-        /// Milliseconds between slots, at least 1,000.
-        every_ms: i64,
-        /// Slot zero; the moment of creation when the input has none.
-        anchor: UnixMs,
-    },
-    /// At the times of a cron pattern.
-    Cron {
-        /// Five or six fields, or an alias such as `@daily`.
-        expr: String,
-        /// IANA zone, stored at creation.
-        tz: String,
-    },
-    /// When an event comes that it waits for.
-    Event(EventTrigger),
-    /// When its webhook is called.
-    Webhook,
-    /// Only by hand.
-    Manual,
 }

@@ -1,37 +1,34 @@
-//! Whether a job still does what its standing yeses were given for.
+//! Whether the grants of a job still apply after an import or an edit.
 //!
-//! A person says yes for always to calls of one job, and has its task in mind. A file can bring any other definition under
-//! the id of that job, so whoever takes one asks here whether the yeses still stand. This is decided by what leads a run to
-//! its calls and by what those reach, not by how long it may take, what it may cost or whom it tells. What can only be less
-//! than before is the same work. One could get it wrong by taking a setting for a limit that opens something: a tool more, a
-//! skill less (it may be one that nobody has trusted and that kept the run to looking), a host more.
+//! A grant was given for the work of a job: task, context, tools, skills, confinement, hosts. Limits, budgets, deliveries and
+//! the model are not part of the work. Work that can only do less is the same work.
+//! Pitfall: treating every removal as less. A removed skill may have been the untrusted skill that limited the run.
 
 use super::{AgentTurn, Job, Payload, ToolCall};
 
 impl Job {
-    /// Whether what a person has granted to `before` was granted for this, too: the same work, and nothing that it reaches
-    /// which it did not reach then. Confinement, hosts and folders have to be the same: an empty list of hosts is the least
-    /// for one tool and the most for another. `policies.approvals` does not count: whatever it says,
-    /// nothing is called that nobody has said yes to.
+    /// Whether the grants of `before` apply to this job: the same work, confinement, hosts and folders. An empty host list
+    /// means no host for some tools and all hosts for others, so no list counts as less. `policies.approvals` does not
+    /// count: without a grant or an approval no call is made.
     #[must_use]
     pub fn is_same_work(&self, before: &Self) -> bool {
         let (now, then) = (&self.policies, &before.policies);
         now.sandbox == then.sandbox
             && now.hosts == then.hosts
             && now.folders == then.folders
-            && self.told_name() == before.told_name()
+            && self.model_visible_name() == before.model_visible_name()
             && self.payload.is_same_work(&before.payload)
     }
 
-    /// Its name where a model is told it, before the message: there it can say what to do as well as that.
+    /// The name, if a model receives it before the message: a name can contain instructions, too.
     #[must_use]
-    pub fn told_name(&self) -> Option<&str> {
+    pub fn model_visible_name(&self) -> Option<&str> {
         matches!(self.payload, Payload::AgentTurn(_)).then_some(self.name.as_str())
     }
 }
 
 impl Payload {
-    /// Whether a person who has looked at `before` knows what this does. Limits and deliveries are no part of the work.
+    /// Whether the payload does the work of `before`. Limits and deliveries are not part of the work.
     #[must_use]
     pub fn is_same_work(&self, before: &Self) -> bool {
         match (self, before) {
@@ -47,11 +44,10 @@ impl Payload {
 }
 
 impl AgentTurn {
-    /// The task, what is read with it and what may be called for it.
+    /// Compares message, context, skills, unknown keys and tools.
     ///
-    /// The model is no part of it. A job without one takes that of the settings, and keeps its yeses when those change; a
-    /// file can name a model only of a provider that the person has set up; and a yes is to calls, whoever thinks of them.
-    /// Keys that this version does not know are a part: another one may act on them.
+    /// The model is not part of the work: a grant is for calls of any model. Unknown keys are, because a newer version
+    /// may use them.
     fn is_same_work(&self, before: &Self) -> bool {
         self.message == before.message
             && self.context_paths == before.context_paths
@@ -103,7 +99,7 @@ mod tests {
         })
     }
 
-    /// What becomes of the work when `field` of `payload` is this.
+    /// The work with another value of `field` in `payload`.
     fn stays(payload: &Value, field: &str, value: Value) -> bool {
         let (before, mut changed) = (job(payload, &json!({})), payload.clone());
         changed[field] = value;
@@ -131,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_model_is_told_is_the_work() {
+    fn name_read_by_a_model_is_part_of_the_work() {
         let call = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "a" } });
         for (payload, stays) in [(turn(), false), (call, true)] {
             let before = job(&payload, &json!({}));
@@ -141,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_a_run_to_its_calls_is_the_work() {
+    fn fields_that_lead_to_calls_are_the_work() {
         for (field, value) in [
             ("message", json!("Send it away.")),
             ("contextPaths", json!(["a.md", "b.md"])),
-            // One that nobody has trusted kept the run to looking.
+            // An untrusted skill limited the run to local reads.
             ("skills", json!([])),
             ("skills", json!(["tea", "coffee"])),
             ("theirs", json!(1)),
@@ -188,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_its_calls_reach_is_a_part_of_what_was_granted() {
+    fn reach_of_calls_is_part_of_the_granted_work() {
         let before = job(&turn(), &json!({ "hosts": ["a.example"] }));
         for policies in [
             json!({ "hosts": ["a.example"], "sandbox": "open" }),
             json!({ "hosts": ["a.example", "b.example"] }),
-            // For a request that means all of them.
+            // For a request, this means all hosts.
             json!({ "hosts": [] }),
             json!({ "hosts": ["a.example"], "folders": ["~/Notes"] }),
         ] {

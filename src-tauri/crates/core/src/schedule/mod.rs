@@ -1,59 +1,36 @@
-//! Next-fire maths: when a cron pattern or an interval fires next, and what a schedule is called in words.
+//! Next-fire maths: the slots of cron patterns and intervals, and their description in words.
 //!
-//! Owns the one answer to "when" that preview and engine share. It refuses to read the clock, to know jobs or to decide
-//! what happens with a slot. Instants are unix milliseconds as plain `i64`; slots are whole seconds for cron patterns,
-//! and "after" always means strictly after, to the millisecond.
+//! Owns the search that preview and engine share. Never reads the clock, never knows a job's policies and never decides
+//! the outcome of a slot. Instants are unix milliseconds as `i64`; cron slots are whole seconds; "after" means strictly
+//! after.
 //!
-//! **The rule for changes of the clock.** A pattern whose seconds, minute or hour field contains `*` or a step is an
-//! *interval* pattern, every other one is *fixed*: a time in a list or a range is a fixed time.
+//! **The rule for clock changes.** A pattern whose seconds, minute or hour field contains `*` or a step is an
+//! *interval* pattern; every other pattern is *fixed*, also with a list or a range.
 //! - In a gap (the clock jumps forward) a fixed time runs at the first valid instant after the gap, whatever its date.
 //!   Several times inside one gap, and a regular time at its end, are one slot. Interval patterns do not fire there.
 //! - In an overlap (the clock goes back) a fixed time runs once, in the first pass. Interval patterns fire in both.
 //!
-//! **Where this differs from croner 4.0.3**, whose dialect this is and beside which a test holds it on a clock without
-//! changes. Its documentation promises the same rule but calls a pattern fixed only when seconds, minute and hour are
-//! single values, so that `0,30 2 * * *` loses its run in a gap and runs twice in an overlap. A time in a gap is lost as
-//! well when the gap ends on a date that the pattern does not name; a gap longer than two hours ends the search with an
-//! error; an inclusive search from 07:00:00.9 answers 07:00:00. It reads `MON` in the month field as January, searches
-//! 5,000 years for a time that `,` in a field can never match, and needs ten times as long for a pattern and for a slot:
-//! after a change of the clock ten thousand jobs are planned anew at once.
+//! **Differences from croner 4.0.3**, whose dialect this is (a test compares both where the clock does not change). croner
+//! documents the same rule but treats a pattern as fixed only with single seconds, minute and hour values, so
+//! `0,30 2 * * *` loses its run in a gap and runs twice in an overlap. It also loses a time in a gap that ends on a date
+//! outside the pattern, fails on a gap over two hours, and answers 07:00:00 to an inclusive search from 07:00:00.9. It
+//! reads `MON` as month as January, searches 5,000 years for a time that `,` can never match, and takes ten times as long
+//! to parse and to search: after a clock change ten thousand jobs are planned anew at once.
 //!
-//! One could get this wrong by adding milliseconds to a slot to find the next one, or by testing only zones whose clock
-//! changes by an hour at two in the morning.
+//! Pitfall: adding milliseconds to a slot to find the next slot, or testing only zones that change by an hour at 02:00.
 
 mod cron;
-mod dates;
-mod rule;
-mod count;
-mod times;
-
-mod fields;
-mod wall;
-
-mod built_in;
-mod kept;
-mod rules;
-mod table;
-mod tzif;
-mod zones;
-
-mod every;
-mod note;
-
-mod day;
-mod day_window;
-
+mod interval;
 mod describe;
-mod duration;
+pub mod slots;
 
-pub use cron::CronPattern;
-pub use day::{Day, month_start};
-pub use day_window::DayWindow;
+pub use crate::time::{
+    Day, DayWindow, DurationError, Transition, TransitionKind, Zone, ZoneFiles, ZoneOffset,
+    ZoneSource, ZoneVersion, Zones, format_duration, month_start, no_zone, parse_duration,
+    transitions_in,
+};
+pub use cron::{
+    ClockEffect, ClockNote, CronError, CronField, CronPattern, instant_note, interval_effect,
+};
 pub use describe::{describe_at, describe_every, instant_words};
-pub use duration::{DurationError, format_duration, parse_duration};
-pub use every::{every_count_slots, every_next_after};
-pub use fields::{CronError, CronField};
-pub use note::{ClockEffect, ClockNote, instant_note, interval_effect};
-pub use rules::{Zone, ZoneOffset};
-pub use wall::{Transition, TransitionKind, transitions_in};
-pub use zones::{ZoneFiles, ZoneSource, ZoneVersion, Zones, no_zone};
+pub use interval::{every_count_slots, every_next_after};

@@ -5,15 +5,15 @@ use croner::Cron;
 use croner::parser::CronParser;
 use rouse_core::schedule::{CronPattern, Zone};
 
+use super::generator::Random;
 use super::patterns::{random_pattern, random_sparse_pattern};
 use super::places::Place;
-use super::random::Random;
 
-/// 2120-01-01, far enough for leap days around a year without one.
+/// 2120-01-01, far enough for leap days around 2100, which has none.
 const LATEST: i64 = 4_733_510_400;
 
 #[test]
-fn every_pattern_means_what_it_means_to_croner() {
+fn every_pattern_agrees_with_croner() {
     let seed = Random::fresh_seed();
     let mut random = Random::new(seed);
     let mut compared = 0;
@@ -24,12 +24,12 @@ fn every_pattern_means_what_it_means_to_croner() {
             1 => random_pattern(&mut random, Place::BuiltIn(chrono_tz::UTC), near, false),
             _ => random_pattern(&mut random, Place::BuiltIn(chrono_tz::UTC), near, true),
         };
-        // What no date matches is refused here and searched for centuries there.
+        // Patterns without any date are refused here and searched for centuries in croner.
         let Ok(pattern) = CronPattern::parse(&text) else { continue };
         let theirs = CronParser::new().parse(&text).unwrap();
         for _ in 0..10 {
             let from = random.between(0, LATEST);
-            let (next, last) = croner_says(&theirs, from);
+            let (next, last) = croner_matches(&theirs, from);
             let context = || format!("`{text}` at {from}, seed {seed}");
             assert_eq!(pattern.next_after(Zone::UTC, from * 1000 - 1), next, "{}", context());
             assert_eq!(pattern.last_until(Zone::UTC, from * 1000), last, "{}", context());
@@ -39,8 +39,8 @@ fn every_pattern_means_what_it_means_to_croner() {
     assert!(compared > 10_000, "{compared} instants, seed {seed}");
 }
 
-/// The first match at or after the unix second `from` and the last one at or before it, in unix milliseconds.
-fn croner_says(cron: &Cron, from: i64) -> (Option<i64>, Option<i64>) {
+/// The first match at or after the unix second `from` and the last match at or before, in unix milliseconds.
+fn croner_matches(cron: &Cron, from: i64) -> (Option<i64>, Option<i64>) {
     let from = DateTime::from_timestamp(from, 0).unwrap().naive_utc();
     let millis = |at: NaiveDateTime| at.and_utc().timestamp_millis();
     (

@@ -1,15 +1,15 @@
-//! What is refused, and in which words.
+//! Refused patterns and their messages.
 
 use rouse_core::schedule::{CronError, CronField, CronPattern, parse_duration};
 
-use super::random::Random;
+use super::generator::Random;
 
 fn refusal(text: &str) -> CronError {
     CronPattern::parse(text).err().unwrap_or_else(|| panic!("`{text}` was accepted"))
 }
 
 #[test]
-fn a_wrong_field_is_named_with_what_was_expected() {
+fn wrong_field_is_named_with_the_expected_values() {
     let table = [
         ("60 * * * *", "minute: expected 0 to 59, found `60`"),
         ("300 * * * *", "minute: expected 0 to 59, found `300`"),
@@ -99,11 +99,11 @@ fn a_wrong_field_is_named_with_what_was_expected() {
     let CronError::Field { field, found, .. } = refusal(&format!("0 {found} * * *")) else {
         panic!("not a field")
     };
-    assert_eq!((field, found.len()), (CronField::Hour, 40), "what is quoted stays short");
+    assert_eq!((field, found.len()), (CronField::Hour, 40), "quotes stay short");
 }
 
 #[test]
-fn the_shape_of_the_text_is_explained() {
+fn wrong_field_count_alias_and_zone_are_explained() {
     let fields = "expected five fields (minute, hour, day of month, month, day of week), or six with seconds first; found ";
     for (text, found) in [("", 0), ("  ", 0), ("5", 1), ("* * * *", 4), ("0 0 12 1 1 * 2027", 7)] {
         assert_eq!(refusal(text).to_string(), format!("{fields}{found}"), "`{text}`");
@@ -127,7 +127,7 @@ fn the_shape_of_the_text_is_explained() {
 }
 
 #[test]
-fn a_pattern_that_never_fires_is_refused() {
+fn pattern_that_never_fires_is_refused() {
     let never = [
         "0 0 31 2 *",
         "0 0 30 FEB *",
@@ -155,7 +155,7 @@ fn a_pattern_that_never_fires_is_refused() {
 }
 
 #[test]
-fn a_leap_day_on_any_weekday_fires() {
+fn leap_day_on_any_weekday_fires() {
     for weekday in 0..7 {
         let text = format!("0 0 29 2 +{weekday}");
         assert!(CronPattern::parse(&text).is_ok(), "`{text}`");
@@ -163,7 +163,7 @@ fn a_leap_day_on_any_weekday_fires() {
 }
 
 #[test]
-fn fixed_and_interval_are_told_apart_by_the_text() {
+fn fixed_and_interval_patterns_are_distinguished() {
     let fixed = [
         "30 2 * * *",
         "0,30 2 * * *",
@@ -189,7 +189,7 @@ fn fixed_and_interval_are_told_apart_by_the_text() {
 }
 
 #[test]
-fn every_way_to_write_a_day_is_read() {
+fn every_form_of_a_day_is_read() {
     let same = [
         ("0 0 * * SUN", "0 0 * * 7"),
         ("0 0 * * 0", "0 0 ? * 7"),
@@ -217,7 +217,7 @@ fn every_way_to_write_a_day_is_read() {
 }
 
 #[test]
-fn any_text_is_read_or_refused_and_never_more() {
+fn any_text_is_parsed_or_refused() {
     let seed = Random::fresh_seed();
     let mut random = Random::new(seed);
     let scraps =

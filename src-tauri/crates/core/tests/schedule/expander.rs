@@ -77,7 +77,7 @@ impl Expander {
     }
 }
 
-/// `*`, `*/n`, `a`, `a-b`, `a-b/n` and lists of them.
+/// `*`, `*/n`, `a`, `a-b`, `a-b/n` and lists of such items.
 fn expand(text: &str, least: u32, most: u32) -> Vec<u32> {
     let mut values = Vec::new();
     for item in text.split(',') {

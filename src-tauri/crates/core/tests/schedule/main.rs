@@ -1,6 +1,6 @@
 //! The next-fire maths, seen from outside: named cases, words, and a brute-force oracle.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot make its values has failed")]
+#![expect(clippy::unwrap_used, reason = "a test without input has failed")]
 
 mod beside_croner;
 mod cases;
@@ -9,6 +9,6 @@ mod expander;
 mod oracle;
 mod patterns;
 mod places;
-mod random;
+mod generator;
 mod words;
 mod zone_files;

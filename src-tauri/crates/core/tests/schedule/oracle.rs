@@ -1,8 +1,8 @@
 //! A brute-force oracle: walk the clock, apply the rule literally, compare with the engine.
 //!
-//! Nothing here is shared with the engine but the offsets of chrono-tz, and for the zone files of the system not even
-//! those: the fields are expanded anew, the clock is walked step by step, and what it has shown or skipped is written
-//! down instead of reasoned about.
+//! Nothing here is shared with the engine but the offsets of chrono-tz, except for the zone files of the system: the
+//! fields are expanded anew, the clock is walked step by step, and shown or skipped times are recorded instead of
+//! computed.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use rouse_core::schedule::{CronPattern, transitions_in};
 
 use super::expander::Expander;
+use super::generator::Random;
 use super::patterns::{random_pattern, random_sparse_pattern};
 use super::places::{Place, built_in, of_system};
-use super::random::Random;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -54,7 +54,7 @@ fn walking_dates_by_zone_files_agrees() {
     }
 }
 
-/// Each zone, each time in another year: around a change of its clock if it has one there, else anywhere.
+/// Each zone, each time in another year: around a change of the clock in that year, else anywhere.
 fn walk_every_zone(places: &[Place], seed: u64) {
     let mut random = Random::new(seed);
     let mut seen = Seen::default();
@@ -81,7 +81,7 @@ fn walk_every_zone(places: &[Place], seed: u64) {
             check_around(tz, around, &mut random, seed, &mut seen);
         }
     }
-    // What was compared must not shrink unnoticed.
+    // The number of comparisons must not shrink unnoticed.
     assert!(seen.changes > 300 && seen.patterns > 2_000 && seen.slots > 20_000, "{seen:?}");
     assert!(seen.in_gap > 100 && seen.in_overlap > 5_000, "{seen:?}");
 }
@@ -151,7 +151,7 @@ fn check_pattern(text: &str, walk: &Walk, random: &mut Random, seed: u64, seen: 
     }
 }
 
-/// The pattern, unless the engine refuses it; then no date may match.
+/// The pattern; none when the engine refuses the pattern, and then no date may match.
 fn parsed(text: &str, expected: &Expander) -> Option<CronPattern> {
     match CronPattern::parse(text) {
         Ok(pattern) => {
@@ -168,10 +168,10 @@ fn parsed(text: &str, expected: &Expander) -> Option<CronPattern> {
     }
 }
 
-/// A stretch of the clock of one zone, walked in steps.
+/// A stretch of the clock of a zone, walked in steps.
 struct Walk {
     tz: Place,
-    /// Slots are compared after this second up to `end`; the walk begins earlier, to know what was shown before.
+    /// Slots are compared after this second up to `end`; the walk begins earlier, to know the times shown before.
     start: i64,
     end: i64,
     around: i64,
@@ -179,7 +179,7 @@ struct Walk {
     steps: Vec<Step>,
 }
 
-/// What the clock shows at one instant.
+/// The clock at an instant.
 struct Step {
     at: i64,
     shown: i64,

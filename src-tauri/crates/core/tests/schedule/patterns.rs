@@ -1,10 +1,10 @@
-//! Random patterns, most of them close to a change of a clock.
+//! Random patterns, mostly close to a clock change.
 
 use chrono::{Datelike as _, Timelike as _};
 
+use super::generator::Random;
 use super::oracle::{naive, offset};
 use super::places::Place;
-use super::random::Random;
 
 /// Times close to the change `around`, more often than not.
 pub(crate) fn random_pattern(

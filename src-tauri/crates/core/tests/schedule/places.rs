@@ -11,7 +11,7 @@ use super::oracle::naive;
 /// 2100-03-01T00:00:00Z: from here on chrono-tz knows no changes.
 const TABLES_END: i64 = 4_107_542_400;
 
-/// A zone, and who is asked what its clock shows.
+/// A zone, with the source of the clock.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     BuiltIn(Tz),
@@ -29,7 +29,7 @@ impl Place {
     /// Seconds east of UTC.
     pub(crate) fn offset(self, at: i64) -> i64 {
         match self {
-            // Nobody else knows; the zone files tell for all of them.
+            // Only the zone files know years after the tables.
             Self::BuiltIn(tz) if at >= TABLES_END => {
                 let zone = Zone::from(tz);
                 i64::from(zone.offset_from_utc_datetime(&naive(at)).fix().local_minus_utc())
@@ -63,7 +63,7 @@ impl ZoneFiles for Folder {
     }
 }
 
-/// The zones of `files`, taken for newer than the built-in tables whatever they are.
+/// The zones of `files`, declared newer than the built-in tables.
 pub(crate) fn zones_of(files: impl ZoneFiles + 'static) -> Zones {
     let version = ZoneVersion::parse("9999z").unwrap();
     Zones::newest(ZoneSource { version, folder: Some("here".to_owned()) }, Box::new(files))
@@ -78,7 +78,7 @@ pub(crate) fn of_system() -> Vec<Place> {
         let file: &'static TimeZone =
             Box::leak(Box::new(TimeZone::tzif(tz.name(), &bytes).unwrap()));
         let zone = zones.zone(tz.name()).unwrap();
-        assert!(zone.is_of_system(), "{tz}: its file was not believed");
+        assert!(zone.is_of_system(), "{tz}: the file was refused");
         Some(Place::File(zone, file))
     };
     TZ_VARIANTS.into_iter().filter_map(place).collect()

@@ -74,7 +74,7 @@ fn patterns_are_described_exactly() {
         ("*/10 * * * * *", "Every 10 seconds"),
         ("* * * * * *", "Every second"),
         ("30 * * * * *", "Every minute, at second 30"),
-        // Uneven ones are listed, never rounded.
+        // Uneven steps are listed, never rounded.
         ("*/25 * * * *", "At minutes 0, 25 and 50 of every hour"),
         ("0-30/10 * * * *", "At minutes 0, 10, 20 and 30 of every hour"),
         ("*/15,7 * * * *", "At minutes 0, 7, 15, 30 and 45 of every hour"),
@@ -125,8 +125,8 @@ fn intervals_are_described() {
 }
 
 #[test]
-fn changes_of_the_clock_are_told() {
-    let told = |tz: Tz, year: i32| {
+fn clock_changes_are_described() {
+    let note = |tz: Tz, year: i32| {
         let ends = [format!("{year}-01-01T00:00:00Z"), format!("{year}-12-31T23:00:00Z")];
         transitions_in(tz.into(), ms(&ends[0]), ms(&ends[1]))
             .iter()
@@ -134,27 +134,27 @@ fn changes_of_the_clock_are_told() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        told(Tz::Europe__Berlin, 2026),
+        note(Tz::Europe__Berlin, 2026),
         [
             "On 29 Mar 2026 the clock goes forward from 02:00 to 03:00",
             "On 25 Oct 2026 the clock goes back from 03:00 to 02:00"
         ]
     );
     assert_eq!(
-        told(Tz::America__Nuuk, 2024),
+        note(Tz::America__Nuuk, 2024),
         [
             "On 30 Mar 2024 the clock goes forward from 23:00 to 00:00 on 31 Mar 2024",
             "On 27 Oct 2024 the clock goes back from 00:00 to 23:00 on 26 Oct 2024"
         ]
     );
     assert_eq!(
-        told(Tz::Africa__Monrovia, 1972),
+        note(Tz::Africa__Monrovia, 1972),
         ["On 7 Jan 1972 the clock goes forward from 00:00 to 00:44:30"]
     );
 }
 
 #[test]
-fn what_a_change_means_for_a_pattern_is_told() {
+fn effect_of_a_clock_change_on_a_pattern_is_described() {
     let effects = |text: &str| {
         let pattern = CronPattern::parse(text).unwrap();
         let ends = (ms("2026-01-01T00:00:00Z"), ms("2026-12-31T00:00:00Z"));
@@ -174,7 +174,7 @@ fn what_a_change_means_for_a_pattern_is_told() {
 }
 
 #[test]
-fn a_slot_at_a_change_is_explained() {
+fn slot_at_a_clock_change_is_explained() {
     let note = |text: &str, tz: Tz, slot: &str| {
         let pattern = CronPattern::parse(text).unwrap();
         let slot = ms(slot);
@@ -247,7 +247,7 @@ fn a_slot_at_a_change_is_explained() {
 }
 
 #[test]
-fn durations_are_read() {
+fn durations_are_parsed() {
     let table = [
         ("10m", 600_000),
         ("10 min", 600_000),
@@ -280,7 +280,7 @@ fn durations_are_read() {
 }
 
 #[test]
-fn what_is_not_a_duration_is_explained() {
+fn invalid_duration_is_explained() {
     let table = [
         ("", "expected a duration such as `10m` or `1h30m`"),
         ("  ", "expected a duration such as `10m` or `1h30m`"),
@@ -320,7 +320,7 @@ fn what_is_not_a_duration_is_explained() {
 }
 
 #[test]
-fn durations_are_written_exactly_and_read_back() {
+fn durations_round_trip() {
     let table = [
         (0, "0 s"),
         (250, "250 ms"),
@@ -339,12 +339,13 @@ fn durations_are_written_exactly_and_read_back() {
 }
 
 #[test]
-fn an_interval_is_told_only_of_a_change_that_it_shows() {
+fn interval_note_appears_only_for_a_visible_change() {
     let zone = chrono_tz::Europe::Berlin.into();
     let year = transitions_in(zone, ms("2027-01-01T00:00:00Z"), ms("2028-01-01T00:00:00Z"));
     let effect = |n: usize, hours: i64| interval_effect(&year[n], hours * 3_600_000);
-    let words =
-        |by: &str| format!("it keeps its interval, so from then on it fires {by} by the clock");
+    let words = |by: &str| {
+        format!("the interval stays the same, so from then on runs are {by} by the clock")
+    };
     assert_eq!(effect(0, 24), Some(words("1 h later")));
     assert_eq!(effect(1, 24), Some(words("1 h earlier")));
     assert_eq!((effect(0, 1), effect(1, 1)), (None, None), "the clock shows the same times");
@@ -352,7 +353,7 @@ fn an_interval_is_told_only_of_a_change_that_it_shows() {
 }
 
 #[test]
-fn an_instant_in_an_hour_that_comes_twice_says_which_it_is() {
+fn instant_in_a_repeated_hour_names_its_pass() {
     let zone = chrono_tz::Europe::Berlin.into();
     let note = |at: &str| instant_note(zone, ms(at)).map(|note| note.to_string());
     let words = |which| Some(format!("02:30 comes twice on 31 Oct 2027; this is the {which} time"));

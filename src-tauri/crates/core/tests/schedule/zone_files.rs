@@ -1,4 +1,4 @@
-//! Zone files of the system: which are used, what they change, and what is not believed.
+//! Zone files of the system: choice, effect and refusal.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeZone as _};
 use proptest::prelude::*;
 use rouse_core::UnixMs;
-use rouse_core::json_fields::Fields;
-use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::{
     CronPattern, Zone, ZoneFiles, ZoneSource, ZoneVersion, Zones, transitions_in,
 };
+use rouse_core::settings::read_settings;
 
 use super::places::{Folder, zones_of};
 
-/// Two files of the release 2026f: Vancouver stays on summer time from 2026 on, Casablanca gave it up in 2026.
+/// Two files of the release 2026f: Vancouver with permanent summer time from 2026 on, Casablanca without summer time
+/// from 2026 on.
 const NEWER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/zoneinfo/2026f");
 
 fn newer(name: &str) -> Zone {
     zones_of(Folder(NEWER)).zone(name).unwrap()
 }
 
-/// The first three slots after `after`, as the zone's clock shows them.
+/// The first three slots after `after`, in wall clock time of the zone.
 fn slots(text: &str, zone: Zone, after: &str) -> Vec<String> {
     let after = DateTime::parse_from_rfc3339(after).unwrap().timestamp_millis();
     let pattern = CronPattern::parse(text).unwrap();
@@ -29,7 +29,7 @@ fn slots(text: &str, zone: Zone, after: &str) -> Vec<String> {
     pattern.slots(zone, after).take(3).map(shown).collect()
 }
 
-/// A file as `zic` writes it: one offset, and a footer with the rule.
+/// A file in the form of `zic`: a single offset, and a footer with the rule.
 fn file_with_footer(footer: &str) -> Vec<u8> {
     let header = |version: u8| {
         let mut bytes = b"TZif".to_vec();
@@ -38,7 +38,7 @@ fn file_with_footer(footer: &str) -> Vec<u8> {
         for count in [0_u32, 0, 0, 0, 1, 4] {
             bytes.extend(count.to_be_bytes());
         }
-        // One type: offset 0, no summer time, the name "UTC".
+        // A single type: offset 0, no summer time, the name "UTC".
         bytes.extend([0, 0, 0, 0, 0, 0]);
         bytes.extend(*b"UTC\0");
         bytes
@@ -82,7 +82,7 @@ fn casablanca_has_one_time_all_year_from_late_2026_on() {
 }
 
 #[test]
-fn a_zone_without_a_good_file_has_the_built_in_rules() {
+fn zone_without_a_valid_file_has_the_built_in_rules() {
     let zones = zones_of(Folder(NEWER));
     let missing = zones.zone("Europe/Berlin").unwrap();
     assert!(!missing.is_of_system());
@@ -94,13 +94,12 @@ fn a_zone_without_a_good_file_has_the_built_in_rules() {
 }
 
 #[test]
-fn hours_of_the_day_may_be_in_a_zone_that_only_the_system_knows() {
+fn day_hours_accept_a_zone_known_only_to_the_system() {
     let zones = zones_with("Mars/Base", file_with_footer("MMT-5"));
     let read = |tz: &str| {
-        let document = serde_json::json!({ "from": "22:00", "to": "07:00", "tz": tz });
-        let mut errors = Vec::new();
-        let hours = QuietHours::read(Fields::new("", document, &mut errors), Some(&zones));
-        hours.filter(|_| errors.is_empty())
+        let hours = serde_json::json!({ "from": "22:00", "to": "07:00", "tz": tz });
+        let settings = read_settings(serde_json::json!({ "quietHours": hours }), &zones);
+        settings.ok().and_then(|settings| settings.quiet_hours)
     };
     let night = read("Mars/Base").unwrap();
     let at = |time: &str| UnixMs(DateTime::parse_from_rfc3339(time).unwrap().timestamp_millis());
@@ -110,7 +109,7 @@ fn hours_of_the_day_may_be_in_a_zone_that_only_the_system_knows() {
 }
 
 #[test]
-fn the_rule_in_the_footer_holds_for_ever() {
+fn footer_rule_continues_for_ever() {
     let zone = zones_with("Here/Now", file_with_footer("CET-1CEST,M3.5.0,M10.5.0/3"))
         .zone("Here/Now")
         .unwrap();
@@ -128,7 +127,7 @@ fn the_rule_in_the_footer_holds_for_ever() {
 }
 
 #[test]
-fn only_names_of_zones_reach_the_files() {
+fn only_zone_names_reach_the_files() {
     struct Nobody;
     impl ZoneFiles for Nobody {
         fn read(&self, name: &str) -> Option<Vec<u8>> {
@@ -157,7 +156,7 @@ fn only_names_of_zones_reach_the_files() {
 }
 
 #[test]
-fn the_newer_of_both_is_used() {
+fn newer_source_is_used() {
     let used = |version: &str| {
         let version = ZoneVersion::parse(version).unwrap();
         let source = ZoneSource { version, folder: Some("/zones".to_owned()) };
@@ -184,7 +183,7 @@ fn versions_are_compared_by_year_and_letter() {
 }
 
 #[test]
-fn what_no_clock_could_follow_is_not_believed() {
+fn implausible_zone_file_is_refused() {
     for footer in [
         "XXX24",                      // a whole day west
         "XXX0YYY-20,M3.5.0,M10.5.0",  // twenty hours east in summer
@@ -202,7 +201,7 @@ fn what_no_clock_could_follow_is_not_believed() {
 }
 
 #[test]
-fn a_rule_at_the_turn_of_february_is_followed_up_to_2100() {
+fn rule_at_the_end_of_february_holds_up_to_2100() {
     let footer = "XXX0YYY,J60,J274";
     let zone = zones_with("Here/Now", file_with_footer(footer)).zone("Here/Now").unwrap();
     assert_eq!(slots("0 12 1 7 *", zone, "2090-01-01T00:00:00Z")[0], "2090-07-01T12:00:00+01:00");
@@ -210,17 +209,17 @@ fn a_rule_at_the_turn_of_february_is_followed_up_to_2100() {
 }
 
 #[test]
-fn the_same_content_is_the_same_zone() {
-    let one = newer("America/Vancouver");
-    assert_eq!(one, newer("America/Vancouver"));
-    assert_ne!(one, Zone::from(chrono_tz::America::Vancouver));
+fn equal_content_is_the_same_zone() {
+    let expected = newer("America/Vancouver");
+    assert_eq!(expected, newer("America/Vancouver"));
+    assert_ne!(expected, Zone::from(chrono_tz::America::Vancouver));
     let zones = zones_of(Folder(NEWER));
-    assert!(zones.has_data_of(&zones.with_local("Europe/Berlin")));
-    assert!(!zones.has_data_of(&zones_of(Folder(NEWER))));
+    assert!(zones.has_same_data(&zones.with_local("Europe/Berlin")));
+    assert!(!zones.has_same_data(&zones_of(Folder(NEWER))));
     assert_eq!(zones.with_local("Mars/Base").local(), Zone::UTC);
 }
 
-/// Files to begin from: two real ones, and where there are more, one with a long history.
+/// Seed files: two real files, and, if the system has more, a file with a long history.
 fn seeds() -> Vec<Vec<u8>> {
     let paths = ["America/Vancouver", "Africa/Casablanca"].map(|name| Path::new(NEWER).join(name));
     let more = [PathBuf::from("/usr/share/zoneinfo/Europe/Dublin")];
@@ -230,7 +229,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A zone made of any bytes answers every question, with slots that lie after what was asked.
+/// Checks that a zone of any bytes answers every query, with slots after the queried instant.
 fn ask(bytes: Vec<u8>) {
     let Some(zone) = zones_with("Here/Now", bytes).zone("Here/Now") else { return };
     let (fixed, interval) =
@@ -252,9 +251,9 @@ fn ask(bytes: Vec<u8>) {
     assert!(changes.is_sorted_by_key(|change| change.at));
 }
 
-/// Also where it puts a change before the one before it, which turns looking for the next one into a circle.
+/// Also with unordered changes, which would make the search for the next change endless.
 #[test]
-fn a_file_with_any_one_byte_damaged_is_read_or_refused() {
+fn file_with_one_damaged_byte_is_read_or_refused() {
     let seed = std::fs::read(Path::new(NEWER).join("America/Vancouver")).expect("a zone file");
     for at in 0..seed.len() {
         for damage in [0x00, 0x7f, 0x80, 0xff] {

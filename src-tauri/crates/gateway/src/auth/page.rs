@@ -1,20 +1,19 @@
-//! What a signed-in page shows beside its cookie.
+//! The page proof, which a signed-in page sends beside its cookie.
 //!
-//! A cookie goes to every port of its host (RFC 6265, section 8.5), so whoever listens at another port of this computer, or
-//! at Rouse's own while it does not run, gets to see one. What a page keeps in its storage goes to no port but its own, and
-//! this half of the sign-in is never sent: a page hashes it together with the port that it came from and with the life of the
-//! engine, and what it shows is worth nothing at another port or to another life. One could get this wrong by a proof that
-//! outlives the engine: who has listened at its port would show it to the next.
+//! A browser sends a cookie to every port of its host (RFC 6265, section 8.5), so a listener at another port, or at Rouse's port
+//! while Rouse is stopped, can see the cookie. A page therefore also stores a key, which is never sent: the page sends a hash of
+//! the key, the port and the id of this start of the engine. A hash for another port or another start is invalid.
+//! Pitfall: a proof that survives a restart; a listener at the port could replay it.
 
-use crate::webhook_secret::hash_of;
+use crate::crypto::sha256_hex;
 
-/// The half of `session` that its page keeps, which only who knows the token can tell.
-pub(super) fn key(token: &str, session: &str) -> String {
-    hash_of(&format!("Rouse's page\n{token}\n{session}"))
+/// The page key of `session`, derived from the token.
+pub(super) fn page_key(token: &str, session: &str) -> String {
+    sha256_hex(&format!("Rouse's page\n{token}\n{session}"))
 }
 
-/// What the page with this `key` shows at `port` to the engine of this `life`.
+/// The proof of a page with `key` for the engine at `port` with `start_id`.
 #[must_use]
-pub fn page_proof(port: u16, life: &str, key: &str) -> String {
-    hash_of(&format!("Rouse's page at {port}\n{life}\n{key}"))
+pub fn page_proof(port: u16, start_id: &str, key: &str) -> String {
+    sha256_hex(&format!("Rouse's page at {port}\n{start_id}\n{key}"))
 }

@@ -1,37 +1,36 @@
-//! How a listener proves that it is the engine, before a program shows it the token.
+//! The engine's proof of the token, before a program sends the token.
 //!
-//! A file that a killed engine left behind names a port that anybody may have taken since. So a program first sends a
-//! nonce; only who knows the token can hash it together with that, and a hash says nothing about the token, which is 244
-//! random bits. One could get this wrong by leaving the port out of the hash: whoever sits at the old port could then ask
-//! the engine at its new one and hand its answer on.
+//! The endpoint file of a killed engine names a port that another program may use now. So a program first sends a nonce. Only the
+//! engine can hash the nonce with the token, and the hash reveals nothing about the token's 244 random bits.
+//! Pitfall: a hash without the port; a program at the old port could relay the nonce to the engine at its new port.
 
-use super::{random_secret, same};
-use crate::webhook_secret::hash_of;
+use crate::crypto::{constant_time_eq, random_secret, sha256_hex};
 
-/// What a program asks with.
+/// A challenge with a random nonce.
 pub(crate) struct Challenge(String);
 
 impl Challenge {
-    /// One that was never asked before.
+    /// Creates a challenge.
     pub(crate) fn new() -> Self {
         Self(random_secret())
     }
 
-    /// What is sent of it.
+    /// The nonce to send.
     pub(crate) fn nonce(&self) -> &str {
         &self.0
     }
 
-    /// Whether `shown` comes from who knows `token` and listens at `port`.
-    pub(crate) fn is_met_by(&self, shown: &[u8], token: &str, port: u16) -> bool {
-        prove(&self.0, token, port).is_some_and(|proof| same(shown, proof.as_bytes()))
+    /// Whether `proof` is the proof of a holder of `token` at `port`.
+    pub(crate) fn accepts(&self, proof: &[u8], token: &str, port: u16) -> bool {
+        prove(&self.0, token, port)
+            .is_some_and(|expected| constant_time_eq(proof, expected.as_bytes()))
     }
 }
 
-/// The proof for a nonce; none for what is no nonce of ours.
+/// The proof for a nonce; none for an invalid nonce.
 pub(super) fn prove(nonce: &str, token: &str, port: u16) -> Option<String> {
     let is_nonce = nonce.len() == 64 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_nonce.then(|| hash_of(&format!("Rouse listens at {port}\n{nonce}\n{token}")))
+    is_nonce.then(|| sha256_hex(&format!("Rouse listens at {port}\n{nonce}\n{token}")))
 }
 
 #[cfg(test)]
@@ -39,19 +38,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_knows_the_token_and_sits_at_the_port_proves_it() {
-        let (asked, other) = (Challenge::new(), Challenge::new());
-        let proof = prove(asked.nonce(), "token", 7717).expect("a proof");
-        assert!(asked.is_met_by(proof.as_bytes(), "token", 7717));
-        assert!(!asked.is_met_by(proof.as_bytes(), "another", 7717));
-        assert!(!asked.is_met_by(proof.as_bytes(), "token", 7718), "handed on from another port");
-        assert!(!other.is_met_by(proof.as_bytes(), "token", 7717), "an old answer");
-        assert!(!asked.is_met_by(b"", "token", 7717));
-        assert!(!asked.is_met_by(asked.nonce().as_bytes(), "token", 7717));
+    fn proof_needs_nonce_token_and_port() {
+        let (challenge, other) = (Challenge::new(), Challenge::new());
+        let proof = prove(challenge.nonce(), "token", 7717).expect("a proof");
+        assert!(challenge.accepts(proof.as_bytes(), "token", 7717));
+        assert!(!challenge.accepts(proof.as_bytes(), "another", 7717));
+        assert!(!challenge.accepts(proof.as_bytes(), "token", 7718), "relayed from another port");
+        assert!(!other.accepts(proof.as_bytes(), "token", 7717), "an old proof");
+        assert!(!challenge.accepts(b"", "token", 7717));
+        assert!(!challenge.accepts(challenge.nonce().as_bytes(), "token", 7717));
     }
 
     #[test]
-    fn nothing_but_a_nonce_is_hashed_with_the_token() {
+    fn invalid_nonce_gets_no_proof() {
         for text in ["", "x", &"g".repeat(64), &"a".repeat(63), &"a".repeat(65)] {
             assert_eq!(prove(text, "token", 7717), None, "{text}");
         }

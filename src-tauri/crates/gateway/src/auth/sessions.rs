@@ -1,9 +1,9 @@
-//! Browsers that are signed in, kept in a file so that a restart of the engine signs nobody out.
+//! Browser sessions, stored in a file that survives a restart of the engine.
 //!
-//! A session is known by a hash alone, which opens nothing to whoever reads the file or a backup of it. The token is part
-//! of the hash: a new token leaves no session that fits. A visit makes a session live longer, and that is written, and
-//! told to the browser, at most once a day. It refuses to fail a sign-in because of the file: what cannot be kept lasts
-//! until the engine stops. One could get this wrong by writing with every visit, which is every request of every page.
+//! Owns the hashes and expiry times of sessions. The file holds hashes only, so a copy of the file grants no access. The token is
+//! part of the hash, so a new token invalidates all sessions. A visit extends a session; the extension is written, and sent to
+//! the browser, at most once a day. Never fails a sign-in because of the file: an unsaved session lasts until the stop.
+//! Pitfall: writing on every visit, which is every request of every page.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,22 +12,22 @@ use std::path::{Path, PathBuf};
 
 use rouse_core::UnixMs;
 
-use super::{MOST_KEPT, keep_fresh};
+use super::{MAX_ENTRIES, prune};
+use crate::crypto::sha256_hex;
 use crate::private_file::write_private;
-use crate::webhook_secret::hash_of;
 
-/// How long a browser stays signed in without a visit.
-pub(crate) const SESSION_FOR_MS: i64 = 30 * DAY_MS;
+/// Lifetime of a session without a visit.
+pub(crate) const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// What a visit is.
+/// The status of a session at a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Visit {
-    /// Of nobody who is signed in.
-    Stranger,
-    /// Of a live session.
-    Known,
-    /// Of a live session, which lives longer from now on.
+pub(super) enum SessionStatus {
+    /// Unknown or expired.
+    Invalid,
+    /// Valid.
+    Valid,
+    /// Valid, with a new expiry.
     Renewed,
 }
 
@@ -35,80 +35,78 @@ pub(super) enum Visit {
 pub(super) struct Sessions {
     path: PathBuf,
     token: String,
-    /// Hash → end, as it is written.
-    ends: HashMap<String, UnixMs>,
+    /// Expiry by hash.
+    expiries: HashMap<String, UnixMs>,
 }
 
 impl Sessions {
-    /// Reads what an earlier life of the engine left. A file that cannot be read signs everybody out and no more.
+    /// Reads the file. An unreadable file means no sessions.
     pub(super) fn read(path: PathBuf, token: &str) -> Self {
-        let ends = match fs::read_to_string(&path) {
+        let expiries = match fs::read_to_string(&path) {
             Ok(text) => parse(&path, &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => HashMap::new(),
             Err(error) => {
-                tracing::warn!(%error, path = %path.display(), "signed-in browsers must sign in again");
+                tracing::warn!(%error, path = %path.display(), "all browsers must sign in again");
                 HashMap::new()
             }
         };
-        Self { path, token: token.to_owned(), ends }
+        Self { path, token: token.to_owned(), expiries }
     }
 
-    /// Signs a browser in.
+    /// Adds a session.
     pub(super) fn add(&mut self, session: &str, now: UnixMs) {
-        keep_fresh(&mut self.ends, now);
-        self.ends.insert(self.hash(session), now.plus_ms(SESSION_FOR_MS));
+        prune(&mut self.expiries, now);
+        self.expiries.insert(session_hash(&self.token, session), now.plus_ms(SESSION_LIFETIME_MS));
         self.write();
     }
 
-    /// Looks whether `shown` is a live session; a visit makes it live longer.
-    pub(super) fn visit(&mut self, shown: &str, now: UnixMs) -> Visit {
-        let Some(end) = self.ends.get_mut(&hash(&self.token, shown)).filter(|end| now < **end)
-        else {
-            return Visit::Stranger;
+    /// The status of `session`; extends a valid one.
+    pub(super) fn visit(&mut self, session: &str, now: UnixMs) -> SessionStatus {
+        let hash = session_hash(&self.token, session);
+        let Some(expiry) = self.expiries.get_mut(&hash).filter(|expiry| now < **expiry) else {
+            return SessionStatus::Invalid;
         };
-        let new_end = now.plus_ms(SESSION_FOR_MS);
-        if new_end.since(*end) < DAY_MS {
-            return Visit::Known;
+        let new_expiry = now.plus_ms(SESSION_LIFETIME_MS);
+        if new_expiry.since(*expiry) < DAY_MS {
+            return SessionStatus::Valid;
         }
-        *end = new_end;
+        *expiry = new_expiry;
         self.write();
-        Visit::Renewed
+        SessionStatus::Renewed
     }
 
-    /// Ends every session.
-    pub(super) fn end_all(&mut self) {
-        if !self.ends.is_empty() {
-            self.ends.clear();
+    /// Removes all sessions.
+    pub(super) fn remove_all(&mut self) {
+        if !self.expiries.is_empty() {
+            self.expiries.clear();
             self.write();
         }
     }
 
-    fn hash(&self, session: &str) -> String {
-        hash(&self.token, session)
-    }
-
     fn write(&self) {
-        let ends: HashMap<&str, i64> =
-            self.ends.iter().map(|(hash, end)| (hash.as_str(), end.0)).collect();
-        let text = serde_json::to_string(&ends).expect("BUG: texts and numbers are JSON");
+        let expiries: HashMap<&str, i64> =
+            self.expiries.iter().map(|(hash, expiry)| (hash.as_str(), expiry.0)).collect();
+        let text = serde_json::to_string(&expiries).expect("BUG: strings and numbers are JSON");
         if let Err(error) = write_private(&self.path, &text) {
-            tracing::warn!(%error, path = %self.path.display(), "a sign-in lasts only until Rouse stops");
+            tracing::warn!(%error, path = %self.path.display(), "sign-ins last only until Rouse stops");
         }
     }
 }
 
 fn parse(path: &Path, text: &str) -> HashMap<String, UnixMs> {
     match serde_json::from_str::<HashMap<String, i64>>(text) {
-        Ok(ends) => {
-            ends.into_iter().take(MOST_KEPT).map(|(hash, end)| (hash, UnixMs(end))).collect()
-        }
+        Ok(expiries) => expiries
+            .into_iter()
+            .take(MAX_ENTRIES)
+            .map(|(hash, expiry)| (hash, UnixMs(expiry)))
+            .collect(),
         Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "signed-in browsers must sign in again");
+            tracing::warn!(%error, path = %path.display(), "all browsers must sign in again");
             HashMap::new()
         }
     }
 }
 
-fn hash(token: &str, session: &str) -> String {
-    hash_of(&format!("{token}:{session}"))
+fn session_hash(token: &str, session: &str) -> String {
+    sha256_hex(&format!("{token}:{session}"))
 }

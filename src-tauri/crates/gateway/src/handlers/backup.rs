@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{BackupView, BackupsView, Empty};
+use crate::wire::{BackupView, BackupsView, EmptyObject};
 
-pub(crate) async fn list(context: &Context, _: Empty) -> Result<BackupsView, RpcError> {
+pub(crate) async fn list(context: &Context, _: EmptyObject) -> Result<BackupsView, RpcError> {
     context.backups.list().await
 }
 
-pub(crate) async fn create(context: &Context, _: Empty) -> Result<BackupView, RpcError> {
+pub(crate) async fn create(context: &Context, _: EmptyObject) -> Result<BackupView, RpcError> {
     context.backups.create().await
 }

@@ -1,19 +1,19 @@
-//! `config.*`.
+//! `config.*`: the settings.
 //!
-//! Owns what only the engine knows of the settings: a model that nobody at hand has and a skill that is not there. It refuses
-//! neither, because both may come later. One could get it wrong by telling of a model while there is none at all, which has
-//! its own place.
+//! Owns the unmet settings that only the engine can detect: missing models and missing skills. Never refuses either, because both
+//! may appear later.
+//! Pitfall: reporting a missing model when no model is set up at all, which the status reports.
 
 use std::sync::Arc;
 
-use super::check_secrets;
+use super::input::check_secrets;
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{ConfigPatchParams, ConfigTrouble, ConfigView, Empty};
+use crate::wire::{ConfigPatchParams, ConfigView, EmptyObject, UnmetSetting};
 
-pub(crate) async fn get(context: &Context, _: Empty) -> Result<ConfigView, RpcError> {
+pub(crate) async fn get(context: &Context, _: EmptyObject) -> Result<ConfigView, RpcError> {
     let view = Arc::clone(&context.settings).view().await;
-    with_what_turns_lack(context, view).await
+    with_unmet_settings(context, view).await
 }
 
 pub(crate) async fn patch(
@@ -23,41 +23,46 @@ pub(crate) async fn patch(
     check_secrets(context, "", &params.patch).await?;
     let patched = Arc::clone(&context.settings).patch(params.patch, params.expected_revision);
     let view = patched.await?;
-    let is_named = view.model.name.is_some() || view.heartbeat.model.is_some();
-    if is_named && (context.models.doubt(None).is_some() || !models(context, &view).is_empty()) {
-        // It may have been started, or fetched, a moment ago.
+    let names_model = view.model.choice.name.is_some() || view.heartbeat.model.is_some();
+    let lacks_model = || {
+        context.models.model_warning(None).is_some() || !missing_models(context, &view).is_empty()
+    };
+    if names_model && lacks_model() {
+        // The model may have been started or pulled since the last detection.
         context.models.list(true).await;
     }
-    with_what_turns_lack(context, view).await
+    with_unmet_settings(context, view).await
 }
 
-async fn with_what_turns_lack(
+async fn with_unmet_settings(
     context: &Context,
     mut view: ConfigView,
 ) -> Result<ConfigView, RpcError> {
-    let models = models(context, &view);
-    view.troubles.extend(models);
-    for (place, name) in view.heartbeat.skills.iter().enumerate() {
+    let models = missing_models(context, &view);
+    view.unmet_settings.extend(models);
+    for (index, name) in view.heartbeat.skills.iter().enumerate() {
         if let Err(problem) = context.skills.named(std::slice::from_ref(name)).await? {
-            view.troubles.push(trouble(&format!("heartbeat.skills[{place}]"), &problem));
+            view.unmet_settings
+                .push(unmet_setting(&format!("heartbeat.skills[{index}]"), &problem));
         }
     }
     Ok(view)
 }
 
-/// The models that are named and that nobody at hand has.
-fn models(context: &Context, view: &ConfigView) -> Vec<ConfigTrouble> {
-    if context.models.doubt(None).is_some() {
+/// The named models that no provider has.
+fn missing_models(context: &Context, view: &ConfigView) -> Vec<UnmetSetting> {
+    if context.models.model_warning(None).is_some() {
         return Vec::new();
     }
-    let named = [("model.name", &view.model.name), ("heartbeat.model", &view.heartbeat.model)];
-    let doubt = |(key, name): (&str, &Option<String>)| {
-        Some(trouble(key, &context.models.doubt(Some(name.as_deref()?))?))
+    let named =
+        [("model.name", &view.model.choice.name), ("heartbeat.model", &view.heartbeat.model)];
+    let unmet = |(key, name): (&str, &Option<String>)| {
+        Some(unmet_setting(key, &context.models.model_warning(Some(name.as_deref()?))?))
     };
-    named.into_iter().filter_map(doubt).collect()
+    named.into_iter().filter_map(unmet).collect()
 }
 
-fn trouble(key: &str, what: &str) -> ConfigTrouble {
-    let text = format!("{key}: {}", what.trim_end_matches('.'));
-    ConfigTrouble { key: key.to_owned(), line: None, text }
+fn unmet_setting(key: &str, problem: &str) -> UnmetSetting {
+    let text = format!("{key}: {}", problem.trim_end_matches('.'));
+    UnmetSetting { key: key.to_owned(), line: None, text }
 }

@@ -1,23 +1,23 @@
-//! `deliveries.*`.
+//! `deliveries.*`: deliveries, the test notification and reports of desktop apps.
 
 use rouse_core::DeliveryId;
 use rouse_core::delivery::{Channel, NewDelivery};
-use rouse_core::quiet::QuietPolicy;
+use rouse_core::time::QuietPolicy;
 
 use crate::context::Context;
 use crate::convert::delivery_view;
 use crate::error::{ErrorCode, RpcError};
-use crate::wire::{DeliveryRef, DeliveryView, Done, Empty, ShowAnswer};
+use crate::wire::{ChangeResult, DeliveryRef, DeliveryView, EmptyObject, NotificationReport};
 
 pub(crate) async fn get(context: &Context, params: DeliveryRef) -> Result<DeliveryView, RpcError> {
-    let found = context.store.delivery(&DeliveryId::new(params.id.as_str())).await?;
-    found.as_ref().map(delivery_view).ok_or_else(|| {
+    let delivery = context.store.delivery(&DeliveryId::new(params.id.as_str())).await?;
+    delivery.as_ref().map(delivery_view).ok_or_else(|| {
         RpcError::new(ErrorCode::NotFound, format!("There is no delivery {}.", params.id))
     })
 }
 
-/// Sends a notification whose click leads to the settings, so that a person can see the way works.
-pub(crate) async fn test(context: &Context, _: Empty) -> Result<DeliveryView, RpcError> {
+/// Sends a test notification.
+pub(crate) async fn test(context: &Context, _: EmptyObject) -> Result<DeliveryView, RpcError> {
     let now = context.clock.now();
     let id = DeliveryId::generate(now);
     let delivery = NewDelivery {
@@ -25,15 +25,18 @@ pub(crate) async fn test(context: &Context, _: Empty) -> Result<DeliveryView, Rp
         channel: Channel::Notification,
         to: None,
         title: "Rouse".to_owned(),
-        body: "Notifications work. Click to come back to Rouse.".to_owned(),
-        quiet_hours: QuietPolicy::Ignore,
+        body: "Notifications work. Click to open Rouse.".to_owned(),
+        quiet_hours: QuietPolicy::IGNORE,
     };
     context.store.enqueue_delivery(None, &delivery, now).await?;
     context.outbox.notify_one();
     get(context, DeliveryRef { id: id.to_string() }).await
 }
 
-/// A screen says what became of what it was asked to show. The key is the right to say it: only that screen was told.
-pub(crate) async fn answer(context: &Context, params: ShowAnswer) -> Result<Done, RpcError> {
-    Ok(Done { changed: context.screens.answer(params) })
+/// Accepts the report of a desktop app. Only the app that got the request knows its key.
+pub(crate) async fn report(
+    context: &Context,
+    params: NotificationReport,
+) -> Result<ChangeResult, RpcError> {
+    Ok(ChangeResult { changed: context.desktop_apps.report(params) })
 }

@@ -1,136 +1,141 @@
-//! `wake`, `heartbeat.*`, `set-heartbeats`.
+//! `wake`, `heartbeat.*` and `set-heartbeats`: system events and the heartbeat of the main session.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::ListError;
 use rouse_core::schedule::format_duration;
-use rouse_scheduler::{COALESCE, Pending};
+use rouse_scheduler::{COALESCE, PendingReason};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, LastRequest, LastSkip,
-    OverriddenKey, SetHeartbeatsParams, WakeMode, WakeParams, WakeResult,
+    EmptyObject, HeartbeatRequestView, HeartbeatSkipView, HeartbeatStatus, HeartbeatTrustParams,
+    OverriddenKey, SetHeartbeatsParams, UntrustedList, WakeMode, WakeParams, WakeResult,
 };
 
-/// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
-const MOST_WAITING: u32 = 1_000;
-const FULL: &str = "1,000 lines wait for the main session already. Set up a model or switch the heartbeat on, so that it sees them.";
-const CHANGED_SINCE: &str =
-    "HEARTBEAT.md says something else by now than what was shown. Look at it again.";
-/// Most characters of one line for the main session.
-const MOST_CHARACTERS: usize = 10_000;
-/// Most characters of the reason for a turn.
-const MOST_OF_REASON: usize = 200;
-/// The longest that requests for a turn gather.
-const MOST_COALESCE_MS: i64 = 60_000;
+/// Maximum number of queued system events for wakes; jobs may queue more.
+const MAX_QUEUED: u32 = 1_000;
+const QUEUE_FULL: &str = "1,000 system events are queued. Set up a model or enable the heartbeat, so that the main session reads them.";
+const STALE_LIST: &str = "HEARTBEAT.md has changed since it was shown. Review it again.";
+/// Maximum length of a system event.
+const MAX_TEXT_CHARS: usize = 10_000;
+/// Maximum length of a reason.
+const MAX_REASON_CHARS: usize = 200;
+/// Maximum coalescing window.
+const MAX_COALESCE_MS: i64 = 60_000;
 
 pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeResult, RpcError> {
-    wake_by(context, params, true).await
+    queue_wake(context, params, true).await
 }
 
-/// The same for a program, whose words are not the person's.
-pub(crate) async fn wake_by_program(
+/// `wake` with untrusted text.
+pub(crate) async fn wake_untrusted(
     context: &Context,
     params: WakeParams,
 ) -> Result<WakeResult, RpcError> {
-    wake_by(context, params, false).await
+    queue_wake(context, params, false).await
 }
 
-async fn wake_by(
+async fn queue_wake(
     context: &Context,
     params: WakeParams,
-    is_person: bool,
+    is_trusted: bool,
 ) -> Result<WakeResult, RpcError> {
     let text = params.text.trim();
     if text.is_empty() {
         return Err(RpcError::field("text", "must not be empty"));
     }
-    if text.chars().count() > MOST_CHARACTERS {
+    if text.chars().count() > MAX_TEXT_CHARS {
         return Err(RpcError::field("text", "must be at most 10,000 characters"));
     }
-    let text = &context.gate.safety().words(text);
-    let asked = asked(context, &params)?;
-    if queued_events(context).await? >= MOST_WAITING {
-        return Err(RpcError::new(ErrorCode::Conflict, FULL));
+    let text = &context.gate.safety().redact_stored(text);
+    let turn_request = parse_turn_request(context, &params)?;
+    if queued_events(context).await? >= MAX_QUEUED {
+        return Err(RpcError::new(ErrorCode::Conflict, QUEUE_FULL));
     }
-    match is_person {
-        true => context.scheduler.queue_wake(text).await?,
-        false => context.scheduler.queue_wake_of_program(text).await?,
+    if is_trusted {
+        context.scheduler.queue_wake(text).await?
+    } else {
+        context.scheduler.queue_untrusted_wake(text).await?
     }
-    if let Some((reason, coalesce)) = &asked {
+    if let Some((reason, coalesce)) = &turn_request {
         context.scheduler.request_heartbeat(reason, *coalesce).await;
     }
     let heartbeat = context.scheduler.status().await?.heartbeat;
     let queued = queued_events(context).await?;
-    let outcome = match asked {
-        Some((_, coalesce)) => turn_in_words(heartbeat.pending, coalesce),
-        None => beat_in_words(&heartbeat),
+    let outcome = match turn_request {
+        Some((_, coalesce)) => describe_turn(heartbeat.pending, coalesce),
+        None => describe_next_heartbeat(&heartbeat),
     };
     Ok(WakeResult { queued, outcome })
 }
 
-/// Why a turn is asked for at once, and how long others may join it; none when it is not.
-fn asked(context: &Context, params: &WakeParams) -> Result<Option<(String, Duration)>, RpcError> {
+/// The reason and the coalescing window of a turn request; none with mode `next-heartbeat`.
+fn parse_turn_request(
+    context: &Context,
+    params: &WakeParams,
+) -> Result<Option<(String, Duration)>, RpcError> {
     let reason = params.reason.as_deref().map(str::trim);
     if params.mode.unwrap_or(WakeMode::Now) == WakeMode::NextHeartbeat {
         let given = [("reason", reason.is_some()), ("coalesceMs", params.coalesce_ms.is_some())];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((field, _)) => {
-                Err(RpcError::field(field, "needs the mode `now`: nothing else asks for a turn"))
-            }
+            Some((field, _)) => Err(RpcError::field(field, "needs the mode `now`")),
             None => Ok(None),
         };
     }
-    if reason.is_some_and(|reason| !(1..=MOST_OF_REASON).contains(&reason.chars().count())) {
+    if reason.is_some_and(|reason| !(1..=MAX_REASON_CHARS).contains(&reason.chars().count())) {
         return Err(RpcError::field("reason", "must have 1 to 200 characters"));
     }
-    let reason =
-        reason.map_or_else(|| "wake".to_owned(), |reason| context.gate.safety().words(reason));
+    let reason = reason
+        .map_or_else(|| "wake".to_owned(), |reason| context.gate.safety().redact_stored(reason));
     let coalesce = match params.coalesce_ms {
         None => COALESCE,
-        Some(ms @ 0..=MOST_COALESCE_MS) => Duration::from_millis(ms.unsigned_abs()),
+        Some(ms @ 0..=MAX_COALESCE_MS) => Duration::from_millis(ms.unsigned_abs()),
         Some(ms) => {
-            let message = format!("must be between 0 and {MOST_COALESCE_MS}, found {ms}");
+            let message = format!("must be between 0 and {MAX_COALESCE_MS}, found {ms}");
             return Err(RpcError::field("coalesceMs", &message));
         }
     };
     Ok(Some((reason, coalesce)))
 }
 
-/// When the turn comes that was asked for, or what it waits for.
-fn turn_in_words(pending: Option<Pending>, coalesce: Duration) -> String {
-    let waits = "The line waits and the main session gets its turn";
+/// When the requested turn starts, or what the turn waits for.
+fn describe_turn(pending: Option<PendingReason>, coalesce: Duration) -> String {
     match pending {
-        Some(Pending::Firing(reason)) => format!("{reason}. {waits} as soon as jobs fire again."),
-        Some(Pending::Model) => format!("No model is set up yet. {waits} as soon as there is one."),
-        Some(Pending::Turn) => {
-            "The main session is at its turn. It gets another one after it if the line still waits then.".to_owned()
+        Some(PendingReason::Firing(reason)) => {
+            format!("{reason}. The main session runs as soon as jobs fire again.")
         }
-        Some(Pending::Flood) => {
-            format!("There were many wakes in the last minute. {waits} within the next one.")
+        Some(PendingReason::Model) => {
+            "No model is set up yet. The main session runs as soon as a model is set up.".to_owned()
         }
-        Some(Pending::Others) if coalesce > COALESCE => {
-            let within = i64::try_from(coalesce.as_millis()).unwrap_or(MOST_COALESCE_MS);
-            format!("The main session gets its turn within {}.", format_duration(within))
+        Some(PendingReason::Turn) => {
+            "The main session is running. Another turn follows if the event is still queued."
+                .to_owned()
         }
-        Some(Pending::Others | Pending::Answer) | None => "The main session gets its turn now.".to_owned(),
+        Some(PendingReason::Burst) => {
+            "Too many wakes in the last minute. The main session runs within the next minute."
+                .to_owned()
+        }
+        Some(PendingReason::Coalesce) if coalesce > COALESCE => {
+            let within = i64::try_from(coalesce.as_millis()).unwrap_or(MAX_COALESCE_MS);
+            format!("The main session runs within {}.", format_duration(within))
+        }
+        Some(PendingReason::Coalesce | PendingReason::Backoff) | None => {
+            "The main session runs now.".to_owned()
+        }
     }
 }
 
-/// Whether the heartbeat comes that the line waits for.
-fn beat_in_words(heartbeat: &rouse_scheduler::HeartbeatStatus) -> String {
+fn describe_next_heartbeat(heartbeat: &rouse_scheduler::HeartbeatSnapshot) -> String {
     match (heartbeat.next_at, &heartbeat.last_skip_reason) {
-        (None, Some(reason)) => {
-            format!("The line waits for the next heartbeat, and none is planned: {reason}.")
-        }
-        _ => "The line waits for the next heartbeat.".to_owned(),
+        (None, Some(reason)) => format!("Queued, but no heartbeat is scheduled: {reason}."),
+        _ => "Queued for the next heartbeat.".to_owned(),
     }
 }
 
-pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatus, RpcError> {
+pub(crate) async fn status(context: &Context, _: EmptyObject) -> Result<HeartbeatStatus, RpcError> {
     let heartbeat = context.scheduler.status().await?.heartbeat;
     Ok(HeartbeatStatus {
         enabled: heartbeat.enabled,
@@ -140,25 +145,26 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
         last_skip_reason: heartbeat.last_skip_reason,
         last_skip: heartbeat
             .last_skip
-            .map(|skip| LastSkip { reason: skip.reason, at_ms: skip.at.0 }),
+            .map(|skip| HeartbeatSkipView { reason: skip.reason, at_ms: skip.at.0 }),
         queued_events: queued_events(context).await?,
         pending: heartbeat.pending.map(|pending| pending.to_string()),
         last_request: heartbeat
             .last_request
-            .map(|asked| LastRequest { reason: asked.reason, at_ms: asked.at.0 }),
-        changed_list: changed_list(context).await,
+            .map(|request| HeartbeatRequestView { reason: request.reason, at_ms: request.at.0 }),
+        untrusted_list: untrusted_list(context).await,
     })
 }
 
-/// None as well while the file cannot be read: the beat says that.
-async fn changed_list(context: &Context) -> Option<ChangedList> {
-    let seen = context.gate.list().look(&context.engine.workspace).await.ok()?;
-    let doubt = seen.doubt?;
-    Some(ChangedList {
-        why: doubt.in_words(),
-        run_id: doubt.run_id().map(str::to_owned),
-        text: seen.text.unwrap_or_default(),
-        digest: seen.digest,
+/// HEARTBEAT.md if untrusted; none for an unreadable file, which the heartbeat reports.
+async fn untrusted_list(context: &Context) -> Option<UntrustedList> {
+    // silent-ok: the heartbeat reports an unreadable file.
+    let list = context.gate.list().read(&context.engine.workspace).await.ok()?;
+    let taint = list.taint?;
+    Some(UntrustedList {
+        changed_by: taint.in_words(),
+        run_id: taint.run_id().map(str::to_owned),
+        text: list.text.unwrap_or_default(),
+        digest: list.digest,
     })
 }
 
@@ -168,8 +174,8 @@ pub(crate) async fn trust(
 ) -> Result<HeartbeatStatus, RpcError> {
     let trusted = context.gate.list().trust(&context.engine.workspace, &params.digest).await;
     match trusted {
-        Ok(true) => status(context, Empty {}).await,
-        Ok(false) => Err(RpcError::new(ErrorCode::Conflict, CHANGED_SINCE)),
+        Ok(true) => status(context, EmptyObject {}).await,
+        Ok(false) => Err(RpcError::new(ErrorCode::Conflict, STALE_LIST)),
         Err(ListError::File(error)) => {
             let message = format!("HEARTBEAT.md could not be read: {error}.");
             Err(RpcError::new(ErrorCode::Conflict, message))
@@ -184,13 +190,13 @@ pub(crate) async fn set(
 ) -> Result<HeartbeatStatus, RpcError> {
     let change = json!({ "heartbeat": { "enabled": params.enabled } });
     let view = Arc::clone(&context.settings).patch(change, None).await?;
-    let status = status(context, Empty {}).await?;
-    let decides = view.overridden.into_iter().find(|one| one.key == "heartbeat.enabled");
-    match decides.filter(|_| status.enabled != params.enabled) {
+    let status = status(context, EmptyObject {}).await?;
+    let overridden = view.overridden.into_iter().find(|key| key.key == "heartbeat.enabled");
+    match overridden.filter(|_| status.enabled != params.enabled) {
         Some(OverriddenKey { variable, .. }) => {
-            let switch = if status.enabled { "on" } else { "off" };
+            let state = if status.enabled { "on" } else { "off" };
             let message = format!(
-                "The heartbeat stays {switch}: the environment variable {variable} of Rouse decides. What you have set is saved, and counts once that variable is gone and Rouse is started again."
+                "The heartbeat stays {state}: the environment variable {variable} overrides the setting. Your change is saved and applies after a restart without the variable."
             );
             Err(RpcError::new(ErrorCode::Conflict, message))
         }

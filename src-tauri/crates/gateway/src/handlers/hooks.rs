@@ -1,33 +1,32 @@
-//! `hooks.*`: the person's commands that are told of runs or asked about them. They are shown here and written nowhere but
-//! in the settings file: whoever could name one could run anything.
+//! `hooks.list`: the configured hooks. Read-only: only the settings file may define hooks, because a hook can run any program.
 
 use std::time::Duration;
 
-use rouse_agent::{HookReport, LastCall};
+use rouse_agent::{HookReport, LastHookCall};
 
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{Empty, HookCallView, HookView, HooksListResult};
+use crate::wire::{EmptyObject, HookCallView, HookView, HooksListResult};
 
-pub(crate) async fn list(context: &Context, _: Empty) -> Result<HooksListResult, RpcError> {
+pub(crate) async fn list(context: &Context, _: EmptyObject) -> Result<HooksListResult, RpcError> {
     let hooks = context.gate.hooks().reports().into_iter().map(view).collect();
     Ok(HooksListResult { hooks })
 }
 
-fn view(HookReport { hook, record }: HookReport) -> HookView {
+fn view(HookReport { hook, statistics }: HookReport) -> HookView {
     HookView {
         on: hook.on.name().to_owned(),
-        is_asked: hook.on.is_asked(),
+        is_consulted: hook.on.is_consulted(),
         command: hook.command,
         timeout_ms: millis(hook.timeout),
-        calls: record.calls,
-        failures: record.failures,
-        last: record.last.map(call),
+        calls: statistics.calls,
+        failures: statistics.failures,
+        last: statistics.last.map(call_view),
     }
 }
 
-fn call(LastCall { at, took, problem }: LastCall) -> HookCallView {
-    HookCallView { at_ms: at.0, took_ms: millis(took), problem }
+fn call_view(LastHookCall { at, took, problem }: LastHookCall) -> HookCallView {
+    HookCallView { at_ms: at.0, duration_ms: millis(took), problem }
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,5 +1,6 @@
-//! Handlers, a file a subsystem: parse → one verb → convert. Who may call is decided before a request gets here.
+//! Handlers, one file per subsystem: parse → authorise → one verb → convert. The server authenticates callers before.
 
+mod input;
 pub(crate) mod approvals;
 pub(crate) mod backup;
 pub(crate) mod chat;
@@ -18,33 +19,3 @@ pub(crate) mod skills;
 pub(crate) mod spending;
 pub(crate) mod system;
 pub(crate) mod tools;
-
-use serde_json::Value;
-
-use crate::context::Context;
-use crate::error::RpcError;
-
-/// The longest search: more than anybody types, and far below what the database refuses.
-const MOST_SEARCHED: usize = 200;
-
-/// Refuses what is kept as it is written, and stands at `path`, when it holds the value of a stored secret. The answer does
-/// not repeat it.
-async fn check_secrets(context: &Context, path: &str, kept: &Value) -> Result<(), RpcError> {
-    let (path, kept) = (path.to_owned(), kept.clone());
-    match context.gate.safety().apart(move |safety| safety.held_in(&path, &kept)).await {
-        None => Ok(()),
-        Some(held) => Err(RpcError::field(&held.path, &held.to_string())),
-    }
-}
-
-/// The words of a search; none when they are blank.
-fn words_of(search: Option<String>) -> Result<Option<String>, RpcError> {
-    let words = search.filter(|words| !words.trim().is_empty());
-    match words.as_ref().map_or(0, |words| words.chars().count()) {
-        0..=MOST_SEARCHED => Ok(words),
-        count => {
-            let message = format!("must be at most {MOST_SEARCHED} characters, found {count}");
-            Err(RpcError::field("search", &message))
-        }
-    }
-}

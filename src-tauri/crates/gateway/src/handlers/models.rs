@@ -1,7 +1,7 @@
-//! `models.*`: connecting a model.
+//! `models.*`: connection of a model.
 //!
-//! Owns the order in which a provider is added: key, settings, look. A key that the settings then refuse is forgotten again.
-//! Never answers with a key.
+//! Owns the order of adding a provider: key, settings, detection. If the settings refuse the provider, the key is removed again.
+//! Never returns a key.
 
 use rouse_agent::{PresetKey, ProviderKind, SUGGESTED_MODELS, presets};
 use serde_json::{Value, json};
@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{
-    Done, Empty, ModelTestVerdict, ModelTestView, ModelsAddParams, ModelsListParams,
+    ChangeResult, EmptyObject, ModelTestVerdict, ModelTestView, ModelsAddParams, ModelsListParams,
     ModelsListResult, ModelsProvidersResult, ModelsPullParams, ModelsPullStatusResult,
     ModelsTestParams, PresetView, ProviderState, ProvidersListResult, PullView, SecretSetParams,
     ServerDraft, SuggestedModelView,
 };
 
-/// Longest name of a secret, less the room for `-key-` and a number.
-const NAME_LETTERS: usize = 56;
+/// Maximum length of a secret name, without a suffix `-key-<number>`.
+const MAX_BASE_NAME_CHARS: usize = 56;
 
 pub(crate) async fn providers(
     context: &Context,
-    _: Empty,
+    _: EmptyObject,
 ) -> Result<ModelsProvidersResult, RpcError> {
     let presets = presets().into_iter().map(|preset| PresetView {
         name: preset.name.to_owned(),
         title: preset.title.to_owned(),
-        kind: wire_name(preset.kind).to_owned(),
+        kind: api_format(preset.kind).to_owned(),
         base_url: preset.base_url.to_owned(),
         key_page: match preset.key {
             PresetKey::Required { page } => Some(page.to_owned()),
@@ -46,8 +46,8 @@ pub(crate) async fn providers(
     })
 }
 
-/// The wire in the words of the settings. OpenAI's and OpenRouter's own addresses imply the rest.
-const fn wire_name(kind: ProviderKind) -> &'static str {
+/// The API format for the settings. The URLs of OpenAI and OpenRouter imply their variants.
+const fn api_format(kind: ProviderKind) -> &'static str {
     match kind {
         ProviderKind::Anthropic => "anthropic",
         _ => "openai",
@@ -67,18 +67,18 @@ pub(crate) async fn add(
 ) -> Result<ProvidersListResult, RpcError> {
     let ModelsAddParams { server, model, context_tokens } = params;
     if model.trim().is_empty() {
-        return Err(RpcError::field("model", "must name a model"));
+        return Err(RpcError::field("model", "must not be empty"));
     }
     let config = context.settings.clone().view().await;
-    let present = config.model.providers.into_iter().find(|known| known.name == server.name);
-    let kept = keep_key(context, &server).await?;
-    let secret = match (&kept, &server.key_env) {
-        (Some(kept), _) => Some(kept.clone()),
+    let existing = config.model.providers.into_iter().find(|entry| entry.name == server.name);
+    let new_secret = store_key(context, &server).await?;
+    let secret = match (&new_secret, &server.key_env) {
+        (Some(name), _) => Some(name.clone()),
         (None, Some(_)) => None,
-        // The present key stays only with the present address: another host has not been given it.
-        (None, None) => present
-            .filter(|known| host_of(&known.base_url) == host_of(&server.base_url))
-            .and_then(|known| known.key_secret),
+        // The existing key is valid for the existing host only.
+        (None, None) => existing
+            .filter(|entry| secret_host(&entry.settings.base_url) == secret_host(&server.base_url))
+            .and_then(|entry| entry.settings.key_secret),
     };
     let entry = json!({
         "kind": server.kind,
@@ -89,41 +89,40 @@ pub(crate) async fn add(
         "contextTokens": context_tokens,
     });
     let mut patch = json!({ "providers": { &server.name: entry } });
-    // A provider that answers stays the default until another one has passed its test.
+    // A working default stays the default until another provider passes its test.
     if !has_working_default(context).await {
-        patch["model"] = default_of(&server.name);
+        patch["model"] = default_patch(&server.name);
     }
     if let Err(error) = context.settings.clone().patch(patch, None).await {
-        if let Some(kept) = kept
-            && let Err(error) = context.secrets.remove(&kept).await
+        if let Some(name) = new_secret
+            && let Err(error) = context.secrets.remove(&name).await
         {
-            tracing::warn!(error = error.message, "a key without a provider stays stored");
+            tracing::warn!(error = error.message, "failed to remove the key of a refused provider");
         }
         return Err(error);
     }
     Ok(context.models.list(true).await)
 }
 
-/// Stores the key of `server` for its host alone, under a name that no other secret has; answers the name. A key that is
-/// present stays as it is, for the settings may refuse the provider.
-async fn keep_key(context: &Context, server: &ServerDraft) -> Result<Option<String>, RpcError> {
+/// Stores the key of `server` for its host under a free name, and returns the name. Never overwrites an existing key, because the
+/// settings may refuse the provider.
+async fn store_key(context: &Context, server: &ServerDraft) -> Result<Option<String>, RpcError> {
     let Some(key) = server.key.as_deref().map(str::trim).filter(|key| !key.is_empty()) else {
         return Ok(None);
     };
-    let host = host_of(&server.base_url).ok_or_else(|| {
-        RpcError::field("server.baseUrl", "must be an address that begins with http:// or https://")
-    })?;
-    let known = context.secrets.list().await?.secrets;
-    let taken: Vec<&str> = known.iter().map(|secret| secret.name.as_str()).collect();
-    let name = free_name(&server.name, &taken);
+    let host = secret_host(&server.base_url)
+        .ok_or_else(|| RpcError::field("server.baseUrl", "must start with http:// or https://"))?;
+    let secrets = context.secrets.list().await?.secrets;
+    let names: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
+    let name = free_name(&server.name, &names);
     let (value, hosts) = (key.to_owned(), Some(vec![host]));
     let params = SecretSetParams { name: name.clone(), value, hosts };
-    context.secrets.set(params).await.map_err(|error| of_key(&error))?;
+    context.secrets.set(params).await.map_err(|error| key_error(&error))?;
     Ok(Some(name))
 }
 
-/// The refusal of a secret's value as one of the field that a person has filled in.
-fn of_key(error: &RpcError) -> RpcError {
+/// Moves an error of the secret value to the field of the key.
+fn key_error(error: &RpcError) -> RpcError {
     let fields = error.data.get("fields").and_then(Value::as_array);
     let value = fields.into_iter().flatten().find(|field| field["path"] == "value");
     match value.and_then(|field| field["message"].as_str()) {
@@ -132,9 +131,9 @@ fn of_key(error: &RpcError) -> RpcError {
     }
 }
 
-/// The host that a key is for, as secrets are bound: in the open only where the address says `http`.
-fn host_of(address: &str) -> Option<String> {
-    let (scheme, rest) = address.trim().split_once("://")?;
+/// The host of a URL, in the format of secrets: with `http://` for unencrypted requests.
+fn secret_host(url: &str) -> Option<String> {
+    let (scheme, rest) = url.trim().split_once("://")?;
     let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
     match scheme.to_ascii_lowercase().as_str() {
         "https" => Some(host.to_owned()),
@@ -143,15 +142,15 @@ fn host_of(address: &str) -> Option<String> {
     }
 }
 
-/// A name for a secret that no other secret has.
-fn free_name(provider: &str, taken: &[&str]) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+/// A name that is not among `names`, based on that of the provider.
+fn free_name(provider: &str, names: &[&str]) -> String {
+    let replace = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
     let name: String =
-        provider.to_ascii_lowercase().chars().take(NAME_LETTERS).map(letter).collect();
-    let names = [name.clone(), format!("{name}-key")].into_iter();
+        provider.to_ascii_lowercase().chars().take(MAX_BASE_NAME_CHARS).map(replace).collect();
+    let candidates = [name.clone(), format!("{name}-key")].into_iter();
     let numbered = (2..).map(|number| format!("{name}-key-{number}"));
-    let free = names.chain(numbered).find(|name| !taken.contains(&name.as_str()));
-    free.expect("BUG: numbers do not end")
+    let free = candidates.chain(numbered).find(|name| !names.contains(&name.as_str()));
+    free.expect("BUG: the numbers never end")
 }
 
 pub(crate) async fn test(
@@ -159,24 +158,24 @@ pub(crate) async fn test(
     params: ModelsTestParams,
 ) -> Result<ModelTestView, RpcError> {
     let makes_default = params.make_default == Some(true);
-    let tested = context.models.test(params).await?;
-    if makes_default && tested.verdict != ModelTestVerdict::Failed {
-        let patch = json!({ "model": default_of(&tested.provider) });
+    let result = context.models.test(params).await?;
+    if makes_default && result.verdict != ModelTestVerdict::Failed {
+        let patch = json!({ "model": default_patch(&result.provider) });
         context.settings.clone().patch(patch, None).await?;
         context.models.list(true).await;
     }
-    Ok(tested)
+    Ok(result)
 }
 
-/// The setting by which a provider is the default, with its own model.
-fn default_of(provider: &str) -> Value {
+/// The settings that make a provider the default, with its default model.
+fn default_patch(provider: &str) -> Value {
     json!({ "provider": provider, "name": null })
 }
 
 async fn has_working_default(context: &Context) -> bool {
-    let known = context.models.list(false).await;
-    let active = known.active.as_deref();
-    let mut providers = known.providers.iter();
+    let list = context.models.list(false).await;
+    let active = list.active.as_deref();
+    let mut providers = list.providers.iter();
     providers.any(|provider| {
         Some(provider.name.as_str()) == active && provider.state == ProviderState::Answered
     })
@@ -197,13 +196,16 @@ pub(crate) async fn pull(
 
 pub(crate) async fn pull_status(
     context: &Context,
-    _: Empty,
+    _: EmptyObject,
 ) -> Result<ModelsPullStatusResult, RpcError> {
     Ok(ModelsPullStatusResult { pull: context.models.pull_view() })
 }
 
-pub(crate) async fn cancel_pull(context: &Context, _: Empty) -> Result<Done, RpcError> {
-    Ok(Done { changed: context.models.cancel_pull() })
+pub(crate) async fn cancel_pull(
+    context: &Context,
+    _: EmptyObject,
+) -> Result<ChangeResult, RpcError> {
+    Ok(ChangeResult { changed: context.models.cancel_pull() })
 }
 
 #[cfg(test)]
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn key_is_bound_to_the_host_of_the_address() {
-        for (address, host) in [
+        for (url, host) in [
             ("https://api.openai.com/v1", Some("api.openai.com")),
             (" https://gateway.example:8443/x?y ", Some("gateway.example:8443")),
             ("http://192.168.1.2:8080/v1", Some("http://192.168.1.2:8080")),
@@ -220,7 +222,7 @@ mod tests {
             ("ftp://x", None),
             ("https://", None),
         ] {
-            assert_eq!(host_of(address).as_deref(), host, "{address}");
+            assert_eq!(secret_host(url).as_deref(), host, "{url}");
         }
     }
 

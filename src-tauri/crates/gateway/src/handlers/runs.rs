@@ -1,14 +1,15 @@
-//! `runs.*`.
+//! `runs.*`: run history and control.
 
 use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 use rouse_store::RunQuery;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::convert::{cause_view, delivery_view, run_state, run_trigger, run_view, step_view};
+use crate::convert::{cause_view, delivery_view, run_view, step_view};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    Done, Empty, RunAwaited, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun,
+    ChangeResult, EmptyObject, RunAwaitParams, RunDetail, RunRef, RunsListParams, RunsListResult,
+    StartedRun,
 };
 
 pub(crate) async fn list(
@@ -17,12 +18,12 @@ pub(crate) async fn list(
 ) -> Result<RunsListResult, RpcError> {
     let query = RunQuery {
         job_id: params.job_id.map(JobId::new),
-        states: params.states.unwrap_or_default().into_iter().map(run_state).collect(),
-        triggers: params.triggers.unwrap_or_default().into_iter().map(run_trigger).collect(),
+        states: params.states.unwrap_or_default(),
+        triggers: params.triggers.unwrap_or_default(),
         from: params.from_ms.map(UnixMs),
         to: params.to_ms.map(UnixMs),
         digest: params.digest.map(DeliveryId::new),
-        text: super::words_of(params.search)?,
+        text: super::input::parse_search(params.search)?,
         limit: params.limit.unwrap_or(50).clamp(1, 500),
         before: params.cursor,
     };
@@ -43,7 +44,7 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
         Some(job_id) => context.store.job(job_id).await?.is_some(),
         None => false,
     };
-    let approvals = context.store.approvals_of(&id).await?;
+    let approvals = context.store.approvals_of_run(&id).await?;
     let cause = context.store.cause(&id).await?;
     Ok(RunDetail {
         cause: cause.map(cause_view),
@@ -52,29 +53,32 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
         approvals: super::approvals::views(context, &approvals).await?,
         deliveries: deliveries.iter().map(delivery_view).collect(),
         job_exists,
-        live_text: context.live.of(&id),
+        live_text: context.live_text.text(&id),
         run: run_view(&run),
     })
 }
 
-pub(crate) async fn cancel(context: &Context, params: RunRef) -> Result<Done, RpcError> {
+pub(crate) async fn cancel(context: &Context, params: RunRef) -> Result<ChangeResult, RpcError> {
     let id = RunId::new(params.id.as_str());
     if context.store.run(&id).await?.is_none() {
         return Err(not_found(&params.id));
     }
     let changed = context.scheduler.cancel(&id, "Cancelled by you").await?;
-    Ok(Done { changed })
+    Ok(ChangeResult { changed })
 }
 
-/// A person looks at the run: whoever shows a notification about it takes that away.
-pub(crate) async fn seen(context: &Context, params: RunRef) -> Result<Done, RpcError> {
+/// Publishes that the person viewed the run, so that its notification is withdrawn.
+pub(crate) async fn seen(context: &Context, params: RunRef) -> Result<ChangeResult, RpcError> {
     context.events.publish_seen(&params.id);
-    Ok(Done { changed: true })
+    Ok(ChangeResult { changed: true })
 }
 
-pub(crate) async fn wait_for(context: &Context, params: RunAwaited) -> Result<Empty, RpcError> {
-    context.scheduler.wait_for(&RunId::new(params.id), &RunId::new(params.by)).await?;
-    Ok(Empty {})
+pub(crate) async fn await_run(
+    context: &Context,
+    params: RunAwaitParams,
+) -> Result<EmptyObject, RpcError> {
+    context.scheduler.await_run(&RunId::new(params.id), &RunId::new(params.waiting_run_id)).await?;
+    Ok(EmptyObject {})
 }
 
 pub(crate) async fn retry(context: &Context, params: RunRef) -> Result<StartedRun, RpcError> {
@@ -82,7 +86,7 @@ pub(crate) async fn retry(context: &Context, params: RunRef) -> Result<StartedRu
     Ok(StartedRun { run_id: Some(run_id.to_string()) })
 }
 
-/// What a run was claimed with, without what the tool that it calls hides.
+/// The payload of the claim, without the arguments that the tool hides.
 fn shown_payload(context: &Context, payload: &Value) -> Value {
     let mut shown = payload.clone();
     if let (Some(tool), Some(arguments)) = (payload["tool"].as_str(), shown.get_mut("arguments")) {

@@ -1,12 +1,12 @@
-//! `secrets.*`.
+//! `secrets.*`: stored secrets.
 
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{
-    Empty, SecretRef, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    EmptyObject, SecretRef, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
-pub(crate) async fn list(context: &Context, _: Empty) -> Result<SecretsListResult, RpcError> {
+pub(crate) async fn list(context: &Context, _: EmptyObject) -> Result<SecretsListResult, RpcError> {
     context.secrets.list().await
 }
 

@@ -1,18 +1,17 @@
-//! `sessions.*`: transcripts.
+//! `sessions.*`: sessions and their transcripts.
 
 use std::collections::HashMap;
 
 use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_core::{JobId, Run, RunId, SessionKey};
-use rouse_store::{Entry, SessionRow, StoredEntry};
+use rouse_store::{SessionRow, TranscriptEntry, TranscriptRow};
 use serde_json::Value;
 
 use super::chat;
 use crate::context::Context;
-use crate::convert::wire_state;
 use crate::error::RpcError;
 use crate::wire::{
-    CallView, Done, MessageFrom, MessageView, OpenMessage, SessionRef, SessionView,
+    CallView, ChangeResult, MessageFrom, MessageView, OpenMessage, SessionRef, SessionView,
     SessionsGetParams, SessionsGetResult, SessionsListParams, SessionsListResult,
 };
 
@@ -33,14 +32,13 @@ pub(crate) async fn get(
     params: SessionsGetParams,
 ) -> Result<SessionsGetResult, RpcError> {
     let key = SessionKey::new(params.key);
-    let before = match params.cursor {
-        Some(cursor) => Some(
-            cursor
-                .parse()
-                .map_err(|_| RpcError::field("cursor", "is not one of an earlier answer"))?,
-        ),
-        None => None,
-    };
+    let before =
+        match params.cursor {
+            Some(cursor) => Some(cursor.parse().map_err(|_| {
+                RpcError::field("cursor", "is not a cursor of an earlier response")
+            })?),
+            None => None,
+        };
     let limit = params.limit.unwrap_or(50).clamp(1, 500);
     let session = match context.store.session(&key).await? {
         Some(row) => Some(view(context, row).await?),
@@ -49,18 +47,18 @@ pub(crate) async fn get(
     let messages = context.store.transcript_before(&key, before, limit).await?;
     let is_full = u32::try_from(messages.len()).is_ok_and(|count| count == limit);
     let next = messages.first().filter(|first| is_full && first.id > 1);
-    let open = if key == SessionKey::main() { open(context).await? } else { Vec::new() };
+    let open = if key == SessionKey::main() { open_messages(context).await? } else { Vec::new() };
     Ok(SessionsGetResult {
         next_cursor: next.map(|first| first.id.to_string()),
-        messages: shown(context, &messages).await?,
+        messages: message_views(context, &messages).await?,
         session,
         open,
     })
 }
 
-pub(crate) async fn clear(context: &Context, params: SessionRef) -> Result<Done, RpcError> {
+pub(crate) async fn clear(context: &Context, params: SessionRef) -> Result<ChangeResult, RpcError> {
     let key = SessionKey::new(params.key);
-    Ok(Done { changed: context.store.clear_session(&key, context.clock.now()).await? })
+    Ok(ChangeResult { changed: context.store.clear_session(&key, context.clock.now()).await? })
 }
 
 async fn view(context: &Context, row: SessionRow) -> Result<SessionView, RpcError> {
@@ -79,43 +77,46 @@ async fn view(context: &Context, row: SessionRow) -> Result<SessionView, RpcErro
     })
 }
 
-async fn open(context: &Context) -> Result<Vec<OpenMessage>, RpcError> {
-    let open = chat::open(context).await?;
+async fn open_messages(context: &Context) -> Result<Vec<OpenMessage>, RpcError> {
+    let open = chat::open_messages(context).await?;
     let view = |run: &Run| OpenMessage {
         run_id: run.id.to_string(),
-        text: chat::words_of(run).unwrap_or_default().to_owned(),
+        text: chat::message_text(run).unwrap_or_default().to_owned(),
         at_ms: run.created_at.0,
-        state: wire_state(run.state),
-        live_text: context.live.of(&run.id),
+        state: run.state,
+        live_text: context.live_text.text(&run.id),
     };
     Ok(open.iter().map(view).collect())
 }
 
-async fn shown(context: &Context, entries: &[StoredEntry]) -> Result<Vec<MessageView>, RpcError> {
+async fn message_views(
+    context: &Context,
+    entries: &[TranscriptRow],
+) -> Result<Vec<MessageView>, RpcError> {
     let mut runs: HashMap<RunId, Option<Run>> = HashMap::new();
     let mut views = Vec::with_capacity(entries.len());
     for stored in entries {
-        let written = match (&stored.entry, &stored.run_id) {
-            (Entry::Said(Message::User { text }), Some(id)) => {
+        let chat_text = match (&stored.entry, &stored.run_id) {
+            (TranscriptEntry::Message(Message::User { text }), Some(id)) => {
                 if !runs.contains_key(id) {
                     runs.insert(id.clone(), context.store.run(id).await?);
                 }
                 let run = runs.get(id).and_then(Option::as_ref);
-                // What Rouse told the model before the person's words is not the person's.
-                run.and_then(chat::words_of).filter(|words| text.ends_with(words))
+                // Text before the person's message is from Rouse.
+                run.and_then(chat::message_text).filter(|message| text.ends_with(message))
             }
             _ => None,
         };
         let shown =
             |call: &ToolCallRequest| context.gate.shown_arguments(&call.tool, &call.arguments);
-        views.push(message(stored, written, shown));
+        views.push(message_view(stored, chat_text, shown));
     }
     Ok(views)
 }
 
-fn message(
-    stored: &StoredEntry,
-    written: Option<&str>,
+fn message_view(
+    stored: &TranscriptRow,
+    chat_text: Option<&str>,
     shown: impl Fn(&ToolCallRequest) -> Value,
 ) -> MessageView {
     let view = MessageView {
@@ -128,31 +129,29 @@ fn message(
         call_id: None,
         tool: None,
         is_error: false,
-        stands_for: None,
+        summarized_messages: None,
     };
-    let said = match &stored.entry {
-        Entry::Said(said) => said,
-        Entry::Summary(summary) => {
+    let message = match &stored.entry {
+        TranscriptEntry::Message(message) => message,
+        TranscriptEntry::Summary(summary) => {
             return MessageView {
                 from: MessageFrom::Summary,
                 run_id: Some(summary.made_by.to_string()),
                 text: summary.text.clone(),
-                stands_for: Some(summary.messages),
+                summarized_messages: Some(summary.messages),
                 ..view
             };
         }
     };
-    match said {
-        Message::User { text } => match written {
-            Some(words) => {
-                MessageView { from: MessageFrom::Person, text: words.to_owned(), ..view }
-            }
+    match message {
+        Message::User { text } => match chat_text {
+            Some(text) => MessageView { from: MessageFrom::Person, text: text.to_owned(), ..view },
             None => MessageView { text: text.clone(), ..view },
         },
         Message::Assistant { parts } => MessageView {
             from: MessageFrom::Model,
-            text: parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"),
-            calls: parts.iter().filter_map(|part| call_of(part, &shown)).collect(),
+            text: parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n"),
+            calls: parts.iter().filter_map(|part| call_view(part, &shown)).collect(),
             ..view
         },
         Message::Attachments { files } => {
@@ -170,14 +169,14 @@ fn message(
     }
 }
 
-fn words_of(part: &Part) -> Option<&str> {
+fn part_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text { text } => Some(text),
         Part::ToolCall(_) | Part::Opaque { .. } => None,
     }
 }
 
-fn call_of(part: &Part, shown: impl Fn(&ToolCallRequest) -> Value) -> Option<CallView> {
+fn call_view(part: &Part, shown: impl Fn(&ToolCallRequest) -> Value) -> Option<CallView> {
     match part {
         Part::ToolCall(call) => {
             Some(CallView { id: call.id.clone(), tool: call.tool.clone(), arguments: shown(call) })

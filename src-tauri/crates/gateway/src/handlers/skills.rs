@@ -1,25 +1,25 @@
-//! `skills.*`. No tool of a model leads here: trust is a person's to give.
+//! `skills.*`: skills and trust in skills. No tool calls these methods: only the person grants trust.
 
 use std::collections::HashMap;
 
 use rouse_agent::TrustError;
 use rouse_core::job::Payload;
-use rouse_core::skills::{SkillFolder, Trust};
+use rouse_core::skills::SkillFolder;
 use rouse_store::JobQuery;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    Empty, SkillRef, SkillTrust, SkillTrustParams, SkillUser, SkillView, SkillsListResult,
+    EmptyObject, SkillRef, SkillTrustParams, SkillUser, SkillView, SkillsListResult,
 };
 
-pub(crate) async fn list(context: &Context, _: Empty) -> Result<SkillsListResult, RpcError> {
+pub(crate) async fn list(context: &Context, _: EmptyObject) -> Result<SkillsListResult, RpcError> {
     let mut users = users(context).await?;
     let folders = context.skills.list().await?;
-    let skills = folders.into_iter().map(|found| {
-        // A job means the one that can be used.
-        let used_by = found.skill.is_ok().then(|| users.remove(&found.name)).flatten();
-        view(found, used_by.unwrap_or_default())
+    let skills = folders.into_iter().map(|folder| {
+        // Of several skills with one name, jobs use the usable one.
+        let used_by = folder.skill.is_ok().then(|| users.remove(&folder.name)).flatten();
+        view(folder, used_by.unwrap_or_default())
     });
     Ok(SkillsListResult {
         skills: skills.collect(),
@@ -33,28 +33,27 @@ pub(crate) async fn trust(
     params: SkillTrustParams,
 ) -> Result<SkillView, RpcError> {
     let trusted = context.skills.trust(&params.name, &params.digest, context.clock.now()).await;
-    trusted.map_err(refused)?;
-    one(context, &params.name).await
+    trusted.map_err(trust_error)?;
+    find(context, &params.name).await
 }
 
 pub(crate) async fn distrust(context: &Context, params: SkillRef) -> Result<SkillView, RpcError> {
-    let taken = context.skills.distrust(&params.name, context.clock.now()).await;
-    taken.map_err(refused)?;
-    one(context, &params.name).await
+    let distrusted = context.skills.distrust(&params.name, context.clock.now()).await;
+    distrusted.map_err(trust_error)?;
+    find(context, &params.name).await
 }
 
-async fn one(context: &Context, name: &str) -> Result<SkillView, RpcError> {
-    let skills = list(context, Empty {}).await?.skills;
-    let found = skills.into_iter().find(|skill| skill.name == name && skill.problem.is_none());
-    found.ok_or_else(|| {
+async fn find(context: &Context, name: &str) -> Result<SkillView, RpcError> {
+    let skills = list(context, EmptyObject {}).await?.skills;
+    let skill = skills.into_iter().find(|skill| skill.name == name && skill.problem.is_none());
+    skill.ok_or_else(|| {
         RpcError::new(ErrorCode::NotFound, format!("There is no skill called {name}."))
     })
 }
 
-/// The jobs that name each skill.
+/// The jobs with each skill, by name of the skill.
 async fn users(context: &Context) -> Result<HashMap<String, Vec<SkillUser>>, RpcError> {
     let mut users: HashMap<String, Vec<SkillUser>> = HashMap::new();
-    // All of them.
     let query = JobQuery { include_disabled: true, ..JobQuery::default() };
     for job in context.store.jobs(&query).await?.jobs {
         let Payload::AgentTurn(turn) = &job.payload else { continue };
@@ -66,28 +65,23 @@ async fn users(context: &Context) -> Result<HashMap<String, Vec<SkillUser>>, Rpc
     Ok(users)
 }
 
-fn refused(error: TrustError) -> RpcError {
+fn trust_error(error: TrustError) -> RpcError {
     match error {
         TrustError::Store(error) => error.into(),
-        TrustError::Unusable(why) => RpcError::new(ErrorCode::NotFound, why),
+        TrustError::Unusable(reason) => RpcError::new(ErrorCode::NotFound, reason),
         TrustError::Changed(_) => RpcError::new(ErrorCode::Conflict, error.to_string()),
         TrustError::Own(_) => RpcError::field("name", &error.to_string()),
     }
 }
 
-fn view(found: SkillFolder, used_by: Vec<SkillUser>) -> SkillView {
-    let SkillFolder { name, folder, is_installed, skill } = found;
+fn view(folder: SkillFolder, used_by: Vec<SkillUser>) -> SkillView {
+    let SkillFolder { name, folder, is_installed, skill } = folder;
     let path = folder.display().to_string();
     let (skill, problem) = match skill {
         Ok(skill) => (Some(skill), None),
-        Err(flaw) => (None, Some(flaw)),
+        Err(problem) => (None, Some(problem)),
     };
-    let trust = skill.as_ref().map(|skill| match skill.trust {
-        Trust::Own => SkillTrust::Own,
-        Trust::Trusted => SkillTrust::Trusted,
-        Trust::Changed => SkillTrust::Changed,
-        Trust::Untrusted => SkillTrust::Untrusted,
-    });
+    let trust = skill.as_ref().map(|skill| skill.trust);
     let files = skill.as_ref().map(|skill| skill.files.clone()).unwrap_or_default();
     let tools = skill.as_ref().and_then(|skill| skill.tools.clone());
     let digest = skill.as_ref().map(|skill| skill.digest.clone());

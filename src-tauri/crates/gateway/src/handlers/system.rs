@@ -1,4 +1,4 @@
-//! `system.*`.
+//! `system.*`: status, storage and the first-start card.
 
 use rouse_core::event::EventKind;
 use serde_json::{Value, json};
@@ -7,15 +7,16 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{cron, heartbeat};
 use crate::wire::{
-    Done, Empty, FirstStart, NotificationStatus, StorageView, SystemStatus, ZoneDataStatus,
+    ChangeResult, EmptyObject, FirstStart, NotificationStatus, StorageView, SystemStatus,
+    ZoneDataStatus,
 };
 
-/// Settings of the store that the first-start card lives by.
+/// The store key for the dismissed first-start card.
 pub(crate) const DISMISSED: &str = "firstStart.dismissed";
-/// The id of the example job that the host made.
+/// The store key for the id of the example job.
 pub(crate) const EXAMPLE_JOB: &str = "firstStart.exampleJobId";
 
-pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, RpcError> {
+pub(crate) async fn status(context: &Context, _: EmptyObject) -> Result<SystemStatus, RpcError> {
     let zones = context.clock.zones();
     let source = zones.source();
     Ok(SystemStatus {
@@ -28,10 +29,10 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
         zone_data: ZoneDataStatus { version: source.version.to_string(), folder: source.folder },
         home: context.engine.home.display().to_string(),
         seq: context.store.last_seq().await?,
-        cron: cron::status(context, Empty {}).await?,
-        heartbeat: heartbeat::status(context, Empty {}).await?,
+        cron: cron::status(context, EmptyObject {}).await?,
+        heartbeat: heartbeat::status(context, EmptyObject {}).await?,
         model: context.models.active_label(),
-        model_is_untried: context.models.is_untried(),
+        is_model_untested: context.models.is_untested(),
         failing_models: context.models.failing(),
         notifications: notifications(context),
         first_start: first_start(context).await?,
@@ -40,30 +41,34 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
 }
 
 fn problem(context: &Context) -> Option<String> {
-    let of_zone = context.clock.zones().local_problem().map(str::to_owned);
-    let lost = context.engine.start_problem.clone();
-    let all = [context.scheduler.problem(), (context.engine.log_problem)(), of_zone, lost];
-    let said: Vec<String> = all.into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join(" "))
+    let problems = [
+        context.scheduler.problem(),
+        (context.engine.log_problem)(),
+        context.clock.zones().local_problem().map(str::to_owned),
+        context.engine.start_problem.clone(),
+    ];
+    let problems: Vec<String> = problems.into_iter().flatten().collect();
+    (!problems.is_empty()).then(|| problems.join(" "))
 }
 
 fn notifications(context: &Context) -> NotificationStatus {
     let own = &context.engine.notifications;
-    if !own.available && !context.screens.is_any() {
+    if !own.available && !context.desktop_apps.is_any_attached() {
         return own.clone();
     }
-    let reason = context.unshown.borrow().clone();
+    let reason = context.notification_error.borrow().clone();
     NotificationStatus { available: reason.is_none(), failing: reason.is_some(), reason }
 }
 
-pub(crate) async fn storage(context: &Context, _: Empty) -> Result<StorageView, RpcError> {
-    let (size, kept) = (context.store.file_size().await?, context.store.kept().await?);
+pub(crate) async fn storage(context: &Context, _: EmptyObject) -> Result<StorageView, RpcError> {
+    let size = context.store.file_size().await?;
+    let history = context.store.history_size().await?;
     Ok(StorageView {
         used_bytes: size.used,
         free_bytes: size.free,
-        runs: kept.runs,
-        oldest_run_at_ms: kept.oldest_run_at.map(|at| at.0),
-        messages: kept.messages,
+        runs: history.runs,
+        oldest_run_at_ms: history.oldest_run_at.map(|at| at.0),
+        messages: history.messages,
     })
 }
 
@@ -88,8 +93,11 @@ async fn first_start(context: &Context) -> Result<FirstStart, RpcError> {
     })
 }
 
-pub(crate) async fn dismiss_first_start(context: &Context, _: Empty) -> Result<Done, RpcError> {
+pub(crate) async fn dismiss_first_start(
+    context: &Context,
+    _: EmptyObject,
+) -> Result<ChangeResult, RpcError> {
     let event = Some((EventKind::Config, json!({ "firstStart": "dismissed" })));
     context.store.put_setting(DISMISSED, &Value::Bool(true), event, context.clock.now()).await?;
-    Ok(Done { changed: true })
+    Ok(ChangeResult { changed: true })
 }

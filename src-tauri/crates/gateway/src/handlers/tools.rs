@@ -1,48 +1,53 @@
-//! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
+//! `tools.*`: the catalogue, the tools of a job, and trial calls.
 
-use rouse_agent::{Complaint, is_by_itself, offered, policy_of, sandbox_of, withholding};
+use rouse_agent::{
+    ToolCallError, is_callable_alone, offered_tools, policy_of, sandbox_of, without_unusable_grants,
+};
+use rouse_core::SessionKey;
 use rouse_core::job::{Job, Payload};
-use rouse_core::policy::{ToolPolicy, Withheld};
-use rouse_core::tool::{ApprovalRule, Domain, SandboxMode, ToolSpec};
-use rouse_core::{JobId, SessionKey};
+use rouse_core::policy::{ToolPolicy, WithheldGrant};
+use rouse_core::tool::{ApprovalRule, SandboxMode, ToolSpec};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::{ErrorCode, RpcError};
-use crate::handlers::cron::drafted;
+use crate::error::RpcError;
+use crate::handlers::cron::{find_job, parse_draft};
 use crate::wire::{
-    Empty, ToolApproval, ToolDomain, ToolView, ToolsCatalogResult, ToolsEffectiveParams,
-    ToolsEffectiveResult, ToolsTryParams, ToolsTryResult, WithheldTool,
+    EmptyObject, ToolView, ToolsCatalogResult, ToolsEffectiveParams, ToolsEffectiveResult,
+    ToolsTryParams, ToolsTryResult, WithheldTool,
 };
 
-/// What a model has chosen where no job says anything else.
-const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+/// The sandbox of a model without a job.
+const DEFAULT_SANDBOX: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
 
-pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogResult, RpcError> {
+pub(crate) async fn catalog(
+    context: &Context,
+    _: EmptyObject,
+) -> Result<ToolsCatalogResult, RpcError> {
     let specs: Vec<ToolSpec> = context.gate.tools().specs().cloned().collect();
-    Ok(ToolsCatalogResult { tools: views(context, &specs, &CONFINED).await })
+    Ok(ToolsCatalogResult { tools: views(context, &specs, &DEFAULT_SANDBOX).await })
 }
 
-/// The same list as a run of the job gets, without a run.
+/// The tools that a run of the job would get.
 pub(crate) async fn effective(
     context: &Context,
     params: ToolsEffectiveParams,
 ) -> Result<ToolsEffectiveResult, RpcError> {
-    let job = meant(context, params).await?;
+    let job = find_or_parse_job(context, params).await?;
     let mut problem = None;
     let (tools, policy) = match &job.payload {
         Payload::AgentTurn(turn) => {
             let skills = context.skills.named(&turn.skills).await?;
-            let skills = skills.unwrap_or_else(|why| {
-                problem = Some(why);
+            let skills = skills.unwrap_or_else(|reason| {
+                problem = Some(reason);
                 Vec::new()
             });
-            let remembered = context.skills.remembered(&SessionKey::of_job(&job.id)).await?;
-            let grants = context.store.grants_of(&job.id).await?;
+            let remembered = context.skills.session_skills(&SessionKey::of_job(&job.id)).await?;
+            let grants = context.store.grants_of_job(&job.id).await?;
             let policy = policy_of(&job, turn, &grants, context.clock.now());
-            let policy = policy.told_of(&skills).having_read(remembered.names);
-            let policy = withholding(&context.gate, &job, turn, policy).await;
-            (offered(&context.gate, turn, &policy), policy)
+            let policy = policy.with_skills(&skills).after_reading(remembered.names);
+            let policy = without_unusable_grants(&context.gate, &job, turn, policy).await;
+            (offered_tools(&context.gate, turn, &policy), policy)
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
@@ -51,51 +56,55 @@ pub(crate) async fn effective(
         }
         Payload::SystemEvent { .. } => (Vec::new(), ToolPolicy::default()),
     };
-    // A run that lacks a skill does not begin, so it is offered nothing, and nothing is kept from it.
-    let begins = problem.is_none();
-    let tools = if begins { tools } else { Vec::new() };
-    let withheld = policy.withheld().iter().filter(|_| begins).map(withheld_view).collect();
-    let ceiling = policy.ceiling();
-    let tools = views(context, &tools, &confined(&job)).await;
+    // A run with a missing skill does not start, so it has no tools and no withheld tools.
+    let can_start = problem.is_none();
+    let tools = if can_start { tools } else { Vec::new() };
+    let withheld = policy.withheld().iter().filter(|_| can_start).map(withheld_view).collect();
+    let ceiling = policy.read_only_reason();
+    let tools = views(context, &tools, &sandbox_for(&job)).await;
     Ok(ToolsEffectiveResult { tools, withheld, ceiling, problem })
 }
 
-async fn meant(context: &Context, params: ToolsEffectiveParams) -> Result<Job, RpcError> {
+async fn find_or_parse_job(
+    context: &Context,
+    params: ToolsEffectiveParams,
+) -> Result<Job, RpcError> {
     if let Some(draft) = params.job {
-        return drafted(context, draft).await;
+        return parse_draft(context, draft).await;
     }
     let id = params.id.ok_or_else(|| RpcError::field("id", "is required without a `job`"))?;
-    let stored = context.store.job(&JobId::new(id.as_str())).await?;
-    stored.ok_or_else(|| RpcError::new(ErrorCode::NotFound, format!("There is no job {id}.")))
+    find_job(context, &id).await
 }
 
-fn withheld_view(withheld: &Withheld) -> WithheldTool {
-    WithheldTool { name: withheld.tool.clone(), why: withheld.why.clone() }
+fn withheld_view(withheld: &WithheldGrant) -> WithheldTool {
+    WithheldTool { name: withheld.tool.clone(), reason: withheld.why.clone() }
 }
 
-/// Begins a run that makes this one call. What could only fail is refused here, beside its field.
+/// Starts a run with this one call. An invalid call is refused here, with the field.
 pub(crate) async fn try_call(
     context: &Context,
     params: ToolsTryParams,
 ) -> Result<ToolsTryResult, RpcError> {
     let arguments = params.arguments.unwrap_or_else(|| json!({}));
     let tools = context.gate.tools();
-    match tools.complaint(&params.tool, &arguments) {
-        Some(Complaint::Tool(message)) => return Err(RpcError::field("tool", &message)),
-        Some(Complaint::Arguments(message)) => return Err(RpcError::field("arguments", &message)),
+    match tools.call_error(&params.tool, &arguments) {
+        Some(ToolCallError::Tool(message)) => return Err(RpcError::field("tool", &message)),
+        Some(ToolCallError::Arguments(message)) => {
+            return Err(RpcError::field("arguments", &message));
+        }
         None => {}
     }
-    super::check_secrets(context, "arguments", &arguments).await?;
+    super::input::check_secrets(context, "arguments", &arguments).await?;
     let run_id = context.scheduler.try_tool(&params.tool, arguments).await?;
     Ok(ToolsTryResult { run_id: run_id.to_string() })
 }
 
-fn limit(most: u32) -> Option<u32> {
-    (most != u32::MAX).then_some(most)
+fn limit(count: u32) -> Option<u32> {
+    (count != u32::MAX).then_some(count)
 }
 
-/// How what a run of `job` calls is confined: its own call has the rights of the person who has written it.
-fn confined(job: &Job) -> SandboxMode {
+/// The sandbox of a run of `job`. A fixed call has the rights of the person, who wrote the call.
+fn sandbox_for(job: &Job) -> SandboxMode {
     match job.payload {
         Payload::ToolCall(_) => {
             SandboxMode::ByPersonUnsandboxed { hosts: job.policies.hosts.clone() }
@@ -104,45 +113,38 @@ fn confined(job: &Job) -> SandboxMode {
     }
 }
 
-/// The tools as they are in runs that are confined like this.
+/// The tools in runs with this sandbox.
 async fn views(context: &Context, specs: &[ToolSpec], sandbox: &SandboxMode) -> Vec<ToolView> {
     let mut views = Vec::with_capacity(specs.len());
     for spec in specs {
         let tool = context.gate.tools().get(&spec.name);
-        let approval = tool.map_or(spec.approval, |tool| tool.usual_approval(sandbox));
-        let why_not_here = match tool {
-            Some(tool) => tool.why_not_here(sandbox).await,
+        let approval = tool.map_or(spec.approval, |tool| tool.default_approval(sandbox));
+        let unavailable_reason = match tool {
+            Some(tool) => tool.unavailable_reason(sandbox).await,
             None => None,
         };
-        views.push(view(spec, approval, why_not_here));
+        views.push(view(spec, approval, unavailable_reason));
     }
     views
 }
 
-fn view(spec: &ToolSpec, approval: ApprovalRule, why_not_here: Option<String>) -> ToolView {
+fn view(spec: &ToolSpec, approval: ApprovalRule, unavailable_reason: Option<String>) -> ToolView {
     ToolView {
         name: spec.name.clone(),
         label: spec.label.clone(),
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),
-        approval: match approval {
-            ApprovalRule::Never => ToolApproval::Never,
-            ApprovalRule::UnlessGranted => ToolApproval::UnlessGranted,
-            ApprovalRule::Always => ToolApproval::Always,
-        },
-        domain: match spec.domain {
-            Domain::InProcess => ToolDomain::InProcess,
-            Domain::Container => ToolDomain::Container,
-        },
+        approval,
+        domain: spec.domain,
         calls_per_minute: limit(spec.rate.per_minute),
         calls_per_hour: limit(spec.rate.per_hour),
         read_only: spec.annotations.read_only,
         destructive: spec.annotations.destructive,
         idempotent: spec.annotations.idempotent,
         open_world: spec.annotations.open_world,
-        reads_outside: spec.untrusted_output,
+        reads_untrusted: spec.untrusted_output,
         attended_only: spec.attended_only,
-        can_be_tried: is_by_itself(spec),
-        why_not_here,
+        can_be_tried: is_callable_alone(spec),
+        unavailable_reason,
     }
 }

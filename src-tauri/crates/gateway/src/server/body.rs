@@ -1,47 +1,47 @@
-//! The body of a request, whole or not at all.
+//! The complete body of a request.
 //!
-//! Owns how long a body may take to come and what is said to one that is too large, broke off or stopped coming: without
-//! an end to the waiting, a caller that sends half of a body would keep its connection for ever, and there are few. How
-//! large a body may be stands at each route. It is the last argument of a handler: who calls is looked at first.
+//! Owns the body timeout and the errors for a body that is too large, incomplete or late. Without a timeout, a half body would
+//! hold a connection for ever. The maximum size is set at each route. The extractor is the last argument of a handler, after
+//! authentication.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::hooks::MOST_HOOK_BYTES;
-use super::{MOST_CALL_BYTES, Shared, refused};
+use super::error_response::error_response;
+use super::limits::{MAX_CALL_BYTES, MAX_HOOK_BYTES};
+use super::state::ServerState;
 
-/// The body of a request.
-pub(super) struct Whole(pub(super) Bytes);
+/// The complete body of a request.
+pub(super) struct CompleteBody(pub(super) Bytes);
 
-impl FromRequest<Shared> for Whole {
+impl FromRequest<ServerState> for CompleteBody {
     type Rejection = Response;
 
-    async fn from_request(request: Request, shared: &Shared) -> Result<Self, Response> {
-        let within = shared.body_within;
-        match tokio::time::timeout(within, Bytes::from_request(request, shared)).await {
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
+        let timeout = state.body_timeout;
+        match tokio::time::timeout(timeout, Bytes::from_request(request, state)).await {
             Ok(Ok(body)) => Ok(Self(body)),
             Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                let (hook, call) = (MOST_HOOK_BYTES >> 10, MOST_CALL_BYTES >> 20);
-                let words =
-                    format!("The body is too large: a hook takes {hook} KiB, a call {call} MiB.");
-                Err(cut_short(StatusCode::PAYLOAD_TOO_LARGE, &words))
+                let (hook, call) = (MAX_HOOK_BYTES >> 10, MAX_CALL_BYTES >> 20);
+                let message = format!(
+                    "The body is too large: at most {hook} KiB for a hook, {call} MiB for a call."
+                );
+                Err(close_with(StatusCode::PAYLOAD_TOO_LARGE, &message))
             }
-            Ok(Err(rejection)) => {
-                Err(cut_short(rejection.status(), "The body did not come whole."))
-            }
+            Ok(Err(rejection)) => Err(close_with(rejection.status(), "The body is incomplete.")),
             Err(_) => {
-                let words =
-                    format!("The body did not come whole within {within:?}. Send it at once.");
-                Err(cut_short(StatusCode::REQUEST_TIMEOUT, &words))
+                let message =
+                    format!("The body was incomplete after {timeout:?}. Send it at once.");
+                Err(close_with(StatusCode::REQUEST_TIMEOUT, &message))
             }
         }
     }
 }
 
-/// What is left of the body is not waited for.
-fn cut_short(status: StatusCode, reason: &str) -> Response {
+/// An error response that closes the connection, because the rest of the body is not read.
+fn close_with(status: StatusCode, message: &str) -> Response {
     let close = [(header::CONNECTION, "close")];
-    (close, refused(status, reason)).into_response()
+    (close, error_response(status, message)).into_response()
 }

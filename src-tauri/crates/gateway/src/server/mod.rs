@@ -1,18 +1,21 @@
 //! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
-//! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler; then
-//! who calls; only then is the body read, for as long as `body` waits. `door` bounds how many may connect. It binds
-//! loopback and nothing else, and refuses CORS altogether.
+//! Owns the order of checks: Host and Origin (`guard`), so that no foreign page and no rebound name reaches a handler; then
+//! authentication; then the body with a timeout (`body`). `connection_limit` limits open connections. Binds loopback only.
+//! Never sends CORS headers.
 
-mod body;
-mod door;
-mod files;
+mod limits;
+mod state;
+mod error_response;
 mod guard;
-mod hooks;
-mod pace;
+mod connection_limit;
+mod rate_limit;
+mod body;
 mod rpc;
-mod session;
 mod socket;
+mod hooks;
+mod sign_in;
+mod files;
 
 pub use files::{UiFile, UiFiles};
 
@@ -22,31 +25,21 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 use rouse_core::Clock;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::Gateway;
+use self::connection_limit::ConnectionLimit;
+use self::limits::{
+    BODY_TIMEOUT, MAX_BODY_BYTES, MAX_CALL_BYTES, MAX_CODE_BYTES, MAX_HOOK_BYTES, STOP_TIMEOUT,
+};
+use self::state::ServerState;
 use crate::auth::Auth;
-use door::Door;
-use pace::Pace;
+use crate::gateway::Gateway;
 
-/// The largest request body.
-const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
-/// A file of jobs comes as one text, and JSON may double it.
-const MOST_CALL_BYTES: usize = 20 * 1024 * 1024;
-/// The largest body of somebody who has not signed in yet.
-const MOST_CODE_BYTES: usize = 1024;
-/// How long a body may take to come. It comes from this computer, so a second is long.
-const BODY_WITHIN: Duration = Duration::from_secs(30);
-/// How long the stop waits for requests in progress. One that was begun and never ended must not keep the engine alive.
-const STOP_FOR: Duration = Duration::from_secs(1);
-
-/// What can be done about a port that is somebody else's.
-const TAKEN: &str = ": another program has it; name another port or leave --port out";
+/// Fix for a port that another program uses.
+const PORT_IN_USE: &str = ": another program uses it; choose another port or omit --port";
 
 /// The server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,43 +47,30 @@ pub enum ServerError {
     /// No port could be bound.
     #[error(
         "cannot listen on 127.0.0.1:{port}{}",
-        if source.kind() == std::io::ErrorKind::AddrInUse { TAKEN } else { "" }
+        if source.kind() == std::io::ErrorKind::AddrInUse { PORT_IN_USE } else { "" }
     )]
     Bind {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// What every request may need.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    gateway: Gateway,
-    auth: Arc<Auth>,
-    clock: Arc<dyn Clock>,
-    ui: Arc<dyn UiFiles>,
-    port: u16,
-    pace: Arc<Pace>,
-    body_within: Duration,
-    closing: CancellationToken,
-}
-
-/// A port of 127.0.0.1 that is ours. Who knocks waits until a [`Server`] answers.
+/// A bound port of 127.0.0.1. Connections wait until a [`GatewayServer`] accepts them.
 pub struct BoundPort {
     listener: TcpListener,
     address: SocketAddr,
-    instead_of: Option<u16>,
-    body_within: Duration,
+    unavailable_port: Option<u16>,
+    body_timeout: Duration,
 }
 
 impl BoundPort {
-    /// Binds 127.0.0.1 at `port`; when that is taken and `or_any`, at a port the system chooses.
+    /// Binds `port` of 127.0.0.1. If `or_any` and the port is in use, binds a port that the system chooses.
     ///
     /// # Errors
-    /// When no port can be bound.
+    /// If no port can be bound.
     pub async fn bind(port: u16, or_any: bool) -> Result<Self, ServerError> {
         let failed = |source| ServerError::Bind { port, source };
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
@@ -99,38 +79,38 @@ impl BoundPort {
         };
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let instead_of = (port != 0 && address.port() != port).then_some(port);
-        Ok(Self { listener, address, instead_of, body_within: BODY_WITHIN })
+        let unavailable_port = (port != 0 && address.port() != port).then_some(port);
+        Ok(Self { listener, address, unavailable_port, body_timeout: BODY_TIMEOUT })
     }
 
-    /// The same port, where the body of a request has so long to come.
+    /// Sets the maximum time to receive a body.
     #[must_use]
-    pub fn bodies_within(self, body_within: Duration) -> Self {
-        Self { body_within, ..self }
+    pub fn with_body_timeout(self, body_timeout: Duration) -> Self {
+        Self { body_timeout, ..self }
     }
 
-    /// The port.
+    /// The port number.
     #[must_use]
     pub const fn number(&self) -> u16 {
         self.address.port()
     }
 
-    /// The port that was wanted and is somebody else's.
+    /// The requested port, if in use by another program.
     #[must_use]
-    pub const fn instead_of(&self) -> Option<u16> {
-        self.instead_of
+    pub const fn unavailable_port(&self) -> Option<u16> {
+        self.unavailable_port
     }
 }
 
 /// A listening server.
-pub struct Server {
+pub struct GatewayServer {
     address: SocketAddr,
     closing: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Server {
-    /// Answers at `port` from now on.
+impl GatewayServer {
+    /// Starts to accept connections at `port`.
     #[must_use]
     pub fn start(
         port: BoundPort,
@@ -139,71 +119,67 @@ impl Server {
         clock: Arc<dyn Clock>,
         ui: Arc<dyn UiFiles>,
     ) -> Self {
-        let BoundPort { listener, address, body_within, .. } = port;
+        let BoundPort { listener, address, body_timeout, .. } = port;
         let closing = CancellationToken::new();
-        let most_connections = gateway.most_connections();
-        let shared = Shared {
+        let connection_limit = ConnectionLimit::new(gateway.max_connections());
+        let state = ServerState {
             gateway,
             auth,
             clock,
             ui,
             port: address.port(),
-            pace: Arc::default(),
-            body_within,
+            hook_rate_limit: Arc::default(),
+            body_timeout,
             closing: closing.clone(),
         };
-        let served = Door::of(most_connections).serve(listener, router(shared), closing.clone());
-        let task = tokio::spawn(served);
+        let task = tokio::spawn(connection_limit.serve(listener, router(state), closing.clone()));
         Self { address, closing, task }
     }
 
-    /// Where it listens.
+    /// The address of the server.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no more requests and waits a moment for those in progress.
+    /// Stops accepting requests and waits briefly for active ones.
     pub async fn stop(mut self) {
         self.closing.cancel();
-        match tokio::time::timeout(STOP_FOR, &mut self.task).await {
+        match tokio::time::timeout(STOP_TIMEOUT, &mut self.task).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "the gateway's server did not end cleanly"),
+            Ok(Err(error)) => tracing::error!(%error, "the gateway server failed"),
             Err(_) => {
-                tracing::debug!("a request in progress was left behind");
+                tracing::debug!("an active request was aborted at the stop");
                 self.task.abort();
             }
         }
     }
 }
 
-fn router(shared: Shared) -> Router {
+fn router(state: ServerState) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
-        .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MOST_CALL_BYTES)))
+        .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MAX_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
-        .route("/auth/proof", get(session::prove))
-        .route("/auth/life", get(session::life))
-        .route("/auth/code", post(session::new_code))
+        .route("/auth/proof", get(sign_in::prove))
+        .route("/auth/life", get(sign_in::start_id))
+        .route("/auth/code", post(sign_in::create_code))
         .route(
             "/auth/exchange",
-            post(session::exchange).layer(DefaultBodyLimit::max(MOST_CODE_BYTES)),
+            post(sign_in::exchange).layer(DefaultBodyLimit::max(MAX_CODE_BYTES)),
         )
         .route("/hooks/wake", hook(post(hooks::wake)))
         .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
-        .route("/hooks/{*other}", any(hooks::nowhere))
+        .route("/hooks/{*other}", any(hooks::unknown_hook))
         .fallback(get(files::serve))
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
-        .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
-        .with_state(shared)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(state.clone(), guard::check))
+        .with_state(state)
 }
 
-fn hook(method: axum::routing::MethodRouter<Shared>) -> axum::routing::MethodRouter<Shared> {
-    let method = method.fallback(hooks::no_such_method);
-    method.layer(DefaultBodyLimit::max(hooks::MOST_HOOK_BYTES))
-}
-
-/// Why a request is not answered, in the one shape that all refusals have.
-fn refused(status: StatusCode, reason: &str) -> Response {
-    (status, axum::Json(serde_json::json!({ "error": reason }))).into_response()
+fn hook(
+    method: axum::routing::MethodRouter<ServerState>,
+) -> axum::routing::MethodRouter<ServerState> {
+    let method = method.fallback(hooks::method_not_allowed);
+    method.layer(DefaultBodyLimit::max(MAX_HOOK_BYTES))
 }

@@ -1,10 +1,10 @@
-//! `/ws`: requests and their answers, and the event stream as JSON-RPC notifications.
+//! `/ws`: requests, responses and the event stream as JSON-RPC notifications.
 //!
-//! `?after=seq` resumes the stream; without it only new events come. `&screen=true`, from a program with the token, makes
-//! the client a screen: notifications to show come as `show`, and `deliveries.answer` says what became of each.
+//! `?after=seq` resumes the stream; without `after`, only new events are sent. `&screen=true`, for programs with the token, attaches
+//! the client as a desktop app: notification requests are sent as `show`, and `deliveries.answer` reports the outcome.
 //!
-//! A slow reader never holds others up: its own subscription goes back to the store, and while it leaves its answers
-//! unread no more requests are read from it.
+//! A slow reader delays no other client: its subscription falls back to the store, and its requests are not read while it
+//! leaves responses unread.
 
 use std::sync::Arc;
 
@@ -20,99 +20,97 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::door::Place;
-use super::guard::{self, Known};
-use super::{MOST_BODY_BYTES, Shared, rpc};
-use crate::screens::Screen;
-use crate::wire::ShowRequest;
+use super::connection_limit::ConnectionPermit;
+use super::guard::{self, Authenticated};
+use super::limits::MAX_BODY_BYTES;
+use super::rpc;
+use super::state::ServerState;
+use crate::desktop_apps::AttachedApp;
+use crate::wire::NotificationRequest;
 
-/// Requests of one client that are worked on, or whose answers wait to be read, at the same time.
-const MOST_AT_ONCE: usize = 64;
+/// Maximum concurrent requests of one client, including unread responses.
+const MAX_CONCURRENT_REQUESTS: usize = 64;
 
 #[derive(Deserialize)]
-pub(super) struct Wishes {
+pub(super) struct SocketQuery {
     after: Option<i64>,
-    #[serde(default)]
-    screen: bool,
+    #[serde(default, rename = "screen")]
+    is_desktop_app: bool,
 }
 
 pub(super) async fn upgrade(
-    _: Known,
-    State(shared): State<Shared>,
-    Query(wishes): Query<Wishes>,
-    Extension(place): Extension<Arc<Place>>,
+    _: Authenticated,
+    State(state): State<ServerState>,
+    Query(query): Query<SocketQuery>,
+    Extension(permit): Extension<Arc<ConnectionPermit>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if wishes.screen && !guard::has_token(&shared, &headers) {
-        return (StatusCode::FORBIDDEN, "A page cannot show notifications for Rouse.")
-            .into_response();
+    if query.is_desktop_app && !guard::has_token(&state, &headers) {
+        let message = "A page cannot show notifications for Rouse.";
+        return (StatusCode::FORBIDDEN, message).into_response();
     }
-    upgrade.max_message_size(MOST_BODY_BYTES).on_upgrade(async move |socket| {
-        // Another caller may get its place; the client resumes with the number of its newest event.
-        let leave = place.become_socket();
-        leave.run_until_cancelled(serve(socket, shared, wishes)).await;
-        drop(place);
+    upgrade.max_message_size(MAX_BODY_BYTES).on_upgrade(async move |socket| {
+        // After an eviction the client resumes from the number of its newest event.
+        let eviction = permit.mark_websocket();
+        eviction.run_until_cancelled(serve(socket, state, query)).await;
+        drop(permit);
     })
 }
 
-async fn serve(socket: WebSocket, shared: Shared, wishes: Wishes) {
+async fn serve(socket: WebSocket, state: ServerState, query: SocketQuery) {
     let (sink, mut requests) = socket.split();
-    // One place: an answer leaves its request's permit only when the one before it was taken.
-    let (answers, waiting) = mpsc::channel(1);
-    let at_once = Arc::new(Semaphore::new(MOST_AT_ONCE));
-    let after = match wishes.after {
+    // Capacity 1: the permit of a request is released only after the response before has been taken.
+    let (responses, response_queue) = mpsc::channel(1);
+    let request_permits = Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS));
+    let after = match query.after {
         Some(after) => after,
-        None => newest(&shared).await,
+        None => state.gateway.newest_event().await,
     };
-    let writer = tokio::spawn(write(sink, waiting, shared.clone(), after, wishes.screen));
-    // Also when this is given up for another caller.
-    let _writer = AbortOnDropHandle::new(writer);
+    let writer = write(sink, response_queue, state.clone(), after, query.is_desktop_app);
+    // Aborts the writer also on an eviction.
+    let _writer = AbortOnDropHandle::new(tokio::spawn(writer));
     while let Some(Ok(message)) = requests.next().await {
         let text = match message {
             Message::Text(text) => text,
             Message::Close(_) => break,
             Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => continue,
         };
-        let Ok(permit) = Arc::clone(&at_once).acquire_owned().await else { break };
-        let (gateway, answers) = (shared.gateway.clone(), answers.clone());
-        // Each request on its own: a slow one must not hold up the next.
+        let Ok(permit) = Arc::clone(&request_permits).acquire_owned().await else { break };
+        let (gateway, responses) = (state.gateway.clone(), responses.clone());
+        // One task per request, so that a slow request does not delay the next.
         tokio::spawn(async move {
             let _permit = permit;
-            if let Some(answer) = rpc::answer(&gateway, text.as_bytes()).await {
-                // silent-ok: the client has gone, nobody waits for the answer.
-                let _ = answers.send(answer).await;
+            if let Some(response) = rpc::respond(&gateway, text.as_bytes()).await {
+                // silent-ok: the client has disconnected.
+                let _ = responses.send(response).await;
             }
         });
     }
 }
 
-async fn newest(shared: &Shared) -> i64 {
-    shared.gateway.newest_event().await
-}
-
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
-    mut answers: mpsc::Receiver<Value>,
-    shared: Shared,
+    mut responses: mpsc::Receiver<Value>,
+    state: ServerState,
     after: i64,
-    is_screen: bool,
+    is_desktop_app: bool,
 ) {
-    let mut events = shared.gateway.events(after);
-    let mut screen = is_screen.then(|| shared.gateway.screens().attach());
+    let mut events = state.gateway.events(after);
+    let mut app = is_desktop_app.then(|| state.gateway.desktop_apps().attach());
     loop {
-        let next = tokio::select! {
-            () = shared.closing.cancelled() => break,
-            Some(answer) = answers.recv() => answer,
+        let message = tokio::select! {
+            () = state.closing.cancelled() => break,
+            Some(response) = responses.recv() => response,
             event = events.next() => match event {
                 Some(event) => json!({ "jsonrpc": "2.0", "method": "event", "params": event }),
                 None => break,
             },
-            Some(request) = to_show(&mut screen) => {
+            Some(request) = next_notification(&mut app) => {
                 json!({ "jsonrpc": "2.0", "method": "show", "params": request })
             }
         };
-        if sink.send(Message::Text(next.to_string().into())).await.is_err() {
+        if sink.send(Message::Text(message.to_string().into())).await.is_err() {
             return;
         }
     }
@@ -120,10 +118,10 @@ async fn write(
     let _ = sink.close().await;
 }
 
-/// What a screen is to show next; never anything for a client that is none.
-async fn to_show(screen: &mut Option<Screen>) -> Option<ShowRequest> {
-    match screen {
-        Some(screen) => screen.next().await,
+/// The next notification request of an attached app; pending for other clients.
+async fn next_notification(app: &mut Option<AttachedApp>) -> Option<NotificationRequest> {
+    match app {
+        Some(app) => app.next().await,
         None => std::future::pending().await,
     }
 }

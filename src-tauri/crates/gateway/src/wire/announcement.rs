@@ -1,26 +1,26 @@
-//! What a job has to tell: why it fails, and whether a condition would tell its last result.
+//! Incidents of jobs, and trials of notification conditions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-/// Why a job fails, from its first failure on.
+/// An open incident of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentView {
-    /// The first failure in words.
+    /// Error of the first failed run.
     pub cause: String,
-    /// When the first run failed of it.
+    /// Time of the first failure.
     pub opened_at_ms: i64,
-    /// Runs that failed of it.
+    /// Number of failed runs.
     pub count: u32,
-    /// The first of them.
+    /// First failed run.
     pub first_run_id: String,
-    /// The newest of them.
+    /// Newest failed run.
     pub last_run_id: String,
-    /// When the newest of them failed.
+    /// Time of the newest failure.
     pub last_at_ms: i64,
-    /// Why the job was switched off because of it: "Paused after 3 failures in a row"; none when it was not.
+    /// Why the incident paused the job, such as "Paused after 3 failures in a row"; none if not paused.
     pub paused_because: Option<String>,
 }
 
@@ -28,34 +28,34 @@ pub struct IncidentView {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronTryConditionParams {
-    /// The job whose last result it is tried on; none while it has not been saved: then only the words are checked.
+    /// Job with the result to test; none for an unsaved job, where only the syntax is checked.
     pub id: Option<String>,
-    /// The expression.
+    /// The CEL expression.
     pub cel: String,
 }
 
-/// `cron.tryCondition`: what the engine would do with the last result.
+/// `cron.tryCondition`: the verdict on the last result.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronTryConditionResult {
-    /// What is wrong with the expression, or why it cannot be worked out.
+    /// Syntax or evaluation error.
     pub problem: Option<String>,
-    /// Whether it holds; none with a problem or without a result.
+    /// Value of the expression; none with an error or without a result.
     pub holds: Option<bool>,
-    /// The last result, on which it was tried; none when the job has none yet.
-    pub on: Option<TriedResult>,
+    /// The last result; none before the first.
+    pub on: Option<ConditionSample>,
 }
 
-/// A result that a condition was tried on.
+/// A result for a condition.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct TriedResult {
-    /// The run that had it.
+pub struct ConditionSample {
+    /// Run of the result.
     pub run_id: String,
-    /// When that run was made.
+    /// Creation time of the run.
     pub at_ms: i64,
     /// The result.
     pub result: Value,
-    /// The one before, `previous`; `null` when there was none.
+    /// The previous result; `null` for the first.
     pub previous: Value,
 }

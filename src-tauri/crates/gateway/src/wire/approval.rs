@@ -1,91 +1,88 @@
-//! `approvals.*` and `grants.*`: questions to a person, and standing answers.
+//! `approvals.*` and `grants.*`: pending approvals, decisions and grants.
 
 use std::collections::BTreeMap;
 
-use rouse_core::approval::Rule;
+pub use rouse_core::approval::{ApprovalScope, ArgumentRule, DecisionSurface};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
 use super::Follower;
 
-/// A question.
+/// An approval.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalView {
-    /// Identity.
+    /// Id of the approval.
     pub id: String,
-    /// The run that waits.
+    /// The waiting run.
     pub run_id: String,
-    /// Its job; none for the main session.
+    /// Job of the run; none for the main session.
     pub job_id: Option<String>,
-    /// The job's name when it asked.
+    /// Name of the job at the time of the request.
     pub job_name: String,
     /// The tool.
     pub tool: String,
-    /// What the tool does in a few words for people; none where nobody has said it, or the tool is not here any more.
+    /// Label of the tool; none for a removed tool or a tool without a label.
     pub tool_label: Option<String>,
-    /// The arguments, exactly; what signs in is not hidden here, for this is what the person says yes to.
+    /// The exact arguments, without redaction: the decision is bound to them.
     #[ts(type = "Record<string, unknown>")]
     pub arguments: Value,
-    /// The stored secrets whose values it writes into the workspace, by name: the arguments show their handles.
-    pub writes_values: Vec<String>,
-    /// The folder it works in.
+    /// Working directory of the call.
     pub directory: Option<String>,
-    /// The files it runs or reads, to which every answer is bound beside the arguments.
+    /// Files that the call executes or reads. Every decision is bound to their content.
     pub files: Vec<String>,
-    /// The files it replaces or adds to. An answer for once is bound to them, a grant is not: its own calls change them.
-    pub replaces: Vec<String>,
-    /// When the job that it proposes fires, where that is once; the instant that a yes is bound to.
+    /// Files that the call overwrites or appends to. Only "allow once" is bound to their content.
+    pub replaced_files: Vec<String>,
+    /// Instant at which the proposed job fires once. The decision is bound to this instant.
     pub fires_once_at_ms: Option<i64>,
-    /// What would happen, for a person; nothing is cut off and what cannot be seen is shown.
+    /// Effect of the call for the person, never shortened, with visible escapes for invisible characters.
     pub preview: String,
-    /// Why it is asked, as a sentence.
-    pub why: String,
-    /// Whether it is asked each time and granted never.
+    /// Reason for the request, as a sentence.
+    pub request_reason: String,
+    /// Whether each call needs approval, so that no grant is possible.
     pub is_highest: bool,
-    /// The arguments that a shell reads: a grant takes them only as they are.
+    /// Arguments that a shell interprets; grants match them exactly only.
     pub shell_text: Vec<String>,
-    /// Why it cannot be allowed for always, as a sentence; none when it can, or when it is asked each time anyway.
-    pub ungranted: Option<String>,
-    /// When it was asked.
-    pub asked_at_ms: i64,
-    /// When nobody's answer counts any more.
+    /// Why no grant can cover the call, as a sentence; none if a grant can, or if `isHighest`.
+    pub no_grant_reason: Option<String>,
+    /// Time of the request.
+    pub requested_at_ms: i64,
+    /// Expiry of the request.
     pub expires_at_ms: i64,
-    /// Where it stands.
-    pub state: ApprovalState,
-    /// How far a yes reaches.
+    /// State of the approval.
+    pub state: ApprovalStateView,
+    /// Scope of an approved call.
     pub scope: Option<ApprovalScope>,
-    /// What the model is told with a no.
+    /// The person's reason for a denial, passed to the model.
     pub reason: Option<String>,
-    /// When it was answered or ended.
+    /// Time of the decision, expiry or withdrawal.
     pub decided_at_ms: Option<i64>,
-    /// Where it was answered.
-    pub answered_from: Option<AnsweredFrom>,
-    /// What waits with it; none once it is answered.
-    pub holds_up: Option<HoldsUp>,
+    /// Surface of the decision.
+    pub decided_from: Option<DecisionSurface>,
+    /// Work that waits for the decision; none once decided.
+    pub blocked_work: Option<BlockedWork>,
 }
 
-/// What waits for an answer. Later slots of a job never do, whatever its overlap policy says: a run that waits for a
-/// person is not at work.
+/// Work that waits for a decision. Later slots of the job are not blocked: a parked run holds no permit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct HoldsUp {
-    /// All of it, in words.
+pub struct BlockedWork {
+    /// Summary as a sentence.
     pub text: String,
-    /// Other open questions of its run, which goes on when all have an answer.
-    pub questions: u32,
-    /// Jobs that are on and start when a run of its job has ended, by name.
+    /// Other pending approvals of the run. The run resumes after the last decision.
+    pub other_approvals: u32,
+    /// Enabled jobs that start after a run of this job.
     pub followers: Vec<Follower>,
-    /// Runs of its job that came since it was asked and did not wait for it.
-    pub passed_by: u32,
+    /// Runs of the job since the request.
+    pub later_runs: u32,
 }
 
-/// Where a question stands.
+/// State of an approval, without the data of `rouse_core::approval::ApprovalState`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the states are documented in rouse_core::approval")]
-pub enum ApprovalState {
+pub enum ApprovalStateView {
     Pending,
     Approved,
     Denied,
@@ -94,35 +91,14 @@ pub enum ApprovalState {
     Covered,
 }
 
-/// How far a yes reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words are documented in rouse_core::approval")]
-pub enum ApprovalScope {
-    Once,
-    Run,
-    Always,
-}
-
-/// Where a person answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words are documented in rouse_core::approval")]
-pub enum AnsweredFrom {
-    Page,
-    Cli,
-    Notification,
-    Tray,
-}
-
 /// `approvals.list`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct ApprovalsListParams {
-    /// Also those that have an answer, the newest first; else only the open ones, the first to expire first.
+    /// Also decided approvals, newest first. Default: only pending ones, by expiry.
     pub all: Option<bool>,
-    /// Of all, at most so many; 50 when absent, at most 500.
+    /// Page size with `all`: 1 to 500, default 50.
     pub limit: Option<u32>,
 }
 
@@ -130,15 +106,15 @@ pub struct ApprovalsListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalsListResult {
-    /// The questions.
+    /// The approvals.
     pub approvals: Vec<ApprovalView>,
 }
 
-/// One question by id.
+/// An approval by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRef {
-    /// The question.
+    /// Id of the approval.
     pub id: String,
 }
 
@@ -146,82 +122,46 @@ pub struct ApprovalRef {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalsDecideParams {
-    /// The question.
+    /// Id of the approval.
     pub id: String,
-    /// The answer.
-    pub answer: Answer,
-    /// Where it is given.
-    pub from: AnsweredFrom,
+    /// The decision.
+    pub decision: DecisionDraft,
+    /// Surface of the decision.
+    pub from: DecisionSurface,
 }
 
-/// What a person answers.
+/// A decision as a client sends it.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
 #[ts(optional_fields)]
-pub enum Answer {
-    /// Yes, for this call.
+pub enum DecisionDraft {
+    /// Allow once.
     Once,
-    /// Yes, for the same call in this run.
+    /// Allow for this run.
     Run,
-    /// Yes, and from now on for this job.
+    /// Grant for the job.
     Always {
-        /// What each argument may be, by name; exactly this call when absent.
-        rules: Option<BTreeMap<String, RuleView>>,
-        /// When it ends by itself; never when absent.
+        /// Rules by argument name. Default: exactly this call.
+        rules: Option<BTreeMap<String, ArgumentRule>>,
+        /// Expiry of the grant. Default: never.
         expires_at_ms: Option<i64>,
-        /// How many calls it is good for; any number when absent.
+        /// Number of calls. Default: unlimited.
         uses: Option<u32>,
     },
-    /// No.
+    /// Deny.
     Deny {
-        /// What the model is told.
+        /// Reason, passed to the model.
         reason: Option<String>,
     },
-}
-
-/// What one argument may be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase", tag = "rule", content = "value")]
-pub enum RuleView {
-    /// Anything.
-    Any,
-    /// This value.
-    Equals(#[ts(type = "unknown")] Value),
-    /// One of these values.
-    OneOf(#[ts(type = "unknown[]")] Vec<Value>),
-    /// A path or URL at or below this one.
-    Below(String),
-}
-
-impl From<RuleView> for Rule {
-    fn from(rule: RuleView) -> Self {
-        match rule {
-            RuleView::Any => Self::Any,
-            RuleView::Equals(value) => Self::Equals(value),
-            RuleView::OneOf(values) => Self::OneOf(values),
-            RuleView::Below(root) => Self::Below(root),
-        }
-    }
-}
-
-impl From<Rule> for RuleView {
-    fn from(rule: Rule) -> Self {
-        match rule {
-            Rule::Any => Self::Any,
-            Rule::Equals(value) => Self::Equals(value),
-            Rule::OneOf(values) => Self::OneOf(values),
-            Rule::Below(root) => Self::Below(root),
-        }
-    }
 }
 
 /// `approvals.decide`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalsDecideResult {
-    /// Whether this answer counts; else somebody was faster, the time is over, or the run has ended.
-    pub counts: bool,
-    /// The question as it stands now.
+    /// Whether this decision was applied. False after an earlier decision, the expiry or the end of the run.
+    pub applied: bool,
+    /// The approval after the decision.
     pub approval: ApprovalView,
 }
 
@@ -230,7 +170,7 @@ pub struct ApprovalsDecideResult {
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct GrantsListParams {
-    /// Only this job's.
+    /// Only grants of this job.
     pub job_id: Option<String>,
 }
 
@@ -238,74 +178,72 @@ pub struct GrantsListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantsListResult {
-    /// The newest first, those that count no more among them.
+    /// Valid and invalid grants, newest first.
     pub grants: Vec<GrantView>,
 }
 
-/// A standing yes of one job.
+/// A grant of one job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantView {
-    /// Identity.
+    /// Id of the grant.
     pub id: String,
     /// The job.
     pub job_id: String,
-    /// Its name; none when it was removed.
+    /// Name of the job; none for a removed job.
     pub job_name: Option<String>,
     /// The tool.
     pub tool: String,
-    /// What it covers.
-    pub covers: CoverView,
-    /// The stored secrets whose values its calls may write into the workspace, by name; no others.
-    pub writes_values: Vec<String>,
-    /// When it was given.
+    /// Covered calls.
+    pub covers: GrantScopeView,
+    /// Creation time.
     pub created_at_ms: i64,
-    /// When it ends by itself.
+    /// Expiry.
     pub expires_at_ms: Option<i64>,
-    /// Calls that it is still good for; any number when none.
+    /// Remaining calls; unlimited when none.
     pub uses_left: Option<u32>,
-    /// Calls that it has covered.
+    /// Calls made with the grant.
     pub used: u32,
-    /// When it was taken back.
+    /// Revocation time.
     pub revoked_at_ms: Option<i64>,
-    /// Whether it counts now.
-    pub is_good: bool,
-    /// Why it covers no call although it was given, as a sentence; none when it does.
-    pub why_void: Option<String>,
+    /// Whether the grant covers calls now.
+    pub is_valid: bool,
+    /// Why the grant covers no call, as a sentence; none if it does.
+    pub void_reason: Option<String>,
 }
 
-/// What a grant covers.
+/// Calls that a grant covers.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
-pub enum CoverView {
+pub enum GrantScopeView {
     /// Exactly one call.
     Exact {
-        /// Its arguments.
+        /// Arguments of the call.
         #[ts(type = "Record<string, unknown>")]
         arguments: Value,
     },
-    /// Arguments that each fit their rule.
+    /// Calls whose arguments each match a rule.
     Pattern {
-        /// By name.
-        rules: BTreeMap<String, RuleView>,
-        /// The folder that the calls work in; none when they work in no folder, or nobody knows (`whyVoid`).
+        /// Rules by argument name.
+        rules: BTreeMap<String, ArgumentRule>,
+        /// Working directory of the calls; none without one, or if unknown (`voidReason`).
         folder: Option<String>,
     },
 }
 
-impl CoverView {
-    /// What it covers, in words.
+impl GrantScopeView {
+    /// Describes the covered calls.
     #[must_use]
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let (rules, folder) = match self {
             Self::Exact { arguments } => return format!("exactly {arguments}"),
             Self::Pattern { rules, folder } => (rules, folder),
         };
-        let rule = |(name, rule): (&String, &RuleView)| match rule {
-            RuleView::Any => format!("{name} any"),
-            RuleView::Equals(value) => format!("{name} = {value}"),
-            RuleView::OneOf(values) => format!("{name} one of {}", Value::from(values.clone())),
-            RuleView::Below(root) => format!("{name} below {root}"),
+        let rule = |(name, rule): (&String, &ArgumentRule)| match rule {
+            ArgumentRule::Any => format!("{name} any"),
+            ArgumentRule::Equals(value) => format!("{name} = {value}"),
+            ArgumentRule::OneOf(values) => format!("{name} one of {}", Value::from(values.clone())),
+            ArgumentRule::Below(root) => format!("{name} below {root}"),
         };
         let rules = rules.iter().map(rule).collect::<Vec<_>>().join(", ");
         match folder {
@@ -315,10 +253,10 @@ impl CoverView {
     }
 }
 
-/// One grant by id.
+/// A grant by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantRef {
-    /// The grant.
+    /// Id of the grant.
     pub id: String,
 }

@@ -17,14 +17,14 @@ pub struct BackupsView {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupView {
-    /// Its file.
+    /// Path of the file.
     pub path: String,
-    /// When it was made.
+    /// Creation time.
     pub made_at_ms: i64,
-    /// Its size.
+    /// Size in bytes.
     #[ts(type = "number")]
     pub bytes: u64,
-    /// How many files of skills and workspace are too large or too many for it.
+    /// Files of skills and workspace omitted by the size limits.
     #[ts(type = "number")]
-    pub left_out: u64,
+    pub omitted_files: u64,
 }

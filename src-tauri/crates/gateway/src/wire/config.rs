@@ -1,271 +1,169 @@
-//! `config.*`: the settings that people change.
+//! `config.*`: the settings.
 
+use rouse_core::budget::Price;
+use rouse_core::settings::{
+    BudgetSection, CronSection, GatewaySection, ModelSection, ProviderSection, RetentionSection,
+    SearchSection, SystemSection, ToolsSection,
+};
+use rouse_core::time::DayHours;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
 use super::QuietHours;
 
-/// `config.get`: the settings in force.
+/// `config.get`: the settings in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigView {
-    /// Where the file is.
+    /// Path of the settings file.
     pub path: String,
-    /// Whether the file was changed by hand since it was read. What it says then counts from the next start, or the next
-    /// change by Rouse.
+    /// Whether the file was edited since Rouse read it. The edit applies at the next start or the next change by Rouse.
     pub changed_by_hand: bool,
-    /// What is wrong with the file as it is now, in words; what was in force stays in force.
+    /// Error in the file; the settings stay as they were.
     pub problem: Option<String>,
-    /// Keys of the file that mean nothing to Rouse. They stay where they are and have no effect.
+    /// Unknown keys of the file. They are preserved and have no effect.
     pub unknown_keys: Vec<UnknownKey>,
-    /// What the settings ask for and this computer does not have. Nothing that needs it works until it is there.
-    pub troubles: Vec<ConfigTrouble>,
-    /// Keys (dotted) that were changed since the start and count from the next one on.
-    pub from_next_start: Vec<String>,
-    /// Changes with every change of the file.
+    /// Settings that refer to something missing on this computer.
+    pub unmet_settings: Vec<UnmetSetting>,
+    /// Changed keys (dotted) that apply after a restart.
+    pub pending_restart: Vec<String>,
+    /// Revision of the file, for `expectedRevision`.
     pub revision: String,
     /// Scheduling.
-    pub cron: CronConfigView,
+    pub cron: CronSection,
     /// The heartbeat.
     pub heartbeat: HeartbeatConfigView,
-    /// When notifications wait for the morning; never when none.
+    /// Hours in which notifications are held; none without quiet hours.
     pub quiet_hours: Option<QuietHours>,
     /// The model.
     pub model: ModelConfigView,
     /// The computer.
-    pub system: SystemConfigView,
-    /// The folder that file tools may see, unless a wider one is opened to them.
+    pub system: SystemSection,
+    /// Folder of the file tools.
     pub workspace: String,
-    /// The wider folder that a person may open to them.
+    /// Wider folder of the file tools, if enabled.
     pub risky_workspace: RiskyWorkspaceView,
-    /// Limits of tools and runs. They are changed in the file only.
-    pub tools: ToolsConfigView,
+    /// Limits of tools and runs, which only the file can change.
+    pub tools: ToolsSection,
     /// The search provider of `web_search`.
-    pub search: SearchConfigView,
-    /// Where clients find the engine.
-    pub gateway: GatewayConfigView,
-    /// What is kept.
-    pub retention: RetentionConfigView,
-    /// What all runs together may spend.
-    pub budget: BudgetConfigView,
-    /// What models cost.
+    pub search: SearchSection,
+    /// Address of the gateway.
+    pub gateway: GatewaySection,
+    /// Retention limits.
+    pub retention: RetentionSection,
+    /// Daily budget of all runs.
+    pub budget: BudgetSection,
+    /// Model prices.
     pub prices: PricesView,
-    /// Keys (dotted) that an environment variable overrides, with its name.
+    /// Keys that an environment variable overrides.
     pub overridden: Vec<OverriddenKey>,
 }
 
-/// A key of the settings file that means nothing to Rouse.
+/// An unknown key of the settings file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownKey {
-    /// Which one, dotted.
+    /// The key, dotted.
     pub key: String,
-    /// Its line in the file.
+    /// Line in the file.
     pub line: Option<u32>,
-    /// The setting that was probably meant.
+    /// Most similar known key.
     pub nearest: Option<String>,
-    /// All of it as a sentence without its end.
+    /// Message, without a final period.
     pub text: String,
 }
 
-/// A setting that asks for what is not there: a folder, a provider, a key, a program.
+/// A setting that refers to a missing folder, provider, key or program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct ConfigTrouble {
-    /// Which one, dotted.
+pub struct UnmetSetting {
+    /// The key, dotted.
     pub key: String,
-    /// Its line in the file; none where a variable says it.
+    /// Line in the file; none for a value from an environment variable.
     pub line: Option<u32>,
-    /// All of it as a sentence without its end.
+    /// Message, without a final period.
     pub text: String,
 }
 
-/// The wider folder that a person may open to the file tools.
+/// The wider folder of the file tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RiskyWorkspaceView {
-    /// Whether it is open.
+    /// Whether file tools may use the folder.
     pub enabled: bool,
-    /// Which one, while it is open.
+    /// The folder, if enabled.
     pub root: Option<String>,
-}
-
-/// The computer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct SystemConfigView {
-    /// Whether it is kept awake while a run is at work.
-    pub keep_awake: bool,
-}
-
-/// Limits of tools and runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolsConfigView {
-    /// The largest file that is read, in bytes.
-    #[ts(type = "number")]
-    pub read_file_max_bytes: u64,
-    /// Turns of a model in one run.
-    pub max_steps: u32,
-    /// The time of a command that names none, in milliseconds.
-    #[ts(type = "number")]
-    pub run_command_timeout_ms: u64,
-    /// Hosts of the own network that requests may reach.
-    pub allow_private_hosts: Vec<String>,
-}
-
-/// The search provider of `web_search`. Its key is named, never shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct SearchConfigView {
-    /// Which; if none, the first whose usual variable holds a key.
-    pub provider: Option<String>,
-    /// Its address, if that is not the usual one.
-    pub url: Option<String>,
-    /// The environment variable with its key, if that is not the usual one.
-    pub key_env: Option<String>,
-    /// The stored secret that is its key.
-    pub key_secret: Option<String>,
-}
-
-/// Where clients find the engine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct GatewayConfigView {
-    /// The port on 127.0.0.1 that is tried first.
-    pub port: u16,
-}
-
-/// Scheduling.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct CronConfigView {
-    /// The kill switch: off stops all firing.
-    pub enabled: bool,
-    /// Most runs at work at the same time.
-    pub max_concurrent_runs: u32,
 }
 
 /// The heartbeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatConfigView {
-    /// On or off.
+    /// Whether the heartbeat is enabled.
     pub enabled: bool,
-    /// Milliseconds between beats.
+    /// Interval in milliseconds.
     pub every_ms: i64,
-    /// When it may beat by itself; always when none.
+    /// Hours of the periodic heartbeat. Default: always.
     pub active_hours: Option<DayHours>,
-    /// The person's own words about every turn of the main session.
+    /// Additional instructions for heartbeat turns.
     pub prompt: Option<String>,
-    /// Skills that every turn of the main session is told of, answers in the chat among them.
+    /// Skills of all turns of the main session, including the chat.
     pub skills: Vec<String>,
-    /// The model of these turns; the usual one when none.
+    /// Model of these turns. Default: the default model.
     pub model: Option<String>,
 }
 
-/// A stretch of every day.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct DayHours {
-    /// The first time of day, such as `08:00`.
-    pub from: String,
-    /// The time of day at which it ends.
-    pub to: String,
-    /// The zone; the system's when none.
-    pub tz: Option<String>,
-}
-
-/// What is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct RetentionConfigView {
-    /// The newest runs of each job.
-    pub runs_per_job: u32,
-    /// The newest messages of each job's session.
-    pub messages_per_session: u32,
-    /// With more than so many megabytes in use, the oldest runs of all go as well.
-    pub max_database_mb: u32,
-}
-
-/// What all runs together may spend on a day of the local zone: jobs, the heartbeat and the chat.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct BudgetConfigView {
-    /// Tokens; no limit when none.
-    pub tokens_per_day: Option<u64>,
-    /// Dollars; no limit when none.
-    pub usd_per_day: Option<f64>,
-}
-
-/// What models cost.
+/// Model prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PricesView {
-    /// The day of the list prices that Rouse knows.
+    /// Date of the built-in list prices.
     pub listed_on: String,
-    /// The person's own prices, which go before those. They stand in the file.
+    /// Prices from the settings file, which take precedence.
     pub own: Vec<PriceView>,
 }
 
-/// The person's own price of a model, in dollars per million tokens.
+/// Price of a model from the settings file, in US dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PriceView {
-    /// The model's name; `*` at its end stands for anything.
+    /// Model name; a final `*` is a wildcard.
     pub model: String,
-    /// Sent.
-    pub input: f64,
-    /// Sent again, out of the provider's cache; as much as sent when none.
-    pub cached: Option<f64>,
-    /// Received.
-    pub output: f64,
+    /// The price.
+    #[serde(flatten)]
+    pub price: Price,
 }
 
 /// The model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelConfigView {
-    /// The provider's name; none: the best one found.
-    pub provider: Option<String>,
-    /// The model's name; none: the provider's own choice.
-    pub name: Option<String>,
-    /// How long a run of a job waits in all for models that cannot answer for now, in seconds.
-    pub patience_seconds: u32,
-    /// Providers by name, as configured.
+    /// Provider, model and patience.
+    #[serde(flatten)]
+    pub choice: ModelSection,
+    /// Configured providers.
     pub providers: Vec<ProviderConfigView>,
 }
 
-/// A provider in the configuration file. Keys never stand there: only the name of the variable that holds one.
+/// A provider in the settings file, with a reference to the key instead of the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderConfigView {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its wire: `openai`, `openai-responses`, `openrouter` or `anthropic`.
-    pub kind: String,
-    /// Where it is.
-    pub base_url: String,
-    /// Its model.
-    pub model: String,
-    /// The environment variable that holds its key.
-    pub key_env: Option<String>,
-    /// The stored secret that is its key.
-    pub key_secret: Option<String>,
-    /// The context window of its model in tokens, where the file says it.
-    pub context_tokens: Option<u32>,
-    /// How much its models reason, where the file says it: `low`, `medium`, `high` or `max`.
-    pub effort: Option<String>,
+    /// Settings of the provider.
+    #[serde(flatten)]
+    pub settings: ProviderSection,
 }
 
-/// A key that the environment overrides.
+/// A key that an environment variable overrides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OverriddenKey {
-    /// `cron.enabled`.
+    /// The key, such as `cron.enabled`.
     pub key: String,
-    /// `ROUSE_SKIP_CRON`.
+    /// The variable, such as `ROUSE_SKIP_CRON`.
     pub variable: String,
 }
 
@@ -274,12 +172,10 @@ pub struct OverriddenKey {
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct ConfigPatchParams {
-    /// Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
-    /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
-    /// `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
-    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens, effort}`.
+    /// Merge patch of the file, such as `{cron: {enabled: false}}`; `null` removes a key. Keys: those with `editable` in
+    /// the schema of the settings, and `heartbeat.everyMs`.
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
-    /// Refused when the file has changed since.
+    /// Revision that the patch is based on; a stale one is refused.
     pub expected_revision: Option<String>,
 }

@@ -1,52 +1,53 @@
-//! `cron.*`: jobs, their runs, preview, pause.
+//! `cron.*`: jobs, runs of jobs, preview and pause.
 
+pub use rouse_core::run::ManualRunMode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
 use super::{IncidentView, Job, JobDraft, RunState, RunView, SpentView, WrittenSchedule};
 
-/// A job with what every view of it needs.
+/// A job with its status.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JobView {
-    /// The job in the job format, kept keys included.
+    /// The job in the job format, including unknown keys.
     #[ts(as = "Job")]
     pub job: Value,
-    /// When it fires, in words: "Weekdays at 07:30".
+    /// Description of the schedule, such as "Weekdays at 07:30".
     pub schedule_text: String,
-    /// The zone in which the words tell its times; none where they tell none.
+    /// Time zone of the description; none if the description has no time.
     pub zone: Option<String>,
-    /// The newest final states, oldest first, at most 14.
+    /// Newest final states, oldest first, at most 14.
     pub recent: Vec<RunState>,
-    /// Runs of it that are going or waiting.
+    /// Active and waiting runs.
     pub live_run_ids: Vec<String>,
-    /// Why it fails at present, or why it was paused; none when all is well.
+    /// Open incident; none if the job is healthy.
     pub incident: Option<IncidentView>,
-    /// It waits for a job that is not there any more, and does not fire.
-    pub predecessor_is_gone: bool,
-    /// What it has spent since the first of the month, in the local zone.
+    /// Whether the predecessor of the job was deleted, so that the job never fires.
+    pub is_predecessor_missing: bool,
+    /// Spending since the first of the month, in the local zone.
     pub spent_this_month: SpentView,
 }
 
-/// `cron.add`, `cron.update`: the job as it is now.
+/// `cron.add`, `cron.update`: the saved job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedJob {
     /// The job.
     #[serde(flatten)]
     pub view: JobView,
-    /// What will keep it from doing what it says, as far as it can be known now; it is saved all the same.
+    /// Warnings, which do not prevent saving.
     pub warnings: Vec<JobWarning>,
 }
 
-/// Something that will go wrong with a job as things stand now. It is no refusal: a file may come, a model may be started.
+/// A problem that would affect the job now. Not an error: a missing file or model may appear later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JobWarning {
-    /// The path of the field, as in an error: `payload.contextPaths[0]`.
+    /// Path of the field, such as `payload.contextPaths[0]`.
     pub field: String,
-    /// What is wrong and what to do, as a sentence.
+    /// Problem and fix, as a sentence.
     pub message: String,
 }
 
@@ -54,30 +55,30 @@ pub struct JobWarning {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronCheckParams {
-    /// The job as it stands in the form; nothing is saved.
+    /// The unsaved job.
     #[ts(as = "JobDraft")]
     pub job: Value,
 }
 
-/// `cron.check`: what saving it would warn of.
+/// `cron.check`: the warnings of a job without saving.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct CronCheckResult {
     /// The warnings.
     pub warnings: Vec<JobWarning>,
-    /// What its message names and the job does not grant yet; none when there is nothing.
+    /// Grants suggested by the message; none without a suggestion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offers: Option<GrantOffers>,
 }
 
-/// Hosts and folders that a job's message names, offered as grants.
+/// Grants for hosts and folders that the job's message names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantOffers {
-    /// Hosts that its commands and requests could be allowed to reach.
+    /// Hosts for commands and requests.
     pub hosts: Vec<String>,
-    /// Folders of this computer that its calls could be allowed to read.
+    /// Folders to read.
     pub folders: Vec<String>,
 }
 
@@ -86,17 +87,16 @@ pub struct GrantOffers {
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct CronListParams {
-    /// Also jobs that are switched off; no when absent.
+    /// Also disabled jobs. Default: false.
     pub include_disabled: Option<bool>,
-    /// Words in name, description or payload, or the beginning of an id.
+    /// Words in name, description or payload, or an id prefix.
     pub search: Option<String>,
-    /// When true, only jobs that have failed and not worked again since. A page of them may hold fewer than `limit`
-    /// though there are more; `nextCursor` tells.
+    /// Only jobs with an open incident. A page may hold fewer than `limit` jobs before the last page.
     pub has_incident: Option<bool>,
-    /// At most so many; 100 when absent, at most 500.
+    /// Page size: 1 to 500, default 100.
     pub limit: Option<u32>,
-    /// Continue after this page's end: `nextCursor` of an earlier answer. A job whose next slot moves in between can be
-    /// on both pages, or on neither; an event tells that it moved.
+    /// `nextCursor` of the previous page. A job whose next slot moves meanwhile may appear twice or not at all; a `cron`
+    /// event reports the move.
     pub cursor: Option<String>,
 }
 
@@ -104,38 +104,37 @@ pub struct CronListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronListResult {
-    /// Soonest first.
+    /// The jobs, by next slot.
     pub jobs: Vec<JobView>,
-    /// Jobs that nobody can read; they do not fire and can only be removed. On the first page all that were met, on or
-    /// off; on others those of that page.
+    /// Unreadable jobs, which never fire and can only be removed. The first page lists all that were found, also disabled
+    /// ones; later pages list their own.
     pub broken: Vec<BrokenJob>,
-    /// The cursor of the next page; none on the last one.
+    /// Cursor of the next page; none on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// A job that cannot be read: garbled by hand, by a disk, or by a program that knew better.
+/// An unreadable job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokenJob {
-    /// Its id, for `cron.remove`.
+    /// Id of the job, for `cron.remove`.
     pub id: String,
-    /// What people called it.
+    /// Name of the job.
     pub name: String,
-    /// What is wrong, in words.
+    /// The parse error.
     pub reason: String,
 }
 
-/// One job by id.
+/// A job by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JobRef {
-    /// The job.
-    // Where something else than a job is named as well, its id is called `jobId`.
+    /// Id of the job; `jobId` is an alias.
     #[serde(alias = "jobId")]
     pub id: String,
 }
 
-/// `cron.add`: the draft itself.
+/// `cron.add`: the new job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(transparent)]
 pub struct CronAddParams(#[ts(as = "JobDraft")] pub Value);
@@ -147,10 +146,10 @@ pub struct CronAddParams(#[ts(as = "JobDraft")] pub Value);
 pub struct CronUpdateParams {
     /// The job.
     pub id: String,
-    /// Laid over the job (RFC 7396: `null` removes a key).
+    /// Merge patch of the job (RFC 7396: `null` removes a key).
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
-    /// Refused when the job has changed since.
+    /// Revision that the patch is based on; a stale one is refused.
     pub expected_revision: Option<i64>,
 }
 
@@ -161,45 +160,35 @@ pub struct CronUpdateParams {
 pub struct CronRemoveParams {
     /// The job.
     pub id: String,
-    /// The run that asks: it goes on when it is one of the job's.
+    /// The calling run. If the job owns it, the run continues.
     pub run_id: Option<String>,
 }
 
-/// What became of the job.
+/// `cron.remove`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRemoveResult {
-    /// The job as it was, to add it again; none when there was none. Of one that nobody can read only the id.
+    /// The removed job, for undo: only the id of an unreadable job; none if no job had the id.
     #[ts(as = "Option<Job>")]
     pub job: Option<Value>,
-    /// Jobs that are on and wait for it, by name: they do not fire any more.
+    /// Enabled jobs that followed the removed job and no longer fire.
     pub followers: Vec<Follower>,
-    /// Its runs at work that were told to end.
+    /// Active runs of the job that were cancelled.
     #[serde(default)]
-    pub ended_runs: u32,
-    /// Whether the run that has asked goes on, with its answer still to tell.
+    pub cancelled_runs: u32,
+    /// Whether the calling run continues.
     #[serde(default)]
-    pub goes_on: bool,
+    pub caller_continues: bool,
 }
 
-/// A job that waits for another.
+/// A job that starts after another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Follower {
-    /// Its id.
+    /// Id of the job.
     pub id: String,
-    /// What people call it.
+    /// Name of the job.
     pub name: String,
-}
-
-/// Whether a run asks for the schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum RunMode {
-    /// Only when a slot is due.
-    Due,
-    /// In any case.
-    Force,
 }
 
 /// `cron.run`.
@@ -209,17 +198,17 @@ pub enum RunMode {
 pub struct CronRunParams {
     /// The job.
     pub id: String,
-    /// `due` when absent.
-    pub mode: Option<RunMode>,
-    /// A run at work that waits for the end of the new one; it lends its place under the cap as long as it does.
+    /// Default: `due`.
+    pub mode: Option<ManualRunMode>,
+    /// The active run that waits for the new run. Refused if the new run could never start.
     pub awaited_by: Option<String>,
 }
 
-/// A run that was started or asked for.
+/// A started or queued run.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StartedRun {
-    /// The run; none when nothing was due.
+    /// Id of the run; none if no slot was due.
     pub run_id: Option<String>,
 }
 
@@ -230,7 +219,7 @@ pub struct StartedRun {
 pub struct CronRunsParams {
     /// The job.
     pub id: String,
-    /// At most so many; 20 when absent.
+    /// Maximum number of runs. Default: 20.
     pub limit: Option<u32>,
 }
 
@@ -238,7 +227,7 @@ pub struct CronRunsParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRunsResult {
-    /// Newest first.
+    /// The runs, newest first.
     pub entries: Vec<RunView>,
 }
 
@@ -247,28 +236,28 @@ pub struct CronRunsResult {
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct CronPreviewParams {
-    /// The schedule as it stands in the form.
+    /// The unsaved schedule.
     #[ts(as = "WrittenSchedule")]
     pub schedule: Value,
-    /// The job that it is the schedule of, whose own spread moves the slots; none for a new one.
+    /// Job of the schedule, which determines the jitter; none for a new job.
     pub id: Option<String>,
-    /// How many slots; 5 when absent, at most 50.
+    /// Number of slots: 1 to 50, default 5.
     pub count: Option<u32>,
 }
 
-/// `cron.preview`: what the engine would do.
+/// `cron.preview`: the next slots.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronPreviewResult {
-    /// When it fires, in words.
+    /// Description of the schedule.
     pub text: String,
-    /// The zone it is computed in.
+    /// Time zone of the schedule.
     pub zone: String,
-    /// The system's zone.
+    /// System time zone.
     pub local_zone: String,
     /// The next slots.
     pub next: Vec<PreviewSlot>,
-    /// Changes of clocks within the shown slots, in words; and how much later a job without an id may fire.
+    /// Notes on clock changes among the slots, and on the jitter of a new job.
     pub notes: Vec<String>,
 }
 
@@ -276,13 +265,13 @@ pub struct CronPreviewResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewSlot {
-    /// The instant.
+    /// The slot.
     pub at_ms: i64,
-    /// In the job's zone: `2026-11-23T07:30+01:00`.
+    /// Time in the zone of the job, such as `2026-11-23T07:30+01:00`.
     pub job_time: String,
-    /// In the system's zone.
+    /// Time in the system zone.
     pub local_time: String,
-    /// Why it is not simply the time of the pattern: a change of clocks, in words.
+    /// Note on a clock change that moved the slot.
     pub note: Option<String>,
 }
 
@@ -293,19 +282,19 @@ pub struct PreviewSlot {
 pub struct WebhookParams {
     /// The job.
     pub id: String,
-    /// Makes a new secret; the one before is worth nothing any more.
+    /// Replaces the secret.
     pub rotate: Option<bool>,
 }
 
-/// `cron.webhook`: where a job's webhook is.
+/// `cron.webhook`: the webhook of a job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookView {
-    /// Where to POST, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
+    /// URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
     pub url: String,
-    /// The secret, in the answer that made it and never again.
+    /// The secret, only in the response that created it.
     pub secret: Option<String>,
-    /// When the secret was made.
+    /// Creation time of the secret.
     pub made_at_ms: i64,
 }
 
@@ -315,45 +304,45 @@ pub struct WebhookView {
 pub struct CronStatus {
     /// Whether jobs fire.
     pub enabled: bool,
-    /// Why they do not.
+    /// Why jobs do not fire.
     pub off_reason: Option<String>,
-    /// Why nothing can fire although it should (a full disk, a broken file), in words.
+    /// Error that prevents all firing, such as a full disk.
     pub problem: Option<String>,
-    /// The pause, when everything is paused.
-    pub pause: Option<Pause>,
-    /// The next slot of all; none as long as it comes in the pause, which leaves it out.
-    pub next: Option<NextSlot>,
-    /// Runs at work.
+    /// The global pause, if any.
+    pub pause: Option<PauseView>,
+    /// The next slot of all jobs; none if the pause skips it.
+    pub next: Option<NextSlotView>,
+    /// Active runs.
     pub running: u32,
-    /// Runs that wait for their next attempt after a failure; they hold no place.
+    /// Runs that wait for a retry, without a permit.
     pub between_attempts: u32,
-    /// Runs that wait.
+    /// Queued runs.
     pub queued: u32,
-    /// Most runs at work at the same time.
+    /// Maximum concurrent runs.
     pub max_concurrent_runs: u32,
     /// All jobs.
     pub jobs: u32,
     /// Enabled jobs.
     pub enabled_jobs: u32,
-    /// Enabled jobs whose newest run failed.
+    /// Enabled jobs with a failed newest run.
     pub failing_jobs: u32,
 }
 
-/// A pause of everything.
+/// The global pause.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct Pause {
-    /// When it ends by itself; none: until resumed.
+pub struct PauseView {
+    /// Automatic end; none until resumed.
     pub until_ms: Option<i64>,
 }
 
 /// The next slot of all jobs.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct NextSlot {
+pub struct NextSlotView {
     /// The job.
     pub job_id: String,
-    /// Its name.
+    /// Name of the job.
     pub name: String,
     /// The slot.
     pub at_ms: i64,
@@ -364,6 +353,6 @@ pub struct NextSlot {
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct CronPauseParams {
-    /// When it ends by itself; absent: until resumed.
+    /// Automatic end. Default: until resumed.
     pub until_ms: Option<i64>,
 }

@@ -1,9 +1,10 @@
-//! Deliveries: what was told to whom, and what a screen is asked to show.
+//! Deliveries, and notification requests to the desktop app.
 
+pub use rouse_core::delivery::DeliveryState;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// One delivery.
+/// A delivery.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields are documented in rouse_core::delivery::Delivery")]
@@ -23,63 +24,51 @@ pub struct DeliveryView {
     pub digest_id: Option<String>,
 }
 
-/// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the states are documented in rouse_core::delivery")]
-pub enum DeliveryState {
-    Pending,
-    Held,
-    Delivered,
-    Failed,
-    Suppressed,
-}
-
-/// One delivery by id.
+/// A delivery by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryRef {
-    /// The delivery: the key of its notification.
+    /// Id of the delivery, which is also the key of the notification.
     pub id: String,
 }
 
-/// What a screen is asked to show: the message `show` on its socket. Pages never get one.
+/// The message `show` on the socket of a desktop app: a notification to show. Pages never receive it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ShowRequest {
-    /// To be given back with the answer.
+pub struct NotificationRequest {
+    /// Key of the request, for the report.
     pub key: String,
-    /// The delivery: a notification with the same one takes the place of the earlier.
+    /// Id of the delivery. A notification replaces an earlier one of the same delivery.
     pub delivery_id: String,
-    /// The run it tells about; none for a test.
+    /// Run of the notification; none for a test.
     pub run_id: Option<String>,
-    /// The job's name.
+    /// Name of the job.
     pub title: String,
-    /// The outcome's first sentence.
+    /// First sentence of the outcome.
     pub body: String,
 }
 
-/// `deliveries.answer`: what became of a notification that a screen was asked to show.
+/// `deliveries.answer`: the report on a notification request.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
-pub struct ShowAnswer {
-    /// The key of the request.
+pub struct NotificationReport {
+    /// Key of the request.
     pub key: String,
-    /// What became of it.
-    pub outcome: ShowOutcome,
-    /// Why it was not shown, for people.
+    /// Outcome of the request.
+    pub outcome: NotificationOutcome,
+    /// Error for the person, if not shown.
     pub reason: Option<String>,
 }
 
-/// What became of a notification.
+/// Outcome of a notification request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum ShowOutcome {
-    /// It is on the screen.
+pub enum NotificationOutcome {
+    /// Shown.
     Shown,
-    /// It may work later.
+    /// Not shown; a retry may succeed.
     NotNow,
-    /// It cannot work on this desktop.
+    /// Not shown; this desktop cannot show notifications.
     Never,
 }

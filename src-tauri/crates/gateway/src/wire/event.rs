@@ -4,47 +4,46 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-/// One event. `seq` grows by one; a client that sees a gap asks again with `after`.
+/// An event. `seq` grows by one; after a gap a client requests the events again with `after`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct EventView {
-    /// Its number; 0 for a live event that is not stored.
+    /// Number of the event; 0 for a live event.
     pub seq: i64,
-    /// When it was committed.
+    /// Commit time.
     pub at_ms: i64,
-    /// What it is about.
-    pub kind: EventKind,
+    /// Subject of the event.
+    pub kind: EventKindView,
     /// The change.
     #[ts(type = "Record<string, unknown>")]
     pub data: Value,
 }
 
-/// What an event is about.
+/// Subject of an event: the stored kinds of `rouse_core::event::EventKind`, and the live kinds of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum EventKind {
-    /// A job changed, or one of its runs started or finished: `{jobId, action, status?, error?, nextRunAtMs?, runId?}`.
-    /// Many jobs moved at once, by other rules of their zone, say: `{action, jobs}`, with how many.
+pub enum EventKindView {
+    /// A job changed, or a run of the job started or finished: `{jobId, action, status?, error?, nextRunAtMs?, runId?}`.
+    /// A change of many jobs, such as new zone rules: `{action, jobs}` with the number of jobs.
     Cron,
     /// A run changed: `{runId, jobId?, state?, step?}`.
     Run,
-    /// A question to a person was asked or has an answer: `{approvalId, runId, jobId?, state}`; or a grant was taken
-    /// back, or is given since another instant because the clock was set back: `{grantId, action}`.
+    /// An approval was requested or decided: `{approvalId, runId, jobId?, state}`. A grant was revoked, or a clock rollback
+    /// moved the creation time: `{grantId, action}`.
     Approval,
     /// A delivery changed: `{deliveryId, runId?, state}`.
     Delivery,
-    /// What a session has said was cleared: `{session, jobId?}`.
+    /// The transcript of a session was cleared: `{session, jobId?}`.
     Session,
     /// The heartbeat or the queue of system events changed.
     Heartbeat,
-    /// Settings or the pause changed; not stored: `{screens}`, how many desktop apps show notifications for this engine.
+    /// Settings or the global pause changed. Live variant: `{screens}`, the number of desktop apps that show notifications.
     Config,
-    /// Live words of a model turn, not stored: `{runId, turn, text}` with all the words of that turn so far, the last time
-    /// when it is over, and none when it broke off and is said again or not at all. Each turn of a run has a number of its
-    /// own, which says nothing but that it is another turn.
+    /// Live text of a model call: `{runId, turn, text}` with the whole text so far. Empty after an interruption. `turn`
+    /// differs between the calls of a run and has no other meaning.
     RunText,
-    /// A person looked at a run, not stored: `{runId}`; its notification is settled.
+    /// Live: the person viewed a run, so its notification is settled: `{runId}`.
     Seen,
-    /// The stream cannot continue from `after`: read everything again.
+    /// The stream cannot continue from `after`; the client must reload everything.
     Reset,
 }

@@ -10,13 +10,13 @@ use super::WakeMode;
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct WakeParams {
-    /// The line for the main session.
+    /// The system event for the main session.
     pub text: String,
-    /// `now` when absent.
+    /// Default: `now`.
     pub mode: Option<WakeMode>,
-    /// Why a turn is asked for now, for the status of the heartbeat and the run; at most 200 characters. `wake` when absent.
+    /// Reason for the heartbeat status and the run, at most 200 characters. Default: `wake`.
     pub reason: Option<String>,
-    /// What asks for a turn within so many milliseconds is the same one: 0 to 60,000; 250 when absent.
+    /// Window in milliseconds in which requests coalesce: 0 to 60,000, default 250.
     pub coalesce_ms: Option<i64>,
 }
 
@@ -24,9 +24,9 @@ pub struct WakeParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WakeResult {
-    /// Lines that now wait for the main session.
+    /// Queued system events of the main session.
     pub queued: u32,
-    /// What happens next, in words.
+    /// Next step of the heartbeat, as a sentence.
     pub outcome: String,
 }
 
@@ -34,70 +34,70 @@ pub struct WakeResult {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatStatus {
-    /// Whether the periodic turn is on.
+    /// Whether the periodic heartbeat is enabled.
     pub enabled: bool,
-    /// Milliseconds between beats.
+    /// Interval in milliseconds.
     pub every_ms: i64,
-    /// When it may beat by itself, such as `08:00–22:00`; always when none.
+    /// Hours of the periodic heartbeat, such as `08:00–22:00`; always when none.
     pub active_hours: Option<String>,
-    /// The next beat.
+    /// The next heartbeat.
     pub next_at_ms: Option<i64>,
-    /// Why the last beat did nothing, or why there is none.
+    /// Why the last heartbeat was skipped, or why none is scheduled.
     pub last_skip_reason: Option<String>,
-    /// The last beat that was left out, whatever came since; none when none was.
+    /// The last skipped heartbeat, even if others ran since.
     #[serde(default)]
-    pub last_skip: Option<LastSkip>,
-    /// Lines that wait for the main session.
+    pub last_skip: Option<HeartbeatSkipView>,
+    /// Queued system events of the main session.
     pub queued_events: u32,
-    /// What a turn that was asked for still waits for; none when none was.
+    /// What a requested turn waits for; none without a request.
     pub pending: Option<String>,
-    /// The newest request for a turn since the engine began, also one that became the turn of another.
+    /// The newest request since the start, including coalesced ones.
     #[serde(default)]
-    pub last_request: Option<LastRequest>,
-    /// HEARTBEAT.md, when an agent may have written it and nobody has looked at it since.
+    pub last_request: Option<HeartbeatRequestView>,
+    /// HEARTBEAT.md, if an agent may have changed it and the person has not confirmed it since.
     #[serde(default)]
-    pub changed_list: Option<ChangedList>,
+    pub untrusted_list: Option<UntrustedList>,
 }
 
-/// A request for a turn of the main session.
+/// A request for a heartbeat turn.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct LastRequest {
-    /// Why, in the words of whoever asked: `wake`, `cron:<jobId>`, or what they said.
+pub struct HeartbeatRequestView {
+    /// Reason of the request: `wake`, `cron:<jobId>` or a custom one.
     pub reason: String,
-    /// When.
+    /// Time of the request.
     pub at_ms: i64,
 }
 
-/// A beat that was left out.
+/// A skipped heartbeat.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct LastSkip {
-    /// Why.
+pub struct HeartbeatSkipView {
+    /// Reason of the skip.
     pub reason: String,
-    /// When it would have come.
+    /// Scheduled time.
     pub at_ms: i64,
 }
 
-/// HEARTBEAT.md as an agent may have written it: a beat takes it for information and not for instructions.
+/// An untrusted HEARTBEAT.md: the heartbeat reads it as information, not as instructions.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct ChangedList {
-    /// What was at work, in words, or that it is not known.
-    pub why: String,
-    /// The run of that; none when it is not known.
+pub struct UntrustedList {
+    /// Possible author of the change, as a sentence.
+    pub changed_by: String,
+    /// Run of the change; none if unknown.
     pub run_id: Option<String>,
-    /// What the file says now.
+    /// Current text of the file.
     pub text: String,
-    /// Names this content, for `heartbeat.trust`.
+    /// Digest of the text, for `heartbeat.trust`.
     pub digest: String,
 }
 
-/// `heartbeat.trust`: what HEARTBEAT.md says now is the person's word.
+/// `heartbeat.trust`: confirms the content of HEARTBEAT.md as the person's instruction.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatTrustParams {
-    /// The content that was shown.
+    /// Digest of the reviewed text.
     pub digest: String,
 }
 
@@ -105,6 +105,6 @@ pub struct HeartbeatTrustParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SetHeartbeatsParams {
-    /// On or off.
+    /// Whether the periodic heartbeat is enabled.
     pub enabled: bool,
 }

@@ -1,4 +1,4 @@
-//! The commands of the person's that are told of runs, or asked about them.
+//! `hooks.list`: configured hooks, which Rouse notifies or consults.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -7,38 +7,38 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HooksListResult {
-    /// Those in force, in their order. Only the settings file names them; no client can.
+    /// The hooks of the settings file, in order.
     pub hooks: Vec<HookView>,
 }
 
-/// One hook, and how it did since Rouse began.
+/// A hook with call statistics since the start.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HookView {
-    /// The step at which it runs, such as `before_tool_call`.
+    /// Step at which the hook runs, such as `before_tool_call`.
     pub on: String,
-    /// Whether it is asked, so that a failure is a no; else it is only told.
-    pub is_asked: bool,
-    /// The program and its arguments.
+    /// Whether the hook is consulted, so that a failure counts as deny. Otherwise the hook is only notified.
+    pub is_consulted: bool,
+    /// Program and arguments.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// Timeout in milliseconds.
     pub timeout_ms: u64,
-    /// How often it was told or asked.
+    /// Number of calls.
     pub calls: u64,
-    /// How often it failed.
+    /// Number of failed calls.
     pub failures: u64,
-    /// The last time; none when it was neither told nor asked yet.
+    /// Last call; none before the first.
     pub last: Option<HookCallView>,
 }
 
-/// One time a hook was told or asked.
+/// A call of a hook.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HookCallView {
-    /// When it had ended.
+    /// End of the call.
     pub at_ms: i64,
-    /// How long it took.
-    pub took_ms: u64,
-    /// What went wrong; none when nothing did.
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+    /// Error; none after success.
     pub problem: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! The wire: every shape that crosses the gateway, written once and exported to TypeScript.
+//! Wire types: parameters, results and events of the gateway, exported to TypeScript.
 //!
-//! Owns names and JSON shapes, nothing else. Core's types do not serialise on purpose: the wire can stay as it is
-//! while the core moves. Results write absent values as `null`; the job format leaves them out.
+//! Owns field names and JSON shapes. Closed sets come from `core`. Results write absent values as `null`; the job format
+//! omits absent values. Never holds logic.
 
 mod announcement;
 mod approval;
@@ -50,14 +50,14 @@ pub use transfer::*;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// No parameters.
+/// No parameters, or no result.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, TS)]
 #[serde(default)]
-pub struct Empty {}
+pub struct EmptyObject {}
 
-/// It is done; there is nothing more to say.
+/// Result of a change.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, TS)]
-pub struct Done {
+pub struct ChangeResult {
     /// Whether anything changed.
     pub changed: bool,
 }

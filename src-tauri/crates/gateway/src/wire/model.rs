@@ -1,4 +1,4 @@
-//! `models.*`: connecting a model, the provider's own list, the test, pulls into Ollama.
+//! `models.*`: connection of a model, list of a provider's models, model test, and pull into Ollama.
 
 use std::fmt;
 
@@ -9,61 +9,61 @@ use ts_rs::TS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelsProvidersResult {
-    /// The tiles, in their order.
+    /// Provider presets, in order.
     pub presets: Vec<PresetView>,
-    /// Whether Ollama runs on this computer without a model.
+    /// Whether a local Ollama has no model.
     pub ollama_needs_model: bool,
-    /// Models that Ollama is offered to pull.
+    /// Suggested models for Ollama.
     pub suggested: Vec<SuggestedModelView>,
 }
 
-/// A provider that is offered by name.
+/// A provider preset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PresetView {
-    /// Its name in the settings.
+    /// Name in the settings.
     pub name: String,
-    /// Its name for people.
+    /// Display name.
     pub title: String,
-    /// Its wire.
+    /// API format.
     pub kind: String,
-    /// Its address.
+    /// Base URL.
     pub base_url: String,
-    /// The page where its vendor gives keys; none when it needs no key.
+    /// Page for API keys; none for a provider without keys.
     pub key_page: Option<String>,
-    /// The model that is proposed; none where only its own list tells.
+    /// Suggested model; none for a choice from the list.
     pub model: Option<String>,
 }
 
-/// A model that Ollama is offered to pull.
+/// A suggested model for Ollama.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestedModelView {
-    /// Its name in Ollama's library.
+    /// Name in the Ollama library.
     pub name: String,
-    /// Size of the download in bytes.
+    /// Download size in bytes.
     #[ts(type = "number")]
     pub bytes: u64,
-    /// Its licence.
+    /// Licence.
     pub licence: String,
-    /// Memory that it needs, in GB.
+    /// Required memory in GB.
     pub memory_gb: u32,
 }
 
-/// A server by its address.
+/// A model server to add or test.
 #[derive(Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct ServerDraft {
-    /// The name of the provider: letters, digits, `-` and `_`.
+    /// Name of the provider: letters, digits, `-` and `_`.
     pub name: String,
-    /// Its wire: `openai` or `anthropic`.
+    /// API format: `openai` or `anthropic`.
     pub kind: String,
-    /// Its address.
+    /// Base URL.
     pub base_url: String,
-    /// Its key. It is kept in the keyring when the provider is added, and nowhere before.
+    /// API key, stored in the keyring when the provider is added.
     pub key: Option<String>,
-    /// The environment variable that holds its key instead.
+    /// Environment variable with the key, instead.
     pub key_env: Option<String>,
 }
 
@@ -73,14 +73,14 @@ impl fmt::Debug for ServerDraft {
     }
 }
 
-/// `models.list`: the models of a provider, as its own list has them.
+/// `models.list`: the models that a provider lists.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct ModelsListParams {
-    /// A provider that is set up or was found; the one in use when nothing is named.
+    /// A configured or detected provider. Default: the active one.
     pub provider: Option<String>,
-    /// A server that is not set up yet, instead.
+    /// A server without configuration, instead.
     pub server: Option<ServerDraft>,
 }
 
@@ -89,7 +89,7 @@ pub struct ModelsListParams {
 pub struct ModelsListResult {
     /// The provider.
     pub provider: String,
-    /// Its models, the most useful first.
+    /// The models, most useful first.
     pub models: Vec<ListedModelView>,
 }
 
@@ -97,47 +97,47 @@ pub struct ModelsListResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedModelView {
-    /// Its name on the wire.
+    /// Model id of the API.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub title: Option<String>,
-    /// Its context window in tokens.
+    /// Context window in tokens.
     #[ts(type = "number | null")]
     pub context_tokens: Option<u64>,
-    /// Its size on this computer in bytes.
+    /// Size on disk in bytes.
     #[ts(type = "number | null")]
     pub bytes: Option<u64>,
-    /// Whether it can call tools, as far as the list says it.
+    /// Whether the model can call tools; none if the list does not say.
     pub calls_tools: Option<bool>,
 }
 
-/// `models.add`: sets a provider up and uses it. Present values of a provider of this name are replaced.
+/// `models.add`: adds or updates a provider and makes it the default.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct ModelsAddParams {
     /// The server.
     pub server: ServerDraft,
-    /// The model to use.
+    /// Default model of the provider.
     pub model: String,
-    /// The context window of that model in tokens.
+    /// Context window of the model in tokens.
     pub context_tokens: Option<u32>,
 }
 
-/// `models.test`: one turn that must call a tool, one that must not.
+/// `models.test`: one prompt that needs a tool call, one that does not.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct ModelsTestParams {
-    /// The provider; the one in use when absent.
+    /// Provider. Default: the active one.
     pub provider: Option<String>,
-    /// Its model; the one it is used with when absent.
+    /// Model. Default: the default model of the provider.
     pub model: Option<String>,
-    /// Uses the provider by default from now on, when the model answers.
+    /// Makes the provider the default if the model answers.
     pub make_default: Option<bool>,
 }
 
-/// What a test has shown of a model.
+/// Result of a model test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelTestView {
@@ -147,52 +147,52 @@ pub struct ModelTestView {
     pub model: String,
     /// The verdict.
     pub verdict: ModelTestVerdict,
-    /// The verdict in words, with what to do.
-    pub words: String,
-    /// When it was tested.
+    /// Verdict and fix, as a sentence.
+    pub message: String,
+    /// Time of the test.
     pub at_ms: i64,
-    /// Tokens that the test used.
+    /// Tokens of the test.
     #[ts(type = "number")]
     pub tokens: u64,
 }
 
-/// The verdict on a model.
+/// Verdict of a model test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ModelTestVerdict {
-    /// It calls a tool when it has to, and answers without one when it does not.
+    /// Calls a tool exactly when needed.
     Works,
-    /// It answers and does not call tools.
+    /// Answers without tool calls.
     NoToolCall,
-    /// It calls tools when it must not.
+    /// Calls tools without need.
     NeedlessToolCall,
-    /// It does not answer.
+    /// No answer.
     Failed,
 }
 
-/// Whether a provider has answered.
+/// State of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderState {
-    /// Its model has answered.
+    /// The model answered its last request.
     Answered,
-    /// Its model was never asked.
+    /// No request so far.
     Untried,
-    /// Its model did not answer when it was last asked.
+    /// The last request failed.
     Failing,
 }
 
-/// `models.pull`: pulls a model into Ollama on this computer.
+/// `models.pull`: pulls a model into the local Ollama.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct ModelsPullParams {
-    /// Its name in Ollama's library.
+    /// Name in the Ollama library.
     pub model: String,
 }
 
 /// `models.pullStatus`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ModelsPullStatusResult {
-    /// The present pull, or the last one; none since the start.
+    /// The active or last pull; none since the start.
     pub pull: Option<PullView>,
 }
 
@@ -202,30 +202,30 @@ pub struct ModelsPullStatusResult {
 pub struct PullView {
     /// The model.
     pub model: String,
-    /// Where it is.
+    /// State of the pull.
     pub state: PullState,
-    /// Ollama's word for the present step.
+    /// Current step, as reported by Ollama.
     pub step: String,
-    /// Bytes that are here.
+    /// Downloaded bytes.
     #[ts(type = "number")]
     pub bytes: u64,
-    /// Bytes in all, as far as Ollama has told.
+    /// Total bytes, as reported by Ollama.
     #[ts(type = "number")]
-    pub of_bytes: u64,
-    /// Why it failed.
+    pub total_bytes: u64,
+    /// Error of a failed pull.
     pub problem: Option<String>,
 }
 
-/// Where a pull is.
+/// State of a pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum PullState {
-    /// On its way.
+    /// In progress.
     Running,
-    /// The model is there.
+    /// Completed.
     Done,
-    /// The model is not there.
+    /// Failed.
     Failed,
-    /// A person has cancelled it.
+    /// Cancelled by the person.
     Cancelled,
 }

@@ -1,5 +1,6 @@
-//! Models that can be used.
+//! `providers.*`: configured and detected model providers.
 
+use rouse_core::settings::ProviderKind;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -10,7 +11,7 @@ use super::{ModelTestView, ProviderState};
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct ProvidersListParams {
-    /// Look again instead of answering from memory.
+    /// Detect providers again instead of using the cache.
     pub refresh: Option<bool>,
 }
 
@@ -18,48 +19,48 @@ pub struct ProvidersListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ProvidersListResult {
-    /// The one in use; none when no model is set up.
+    /// Active provider; none without a model.
     pub active: Option<String>,
-    /// Best first.
+    /// The providers, best first.
     pub providers: Vec<ProviderView>,
 }
 
-/// One provider that is configured or was found.
+/// A configured or detected provider.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderView {
-    /// Its name in the configuration.
+    /// Name in the settings.
     pub name: String,
-    /// For people: "Ollama on this computer".
+    /// Display name, such as "Ollama on this computer".
     pub label: String,
-    /// The wire format: `openai` or `anthropic`.
-    pub kind: String,
-    /// Where it is.
+    /// API format.
+    pub kind: ProviderKind,
+    /// Base URL.
     pub base_url: String,
-    /// The model that is used.
+    /// Default model.
     pub model: String,
-    /// Where it comes from.
+    /// Source of the provider.
     pub source: ProviderSource,
-    /// The environment variable that holds its key; none for a local one.
+    /// Environment variable with the key; none for a local provider.
     pub key_env: Option<String>,
-    /// The stored secret that is its key; its value is never shown.
+    /// Stored secret with the key, without the value.
     pub key_secret: Option<String>,
-    /// What keeps it from working, in words.
+    /// Error that prevents use.
     pub problem: Option<String>,
-    /// Whether its model has answered.
+    /// State of the provider.
     pub state: ProviderState,
-    /// The tests of its models, the newest first.
+    /// Model tests, newest first.
     pub tests: Vec<ModelTestView>,
 }
 
-/// Where a provider comes from.
+/// Source of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderSource {
-    /// The configuration file.
+    /// The settings file.
     Config,
-    /// A server on this computer that answered.
+    /// A detected local server.
     Local,
-    /// A key in the environment.
+    /// A key in an environment variable.
     Environment,
 }

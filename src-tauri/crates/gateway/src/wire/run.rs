@@ -1,64 +1,23 @@
-//! `runs.*`: history and the page of one run.
+//! `runs.*`: run history and run details.
 
+pub use rouse_core::run::{StepKind, StepStatus, WaitsFor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use super::{ApprovalView, DeliveryView, GateView};
+use super::{ApprovalView, DeliveryView, GateView, RunState, RunTrigger};
 
-/// Where a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the states are documented in rouse_core::run")]
-pub enum RunState {
-    Queued,
-    Running,
-    AwaitingApproval,
-    Succeeded,
-    NothingToReport,
-    Failed,
-    TimedOut,
-    Cancelled,
-    Skipped,
-    Missed,
-    Interrupted,
-}
-
-/// Why a run exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the triggers are documented in rouse_core::run")]
-pub enum RunTrigger {
-    Schedule,
-    CatchUp,
-    Event,
-    Webhook,
-    Manual,
-    Heartbeat,
-    Chat,
-}
-
-/// What a run waits for within its attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum WaitsFor {
-    /// A model: none could answer for now.
-    Model,
-    /// A tool's rate limit.
-    RateLimit,
-}
-
-/// Tokens and money.
+/// Tokens and cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageView {
-    /// Tokens sent, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens sent that the provider had cached.
+    /// Input tokens from the provider's cache.
     pub cached_input_tokens: u64,
-    /// Tokens received.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Millionths of a US dollar; none when unknown.
+    /// Cost in micro-dollars; none if unknown.
     pub cost_micro_usd: Option<u64>,
 }
 
@@ -72,11 +31,13 @@ pub struct RunView {
     pub job_name: String,
     pub slot_at_ms: Option<i64>,
     pub first_slot_at_ms: Option<i64>,
-    pub makes_up_for_ms: Option<i64>,
+    /// Slot of the interrupted run that this run repeats.
+    pub catch_up_slot_at_ms: Option<i64>,
     pub trigger: RunTrigger,
     pub state: RunState,
     pub reason: Option<String>,
-    pub stands_for: u32,
+    /// Number of slots of the run; more than one after a catch-up.
+    pub slot_count: u32,
     pub created_at_ms: i64,
     pub started_at_ms: Option<i64>,
     pub finished_at_ms: Option<i64>,
@@ -90,116 +51,96 @@ pub struct RunView {
     pub error: Option<String>,
     pub session: Option<String>,
     pub model: Option<String>,
-    pub fell_back: Option<String>,
+    /// Why a fallback model answered; none for the chosen model.
+    pub fallback_reason: Option<String>,
     pub usage: UsageView,
 }
 
-/// One step of a run's journal.
+/// A step of a run's journal.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StepView {
-    /// Its place in the run, from 1.
+    /// Number of the step in the run, from 1.
     pub seq: u32,
-    /// What it is.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// The model's or the tool's name.
+    /// Name of the model or tool.
     pub name: String,
-    /// Where it is.
+    /// Status of the step.
     pub status: StepStatus,
-    /// What went in.
+    /// The input.
     #[ts(type = "unknown")]
     pub input: Value,
-    /// What came out.
+    /// The output.
     #[ts(type = "unknown")]
     pub output: Option<Value>,
-    /// Whether the output is an error that the model was told.
+    /// Whether the output is an error.
     pub is_error: bool,
-    /// Tokens and money of a model turn.
+    /// Tokens and cost of a model call.
     pub usage: UsageView,
-    /// When it began.
+    /// Start of the step.
     pub started_at_ms: i64,
-    /// How long it took, by the monotonic clock.
+    /// Duration on the monotonic clock.
     pub duration_ms: Option<i64>,
-    /// What the gate decided about it; none where nobody needs to say yes.
+    /// Decision of the gate; none if no approval was needed.
     pub gate: Option<GateView>,
+    /// The decision as a short text, such as `refused: unknown tool`.
+    pub gate_text: Option<String>,
 }
 
-/// What a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words say it")]
-pub enum StepKind {
-    ModelTurn,
-    ToolCall,
-    Note,
-    Summary,
-}
-
-/// Where a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words say it")]
-pub enum StepStatus {
-    Started,
-    Finished,
-    Failed,
-    Unknown,
-}
-
-/// One run by id.
+/// A run by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RunRef {
-    /// The run.
+    /// Id of the run.
     pub id: String,
 }
 
-/// `runs.await`: a run that a command of another run waits for. That one lends its place under the cap meanwhile, so that
-/// the two cannot wait for each other.
+/// `runs.await`: a command of an active run waits for another run. Refused on a deadlock.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct RunAwaited {
-    /// The run that is waited for.
+pub struct RunAwaitParams {
+    /// The awaited run.
     pub id: String,
-    /// The run whose command waits.
-    pub by: String,
+    /// The waiting run.
+    pub waiting_run_id: String,
 }
 
-/// An event that fired a run. All of it comes from outside.
+/// An event that triggered a run. All fields are untrusted.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CauseView {
-    /// Where it came from: `job`, `cron`, `wake`, `webhook`.
+    /// Source of the event: `job`, `cron`, `wake` or `webhook`.
     pub source: String,
-    /// What was said.
+    /// Text of the event.
     pub text: String,
-    /// What filters are compared with.
+    /// Fields for filters.
     #[ts(type = "Record<string, unknown>")]
     pub fields: Map<String, Value>,
-    /// When it happened.
+    /// Time of the event.
     pub at_ms: i64,
 }
 
-/// `runs.get`: everything about one run.
+/// `runs.get`: all details of a run.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDetail {
     /// The run.
     pub run: RunView,
-    /// The job's payload when it was claimed.
+    /// The job's payload at the claim.
     #[ts(type = "unknown")]
     pub payload: Value,
     /// The journal, in order.
     pub steps: Vec<StepView>,
-    /// What it has asked a person, in order.
+    /// Approvals of the run, in order.
     pub approvals: Vec<ApprovalView>,
-    /// What was told to whom.
+    /// Deliveries of the run.
     pub deliveries: Vec<DeliveryView>,
-    /// The event that fired it; none when its time did, or a person.
+    /// Event that triggered the run; none for a scheduled or manual run.
     pub cause: Option<CauseView>,
     /// Whether the job still exists.
     pub job_exists: bool,
-    /// Words of the model turn that is going, so far.
+    /// Text so far of the active model call.
     pub live_text: Option<String>,
 }
 
@@ -208,23 +149,23 @@ pub struct RunDetail {
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct RunsListParams {
-    /// Only this job's.
+    /// Only runs of this job.
     pub job_id: Option<String>,
     /// Only these states.
     pub states: Option<Vec<RunState>>,
     /// Only these triggers.
     pub triggers: Option<Vec<RunTrigger>>,
-    /// Made at or after.
+    /// Minimum creation time, inclusive.
     pub from_ms: Option<i64>,
-    /// Made before.
+    /// Maximum creation time, exclusive.
     pub to_ms: Option<i64>,
-    /// Only those that this digest tells of.
+    /// Only runs in this digest.
     pub digest: Option<String>,
     /// Words in the job's name, the summary or the error.
     pub search: Option<String>,
-    /// At most so many; 50 when absent, at most 500.
+    /// Page size: 1 to 500, default 50.
     pub limit: Option<u32>,
-    /// Continue after this cursor.
+    /// `nextCursor` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -232,10 +173,10 @@ pub struct RunsListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RunsListResult {
-    /// Newest first.
+    /// The runs, newest first.
     pub runs: Vec<RunView>,
-    /// Where the next page starts; none at the end.
+    /// Cursor of the next page; none on the last page.
     pub next_cursor: Option<String>,
-    /// How many there are with this filter (counted up to 100,000).
+    /// Number of matching runs, counted up to 100,000.
     pub total: u32,
 }

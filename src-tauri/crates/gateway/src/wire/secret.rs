@@ -1,4 +1,4 @@
-//! `secrets.*`: names and hosts of stored secrets. No shape here carries a value out.
+//! `secrets.*`: names and hosts of stored secrets. Never returns a value.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ use ts_rs::TS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretView {
-    /// Its name; a call names it as `{{secret:name}}`.
+    /// Name; the handle is `{{secret:name}}`.
     pub name: String,
-    /// The only hosts that it is sent to.
+    /// Allowed hosts.
     pub hosts: Vec<String>,
-    /// When it was set.
+    /// Time of the last change.
     pub set_at_ms: i64,
-    /// Where its value is kept.
-    pub kept_in: SecretKeeper,
-    /// Why its value is not at hand, or not in the keyring.
+    /// Storage of the value.
+    pub stored_in: SecretStorage,
+    /// Why the value is unavailable, or outside the keyring.
     pub problem: Option<String>,
-    /// What a person should know of how well it can be watched for.
+    /// Limit of redaction for this value.
     #[serde(default)]
     pub warning: Option<String>,
 }
 
-/// Where a value is kept.
+/// Storage of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum SecretKeeper {
-    /// In the system's keyring.
+pub enum SecretStorage {
+    /// The system keyring.
     Keyring,
-    /// In a file that only the person can read.
+    /// A file with permissions for the owner only.
     File,
 }
 
@@ -38,22 +38,22 @@ pub enum SecretKeeper {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretsListResult {
-    /// By name.
+    /// The secrets, by name.
     pub secrets: Vec<SecretView>,
-    /// What a person should know about where they are kept.
+    /// Warning about the storage.
     pub warning: Option<String>,
 }
 
-/// `secrets.set`: stores a secret, or changes it.
+/// `secrets.set`: adds or updates a secret.
 #[derive(Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct SecretSetParams {
-    /// 1 to 64 small letters, digits, `_` and `-`.
+    /// Name: 1 to 64 lowercase letters, digits, `_` and `-`.
     pub name: String,
-    /// The value: one line.
+    /// Value, one line.
     pub value: String,
-    /// The only hosts that it may be sent to; the present ones when absent.
+    /// Allowed hosts. Default: unchanged.
     pub hosts: Option<Vec<String>>,
 }
 
@@ -65,16 +65,17 @@ impl fmt::Debug for SecretSetParams {
 
 /// `secrets.remove`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct SecretRemoved {
-    /// Whether it was there.
+    /// Whether the secret existed.
     pub changed: bool,
-    /// What of it may be left, and where: its name is gone, and nobody but the person can look after its value now.
-    pub remains: Option<String>,
+    /// Remaining copies that the person must delete, as a sentence.
+    pub manual_cleanup: Option<String>,
 }
 
 /// `secrets.remove`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct SecretRef {
-    /// Its name.
+    /// Name of the secret.
     pub name: String,
 }

@@ -1,4 +1,4 @@
-//! Transcripts, and the chat with the main session.
+//! `sessions.*` and `chat.*`: transcripts, and the chat with the main session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::RunState;
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct SessionsListParams {
-    /// At most so many; 100 when absent, at most 500.
+    /// Maximum number of sessions: 1 to 500, default 100.
     pub limit: Option<u32>,
 }
 
@@ -19,34 +19,33 @@ pub struct SessionsListParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionsListResult {
-    /// Those that changed last come first.
+    /// The sessions, last changed first.
     pub sessions: Vec<SessionView>,
 }
 
-/// A transcript without its messages.
+/// A session without messages.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// `main`, or `cron:` and the id of a job.
+    /// Key: `main` or `cron:<jobId>`.
     pub key: String,
     /// The job; none for the main session.
     pub job_id: Option<String>,
-    /// The job's name; none for the main session, and for a job that is gone.
+    /// Name of the job; none for the main session or a deleted job.
     pub job_name: Option<String>,
-    /// When its first message was stored.
+    /// Time of the first message.
     pub created_at_ms: i64,
-    /// When its newest message was stored.
+    /// Time of the newest message.
     pub updated_at_ms: i64,
-    /// How many messages it has.
+    /// Number of messages.
     pub messages: u32,
 }
 
-/// `sessions.clear`: all that was said in it goes, and with it what its next run is told and what it has read. Its runs and
-/// their steps stay. Refused while a run of it has begun and not ended.
+/// `sessions.clear`: deletes the transcript and the taint of a session, but no runs. Refused during a run of the session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRef {
-    /// Which one: `main`, or `cron:` and the id of a job.
+    /// Key: `main` or `cron:<jobId>`.
     pub key: String,
 }
 
@@ -55,11 +54,11 @@ pub struct SessionRef {
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct SessionsGetParams {
-    /// Which one.
+    /// Key: `main` or `cron:<jobId>`.
     pub key: String,
-    /// At most so many messages; 50 when absent, at most 500.
+    /// Page size: 1 to 500 messages, default 50.
     pub limit: Option<u32>,
-    /// Continue before this page's beginning: `nextCursor` of an earlier answer.
+    /// `nextCursor` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -67,43 +66,43 @@ pub struct SessionsGetParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionsGetResult {
-    /// The session; none when nothing was said in it yet.
+    /// The session; none before the first message.
     pub session: Option<SessionView>,
-    /// The newest messages, the newest last.
+    /// A page of messages, newest last.
     pub messages: Vec<MessageView>,
-    /// Of the main session: what the person wrote and what is not answered yet, the oldest first.
+    /// Unanswered chat messages of the main session, oldest first.
     pub open: Vec<OpenMessage>,
-    /// The cursor of the messages before these; none at the beginning.
+    /// Cursor of the page before; none at the start of the transcript.
     pub next_cursor: Option<String>,
 }
 
-/// One message of a transcript.
+/// A message of a transcript.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView {
-    /// Grows with every message.
+    /// Id, which grows with every message.
     pub id: i64,
-    /// The run that it belongs to; of a summary, the run that had it made.
+    /// Run of the message; for a summary, the run that created the summary.
     pub run_id: Option<String>,
-    /// When it was stored.
+    /// Time of the message.
     pub at_ms: i64,
-    /// Who says it.
+    /// Author of the message.
     pub from: MessageFrom,
-    /// The words; of a tool, what it answered.
+    /// Text, or the result of a tool.
     pub text: String,
-    /// The tools that the model wants to call with it.
+    /// Tool calls of the model.
     pub calls: Vec<CallView>,
-    /// Of a tool's answer: which call it is to.
+    /// Call id of a tool result.
     pub call_id: Option<String>,
-    /// Of a tool's answer: the tool.
+    /// Tool of a tool result.
     pub tool: Option<String>,
-    /// Of a tool's answer: whether it is an error.
+    /// Whether a tool result is an error.
     pub is_error: bool,
-    /// Of a summary: how many messages of the session, from its beginning, it stands for where a model is told of them.
-    pub stands_for: Option<u32>,
+    /// Number of messages that a summary replaces in the context, from the start of the session.
+    pub summarized_messages: Option<u32>,
 }
 
-/// Who says a message.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum MessageFrom {
@@ -115,36 +114,36 @@ pub enum MessageFrom {
     Model,
     /// A tool.
     Tool,
-    /// Nobody in the conversation: a summary of its beginning stands here.
+    /// Rouse: a summary of earlier messages.
     Summary,
 }
 
-/// A tool that the model wants to call.
+/// A tool call of the model.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CallView {
-    /// The call, in the words of the model's provider.
+    /// The provider's id of the call.
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// With what; a text when it was no JSON.
+    /// Arguments; a string if not valid JSON.
     #[ts(type = "unknown")]
     pub arguments: Value,
 }
 
-/// A message of the person that has no answer yet.
+/// An unanswered chat message.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenMessage {
-    /// Its run.
+    /// Run of the answer.
     pub run_id: String,
-    /// The words.
+    /// Text.
     pub text: String,
-    /// When it was taken.
+    /// Time of the message.
     pub at_ms: i64,
-    /// Whether it waits, is answered, or needs the person's yes to something.
+    /// State of the run.
     pub state: RunState,
-    /// The words so far of the turn that the model is in; those of its earlier turns are messages.
+    /// Text so far of the active model call; text of earlier calls is in messages.
     pub live_text: Option<String>,
 }
 
@@ -152,20 +151,19 @@ pub struct OpenMessage {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatSendParams {
-    /// What the person writes.
+    /// Text of the message.
     pub text: String,
-    /// What the message is known by, for a client that may send it again because no answer came: the same key is the
-    /// same message, which is taken once. 8 to 64 letters, digits, `_` and `-`.
+    /// Idempotency key: a repeated key is the same message. 8 to 64 letters, digits, `_` and `-`.
     #[serde(default)]
     #[ts(optional)]
     pub key: Option<String>,
 }
 
-/// `chat.send`: the message is saved.
+/// `chat.send`: the saved message.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatSendResult {
-    /// The run that answers it; its words come as `runText` events.
+    /// Run of the answer. `runText` events carry the live text.
     pub run_id: String,
 }
 
@@ -174,6 +172,6 @@ pub struct ChatSendResult {
 #[serde(rename_all = "camelCase", default)]
 #[ts(optional_fields)]
 pub struct ChatAbortParams {
-    /// Which message; all that have no answer yet when absent.
+    /// Run of the message. Default: all unanswered messages.
     pub run_id: Option<String>,
 }

@@ -1,79 +1,66 @@
-//! `skills.*`: folders with instructions for a model, and how far they are believed.
+//! `skills.*`: skill folders with instructions for a model, and trust in skills.
 
+pub use rouse_core::skills::SkillTrust;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// A folder among the skills.
+/// A skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillView {
-    /// Its folder's name; a job names it so.
+    /// Name, equal to the name of the folder.
     pub name: String,
-    /// What it is for; none when it cannot be read.
+    /// Description; none for an unreadable skill.
     pub description: Option<String>,
-    /// How far it is believed; none when it cannot be used.
+    /// Trust; none for an unusable skill.
     pub trust: Option<SkillTrust>,
-    /// Whether it lies among those that were brought in.
+    /// Whether the skill is in the folder of installed skills.
     pub is_installed: bool,
-    /// Its folder.
+    /// Path of the folder.
     pub path: String,
-    /// Why it cannot be used, as a sentence.
+    /// Why the skill is unusable, as a sentence.
     pub problem: Option<String>,
-    /// Its instructions, for who is to trust them.
+    /// Instructions, for review.
     pub body: Option<String>,
-    /// Its other files.
+    /// Other files of the folder.
     pub files: Vec<String>,
-    /// The only tools that it wants; all that there are when none are named.
+    /// Tools of the skill; none for all tools.
     pub tools: Option<Vec<String>>,
-    /// The hash of everything in its folder, to which trust is bound.
+    /// Hash of the folder. Trust is bound to this hash.
     pub digest: Option<String>,
-    /// The jobs that name it.
+    /// Jobs with this skill.
     pub used_by: Vec<SkillUser>,
 }
 
-/// A job that names a skill.
+/// A job with the skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillUser {
-    /// The job.
+    /// Id of the job.
     pub job_id: String,
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-}
-
-/// How far a skill is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum SkillTrust {
-    /// The person's own: its text is an instruction.
-    Own,
-    /// Brought in, and trusted as it is.
-    Trusted,
-    /// It was trusted, and has changed since: it is untrusted again.
-    Changed,
-    /// Brought in: its text is information, and a run with it may only look.
-    Untrusted,
 }
 
 /// `skills.list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListResult {
-    /// The person's own first, each place by name.
+    /// The skills: own ones first, then by name.
     pub skills: Vec<SkillView>,
-    /// Where the person's own lie.
+    /// Folder of own skills.
     pub own_folder: String,
-    /// Where those lie that were brought in.
+    /// Folder of installed skills.
     pub installed_folder: String,
 }
 
-/// `skills.trust`: from now on the text of this skill, as it is, is an instruction.
+/// `skills.trust`: trusts the skill with this digest.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillTrustParams {
-    /// Its name.
+    /// Name of the skill.
     pub name: String,
-    /// The hash of what the person has looked at.
+    /// Digest of the reviewed folder.
     pub digest: String,
 }
 
@@ -81,6 +68,6 @@ pub struct SkillTrustParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillRef {
-    /// Its name.
+    /// Name of the skill.
     pub name: String,
 }

@@ -1,4 +1,4 @@
-//! What was spent, and what jobs will probably cost.
+//! Spending, and cost estimates of jobs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,20 +6,19 @@ use ts_rs::TS;
 
 use super::WrittenSchedule;
 
-/// What was spent in a span of time.
+/// Spending in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SpentView {
-    /// Tokens, sent and received.
+    /// Input and output tokens.
     pub tokens: u64,
-    /// Millionths of a US dollar, as far as prices are known.
+    /// Cost in micro-dollars of all tokens with a known price.
     pub cost_micro_usd: u64,
-    /// Tokens of which nobody knows what they cost; they are in `tokens` as well.
+    /// Tokens without a known price, included in `tokens`.
     pub unpriced_tokens: u64,
 }
 
-/// `spending.get`: what everything has spent, in the local zone: jobs, those that are gone included, the heartbeat and
-/// the chat.
+/// `spending.get`: spending of all jobs (including deleted ones), the heartbeat and the chat, in the local zone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SpendingView {
@@ -27,11 +26,11 @@ pub struct SpendingView {
     pub today: SpentView,
     /// Since the first of the month.
     pub month: SpentView,
-    /// When the budgets of the day are new.
+    /// Reset of the daily budgets.
     pub day_ends_at_ms: i64,
-    /// The budget of a day in tokens; none without one.
+    /// Daily token budget, if set.
     pub tokens_per_day: Option<u64>,
-    /// The budget of a day in dollars; none without one.
+    /// Daily cost budget in US dollars, if set.
     pub usd_per_day: Option<f64>,
 }
 
@@ -40,29 +39,29 @@ pub struct SpendingView {
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct CronEstimateParams {
-    /// The job whose runs tell what one costs; none for one that is new.
+    /// Job with the runs to estimate from; none for a new job.
     pub id: Option<String>,
-    /// The schedule as it stands in the form.
+    /// The unsaved schedule.
     #[ts(as = "WrittenSchedule")]
     pub schedule: Value,
 }
 
-/// `cron.estimate`: what a job will probably cost a month, by its past runs.
+/// `cron.estimate`: the monthly cost of a job, estimated from past runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronEstimateResult {
-    /// In a sentence.
+    /// The estimate as a sentence.
     pub text: String,
-    /// The runs that it is told from: the newest that have used a model, or a tool that costs something.
+    /// Number of runs behind the estimate: the newest with a model call or a paid tool.
     pub based_on_runs: u32,
-    /// Runs of the next 30 days by the schedule; none where a schedule does not say it.
+    /// Runs in the next 30 days; none for a trigger without a schedule.
     pub runs_per_month: Option<u32>,
-    /// What one run uses: the median.
+    /// Median tokens per run.
     pub tokens_per_run: Option<u64>,
-    /// What one run costs: the median; none where the price of a run is not known.
+    /// Median cost per run; none if the price of a run is unknown.
     pub cost_per_run_micro_usd: Option<u64>,
-    /// Both together.
+    /// Tokens per run times runs per month.
     pub tokens_per_month: Option<u64>,
-    /// Both together.
+    /// Cost per run times runs per month.
     pub cost_per_month_micro_usd: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! `system.status`: one answer for the rail, the tray and `rouse cron status`.
+//! `system.*`: status for the sidebar, the tray and `rouse cron status`, and storage.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -9,120 +9,120 @@ use super::{CronStatus, HeartbeatStatus};
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemStatus {
-    /// Rouse's version.
+    /// Version of Rouse.
     pub version: String,
-    /// How the engine runs.
+    /// Host of the engine.
     pub mode: EngineMode,
-    /// The engine's process.
+    /// Process id of the engine.
     pub pid: u32,
-    /// The engine's clock.
+    /// Time of the engine.
     pub now_ms: i64,
-    /// When the engine started.
+    /// Start of the engine.
     pub started_at_ms: i64,
-    /// The system's zone.
+    /// System time zone.
     pub zone: String,
-    /// Which rules of time zones are in force.
+    /// Time zone database in use.
     pub zone_data: ZoneDataStatus,
-    /// Where the data lives.
+    /// Data directory.
     pub home: String,
-    /// The number of the newest event.
+    /// Number of the newest event.
     pub seq: i64,
     /// The scheduler.
     pub cron: CronStatus,
     /// The heartbeat.
     pub heartbeat: HeartbeatStatus,
-    /// The model in use, for people: "llama3.2 · Ollama on this computer"; none: no model yet.
+    /// Display name of the active model, such as "llama3.2 · Ollama on this computer"; none without a model.
     pub model: Option<String>,
-    /// Whether the model in use was never asked, so that nobody knows whether it answers.
-    pub model_is_untried: bool,
-    /// Models that did not answer when they were last asked.
+    /// Whether the active model has had no request so far.
+    pub is_model_untested: bool,
+    /// Models with a failed last request.
     #[serde(default)]
     pub failing_models: Vec<FailingModel>,
-    /// Whether notifications can be shown here.
+    /// Availability of notifications.
     pub notifications: NotificationStatus,
-    /// What the first-start card needs.
+    /// State of the first-start card.
     pub first_start: FirstStart,
-    /// Trouble that concerns everything (a full disk, a broken file), in words.
+    /// Error that affects the whole engine, such as a full disk.
     pub problem: Option<String>,
 }
 
-/// A model that did not answer when it was last asked.
+/// A model with a failed last request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct FailingModel {
-    /// Its provider's name.
+    /// Name of the provider.
     pub provider: String,
-    /// Its name at the provider.
+    /// Name of the model.
     pub model: String,
-    /// When it failed first, without an answer since.
+    /// First failure since the last answer.
     pub since_ms: i64,
-    /// Its newest failure, in words.
-    pub words: String,
-    /// What to do about it, in words.
-    pub mend: String,
-    /// The environment variable that its key comes from; none where nobody has named one.
+    /// Newest error.
+    pub message: String,
+    /// Fix, as a sentence.
+    pub fix: String,
+    /// Environment variable with the key, if configured.
     pub key_env: Option<String>,
 }
 
-/// Which rules of time zones are in force.
+/// The time zone database in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ZoneDataStatus {
-    /// The IANA version, such as `2026a`.
+    /// IANA version, such as `2026a`.
     pub version: String,
-    /// The system's folder they are read from; none: those that came with Rouse.
+    /// Folder of the system database; none for the built-in one.
     pub folder: Option<String>,
 }
 
-/// `system.storage`: how large the database is and what it holds.
+/// `system.storage`: size and content of the database.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageView {
-    /// Bytes that hold something.
+    /// Used bytes.
     #[ts(type = "number")]
     pub used_bytes: u64,
-    /// Bytes that will be filled again, or given back.
+    /// Free bytes inside the file.
     #[ts(type = "number")]
     pub free_bytes: u64,
-    /// Runs of all jobs.
+    /// Number of runs.
     pub runs: u32,
-    /// When the oldest of them was made.
+    /// Creation time of the oldest run.
     pub oldest_run_at_ms: Option<i64>,
-    /// Messages of all sessions.
+    /// Number of messages.
     pub messages: u32,
 }
 
-/// How the engine runs.
+/// Host of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum EngineMode {
-    /// Inside the desktop app.
+    /// The desktop app.
     App,
     /// `rouse serve`.
     Serve,
 }
 
-/// Whether notifications can be shown.
+/// Availability of notifications.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct NotificationStatus {
-    /// Whether they can.
+    /// Whether notifications can be shown.
     pub available: bool,
-    /// Why not.
+    /// Why not, if unavailable.
     pub reason: Option<String>,
-    /// Whether the newest one should have been shown and was not: something has to be mended.
+    /// Whether the newest notification failed.
     #[serde(default)]
     pub failing: bool,
 }
 
-/// What the first-start card needs.
+/// State of the first-start card.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstStart {
-    /// Whether the card was put away.
+    /// Whether the card was dismissed.
     pub dismissed: bool,
-    /// The example job, while it exists.
+    /// Id of the example job, if it exists.
     pub example_job_id: Option<String>,
-    /// Its first run.
+    /// First run of the example job.
     pub example_run_id: Option<String>,
 }

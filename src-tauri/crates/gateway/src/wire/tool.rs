@@ -1,5 +1,6 @@
-//! The tools' catalogue.
+//! `tools.*`: the tool catalogue, the tools of a job, and trial calls.
 
+pub use rouse_core::tool::{ApprovalRule, ToolDomain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -10,77 +11,58 @@ use super::JobDraft;
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsCatalogResult {
-    /// By name.
+    /// The tools, by name.
     pub tools: Vec<ToolView>,
 }
 
-/// One tool.
+/// A tool.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolView {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it does in a few words for people, such as "Read a file"; none where nobody has said it.
+    /// Label, such as "Read a file"; none for a tool without a label.
     pub label: Option<String>,
-    /// What it does.
+    /// Description for the model.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     #[ts(type = "Record<string, unknown>")]
     pub parameters: Value,
-    /// Whether its calls are asked for, when a call says nothing finer; of a job, in its runs.
-    pub approval: ToolApproval,
-    /// Where it runs.
+    /// Default approval rule of calls, in the runs of the job if one is given.
+    pub approval: ApprovalRule,
+    /// Execution domain.
     pub domain: ToolDomain,
-    /// Most calls a minute, by all jobs and the main session together; none where nothing limits them.
+    /// Rate limit per minute over all runs; none without a limit.
     pub calls_per_minute: Option<u32>,
-    /// Most calls an hour, in the same way.
+    /// Rate limit per hour over all runs; none without a limit.
     pub calls_per_hour: Option<u32>,
-    /// It changes nothing.
+    /// Whether calls have no side effects.
     pub read_only: bool,
-    /// It may undo or overwrite what was there.
+    /// Whether calls may delete or overwrite data.
     pub destructive: bool,
-    /// Doing the same call again changes nothing more.
+    /// Whether a repeated call has no further effect.
     pub idempotent: bool,
-    /// It reaches beyond this machine.
+    /// Whether calls reach other machines.
     pub open_world: bool,
-    /// Its answers may be somebody else's words.
-    pub reads_outside: bool,
-    /// Only a turn that a person has started may call it.
+    /// Whether results may hold untrusted input.
+    pub reads_untrusted: bool,
+    /// Whether only attended turns may call the tool.
     pub attended_only: bool,
-    /// Whether a person can try it out by itself (`tools.try`).
+    /// Whether `tools.try` accepts the tool.
     pub can_be_tried: bool,
-    /// Why no call of it that a model makes can be carried out on this computer, and what to do; none when one can.
-    pub why_not_here: Option<String>,
+    /// Why models cannot use the tool on this computer, and the fix; none if available.
+    pub unavailable_reason: Option<String>,
 }
 
-/// Whether the calls of a tool are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words are documented in rouse_core::tool")]
-pub enum ToolApproval {
-    Never,
-    UnlessGranted,
-    Always,
-}
-
-/// Where a tool runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the words are documented in rouse_core::tool")]
-pub enum ToolDomain {
-    InProcess,
-    Container,
-}
-
-/// `tools.effective`: of a job that is stored, or of one as it stands in a form.
+/// `tools.effective`: the tools of a stored or unsaved job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsEffectiveParams {
-    /// The stored job.
+    /// Id of the stored job.
     #[serde(alias = "jobId")]
     #[ts(optional)]
     pub id: Option<String>,
-    /// The job as it stands in the form; nothing is saved. Its grants are those of the stored job with its id.
+    /// The unsaved job. Grants come from the stored job with the same id.
     #[ts(optional, as = "Option<JobDraft>")]
     pub job: Option<Value>,
 }
@@ -89,33 +71,33 @@ pub struct ToolsEffectiveParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsEffectiveResult {
-    /// What the job's model is offered; the one tool of a job without a model.
+    /// Tools of the model, or the one tool of a job without a model.
     pub tools: Vec<ToolView>,
-    /// What it is not offered although the job was granted calls of it, because each would be refused.
+    /// Granted tools withheld from the model, because every call would be refused.
     pub withheld: Vec<WithheldTool>,
-    /// Why these are only tools that look, as a sentence.
+    /// Why the job is limited to read-only tools, as a sentence.
     pub ceiling: Option<String>,
-    /// Why a run of the job would not begin: it names a skill that cannot be used.
+    /// Why no run could start, such as an unusable skill.
     pub problem: Option<String>,
 }
 
-/// A tool that a job's model is not offered although the job was granted calls of it.
+/// A granted tool that is withheld from the model.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WithheldTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// Why each call would be refused, and what a person can do.
-    pub why: String,
+    /// Why every call would be refused, and the fix.
+    pub reason: String,
 }
 
-/// `tools.try`: one call, made by a person to see what the tool does. It passes the same gate as every call.
+/// `tools.try`: a trial call by the person, through the same gate as every call.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsTryParams {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// Its arguments, as its schema wants them; none when absent.
+    /// Arguments. Default: none.
     #[ts(type = "Record<string, unknown>", optional)]
     pub arguments: Option<Value>,
 }
@@ -124,6 +106,6 @@ pub struct ToolsTryParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsTryResult {
-    /// The run that makes the call. It parks when the call needs a yes.
+    /// Run of the call, which parks if the call needs approval.
     pub run_id: String,
 }

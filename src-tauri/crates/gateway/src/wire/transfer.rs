@@ -1,10 +1,11 @@
-//! `cron.export`, `cron.ledger`, `cron.import`: jobs and their runs as files.
+//! `cron.export`, `cron.ledger`, `cron.import`: jobs and run logs as files.
 
+pub use rouse_core::import::ImportFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{Job, JobWarning, PreviewSlot, RfcStatus, RunState, RunTrigger};
+use super::{Job, JobFact, JobWarning, PreviewSlot, RfcStatus, RunState, RunTrigger};
 
 /// `cron.export`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
@@ -15,15 +16,15 @@ pub struct CronExportParams {
     pub id: Option<String>,
 }
 
-/// `cron.export`, and what `cron.import` reads.
+/// `cron.export`, also an input of `cron.import`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronExportResult {
-    /// Who wrote it: `rouse`.
+    /// Format name: `rouse`.
     pub format: String,
-    /// Version of this shape.
+    /// Format version.
     pub version: u32,
-    /// The jobs, kept keys included.
+    /// The jobs, including unknown keys.
     #[ts(as = "Vec<Job>")]
     pub jobs: Vec<Value>,
 }
@@ -35,38 +36,37 @@ pub struct CronExportResult {
 pub struct CronLedgerParams {
     /// The job.
     pub id: String,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     pub before: Option<String>,
 }
 
-/// `cron.ledger`: a page of a job's runs that are over, as its run log has them.
+/// `cron.ledger`: a page of a job's finished runs, in the run log format.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronLedgerResult {
-    /// Newest first; a log has them the other way round.
+    /// The entries, newest first; a log file has the reverse order.
     pub entries: Vec<LedgerEntry>,
-    /// Where the next page begins; none: this was the last one.
+    /// Cursor of the next page; none on the last page.
     pub next: Option<String>,
 }
 
-/// A line of a job's run log, in the words of the cron RFC and with what Rouse knows beyond it. Absent values are left
-/// out.
+/// An entry of a job's run log: the fields of the cron RFC and further ones. Absent values are omitted.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 #[expect(missing_docs, reason = "the fields are documented in rouse_core::run::Run")]
 pub struct LedgerEntry {
-    /// When it ended.
+    /// End of the run.
     pub ts: i64,
     pub job_id: String,
     /// Always `finished`.
     pub action: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RfcStatus>,
-    /// What failed; of a run that was cut off, why it ended.
+    /// Error, or the reason of an interrupted run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What came of it: its outcome in words, else its error, else its reason.
+    /// Summary, error or reason, in this order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,26 +83,10 @@ pub struct LedgerEntry {
     pub slot_at_ms: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_slot_at_ms: Option<i64>,
-    pub stands_for: u32,
+    pub slot_count: u32,
     pub attempt: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-}
-
-/// Where a file comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "lowercase")]
-pub enum ImportFormat {
-    /// `cron.export`.
-    Rouse,
-    /// The `jobs.json` of the cron RFC.
-    Rfc,
-    /// OpenClaw's jobs as JSON.
-    OpenClaw,
-    /// A user's crontab.
-    Crontab,
-    /// A system's crontab, with a user before each command.
-    SystemCrontab,
 }
 
 /// `cron.import`.
@@ -110,79 +94,68 @@ pub enum ImportFormat {
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct CronImportParams {
-    /// The file's text.
+    /// Text of the file.
     pub text: String,
-    /// Where it comes from; looked for when absent.
+    /// Format. Default: detected.
     pub format: Option<ImportFormat>,
-    /// Only report what would happen.
+    /// Report without saving.
     pub dry_run: Option<bool>,
-    /// Switch those jobs on that are on in the file; all come in switched off when absent.
+    /// Enable jobs that are enabled in the file. Default: import all disabled.
     pub enable: Option<bool>,
-    /// Replace jobs that are here under the same id; they are left alone when absent.
+    /// Replace existing jobs with the same id. Default: skip them.
     pub update: Option<bool>,
 }
 
-/// `cron.import`: one line a job.
+/// `cron.import`: one line per job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronImportResult {
-    /// As which the file was read.
+    /// Format of the file.
     pub format: ImportFormat,
-    /// In the order of the file.
+    /// The lines, in the order of the file.
     pub lines: Vec<ImportLine>,
 }
 
-/// What became of one job of a file.
+/// Result for one job of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportLine {
-    /// The job's name, or its place in the file.
+    /// Name of the job, or position in the file.
     pub name: String,
-    /// Its id here; none when it was refused.
+    /// Id of the imported job; none if refused.
     pub id: Option<String>,
-    /// What happened, or would happen.
+    /// Outcome, or expected outcome of a dry run.
     pub outcome: ImportOutcome,
-    /// Whether it is switched on afterwards.
+    /// Whether the job is enabled after the import.
     pub enabled: bool,
-    /// Why it was skipped or refused.
+    /// Why the job was skipped or refused.
     pub reason: Option<String>,
-    /// What else to know about it.
+    /// Notes on the conversion.
     pub notes: Vec<String>,
-    /// What will keep it from doing what it says, as far as it can be known now.
+    /// Warnings about the job.
     pub warnings: Vec<JobWarning>,
-    /// When it fires, in words; none when it was refused.
+    /// Description of the schedule; none if refused.
     pub schedule_text: Option<String>,
-    /// The zone in which the words tell its times; none where they tell none.
+    /// Time zone of the description; none if the description has no time.
     pub zone: Option<String>,
-    /// The next times at which it fires once it is on, at most three.
+    /// Next slots of the enabled job, at most three.
     pub next: Vec<PreviewSlot>,
-    /// What it does and how, whole, with all that cannot be seen shown by its number; what it does comes first. None of one
-    /// that is not taken.
+    /// Task and settings of the job, with escaped invisible characters; empty if refused.
     pub facts: Vec<JobFact>,
 }
 
-/// A fact about a job: what it does, or something about it that is not the default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct JobFact {
-    /// What it is about, in a word: `does`, `tools`, `ends`.
-    pub about: String,
-    /// The fact, in words.
-    pub text: String,
-}
-
-/// What happened to one job of a file.
+/// Outcome for one job of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum ImportOutcome {
-    /// It is new.
+    /// Added.
     Created,
-    /// It replaced the one with its id.
+    /// Replaced an existing job.
     Updated,
-    /// The same job was here and off; nothing else about it changed.
+    /// Enabled an existing, otherwise equal job.
     SwitchedOn,
-    /// Nothing was done, and nothing had to be.
+    /// Not changed.
     Skipped,
-    /// It cannot be taken.
+    /// Invalid.
     Refused,
 }

@@ -1,11 +1,10 @@
-//! The gateway over a real store, a real scheduler and real sockets, with a clock in the test's hand: what needs time to
-//! pass, events to pile up, or a handler to break.
+//! Tests of the gateway with a real store, scheduler and sockets, and a manual clock.
 
-mod house;
+mod fixture;
 
 mod sign_in;
 mod stream;
-mod answers;
+mod errors;
 mod hooks;
-mod offered;
+mod tool_offers;
 mod types;

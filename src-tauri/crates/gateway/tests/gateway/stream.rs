@@ -1,73 +1,76 @@
-//! The event stream between store and live channel: each event once and in order, whoever is slow.
+//! The event stream between store and live channel: each event once and in order.
 
 use rouse_gateway::Subscription;
-use rouse_gateway::wire::EventKind;
+use rouse_gateway::wire::EventKindView;
 
-use crate::house::House;
+use crate::fixture::GatewayFixture;
 
-/// Commits one event; answers its number.
-async fn one_more(house: &House) -> i64 {
-    let now = crate::house::NOON;
-    house.store.queue_system_event("Tea.", "test", &[], now).await.expect("queued");
-    house.gateway.newest_event().await
+/// Commits an event; returns its number.
+async fn commit_event(fixture: &GatewayFixture) -> i64 {
+    let now = crate::fixture::NOON;
+    fixture.store.queue_system_event("Tea.", "test", &[], now).await.expect("queued");
+    fixture.gateway.newest_event().await
 }
 
-async fn numbers(stream: &mut Subscription, count: usize) -> Vec<i64> {
+async fn next_numbers(stream: &mut Subscription, count: usize) -> Vec<i64> {
     let mut numbers = Vec::with_capacity(count);
     while numbers.len() < count {
-        numbers.push(stream.next().await.expect("the engine goes on").seq);
+        numbers.push(stream.next().await.expect("an event").seq);
     }
     numbers
 }
 
 #[tokio::test]
-async fn an_event_between_subscribing_and_reading_comes_once() {
-    let house = House::build().await;
-    let before = one_more(&house).await;
-    let mut stream = house.gateway.events(before - 1);
-    // Both in the live channel and in what is read from the store first.
-    let between = one_more(&house).await;
-    assert_eq!(numbers(&mut stream, 2).await, [before, between]);
-    let after = one_more(&house).await;
-    assert_eq!(numbers(&mut stream, 1).await, [after]);
-    house.stop().await;
+async fn event_between_subscription_and_read_comes_once() {
+    let fixture = GatewayFixture::new().await;
+    let before = commit_event(&fixture).await;
+    let mut stream = fixture.gateway.events(before - 1);
+    // In the live channel and in the store.
+    let between = commit_event(&fixture).await;
+    assert_eq!(next_numbers(&mut stream, 2).await, [before, between]);
+    let after = commit_event(&fixture).await;
+    assert_eq!(next_numbers(&mut stream, 1).await, [after]);
+    fixture.stop().await;
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_goes_back_to_the_store() {
-    let house = House::build().await;
-    let mut slow = house.gateway.events(house.gateway.newest_event().await);
-    let first = one_more(&house).await;
-    assert_eq!(numbers(&mut slow, 1).await, [first]);
-    // More than the live channel keeps.
+async fn slow_subscriber_reads_from_the_store_again() {
+    let fixture = GatewayFixture::new().await;
+    let mut slow = fixture.gateway.events(fixture.gateway.newest_event().await);
+    let first = commit_event(&fixture).await;
+    assert_eq!(next_numbers(&mut slow, 1).await, [first]);
+    // More than the capacity of the live channel.
     for _ in 0..1_500 {
-        one_more(&house).await;
+        commit_event(&fixture).await;
     }
     let expected: Vec<i64> = (first + 1..=first + 1_500).collect();
-    assert_eq!(numbers(&mut slow, 1_500).await, expected);
-    let next = one_more(&house).await;
-    assert_eq!(numbers(&mut slow, 1).await, [next], "and is live again");
-    house.stop().await;
+    assert_eq!(next_numbers(&mut slow, 1_500).await, expected);
+    let next = commit_event(&fixture).await;
+    assert_eq!(next_numbers(&mut slow, 1).await, [next], "live again");
+    fixture.stop().await;
 }
 
 #[tokio::test]
-async fn a_gap_is_said_and_not_left_out() {
-    let house = House::build().await;
-    one_more(&house).await;
-    for nowhere in [-1, 1_000, i64::MAX] {
-        let mut stream = house.gateway.events(nowhere);
+async fn unknown_start_number_gets_a_reset() {
+    let fixture = GatewayFixture::new().await;
+    commit_event(&fixture).await;
+    for after in [-1, 1_000, i64::MAX] {
+        let mut stream = fixture.gateway.events(after);
         let reset = stream.next().await.expect("an event");
-        assert_eq!((reset.kind, reset.seq), (EventKind::Reset, house.gateway.newest_event().await));
-        let next = one_more(&house).await;
-        assert_eq!(numbers(&mut stream, 1).await, [next]);
+        assert_eq!(
+            (reset.kind, reset.seq),
+            (EventKindView::Reset, fixture.gateway.newest_event().await)
+        );
+        let next = commit_event(&fixture).await;
+        assert_eq!(next_numbers(&mut stream, 1).await, [next]);
     }
-    house.stop().await;
+    fixture.stop().await;
 }
 
 #[tokio::test]
-async fn a_client_hears_the_end() {
-    let house = House::build().await;
-    let mut stream = house.client.events(None).await.expect("a stream");
-    house.stop().await;
+async fn client_stream_ends_with_the_engine() {
+    let fixture = GatewayFixture::new().await;
+    let mut stream = fixture.client.events(None).await.expect("a stream");
+    fixture.stop().await;
     assert!(stream.next().await.is_none());
 }

@@ -1,22 +1,28 @@
-//! TypeScript knows every method.
+//! The TypeScript export declares every method and every type.
 
 use std::collections::BTreeSet;
 
 use rouse_gateway::{METHODS, export_types};
 
 #[test]
-fn every_method_is_exported_once() {
+fn every_method_is_exported_once_with_its_types() {
     let folder = tempfile::tempdir().expect("a folder");
     export_types(folder.path()).expect("the types");
-    let methods = std::fs::read_to_string(folder.path().join("methods.ts")).expect("a file");
+    let text = std::fs::read_to_string(folder.path().join("index.ts")).expect("a file");
     for method in METHODS {
-        assert_eq!(methods.matches(&format!("\"{method}\":")).count(), 1, "{method}");
+        assert_eq!(text.matches(&format!("\"{method}\":")).count(), 1, "{method}");
     }
     let names: BTreeSet<&&str> = METHODS.iter().collect();
     assert_eq!(names.len(), METHODS.len());
-    for line in methods.lines().filter(|line| line.starts_with("import")) {
-        let file = line.rsplit('"').nth(1).expect("a path");
-        let path = folder.path().join(format!("{}.ts", file.trim_start_matches("./")));
-        assert!(path.exists(), "{line}");
+    let declared: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("export type ")?.split([' ', '<']).next())
+        .collect();
+    let (_, methods) = text.split_once("export type Methods").expect("the methods");
+    let used = methods.lines().filter_map(|line| line.split_once("{ params: "));
+    for (_, types) in used {
+        for name in types.trim_end_matches(" };").split("; result: ") {
+            assert!(declared.contains(name), "{name}");
+        }
     }
 }

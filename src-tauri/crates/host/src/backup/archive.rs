@@ -1,8 +1,8 @@
-//! The file of a backup: a gzipped tar of database, settings, skills and workspace text.
+//! The backup file: a gzipped tar of database, settings, skills and workspace text.
 //!
-//! Owns its layout and its bounds, and counts what they leave out. Never holds a secret: `secrets.json`, the token and the
-//! keyring stay out, and so do links and binary files of the workspace. Pitfall: a name in an archive may lead out of its
-//! folder; only plain relative names are unpacked.
+//! Owns the layout and the bounds, and counts files beyond the bounds. Never contains a secret: `secrets.json`, the
+//! token and the keyring are excluded, as are links and binary files of the workspace. Pitfall: a name in an archive
+//! may lead out of its folder; only plain relative names are unpacked.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -14,30 +14,30 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
-/// The names inside of an archive.
+/// The names inside an archive.
 pub(super) const MANIFEST: &str = "backup.json";
 pub(super) const DATABASE: &str = "rouse.db";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const SKILLS: &str = "skills";
 pub(super) const WORKSPACE: &str = "workspace";
-/// The layout that this version writes and reads.
+/// The layout version.
 const FORMAT: u32 = 1;
-/// Largest text file, most bytes and most files of a folder.
+/// The maximum size of a text file, and the maximum bytes and files of a folder.
 const FILE_BYTES: u64 = 1024 * 1024;
 const FOLDER_BYTES: u64 = 100 * 1024 * 1024;
 const FOLDER_FILES: usize = 10_000;
 
-/// What a backup says about itself; its first entry.
+/// The description of a backup; its first entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
-    /// The layout.
+    /// The layout version.
     pub(super) format: u32,
-    /// When it was made.
+    /// The creation time.
     pub(super) made_at_ms: i64,
-    /// The version of Rouse that made it.
+    /// The version of Rouse.
     pub(super) version: String,
-    /// How many files of skills and workspace are too large or too many.
+    /// The number of skill and workspace files beyond the bounds.
     #[serde(default)]
     pub(super) left_out: u64,
 }
@@ -53,8 +53,8 @@ impl Manifest {
     }
 }
 
-/// What goes into a backup.
-pub(super) struct Sources<'a> {
+/// The contents of a backup.
+pub(super) struct BackupSources<'a> {
     /// A copy of the database.
     pub(super) database: &'a Path,
     pub(super) config: &'a Path,
@@ -62,8 +62,12 @@ pub(super) struct Sources<'a> {
     pub(super) workspace: &'a Path,
 }
 
-/// Writes the archive `to`, mode 0600. It appears whole or not at all. Answers its manifest.
-pub(super) fn write(to: &Path, manifest: Manifest, sources: &Sources<'_>) -> io::Result<Manifest> {
+/// Writes the archive atomically with mode 0600. Returns its manifest.
+pub(super) fn write(
+    to: &Path,
+    manifest: Manifest,
+    sources: &BackupSources<'_>,
+) -> io::Result<Manifest> {
     let temporary = to.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -72,12 +76,12 @@ pub(super) fn write(to: &Path, manifest: Manifest, sources: &Sources<'_>) -> io:
     let written = options.open(&temporary).and_then(|file| fill(file, manifest, sources));
     let moved = written.and_then(|manifest| fs::rename(&temporary, to).map(|()| manifest));
     moved.inspect_err(|_| {
-        // Where this fails too, the first failure is the one to be told.
+        // The first failure is the one to report.
         drop(fs::remove_file(&temporary));
     })
 }
 
-fn fill(file: File, manifest: Manifest, sources: &Sources<'_>) -> io::Result<Manifest> {
+fn fill(file: File, manifest: Manifest, sources: &BackupSources<'_>) -> io::Result<Manifest> {
     let folders = [(SKILLS, sources.skills), (WORKSPACE, sources.workspace)];
     let folders = folders.map(|(name, folder)| (name, folder, FolderFiles::below(folder)));
     let left_out = folders.iter().map(|(_, _, files)| files.left_out).sum();
@@ -88,14 +92,14 @@ fn fill(file: File, manifest: Manifest, sources: &Sources<'_>) -> io::Result<Man
     let database = File::open(sources.database)?;
     let length = database.metadata()?.len();
     append(&mut archive, Path::new(DATABASE), database, length)?;
-    if let Some(text) = text_of(sources.config)? {
+    if let Some(text) = read_text(sources.config)? {
         append(&mut archive, Path::new(CONFIG), text.as_slice(), text.len() as u64)?;
     }
     for (name, folder, files) in folders {
         for path in files.found {
             let relative = path.strip_prefix(folder).map_err(io::Error::other)?;
-            // One that has changed or gone since it was listed is as it is now.
-            if let Some(text) = text_of(&path)? {
+            // A file may have changed or disappeared since the listing.
+            if let Some(text) = read_text(&path)? {
                 let name = Path::new(name).join(relative);
                 append(&mut archive, &name, text.as_slice(), text.len() as u64)?;
             }
@@ -118,8 +122,8 @@ fn append(
     archive.append_data(&mut header, name, content.take(length))
 }
 
-/// A file's text; none for one that is not there, is large or is no text.
-fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// A file's text; none for a missing, large or binary file.
+fn read_text(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -134,16 +138,16 @@ fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(is_text.then_some(bytes))
 }
 
-/// The files of a folder that may be text.
+/// The candidate files of a folder.
 struct FolderFiles {
     found: Vec<PathBuf>,
-    /// How many are beyond the bounds.
+    /// The number of files beyond the bounds.
     left_out: u64,
 }
 
 impl FolderFiles {
-    /// Those below `folder`, without following links: files of outer folders first, so that the bounds leave out the
-    /// inner ones of a package folder and not the notes.
+    /// Lists the files below `folder` without following links. Outer files come first, so the bounds drop package
+    /// files before notes.
     fn below(folder: &Path) -> Self {
         let (mut files, mut bytes) = (Self { found: Vec::new(), left_out: 0 }, 0_u64);
         let mut folders = VecDeque::from([folder.to_owned()]);
@@ -173,48 +177,48 @@ impl FolderFiles {
     }
 }
 
-/// What a backup says about itself.
+/// Reads the manifest of a backup.
 pub(super) fn manifest(path: &Path) -> io::Result<Manifest> {
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(path)?));
-    let mut first = archive.entries()?.next().ok_or_else(no_backup)??;
+    let mut first = archive.entries()?.next().ok_or_else(not_a_backup)??;
     read_manifest(&mut first)
 }
 
 fn read_manifest(entry: &mut tar::Entry<'_, impl io::Read>) -> io::Result<Manifest> {
     if entry.path()?.as_ref() != Path::new(MANIFEST) {
-        return Err(no_backup());
+        return Err(not_a_backup());
     }
     let mut text = String::new();
     entry.take(64 * 1024).read_to_string(&mut text)?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|_| no_backup())?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|_| not_a_backup())?;
     if manifest.format != FORMAT {
-        let why = format!("it was made by Rouse {}, which is newer", manifest.version);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        let reason = format!("made by Rouse {}, which is newer", manifest.version);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     }
     Ok(manifest)
 }
 
-fn no_backup() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is no backup of Rouse")
+fn not_a_backup() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a Rouse backup")
 }
 
 /// Unpacks the archive into the empty folder `into`.
 pub(super) fn unpack(path: &Path, into: &Path) -> io::Result<Manifest> {
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(path)?));
     let mut entries = archive.entries()?;
-    let manifest = read_manifest(&mut entries.next().ok_or_else(no_backup)??)?;
+    let manifest = read_manifest(&mut entries.next().ok_or_else(not_a_backup)??)?;
     for (number, entry) in entries.enumerate() {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
         let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || !entry.header().entry_type().is_file() {
-            let why = format!("it holds {}, which no backup does", name.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            let reason = format!("contains {}, which is not part of a backup", name.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         let is_bounded = name == Path::new(DATABASE) || entry.size() <= FILE_BYTES;
         if !is_bounded || number > 2 * FOLDER_FILES + 1 {
-            let why = format!("{} is beyond the bounds of a backup", name.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            let reason = format!("{} exceeds the limits of a backup", name.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         let to = into.join(&name);
         if let Some(folder) = to.parent() {
@@ -245,7 +249,7 @@ mod tests {
         fs::write(at("workspace/photo"), [0, 255]).expect("written");
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", at("workspace/link")).expect("a link");
-        let sources = Sources {
+        let sources = BackupSources {
             database: &at("db"),
             config: &at("missing.toml"),
             skills: &at("missing"),
@@ -286,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_name_that_leads_out_is_refused() {
+    fn archive_name_outside_the_folder_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("evil.tar.gz");
         let file = File::create(&path).expect("made");
@@ -305,6 +309,6 @@ mod tests {
         assert!(refused.to_string().contains("evil.txt"), "{refused}");
         assert!(!folder.path().join("evil.txt").exists());
         fs::write(&path, "text").expect("written");
-        assert!(unpack(&path, &into).is_err(), "it is no archive");
+        assert!(unpack(&path, &into).is_err(), "not an archive");
     }
 }

@@ -1,11 +1,11 @@
-//! Backups: one file a day of everything that cannot be made again.
+//! Backups: a daily file of everything that cannot be recreated.
 //!
-//! Owns the folder `backups`, what is kept in it, and the way back (`restore`). A backup holds database, settings, skills
-//! and workspace text, and no secret. Never deletes the newest one. Pitfall: a backup made of the database file itself
-//! instead of SQLite's own copy lacks what is still in the log.
+//! Owns the folder `backups`, its limits, and `restore`. A backup holds database, settings, skills and workspace
+//! text, and no secret. Never deletes the newest backup. Pitfall: copying the database file instead of using SQLite's
+//! backup misses the write-ahead log.
 
 mod archive;
-mod daily;
+mod daily_backup;
 mod restore;
 
 use std::io;
@@ -19,16 +19,16 @@ use rouse_gateway::{Backups, RpcError};
 use rouse_store::StoreError;
 
 use crate::clock::SystemClock;
-use crate::config::{ConfigError, ConfigFile, OfMachine};
+use crate::config::{ConfigError, ConfigFile, MachineFacts};
 use crate::home::{Home, make_private_dir};
-use archive::{Manifest, Sources};
-pub(crate) use daily::Safekeeping;
+use archive::{BackupSources, Manifest};
+pub(crate) use daily_backup::DailyBackup;
 pub use restore::{RestoreError, RestoreReport, restore};
 
-/// Backups that are kept.
-const KEPT: usize = 7;
-/// Most bytes of them together; the newest is kept whatever its size.
-const KEPT_BYTES: u64 = 1024 * 1024 * 1024;
+/// The number of kept backups.
+const KEPT_BACKUPS: usize = 7;
+/// The maximum size of all backups; the newest is always kept.
+const MAX_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 const PREFIX: &str = "rouse-";
 const SUFFIX: &str = ".tar.gz";
 
@@ -43,7 +43,7 @@ pub enum BackupError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: io::Error,
     },
@@ -54,15 +54,15 @@ pub enum BackupError {
 pub struct Backup {
     /// The file.
     pub path: PathBuf,
-    /// When it was made.
+    /// The creation time.
     pub made_at: UnixMs,
-    /// Its size.
+    /// The size.
     pub bytes: u64,
-    /// How many files of skills and workspace are too large or too many for it.
+    /// The number of skill and workspace files beyond the bounds.
     pub left_out: u64,
 }
 
-/// The folder of backups of one data directory.
+/// The backup folder of a data directory.
 #[derive(Clone)]
 pub struct BackupFolder {
     home: Home,
@@ -71,7 +71,7 @@ pub struct BackupFolder {
 }
 
 impl BackupFolder {
-    /// The backups of `home`, whose file tools work in `workspace`.
+    /// The backups of `home` with the file tools' `workspace`.
     #[must_use]
     pub fn of(home: Home, workspace: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self { home, workspace, clock }
@@ -83,15 +83,15 @@ impl BackupFolder {
         self.home.backups()
     }
 
-    /// The backups that can be read, newest first.
+    /// The readable backups, newest first.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// The folder cannot be read.
     pub fn list(&self) -> io::Result<Vec<Backup>> {
         list(&self.path())
     }
 
-    /// Makes today's backup, in the place of an earlier one of today, and deletes those that are too many.
+    /// Creates today's backup, replacing an earlier backup of today, and deletes old backups.
     ///
     /// # Errors
     /// The database cannot be copied, or the file cannot be written. Earlier backups stay.
@@ -103,15 +103,15 @@ impl BackupFolder {
         };
         make_private_dir(&folder).map_err(failed(&folder))?;
         let copy = folder.join(format!("copy-{}.db", std::process::id()));
-        // Of a process with this number that was killed.
+        // Left by a killed process with the same id.
         drop(std::fs::remove_file(&copy));
         rouse_store::copy_database(&self.home.database(), &copy)
             .await
             .map_err(BackupError::Database)?;
-        let to = folder.join(name_at(now));
+        let to = folder.join(file_name(now));
         let (this, path, database) = (self.clone(), to.clone(), copy.clone());
         let written = tokio::task::spawn_blocking(move || {
-            let sources = Sources {
+            let sources = BackupSources {
                 database: &database,
                 config: &this.home.config(),
                 skills: &this.home.skills(),
@@ -127,24 +127,25 @@ impl BackupFolder {
         written.await.map_err(io::Error::other).flatten().map_err(failed(&to))
     }
 
-    fn has_one_of_today(&self) -> bool {
-        self.path().join(name_at(self.clock.now())).exists()
+    fn has_backup_of_today(&self) -> bool {
+        self.path().join(file_name(self.clock.now())).exists()
     }
 }
 
-/// The folder that the file tools of `home` work in, by its settings file.
+/// The workspace of `home`, read from its settings file.
 ///
 /// # Errors
 /// The settings file cannot be read.
 pub fn workspace_of(home: &Home) -> Result<PathBuf, ConfigError> {
     let zones = SystemClock::default().zones();
-    let machine = OfMachine { env: &|name| std::env::var(name).ok(), zones: &zones, secrets: None };
+    let machine =
+        MachineFacts { env: &|name| std::env::var(name).ok(), zones: &zones, secrets: None };
     let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
     Ok(file.config().workspace.clone())
 }
 
-/// The name of the backup of a day, which begins in UTC as that of a log does.
-fn name_at(now: UnixMs) -> String {
+/// The name of a day's backup. The day is in UTC, as in log names.
+fn file_name(now: UnixMs) -> String {
     format!("{PREFIX}{}{SUFFIX}", now.to_utc().format("%Y-%m-%d"))
 }
 
@@ -176,17 +177,17 @@ fn list(folder: &Path) -> io::Result<Vec<Backup>> {
     Ok(found)
 }
 
-/// Deletes the backups that are too many or too large together.
+/// Deletes backups beyond the number and the total size.
 fn prune(folder: &Path) {
     let Ok(all) = list(folder) else { return };
     let mut bytes = 0;
-    for (place, backup) in all.iter().enumerate() {
+    for (position, backup) in all.iter().enumerate() {
         bytes += backup.bytes;
-        if place > 0
-            && (place >= KEPT || bytes > KEPT_BYTES)
+        if position > 0
+            && (position >= KEPT_BACKUPS || bytes > MAX_TOTAL_BYTES)
             && let Err(error) = std::fs::remove_file(&backup.path)
         {
-            tracing::warn!(path = %backup.path.display(), %error, "an old backup stays");
+            tracing::warn!(path = %backup.path.display(), %error, "an old backup could not be deleted");
         }
     }
 }
@@ -215,6 +216,6 @@ fn view(backup: Backup) -> BackupView {
         path: backup.path.display().to_string(),
         made_at_ms: backup.made_at.0,
         bytes: backup.bytes,
-        left_out: backup.left_out,
+        omitted_files: backup.left_out,
     }
 }

@@ -1,24 +1,24 @@
-//! `rouse restore`: the way back from a backup.
+//! `rouse restore`: restores a backup.
 //!
-//! Owns the order: take the data directory, unpack and check beside it, move what is there away, move the backup in, and
-//! mark the database as restored. Nothing is deleted: the old database with its log and the old settings go into a folder
-//! beside it, and files of the workspace and skills that differ stay as they are. Pitfall: moving the database in before it
-//! is marked; an engine that starts in between would make up for every slot since the backup.
+//! Owns the order: lock the data directory, unpack and check beside it, move the present files away, mark the
+//! database as restored, move the backup in. Deletes nothing: the old database with its log and the old settings move
+//! to a folder beside it, and differing files of workspace and skills stay. Pitfall: moving the database in before
+//! marking it; an engine that starts in between would catch up all slots since the backup.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::UnixMs;
-use rouse_store::{Restored, StoreError, database_files};
+use rouse_store::{RestoreMark, StoreError, database_files};
 
 use super::archive::{self, CONFIG, DATABASE, SKILLS, WORKSPACE};
 use crate::home::{Home, HomeError, make_private_dir};
 
-/// A backup could not be restored. The data is as it was, unless the message names a folder.
+/// A backup could not be restored. The data is unchanged, unless the message names a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// Somebody owns the data directory.
+    /// The data directory is locked.
     #[error(
         "Rouse is running. Stop it (Ctrl+C where `rouse serve` runs, or Quit in the tray menu), then restore again."
     )]
@@ -31,57 +31,55 @@ pub enum RestoreError {
     Unreadable {
         /// The backup.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The database in it is damaged or cannot be used.
-    #[error("the database in {path} cannot be used: {why}. Nothing was changed.")]
+    /// The backup's database is damaged or unusable.
+    #[error("the database in {path} cannot be used: {reason}. Nothing was changed.")]
     Database {
         /// The backup.
         path: PathBuf,
-        /// Why.
-        why: String,
+        /// The reason.
+        reason: String,
     },
     /// A file could not be moved or written.
-    #[error(
-        "{path} could not be moved or written: {source}. What was there before is in {before}."
-    )]
+    #[error("{path} could not be moved or written: {source}. The old files are in {before}.")]
     Move {
         /// The file.
         path: PathBuf,
-        /// Where the old files are.
+        /// The folder of the old files.
         before: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// When the backup was made.
+    /// The creation time of the backup.
     pub backup_at: UnixMs,
-    /// Where the old database and settings are; none where there were none.
+    /// The folder of the old database and settings; none if there were none.
     pub before: Option<PathBuf>,
-    /// Files of workspace and skills that came back.
+    /// The number of restored workspace and skill files.
     pub files: usize,
-    /// Files that are there with another content and stay.
+    /// Existing files with other content, which stay.
     pub differing: Vec<PathBuf>,
-    /// How many grants of the backup count again.
+    /// The number of restored grants.
     pub grants: usize,
 }
 
 /// Restores the backup `file` into `home`.
 ///
 /// # Errors
-/// As the variants say.
+/// See the variants.
 pub async fn restore(
     home: &Home,
     file: &Path,
     workspace: impl FnOnce(&Home) -> PathBuf,
     now: UnixMs,
 ) -> Result<RestoreReport, RestoreError> {
-    let _owner = home.own().map_err(|error| match error {
+    let _owner = home.lock_directory().map_err(|error| match error {
         HomeError::Owned(_) => RestoreError::Running,
         other => RestoreError::Home(other),
     })?;
@@ -103,52 +101,53 @@ async fn restore_beside(
     let manifest = archive::unpack(file, beside).map_err(unreadable)?;
     let backup_at = UnixMs(manifest.made_at_ms);
     let database = beside.join(DATABASE);
-    let grants = check(&database, Restored { backup_at, restored_at: now })
+    let grants = check(&database, RestoreMark { backup_at, restored_at: now })
         .await
-        .map_err(|why| RestoreError::Database { path: file.to_owned(), why })?;
+        .map_err(|reason| RestoreError::Database { path: file.to_owned(), reason })?;
     let before = home.root().join(format!("before-restore-{}", now.0));
-    let moved = |path: &Path| {
+    let move_error = |path: &Path| {
         let (path, before) = (path.to_owned(), before.clone());
         move |source| RestoreError::Move { path, before, source }
     };
-    let mut had_any = false;
-    for old in database_files(&home.database()).iter().chain([&home.config(), &home.running_mark()])
+    let mut has_old_files = false;
+    for old in
+        database_files(&home.database()).iter().chain([&home.config(), &home.engine_marker()])
     {
-        had_any |= move_into(old, &before).map_err(moved(old))?;
+        has_old_files |= move_into(old, &before).map_err(move_error(old))?;
     }
-    fs::rename(&database, home.database()).map_err(moved(&home.database()))?;
+    fs::rename(&database, home.database()).map_err(move_error(&home.database()))?;
     let config = beside.join(CONFIG);
     if config.exists() {
-        fs::rename(&config, home.config()).map_err(moved(&home.config()))?;
+        fs::rename(&config, home.config()).map_err(move_error(&home.config()))?;
     }
     let mut report = RestoreReport {
         backup_at,
-        before: had_any.then(|| before.clone()),
+        before: has_old_files.then(|| before.clone()),
         files: 0,
         differing: Vec::new(),
         grants,
     };
     let workspace = workspace(home);
     for (name, folder) in [(SKILLS, home.skills()), (WORKSPACE, workspace)] {
-        bring_back(&beside.join(name), &folder, &mut report).map_err(moved(&folder))?;
+        restore_missing(&beside.join(name), &folder, &mut report).map_err(move_error(&folder))?;
     }
     Ok(report)
 }
 
-/// Whether the database is whole; then it is marked. Answers how many grants it holds.
-async fn check(database: &Path, restored: Restored) -> Result<usize, String> {
+/// Checks the database and marks it as restored. Returns its number of grants.
+async fn check(database: &Path, restored: RestoreMark) -> Result<usize, String> {
     if !database.exists() {
         return Err("it is missing".to_owned());
     }
-    let words = |error: StoreError| error.to_string();
-    let complaints = rouse_store::damage(database).await.map_err(words)?;
+    let error_text = |error: StoreError| error.to_string();
+    let complaints = rouse_store::integrity_problems(database).await.map_err(error_text)?;
     if !complaints.is_empty() {
         return Err(format!("it is damaged: {}", complaints.join("; ")));
     }
-    rouse_store::mark_restored(database, restored).await.map_err(words)
+    rouse_store::mark_restored(database, restored).await.map_err(error_text)
 }
 
-/// Moves a file into a folder, which is made; whether there was one.
+/// Moves a file into a new folder. Returns whether the file existed.
 fn move_into(old: &Path, folder: &Path) -> io::Result<bool> {
     if !old.exists() {
         return Ok(false);
@@ -159,22 +158,22 @@ fn move_into(old: &Path, folder: &Path) -> io::Result<bool> {
 }
 
 /// Copies the files below `from` that are missing below `to`.
-fn bring_back(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<()> {
+fn restore_missing(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<()> {
     let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
     for entry in entries {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        // A command may have put a link in the place of a folder: nothing is written through it.
+        // A command may have replaced a folder by a link; nothing is written through links.
         let present = target.symlink_metadata().ok();
         match present {
-            None if entry.file_type()?.is_dir() => bring_back(&source, &target, report)?,
+            None if entry.file_type()?.is_dir() => restore_missing(&source, &target, report)?,
             None => {
                 make_private_dir(to)?;
                 fs::copy(&source, &target)?;
                 report.files += 1;
             }
             Some(present) if present.is_dir() && entry.file_type()?.is_dir() => {
-                bring_back(&source, &target, report)?;
+                restore_missing(&source, &target, report)?;
             }
             Some(present)
                 if present.is_file() && fs::read(&target).ok() == Some(fs::read(&source)?) => {}
@@ -189,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn restore_writes_through_no_link() {
+    fn restore_does_not_follow_links() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         for name in ["backup/notes", "backup/kept", "workspace/kept", "outside"] {
@@ -205,7 +204,7 @@ mod tests {
             differing: Vec::new(),
             grants: 0,
         };
-        bring_back(&at("backup"), &at("workspace"), &mut report).expect("restored");
+        restore_missing(&at("backup"), &at("workspace"), &mut report).expect("restored");
         assert!(!at("outside/evil.desktop").exists());
         assert_eq!(report.differing, [at("workspace/notes")]);
         assert_eq!(fs::read_to_string(at("workspace/kept/day.md")).expect("back"), "Tea");

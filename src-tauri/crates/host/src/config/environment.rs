@@ -1,135 +1,141 @@
-//! What the environment says of the settings: variables over keys, and the folders that both of them name.
+//! Environment variables over the settings.
 //!
-//! Each variable is named in the sources; a wrong value is refused like a wrong key, under the name of the variable.
+//! Owns the variables with their keys and forms. An invalid value is an error under the name of the variable.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rouse_core::json_fields::{FieldError, Fields};
+use rouse_core::json_fields::FieldError;
+use serde_json::{Map, Value};
 
-use super::{Config, Env, READ_FILE_BYTES};
+use super::Environment;
 
-/// How a switch is read, and what one is told who has written something else.
-type Switch = (fn(&str) -> Option<bool>, &'static str);
-
-const MODE: Switch = (yes_or_no, "true or false");
-const FILE_MODE: Switch = (risky_or_safe, "risky or safe");
-
-/// The wider folder that a person may open to the file tools.
-#[derive(Default)]
-pub(super) struct RiskyWorkspace {
-    is_on: bool,
-    /// The folder; the one that holds the workspace when none.
-    root: Option<String>,
+/// A variable that overrides a key.
+struct Variable {
+    name: &'static str,
+    key: &'static str,
+    expected: &'static str,
+    /// The value of the key; `null` leaves the key as it is.
+    parse: fn(&str) -> Option<Value>,
 }
 
-pub(super) fn read_risky(mut fields: Fields<'_>) -> RiskyWorkspace {
-    RiskyWorkspace { is_on: fields.boolean("enabled").unwrap_or(false), root: fields.text("root") }
+/// Of two variables for one key, the first that is set counts.
+const VARIABLES: [Variable; 11] = [
+    Variable {
+        name: "ROUSE_SKIP_CRON",
+        key: "cron.enabled",
+        expected: "1 or 0",
+        parse: |value| {
+            yes_or_no(value).map(|skips| if skips { Value::Bool(false) } else { Value::Null })
+        },
+    },
+    Variable {
+        name: "HEARTBEAT_ENABLED",
+        key: "heartbeat.enabled",
+        expected: "true or false",
+        parse: |value| yes_or_no(value).map(Value::Bool),
+    },
+    Variable {
+        name: "HEARTBEAT_INTERVAL_MS",
+        key: "heartbeat.every",
+        expected: "milliseconds, at least 60000",
+        parse: |value| {
+            let every = value.parse::<i64>().ok().filter(|ms| *ms >= 60_000);
+            every.map(|ms| Value::String(format!("{ms}ms")))
+        },
+    },
+    Variable { name: "FILE_WORKSPACE_ROOT", key: "workspace", expected: "a folder", parse: text },
+    Variable { name: "CODEX_CWD", key: "workspace", expected: "a folder", parse: text },
+    Variable {
+        name: "RISKY_WORKSPACE_MODE",
+        key: "riskyWorkspace.enabled",
+        expected: "true or false",
+        parse: |value| yes_or_no(value).map(Value::Bool),
+    },
+    Variable {
+        name: "FILE_WORKSPACE_MODE",
+        key: "riskyWorkspace.enabled",
+        expected: "risky or safe",
+        parse: |value| match value.trim().to_ascii_lowercase().as_str() {
+            "risky" => Some(Value::Bool(true)),
+            "safe" => Some(Value::Bool(false)),
+            _ => None,
+        },
+    },
+    Variable {
+        name: "RISKY_WORKSPACE_ROOT",
+        key: "riskyWorkspace.root",
+        expected: "a folder",
+        parse: text,
+    },
+    Variable {
+        name: "READ_FILE_MAX_BYTES",
+        key: "tools.readFileMaxBytes",
+        expected: "a number of bytes from 1 to 1073741824",
+        parse: |value| {
+            value
+                .parse()
+                .ok()
+                .filter(|bytes| (1..=1_073_741_824_i64).contains(bytes))
+                .map(Value::from)
+        },
+    },
+    Variable {
+        name: "RUN_COMMAND_TIMEOUT_MS",
+        key: "tools.runCommandTimeoutMs",
+        expected: "milliseconds, at most 86400000 (a day)",
+        parse: |value| {
+            value.parse().ok().filter(|ms| (1..=86_400_000_i64).contains(ms)).map(Value::from)
+        },
+    },
+    Variable {
+        name: "MAX_MULTI_ACT_STEPS",
+        key: "tools.maxSteps",
+        expected: "a number from 1 to 50",
+        parse: |value| {
+            value.parse::<u32>().ok().filter(|steps| *steps > 0).map(|steps| steps.min(50).into())
+        },
+    },
+];
+
+/// Writes the values of set variables into the document. Returns the overridden keys with their variables.
+pub(super) fn override_document(
+    document: &mut Value,
+    env: Environment<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Vec<(&'static str, &'static str)> {
+    let mut overridden: Vec<(&str, &str)> = Vec::new();
+    for Variable { name, key, expected, parse } in &VARIABLES {
+        let Some(found) = env(name).filter(|value| !value.trim().is_empty()) else { continue };
+        if overridden.iter().any(|(taken, _)| taken == key) {
+            continue;
+        }
+        match parse(&found) {
+            Some(Value::Null) => continue,
+            Some(value) => set(document, key, value),
+            None => errors.push(FieldError {
+                path: (*name).to_owned(),
+                message: format!("expected {expected}, found `{found}`"),
+            }),
+        }
+        overridden.push((key, name));
+    }
+    overridden
 }
 
-impl RiskyWorkspace {
-    pub(super) fn override_by_environment(
-        &mut self,
-        config: &mut Config,
-        env: Env<'_>,
-        errors: &mut Vec<FieldError>,
-    ) {
-        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        // Two names for one switch: the second counts only where the first is not set.
-        let switch = [("RISKY_WORKSPACE_MODE", MODE), ("FILE_WORKSPACE_MODE", FILE_MODE)];
-        let named = switch.into_iter().find_map(|(name, read)| Some((name, read, set(name)?)));
-        if let Some((name, (read, expected), value)) = named {
-            match read(&value) {
-                Some(is_on) => self.is_on = is_on,
-                None => errors.push(FieldError {
-                    path: name.to_owned(),
-                    message: format!("expected {expected}, found `{value}`"),
-                }),
-            }
-            config.overridden.push(("riskyWorkspace.enabled", name));
+/// A section that is no table stays: the schema refuses it.
+fn set(document: &mut Value, key: &str, value: Value) {
+    let Some(fields) = document.as_object_mut() else { return };
+    match key.split_once('.') {
+        Some((section, key)) => {
+            let section = fields.entry(section).or_insert_with(|| Value::Object(Map::new()));
+            set(section, key, value);
         }
-        if let Some(root) = set("RISKY_WORKSPACE_ROOT") {
-            self.root = Some(root);
-            config.overridden.push(("riskyWorkspace.root", "RISKY_WORKSPACE_ROOT"));
-        }
-    }
-
-    /// Whether the mode is on and widens to the folder above the workspace, because none was named.
-    pub(super) fn is_above(&self) -> bool {
-        self.is_on && self.root.is_none()
-    }
-
-    /// Takes the wider folder for the workspace, where the mode is on.
-    pub(super) fn widen(self, config: &mut Config, env: Env<'_>) {
-        if !self.is_on {
-            return;
-        }
-        config.narrow_workspace = Some(config.workspace.clone());
-        match self.root {
-            Some(root) => config.workspace = expand(&root, env),
-            None => drop(config.workspace.pop()),
-        }
+        None => drop(fields.insert(key.to_owned(), value)),
     }
 }
 
-/// Lays the environment over the file.
-pub(super) fn lay_over(config: &mut Config, env: Env<'_>, errors: &mut Vec<FieldError>) {
-    let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-    let mut wrong = |name: &str, expected: &str| {
-        let found = env(name).unwrap_or_default();
-        let message = format!("expected {expected}, found `{found}`");
-        errors.push(FieldError { path: name.to_owned(), message });
-    };
-    match set("ROUSE_SKIP_CRON").map(|value| yes_or_no(&value)) {
-        Some(Some(true)) => {
-            config.cron.enabled = false;
-            config.overridden.push(("cron.enabled", "ROUSE_SKIP_CRON"));
-        }
-        Some(Some(false)) | None => {}
-        Some(None) => wrong("ROUSE_SKIP_CRON", "1 or 0"),
-    }
-    if let Some(value) = set("HEARTBEAT_ENABLED") {
-        match yes_or_no(&value) {
-            Some(enabled) => config.heartbeat.enabled = enabled,
-            None => wrong("HEARTBEAT_ENABLED", "true or false"),
-        }
-        config.overridden.push(("heartbeat.enabled", "HEARTBEAT_ENABLED"));
-    }
-    if let Some(value) = set("HEARTBEAT_INTERVAL_MS") {
-        match value.parse() {
-            Ok(every_ms) if every_ms >= 60_000 => config.heartbeat.every_ms = every_ms,
-            _ => wrong("HEARTBEAT_INTERVAL_MS", "milliseconds, at least 60000"),
-        }
-        config.overridden.push(("heartbeat.everyMs", "HEARTBEAT_INTERVAL_MS"));
-    }
-    let folders = ["FILE_WORKSPACE_ROOT", "CODEX_CWD"];
-    if let Some((name, path)) = folders.into_iter().find_map(|name| Some((name, set(name)?))) {
-        config.workspace = expand(&path, env);
-        config.overridden.push(("workspace", name));
-    }
-    if let Some(value) = set("READ_FILE_MAX_BYTES") {
-        match value.parse() {
-            Ok(bytes) if READ_FILE_BYTES.contains(&bytes) => {
-                config.tools.read_file_max_bytes = bytes.unsigned_abs();
-            }
-            _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes from 1 to 1073741824"),
-        }
-        config.overridden.push(("tools.readFileMaxBytes", "READ_FILE_MAX_BYTES"));
-    }
-    if let Some(value) = set("RUN_COMMAND_TIMEOUT_MS") {
-        match value.parse() {
-            Ok(ms @ 1..=86_400_000) => config.tools.command_timeout = Duration::from_millis(ms),
-            _ => wrong("RUN_COMMAND_TIMEOUT_MS", "milliseconds, at most 86400000 (a day)"),
-        }
-        config.overridden.push(("tools.runCommandTimeoutMs", "RUN_COMMAND_TIMEOUT_MS"));
-    }
-    if let Some(value) = set("MAX_MULTI_ACT_STEPS") {
-        match value.parse::<u32>() {
-            Ok(steps) if steps > 0 => config.tools.max_steps = steps.min(50),
-            _ => wrong("MAX_MULTI_ACT_STEPS", "a number from 1 to 50"),
-        }
-        config.overridden.push(("tools.maxSteps", "MAX_MULTI_ACT_STEPS"));
-    }
+fn text(value: &str) -> Option<Value> {
+    Some(value.into())
 }
 
 fn yes_or_no(value: &str) -> Option<bool> {
@@ -140,21 +146,13 @@ fn yes_or_no(value: &str) -> Option<bool> {
     }
 }
 
-fn risky_or_safe(value: &str) -> Option<bool> {
-    match value.trim().to_ascii_lowercase().as_str() {
-        "risky" => Some(true),
-        "safe" => Some(false),
-        _ => None,
-    }
-}
-
-/// The user's home, as far as the environment names it.
-pub(super) fn home(env: Env<'_>) -> Option<String> {
+/// The home folder of the user, from the environment.
+pub(super) fn home(env: Environment<'_>) -> Option<String> {
     env("HOME").or_else(|| env("USERPROFILE"))
 }
 
-/// `~` and `~/` mean the user's home.
-pub(super) fn expand(path: &str, env: Env<'_>) -> PathBuf {
+/// Replaces `~` at the start by the home folder.
+pub(super) fn expand(path: &str, env: Environment<'_>) -> PathBuf {
     let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (rest, home(env)) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest.trim_start_matches('/')),

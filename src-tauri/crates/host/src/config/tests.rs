@@ -1,31 +1,28 @@
-//! What the environment and the file say of the workspace and of the limits of tools.
+//! Settings from file and environment.
 
 use serde_json::json;
+
+use rouse_core::budget::{Limit, MicroUsd};
 
 use super::*;
 
 const DEFAULT: &str = "/data/workspace";
 
-/// The settings by this file, with these variables.
+/// The settings of a document with these variables.
 fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<FieldError>> {
     let env = |name: &str| {
         let found = variables.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| (*value).to_owned())
     };
     let zones = chrono_tz::UTC.into();
-    read(
-        document,
-        Path::new(DEFAULT),
-        OfMachine { env: &env, zones: &zones, secrets: None },
-        &mut Vec::new(),
-    )
+    read(document, Path::new(DEFAULT), MachineFacts { env: &env, zones: &zones, secrets: None })
 }
 
-/// The file, the variables, the workspace, and whether it is the wider one.
+/// The document, the variables, the workspace, and whether risky mode is on.
 type Case = (Value, Vec<(&'static str, &'static str)>, &'static str, bool);
 
 #[test]
-fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
+fn workspace_variable_has_priority_over_the_file() {
     let file = json!({ "workspace": "/file" });
     let wide = json!({ "workspace": "/file/deep", "riskyWorkspace": { "enabled": true } });
     let wide_root = json!({ "riskyWorkspace": { "enabled": true, "root": "~" } });
@@ -52,14 +49,14 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
         (file.clone(), vec![("CODEX_CWD", " ")], "/file", false),
         (json!({ "workspace": "~/w" }), vec![("HOME", "/home/p")], "/home/p/w", false),
         (json!({}), vec![("HOME", "/home/p"), ("FILE_WORKSPACE_ROOT", "~")], "/home/p", false),
-        // The wider root counts only where the mode is on.
+        // The wider root applies in risky mode only.
         (file.clone(), vec![("RISKY_WORKSPACE_ROOT", "/wide")], "/file", false),
         (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "/wide")], "/wide", true),
         (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "~/w"), ("HOME", "/h")], "/h/w", true),
         (json!({}), vec![("FILE_WORKSPACE_ROOT", "/a/b"), risky], "/a", true),
         (wide.clone(), vec![], "/file", true),
         (wide.clone(), vec![("RISKY_WORKSPACE_MODE", "false")], "/file/deep", false),
-        // The other name of the mode, which counts where the first is not set.
+        // The second variable of the mode applies if the first is not set.
         (json!({}), vec![("CODEX_CWD", "/a/b"), ("FILE_WORKSPACE_MODE", "risky")], "/a", true),
         (wide, vec![("FILE_WORKSPACE_MODE", "safe")], "/file/deep", false),
         (
@@ -86,7 +83,7 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
 }
 
 #[test]
-fn no_workspace_holds_rouses_own_data() {
+fn workspace_with_the_data_folder_is_refused() {
     let risky = ("RISKY_WORKSPACE_MODE", "1");
     let cases: [(&[(&str, &str)], &str); 9] = [
         (&[("FILE_WORKSPACE_ROOT", "/data")], "workspace"),
@@ -94,7 +91,7 @@ fn no_workspace_holds_rouses_own_data() {
         (&[("FILE_WORKSPACE_ROOT", "/")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "notes")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "~other")], "workspace"),
-        // The folder that holds the usual workspace is that of the data.
+        // The parent of the default workspace is the data folder.
         (&[risky], "riskyWorkspace.root"),
         (&[risky, ("RISKY_WORKSPACE_ROOT", "/")], "riskyWorkspace.root"),
         (&[("RISKY_WORKSPACE_MODE", "perhaps")], "RISKY_WORKSPACE_MODE"),
@@ -113,12 +110,12 @@ fn no_workspace_holds_rouses_own_data() {
 }
 
 #[test]
-fn the_limits_of_tools_are_those_of_the_variables_before_the_file() {
+fn tool_limit_variable_has_priority_over_the_file() {
     let file =
         json!({ "tools": { "readFileMaxBytes": 10, "runCommandTimeoutMs": 20, "maxSteps": 3 } });
     let limits = |document: &Value, variables: &[(&str, &str)]| {
         let tools = config(document.clone(), variables).expect("good settings").tools;
-        (tools.read_file_max_bytes, tools.command_timeout.as_millis(), tools.max_steps)
+        (tools.read_file_max_bytes, tools.run_command_timeout_ms, tools.max_steps)
     };
     assert_eq!(limits(&json!({}), &[]), (524_288, 600_000, 10));
     assert_eq!(limits(&file, &[]), (10, 20, 3));
@@ -137,7 +134,7 @@ fn the_limits_of_tools_are_those_of_the_variables_before_the_file() {
 }
 
 #[test]
-fn the_budget_of_a_day_and_own_prices_are_read_by_their_names() {
+fn budget_and_own_prices_are_read() {
     let read = config(
         json!({
             "budget": { "tokensPerDay": 1_000, "usdPerDay": 2.5 },
@@ -146,11 +143,11 @@ fn the_budget_of_a_day_and_own_prices_are_read_by_their_names() {
         &[],
     )
     .expect("good settings");
-    assert_eq!(read.budget, Limit { tokens: Some(1_000), usd: Some(MicroUsd(2_500_000)) });
+    assert_eq!(read.budget.limit(), Limit { tokens: Some(1_000), usd: Some(MicroUsd(2_500_000)) });
     let price = |input, cached, output| Price { input, cached, output };
     let own = [("gpt-5.6*", price(1.0, None, 2.5)), ("m:7b", price(0.0, Some(0.0), 0.0))];
     assert_eq!(read.prices, own.map(|(name, price)| (name.to_owned(), price)).into());
-    assert_eq!(config(json!({}), &[]).expect("the defaults").budget, Limit::default());
+    assert_eq!(config(json!({}), &[]).expect("the defaults").budget.limit(), Limit::default());
     let wrong = json!({
         "budget": { "usdPerDay": -1 },
         "prices": { "a": { "input": 1 }, "b": { "input": "x", "output": -1 } }
@@ -161,7 +158,7 @@ fn the_budget_of_a_day_and_own_prices_are_read_by_their_names() {
 }
 
 #[test]
-fn a_provider_says_how_much_its_model_reads() {
+fn context_window_of_a_provider_is_read() {
     let provider = |tokens: Value| {
         let entry = json!({ "baseUrl": "http://x/v1", "model": "m", "contextTokens": tokens });
         config(json!({ "providers": { "mine": entry } }), &[])
@@ -175,21 +172,22 @@ fn a_provider_says_how_much_its_model_reads() {
 }
 
 #[test]
-fn hours_that_are_written_as_on_the_command_line_are_told_which_table_is_wanted() {
+fn hours_as_text_are_refused_with_the_expected_table() {
     for (file, key) in [
         (json!({ "quietHours": "22:00-07:00" }), "quietHours"),
         (json!({ "heartbeat": { "activeHours": "22:00-07:00" } }), "heartbeat.activeHours"),
     ] {
         let errors = config(file, &[]).expect_err("wrong");
-        let said: Vec<(&str, &str)> =
+        let found: Vec<(&str, &str)> =
             errors.iter().map(|error| (&*error.path, &*error.message)).collect();
-        let wanted = "expected a table such as { from = \"22:00\", to = \"07:00\" }, found a text";
-        assert_eq!(said, [(key, wanted)]);
+        let expected =
+            "expected a table such as { from = \"22:00\", to = \"07:00\" }, found a text";
+        assert_eq!(found, [(key, expected)]);
     }
 }
 
 #[test]
-fn a_key_that_stands_where_the_name_of_its_variable_belongs_is_refused_and_not_repeated() {
+fn api_key_in_place_of_a_name_is_refused_unquoted() {
     let provider = |key_env: &str| json!({ "providers": { "work": { "kind": "openai", "baseUrl": "https://a.example", "model": "m", "keyEnv": key_env } } });
     for key in ["sk-ant-api03-CANARY", "CANARYz0123456789abcdef", "9CANARY", "CANARY CANARY"] {
         let refused = config(provider(key), &[]).expect_err("refused");
@@ -202,7 +200,7 @@ fn a_key_that_stands_where_the_name_of_its_variable_belongs_is_refused_and_not_r
 }
 
 #[test]
-fn search_provider_is_one_of_the_known_with_its_key() {
+fn search_section_is_read_and_checked() {
     let search = |table: Value| config(json!({ "search": table }), &[]);
     let read = search(json!({ "provider": "kagi", "keySecret": "kagi" })).expect("good").search;
     assert_eq!(read.provider.map(|kind| kind.name()), Some("kagi"));

@@ -1,113 +1,60 @@
-//! The settings as the wire shows them.
+//! The settings for clients.
 
 use rouse_agent::Prices;
-use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{Config, ConfigFile, HeartbeatConfig, OfMachine, SearchConfig, ToolLimits};
-
-impl Config {
-    /// What all runs together may spend on a day, as clients see it.
-    pub(crate) fn budget_view(&self) -> wire::BudgetConfigView {
-        wire::BudgetConfigView {
-            tokens_per_day: self.budget.tokens,
-            usd_per_day: self.budget.usd.map(MicroUsd::usd),
-        }
-    }
-}
+use super::{Config, ConfigFile, MachineFacts};
 
 impl ConfigFile {
-    /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
+    /// The current settings for clients. Has names of variables and secrets, never a key.
     #[must_use]
-    pub fn view(&self, machine: OfMachine<'_>) -> wire::ConfigView {
-        let config = self.config();
-        let (changed_by_hand, unknown_keys, problem) = match self.on_disk_now(machine) {
+    pub fn view(&self, machine: MachineFacts<'_>) -> wire::ConfigView {
+        let config = self.config().clone();
+        let (changed_by_hand, unknown_keys, problem) = match self.present_state(machine) {
             Ok((is_changed, unknown)) => (is_changed, unknown, None),
-            Err(problem) => (true, self.unknown(), Some(problem)),
+            Err(problem) => (true, self.unknown_keys(), Some(problem)),
         };
         wire::ConfigView {
             path: self.path().display().to_string(),
             changed_by_hand,
             problem,
             unknown_keys,
-            troubles: self.troubles(machine),
-            from_next_start: self.later_keys(),
+            unmet_settings: self.missing_parts(machine),
+            pending_restart: self.keys_pending_restart(),
             revision: self.revision(),
-            cron: wire::CronConfigView {
-                enabled: config.cron.enabled,
-                max_concurrent_runs: config.cron.max_concurrent_runs,
-            },
-            heartbeat: heartbeat_view(&config.heartbeat),
-            quiet_hours: config.quiet_hours.as_ref().map(|hours| wire::QuietHours {
-                from: hours.from.clone(),
-                to: hours.to.clone(),
-                tz: hours.tz.clone(),
-                days: (!hours.days.is_empty())
-                    .then(|| hours.day_names().into_iter().map(str::to_owned).collect()),
-            }),
-            model: self.model_view(),
-            system: wire::SystemConfigView { keep_awake: config.keep_awake },
+            heartbeat: heartbeat_view(&config),
+            prices: prices_view(&config),
             workspace: config.workspaces().0.display().to_string(),
-            risky_workspace: risky_workspace_view(config),
-            tools: tools_view(&config.tools),
-            search: search_view(&config.search),
-            gateway: wire::GatewayConfigView { port: config.port },
-            retention: wire::RetentionConfigView {
-                runs_per_job: config.retention.runs_per_job,
-                messages_per_session: config.retention.messages_per_session,
-                max_database_mb: config.retention.max_database_mb,
-            },
-            budget: config.budget_view(),
-            prices: prices_view(config),
-            overridden: config
-                .overridden
-                .iter()
-                .map(|(key, variable)| wire::OverriddenKey {
-                    key: (*key).to_owned(),
-                    variable: (*variable).to_owned(),
-                })
-                .collect(),
-        }
-    }
-
-    fn model_view(&self) -> wire::ModelConfigView {
-        let config = self.config();
-        let providers = config.providers.iter().map(|(name, entry)| wire::ProviderConfigView {
-            name: name.clone(),
-            kind: entry.kind.name().to_owned(),
-            base_url: entry.base_url.clone(),
-            model: entry.model.clone(),
-            key_env: entry.key_env.clone(),
-            key_secret: entry.key_secret.clone(),
-            context_tokens: entry.context_tokens,
-            effort: entry.effort.map(|effort| effort.name().to_owned()),
-        });
-        wire::ModelConfigView {
-            provider: config.model.provider.clone(),
-            name: config.model.name.clone(),
-            patience_seconds: config.model.patience_seconds,
-            providers: providers.collect(),
+            risky_workspace: risky_workspace_view(&config),
+            overridden: overridden_keys(&config),
+            model: model_view(&config),
+            cron: config.cron,
+            quiet_hours: config.quiet_hours,
+            system: config.system,
+            tools: config.tools,
+            search: config.search,
+            gateway: config.gateway,
+            retention: config.retention,
+            budget: config.budget,
         }
     }
 }
 
-fn tools_view(tools: &ToolLimits) -> wire::ToolsConfigView {
-    let run_command_timeout_ms = tools.command_timeout.as_millis();
-    wire::ToolsConfigView {
-        read_file_max_bytes: tools.read_file_max_bytes,
-        max_steps: tools.max_steps,
-        run_command_timeout_ms: u64::try_from(run_command_timeout_ms).unwrap_or(u64::MAX),
-        allow_private_hosts: tools.allow_private_hosts.clone(),
-    }
+fn model_view(config: &Config) -> wire::ModelConfigView {
+    let providers = config.providers.iter().map(|(name, provider)| wire::ProviderConfigView {
+        name: name.clone(),
+        settings: provider.clone(),
+    });
+    wire::ModelConfigView { choice: config.model.clone(), providers: providers.collect() }
 }
 
-fn search_view(search: &SearchConfig) -> wire::SearchConfigView {
-    wire::SearchConfigView {
-        provider: search.provider.map(|kind| kind.name().to_owned()),
-        url: search.url.clone(),
-        key_env: search.key_env.clone(),
-        key_secret: search.key_secret.clone(),
-    }
+fn overridden_keys(config: &Config) -> Vec<wire::OverriddenKey> {
+    let keys = config.overridden.iter().map(|(key, variable)| {
+        // Clients see the interval in milliseconds.
+        let key = if *key == "heartbeat.every" { "heartbeat.everyMs" } else { key };
+        wire::OverriddenKey { key: key.to_owned(), variable: (*variable).to_owned() }
+    });
+    keys.collect()
 }
 
 fn risky_workspace_view(config: &Config) -> wire::RiskyWorkspaceView {
@@ -118,27 +65,22 @@ fn risky_workspace_view(config: &Config) -> wire::RiskyWorkspaceView {
     }
 }
 
-fn heartbeat_view(heartbeat: &HeartbeatConfig) -> wire::HeartbeatConfigView {
+fn heartbeat_view(config: &Config) -> wire::HeartbeatConfigView {
+    let heartbeat = config.heartbeat.clone();
     wire::HeartbeatConfigView {
         enabled: heartbeat.enabled,
         every_ms: heartbeat.every_ms,
-        active_hours: heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
-            from: hours.from.clone(),
-            to: hours.to.clone(),
-            tz: hours.tz.clone(),
-        }),
-        prompt: heartbeat.prompt.clone(),
-        skills: heartbeat.skills.clone(),
-        model: heartbeat.model.clone(),
+        active_hours: heartbeat.active_hours,
+        prompt: heartbeat.prompt,
+        skills: heartbeat.skills,
+        model: heartbeat.model,
     }
 }
 
 fn prices_view(config: &Config) -> wire::PricesView {
-    let own = config.prices.iter().map(|(model, price)| wire::PriceView {
-        model: model.clone(),
-        input: price.input,
-        cached: price.cached,
-        output: price.output,
-    });
+    let own = config
+        .prices
+        .iter()
+        .map(|(model, price)| wire::PriceView { model: model.clone(), price: *price });
     wire::PricesView { listed_on: Prices::date().to_owned(), own: own.collect() }
 }

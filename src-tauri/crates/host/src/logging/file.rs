@@ -1,10 +1,9 @@
-//! The log file of the day.
+//! The daily log file.
 //!
-//! A file a day (in UTC, so that no line is ever in two of them), each the user's alone. A day that writes much goes on in
-//! further files, `rouse.2026-11-21_00002.jsonl`, whose names sort as they were written. The newest seven days are kept,
-//! and of them no more than `Limits` says, the oldest files going first. What cannot be written is dropped: an engine that
-//! waits for its log would stop for it. One could get this wrong by telling of every line that was dropped; only the first
-//! is told, and that lines are written again.
+//! Owns one private file per UTC day. A full file continues in `rouse.2026-11-21_00002.jsonl`; the names sort by
+//! time. The newest seven days are kept within `LogLimits`, deleting the oldest files first. Lines that cannot be
+//! written are dropped, so the engine never waits for its log. Pitfall: reporting every dropped line; only the begin
+//! and the end of a problem are reported.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,65 +16,65 @@ use crate::home::make_private_dir;
 
 const DAYS_KEPT: usize = 7;
 
-/// Most bytes of the log.
+/// Size limits of the log.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
-    /// Of one file.
+struct LogLimits {
+    /// The size of a file.
     file: u64,
-    /// Of all files together.
+    /// The size of all files together.
     all: u64,
 }
 
-impl Limits {
-    const USUAL: Self = Self { file: 8 << 20, all: 64 << 20 };
+impl LogLimits {
+    const DEFAULT: Self = Self { file: 8 << 20, all: 64 << 20 };
 }
 
-/// Writes each line into the file of its day.
+/// Writes each line to the file of its day.
 pub(super) struct DailyFile {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
-    tell: fn(Option<String>),
-    limits: Limits,
+    report: fn(Option<String>),
+    limits: LogLimits,
     day: String,
     file: Option<File>,
-    is_in_trouble: bool,
+    has_problem: bool,
 }
 
 impl DailyFile {
-    /// Files in `folder`. `tell` hears of trouble when it begins, and of none when it ends.
-    pub(super) fn new(folder: PathBuf, clock: Arc<dyn Clock>, tell: fn(Option<String>)) -> Self {
-        let (limits, day) = (Limits::USUAL, String::new());
-        Self { folder, clock, tell, limits, day, file: None, is_in_trouble: false }
+    /// A log in `folder`. `report` receives a problem at its begin, and none at its end.
+    pub(super) fn new(folder: PathBuf, clock: Arc<dyn Clock>, report: fn(Option<String>)) -> Self {
+        let (limits, day) = (LogLimits::DEFAULT, String::new());
+        Self { folder, clock, report, limits, day, file: None, has_problem: false }
     }
 
-    /// Opens today's file before there is a line, so that trouble is told at the start.
+    /// Opens today's file before the first line, so a problem is reported at start.
     pub(super) fn prepare(&mut self) {
         let opened = self.today(0).map(drop);
-        self.judge(&opened);
+        self.report_result(&opened);
     }
 
-    /// The file for `more` bytes of today.
+    /// Today's file with room for `more` bytes.
     fn today(&mut self, more: u64) -> io::Result<&mut File> {
         let day = self.clock.now().to_utc().format("%Y-%m-%d").to_string();
         let open = match self.file.take() {
-            // Asked of the file, because another process may write into it too.
-            Some(file) if self.day == day && goes_on(&file.metadata()?, more, self.limits) => file,
+            // The size is read from the file, because another process may write to it too.
+            Some(file) if self.day == day && has_room(&file.metadata()?, more, self.limits) => file,
             _ => open(&self.folder, &day, more, self.limits)?,
         };
         self.day = day;
         Ok(self.file.insert(open))
     }
 
-    fn judge(&mut self, result: &io::Result<()>) {
+    fn report_result(&mut self, result: &io::Result<()>) {
         match result {
-            Ok(()) if self.is_in_trouble => (self.tell)(None),
-            Err(error) if !self.is_in_trouble => {
+            Ok(()) if self.has_problem => (self.report)(None),
+            Err(error) if !self.has_problem => {
                 let folder = self.folder.display();
-                (self.tell)(Some(format!("The log in {folder} cannot be written: {error}.")));
+                (self.report)(Some(format!("The log in {folder} cannot be written: {error}.")));
             }
             Ok(()) | Err(_) => {}
         }
-        self.is_in_trouble = result.is_err();
+        self.has_problem = result.is_err();
     }
 }
 
@@ -86,7 +85,7 @@ impl Write for DailyFile {
         if written.is_err() {
             self.file = None;
         }
-        self.judge(&written);
+        self.report_result(&written);
         Ok(line.len())
     }
 
@@ -95,31 +94,31 @@ impl Write for DailyFile {
     }
 }
 
-/// Whether an open file takes `more`: one that somebody has deleted is read by nobody.
-fn goes_on(about: &fs::Metadata, more: u64, limits: Limits) -> bool {
-    is_there(about) && fits(about.len(), more, limits)
+/// Whether an open file has room for `more` bytes and was not deleted.
+fn has_room(metadata: &fs::Metadata, more: u64, limits: LogLimits) -> bool {
+    exists(metadata) && fits(metadata.len(), more, limits)
 }
 
 #[cfg(unix)]
-fn is_there(about: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(about) > 0
+fn exists(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 0
 }
 
-/// Elsewhere a file that is open stays.
+/// On other systems an open file cannot be deleted.
 #[cfg(not(unix))]
-const fn is_there(_: &fs::Metadata) -> bool {
+const fn exists(_: &fs::Metadata) -> bool {
     true
 }
 
-/// Whether a file of `length` bytes takes `more`. A line that is too long for any file gets one of its own.
-const fn fits(length: u64, more: u64, limits: Limits) -> bool {
+/// Whether a file of `length` bytes has room for `more`. A line above the limit gets an own file.
+const fn fits(length: u64, more: u64, limits: LogLimits) -> bool {
     length == 0 || length.saturating_add(more) <= limits.file
 }
 
-/// The newest file of `day`, or the one after it when that is full.
-fn open(folder: &Path, day: &str, more: u64, limits: Limits) -> io::Result<File> {
+/// Opens the newest file of `day`, or the next if that is full.
+fn open(folder: &Path, day: &str, more: u64, limits: LogLimits) -> io::Result<File> {
     make_private_dir(folder)?;
-    let newest = logs(folder)?.into_iter().rfind(|log| log.day == day);
+    let newest = list_logs(folder)?.into_iter().rfind(|log| log.day == day);
     let number = match newest {
         Some(log) if fits(log.bytes, more, limits) => log.number,
         Some(log) => log.number + 1,
@@ -130,25 +129,25 @@ fn open(folder: &Path, day: &str, more: u64, limits: Limits) -> io::Result<File>
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(folder.join(file_name(day, number)))?;
-    crate::home::take_back(&file)?;
+    crate::home::restrict_to_user(&file)?;
     remove_old(folder, limits)?;
     Ok(file)
 }
 
-/// A file of the log.
-struct Log {
+/// A file of the log of one day.
+struct DailyLogFile {
     path: PathBuf,
     day: String,
     number: u32,
     bytes: u64,
 }
 
-impl Log {
-    /// The file at `path`; none when it is not of the log.
+impl DailyLogFile {
+    /// The log file at `path`; none for other files.
     fn at(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        let (day, number) = name_of(name)?;
-        // One that another process has just removed is none.
+        let (day, number) = parse_name(name)?;
+        // Another process may have removed the file just now.
         let bytes = fs::metadata(&path).ok()?.len();
         Some(Self { path, day, number, bytes })
     }
@@ -161,7 +160,7 @@ fn file_name(day: &str, number: u32) -> String {
     }
 }
 
-fn name_of(name: &str) -> Option<(String, u32)> {
+fn parse_name(name: &str) -> Option<(String, u32)> {
     let inner = name.strip_prefix("rouse.")?.strip_suffix(".jsonl")?;
     match inner.split_once('_') {
         Some((day, number)) => Some((day.to_owned(), number.parse().ok()?)),
@@ -169,19 +168,19 @@ fn name_of(name: &str) -> Option<(String, u32)> {
     }
 }
 
-/// The files of the log, the oldest first.
-fn logs(folder: &Path) -> io::Result<Vec<Log>> {
+/// The files of the log, oldest first.
+fn list_logs(folder: &Path) -> io::Result<Vec<DailyLogFile>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder)? {
-        logs.extend(Log::at(entry?.path()));
+        logs.extend(DailyLogFile::at(entry?.path()));
     }
     logs.sort_by(|a, b| (&a.day, a.number).cmp(&(&b.day, b.number)));
     Ok(logs)
 }
 
-/// Keeps the newest days, and room for the newest file to become full.
-fn remove_old(folder: &Path, limits: Limits) -> io::Result<()> {
-    let logs = logs(folder)?;
+/// Removes files beyond the kept days and the total size, keeping room for the newest file to fill.
+fn remove_old(folder: &Path, limits: LogLimits) -> io::Result<()> {
+    let logs = list_logs(folder)?;
     let mut days: Vec<&str> = logs.iter().map(|log| log.day.as_str()).collect();
     days.dedup();
     let oldest = days.iter().rev().nth(DAYS_KEPT - 1).copied().unwrap_or_default();
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_a_day_is_kept_for_a_week_and_the_user_s_alone() {
+    fn daily_files_are_private_and_kept_for_a_week() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("logs");
         let clock = ManualClock::new(NOON);
@@ -245,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_writes_much_has_several_files_and_all_together_are_bounded() {
+    fn full_files_rotate_within_the_total_limit() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("logs");
         let clock = ManualClock::new(NOON);
         let open = || {
             let mut log = DailyFile::new(folder.clone(), Arc::new(clock.clone()), |_| {});
-            log.limits = Limits { file: 10, all: 40 };
+            log.limits = LogLimits { file: 10, all: 40 };
             log
         };
         let mut log = open();
@@ -263,7 +262,7 @@ mod tests {
         let (day, second) = ("rouse.2026-11-22.jsonl", "rouse.2026-11-22_00002.jsonl");
         let third = "rouse.2026-11-22_00003.jsonl";
         assert_eq!(names(&folder), ["rouse.2026-11-21.jsonl", day, second, third]);
-        // Who starts again goes on where it stopped, and nothing grows past its bound.
+        // A restarted log continues the newest file within its limit.
         let mut log = open();
         log.write_all(b"4\n").expect("never an error");
         assert_eq!(fs::read_to_string(folder.join(third)).expect("a file"), "line 2\n4\n");
@@ -281,7 +280,7 @@ mod tests {
         assert!(names.is_sorted() && names[0].as_str() > third, "{names:?}");
         let newest = names.last().expect("a file");
         assert_eq!(fs::read_to_string(folder.join(newest)).expect("a file"), "line 39\n");
-        // A line that is larger than a file has one of its own.
+        // A line above the limit gets an own file.
         log.write_all(b"a line of its own\n").expect("never an error");
         log.write_all(b"next\n").expect("never an error");
         let names = self::names(&folder);
@@ -292,7 +291,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_was_deleted_is_made_anew() {
+    fn deleted_file_is_recreated() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("logs");
         let clock = Arc::new(ManualClock::new(NOON));
@@ -308,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_when_it_begins_and_when_it_ends() {
-        static TOLD: Mutex<Vec<Option<String>>> = Mutex::new(Vec::new());
+    fn problem_is_reported_at_begin_and_end() {
+        static REPORTS: Mutex<Vec<Option<String>>> = Mutex::new(Vec::new());
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("logs");
         fs::write(&folder, "in the way").expect("a file");
         let clock = Arc::new(ManualClock::new(NOON));
-        let mut log = DailyFile::new(folder.clone(), clock, |trouble| {
-            TOLD.lock().expect("nobody panicked").push(trouble);
+        let mut log = DailyFile::new(folder.clone(), clock, |problem| {
+            REPORTS.lock().expect("not poisoned").push(problem);
         });
         log.prepare();
         log.write_all(b"lost\n").expect("never an error");
@@ -324,11 +323,11 @@ mod tests {
         log.write_all(b"kept too\n").expect("never an error");
         let kept = fs::read_to_string(folder.join("rouse.2026-11-21.jsonl")).expect("a file");
         assert_eq!(kept, "kept\nkept too\n");
-        let told = TOLD.lock().expect("nobody panicked").clone();
-        assert_eq!(told.len(), 2, "{told:?}");
-        let sentence = told[0].as_deref().expect("trouble");
+        let reports = REPORTS.lock().expect("not poisoned").clone();
+        assert_eq!(reports.len(), 2, "{reports:?}");
+        let sentence = reports[0].as_deref().expect("a problem");
         let folder = folder.display().to_string();
         assert!(sentence.contains(&folder) && sentence.contains("cannot be written"), "{sentence}");
-        assert_eq!(told[1], None);
+        assert_eq!(reports[1], None);
     }
 }

@@ -1,8 +1,7 @@
-//! Linux: logind on the system bus, and the kernel's watch on files.
+//! Linux: logind on the system bus, and inotify for zone files.
 //!
-//! The scheduler's timer hears of a wake from the kernel already; logind says it as well where a machine resumes without
-//! its clock being set. The inhibitor is a file descriptor: logind takes it back when it is closed, so a crash cannot keep
-//! a computer awake.
+//! The timer learns of a wake-up from the kernel. logind covers machines that resume without a clock change. logind
+//! releases the inhibitor when its file descriptor closes, so a crash never keeps a computer awake.
 
 use std::os::fd::OwnedFd;
 use std::pin::pin;
@@ -11,37 +10,37 @@ use futures_util::StreamExt as _;
 use tokio::sync::OnceCell;
 use zbus::Connection;
 
-use super::{Tell, zone_watch};
+use super::{ChangeSender, zone_watch};
 
-/// logind's side of it.
+/// The logind interface.
 #[zbus::proxy(
     interface = "org.freedesktop.login1.Manager",
     default_service = "org.freedesktop.login1",
     default_path = "/org/freedesktop/login1"
 )]
 trait Logind {
-    /// True before a sleep, false after it.
+    /// True before a suspend, false after a resume.
     #[zbus(signal)]
     fn prepare_for_sleep(&self, starts: bool) -> zbus::Result<()>;
 
-    /// A descriptor that holds up what `what` names until it is closed.
+    /// A descriptor that inhibits the operations in `what` until closed.
     fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::Result<zbus::OwnedFd>;
 }
 
 /// This machine.
 #[derive(Debug, Default)]
-pub(crate) struct System {
-    /// The system bus, once it was needed; none where there is none.
+pub(crate) struct SystemMachine {
+    /// The system bus, connected on first use; none if the system has no bus.
     bus: OnceCell<Option<Connection>>,
 }
 
-impl System {
-    /// Tells of each wake of the machine and each change of its zone or zone files.
-    pub(super) async fn listen(&self, tell: &Tell) {
-        tokio::join!(self.listen_for_wakes(tell), zone_watch::listen(tell));
+impl SystemMachine {
+    /// Reports each wake-up and each change of the zone or the zone files.
+    pub(super) async fn listen(&self, changes_tx: &ChangeSender) {
+        tokio::join!(self.listen_for_wakeups(changes_tx), zone_watch::listen(changes_tx));
     }
 
-    async fn listen_for_wakes(&self, tell: &Tell) {
+    async fn listen_for_wakeups(&self, changes_tx: &ChangeSender) {
         let Some(logind) = self.logind().await else { return };
         match logind.receive_prepare_for_sleep().await {
             Ok(signals) => {
@@ -49,27 +48,25 @@ impl System {
                 while let Some(signal) = signals.next().await {
                     if signal.args().is_ok_and(|args| !args.starts) {
                         tracing::info!("the machine woke up");
-                        if tell.send(()).is_err() {
+                        if changes_tx.send(()).is_err() {
                             return;
                         }
                     }
                 }
             }
-            Err(error) => tracing::debug!(%error, "logind does not tell of wakes"),
+            Err(error) => tracing::debug!(%error, "logind does not report wake-ups"),
         }
     }
 
-    /// Keeps the machine from sleeping until the answer is dropped; none where nobody can.
-    pub(super) async fn stay_awake(&self) -> Option<OwnedFd> {
+    /// Inhibits sleep until the result is dropped; none if inhibition is impossible.
+    pub(super) async fn inhibit_sleep(&self) -> Option<OwnedFd> {
         let Some(logind) = self.logind().await else {
-            tracing::warn!("the computer may go to sleep during a run: there is no system bus");
+            tracing::warn!("the computer may sleep during a run: there is no system bus");
             return None;
         };
-        let held = logind.inhibit("sleep:idle", "Rouse", "A job is at work", "block").await;
+        let held = logind.inhibit("sleep:idle", "Rouse", "A job is running", "block").await;
         held.map(OwnedFd::from)
-            .inspect_err(
-                |error| tracing::warn!(%error, "the computer may go to sleep during a run"),
-            )
+            .inspect_err(|error| tracing::warn!(%error, "the computer may sleep during a run"))
             .ok()
     }
 
@@ -96,22 +93,22 @@ mod tests {
     use zbus::object_server::SignalEmitter;
 
     use super::*;
-    use crate::config::{ConfigFile, OfMachine};
-    use crate::machine::{AtWork, keep_awake};
-    use crate::own_bus::Bus;
+    use crate::config::{ConfigFile, MachineFacts};
+    use crate::machine::{RunCounter, keep_awake};
+    use crate::test_bus::TestBus;
 
-    /// A logind that hands out pipes and tells which inhibitors were asked for.
+    /// A logind that hands out pipes and records the requested inhibitors.
     struct FakeLogind {
-        asked: mpsc::UnboundedSender<(String, UnixStream)>,
+        requests: mpsc::UnboundedSender<(String, UnixStream)>,
     }
 
     #[zbus::interface(name = "org.freedesktop.login1.Manager")]
     impl FakeLogind {
         fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::OwnedFd {
-            let (kept, given) = UnixStream::pair().expect("a pair");
-            kept.set_nonblocking(true).expect("set");
-            let words = format!("{what} · {who} · {why} · {mode}");
-            self.asked.send((words, kept)).expect("the test listens");
+            let (pipe, given) = UnixStream::pair().expect("a pair");
+            pipe.set_nonblocking(true).expect("set");
+            let request = format!("{what} · {who} · {why} · {mode}");
+            self.requests.send((request, pipe)).expect("the test listens");
             OwnedFd::from(given).into()
         }
 
@@ -119,10 +116,10 @@ mod tests {
         async fn prepare_for_sleep(emitter: &SignalEmitter<'_>, starts: bool) -> zbus::Result<()>;
     }
 
-    async fn logind(bus: &Bus) -> (Connection, mpsc::UnboundedReceiver<(String, UnixStream)>) {
-        let (asked, inhibitors) = mpsc::unbounded_channel();
+    async fn logind(bus: &TestBus) -> (Connection, mpsc::UnboundedReceiver<(String, UnixStream)>) {
+        let (requests, inhibitors) = mpsc::unbounded_channel();
         let connection = Builder::address(bus.address.as_str())
-            .serve_at("/org/freedesktop/login1", FakeLogind { asked })
+            .serve_at("/org/freedesktop/login1", FakeLogind { requests })
             .name("org.freedesktop.login1")
             .build()
             .await
@@ -130,27 +127,27 @@ mod tests {
         (connection, inhibitors)
     }
 
-    /// A machine whose system bus is `bus`.
-    async fn system_on(bus: &Bus) -> System {
+    /// A machine with `bus` as its system bus.
+    async fn machine_on(bus: &TestBus) -> SystemMachine {
         let connection = Builder::address(bus.address.as_str()).build().await.expect("on the bus");
-        System { bus: OnceCell::new_with(Some(Some(connection))) }
+        SystemMachine { bus: OnceCell::new_with(Some(Some(connection))) }
     }
 
-    /// Until the other end of an inhibitor is closed.
-    async fn let_go(kept: UnixStream) {
-        let mut kept = tokio::net::UnixStream::from_std(kept).expect("watched");
-        assert_eq!(kept.read(&mut [0]).await.expect("an end"), 0);
+    /// Waits until the other end of an inhibitor is closed.
+    async fn wait_until_released(pipe: UnixStream) {
+        let mut pipe = tokio::net::UnixStream::from_std(pipe).expect("watched");
+        assert_eq!(pipe.read(&mut [0]).await.expect("an end"), 0);
     }
 
     #[tokio::test]
-    async fn a_wake_is_told_and_a_coming_sleep_is_not() {
-        let bus = Bus::start();
+    async fn wake_up_is_reported_and_suspend_is_not() {
+        let bus = TestBus::start();
         let (logind, _inhibitors) = logind(&bus).await;
-        let system = system_on(&bus).await;
-        let (tell, mut wakes) = mpsc::unbounded_channel();
+        let system = machine_on(&bus).await;
+        let (changes_tx, mut wakes) = mpsc::unbounded_channel();
         let emitter = SignalEmitter::new(&logind, "/org/freedesktop/login1").expect("an emitter");
         let sleep_and_wake = async {
-            // Until the listener is there, a signal is heard by nobody.
+            // Signals before the subscription are lost.
             loop {
                 FakeLogind::prepare_for_sleep(&emitter, true).await.expect("sent");
                 FakeLogind::prepare_for_sleep(&emitter, false).await.expect("sent");
@@ -161,68 +158,68 @@ mod tests {
             }
         };
         tokio::select! {
-            () = system.listen_for_wakes(&tell) => panic!("stopped listening"),
+            () = system.listen_for_wakeups(&changes_tx) => panic!("stopped listening"),
             () = sleep_and_wake => {}
         }
     }
 
     #[tokio::test]
-    async fn an_inhibitor_holds_until_it_is_dropped() {
-        let bus = Bus::start();
+    async fn inhibitor_holds_until_dropped() {
+        let bus = TestBus::start();
         let (_logind, mut inhibitors) = logind(&bus).await;
-        let system = system_on(&bus).await;
-        let held = system.stay_awake().await.expect("held");
-        let (words, kept) = inhibitors.recv().await.expect("asked");
-        assert_eq!(words, "sleep:idle · Rouse · A job is at work · block");
+        let system = machine_on(&bus).await;
+        let held = system.inhibit_sleep().await.expect("held");
+        let (request, pipe) = inhibitors.recv().await.expect("requested");
+        assert_eq!(request, "sleep:idle · Rouse · A job is running · block");
         drop(held);
-        let_go(kept).await;
+        wait_until_released(pipe).await;
     }
 
     #[tokio::test]
-    async fn the_machine_is_kept_awake_while_it_is_wished_and_a_run_is_at_work() {
+    async fn sleep_is_inhibited_during_runs_if_enabled() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = |text: &str| {
             let path = folder.path().join("config.toml");
             std::fs::write(&path, text).expect("written");
             let workspace = folder.path().join("workspace");
             let machine =
-                OfMachine { env: &|_| None, zones: &chrono_tz::UTC.into(), secrets: None };
+                MachineFacts { env: &|_| None, zones: &chrono_tz::UTC.into(), secrets: None };
             ConfigFile::open(&path, &workspace, machine).expect("settings").config().clone()
         };
         let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));
-        let bus = Bus::start();
+        let bus = TestBus::start();
         let (_logind, mut inhibitors) = logind(&bus).await;
-        let system = system_on(&bus).await;
-        let (settings, at_work) = (watch::Sender::new(off.clone()), AtWork::default());
+        let system = machine_on(&bus).await;
+        let (settings, run_counter) = (watch::Sender::new(off.clone()), RunCounter::default());
         let person = async {
-            let one = at_work.one_more();
+            let first = run_counter.count_run();
             tokio::task::yield_now().await;
-            assert!(inhibitors.try_recv().is_err(), "nobody wished it");
+            assert!(inhibitors.try_recv().is_err(), "switched off");
             settings.send_replace(on.clone());
-            let (_, kept) = inhibitors.recv().await.expect("asked");
-            let two = at_work.one_more();
-            drop(one);
+            let (_, pipe) = inhibitors.recv().await.expect("requested");
+            let second = run_counter.count_run();
+            drop(first);
             tokio::task::yield_now().await;
-            assert!(inhibitors.try_recv().is_err(), "held already");
-            drop(two);
-            let_go(kept).await;
-            let _three = at_work.one_more();
-            let (_, kept) = inhibitors.recv().await.expect("asked again");
+            assert!(inhibitors.try_recv().is_err(), "already inhibited");
+            drop(second);
+            wait_until_released(pipe).await;
+            let _third = run_counter.count_run();
+            let (_, pipe) = inhibitors.recv().await.expect("requested again");
             settings.send_replace(off);
-            let_go(kept).await;
+            wait_until_released(pipe).await;
         };
         tokio::select! {
-            () = keep_awake(&system, settings.subscribe(), at_work.clone()) => panic!("gave up"),
+            () = keep_awake(&system, settings.subscribe(), run_counter.clone()) => panic!("gave up"),
             () = person => {}
         }
     }
 
     #[tokio::test]
-    async fn without_a_bus_nothing_happens() {
-        let system = System { bus: OnceCell::new_with(Some(None)) };
-        assert!(system.stay_awake().await.is_none());
-        let (tell, mut wakes) = mpsc::unbounded_channel();
-        system.listen_for_wakes(&tell).await;
+    async fn missing_bus_is_no_error() {
+        let system = SystemMachine { bus: OnceCell::new_with(Some(None)) };
+        assert!(system.inhibit_sleep().await.is_none());
+        let (changes_tx, mut wakes) = mpsc::unbounded_channel();
+        system.listen_for_wakeups(&changes_tx).await;
         assert!(wakes.try_recv().is_err());
     }
 }

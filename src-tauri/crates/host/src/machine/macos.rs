@@ -1,8 +1,7 @@
-//! macOS: the workspace's word after a wake, and `caffeinate` for staying awake.
+//! macOS: wake-up notifications of the workspace, and `caffeinate` against sleep.
 //!
-//! The word comes through the run loop of an app, so `rouse serve` does not hear it; there the timer looks at the clock
-//! at least twice a minute. `caffeinate` is part of the system and ends with the process it watches, so a crash cannot
-//! keep a computer awake. The timer looks at the zones as often as at the clock.
+//! The notification needs an app's run loop, so `rouse serve` never gets it; the timer checks the clock and the zones
+//! at least twice a minute. `caffeinate` ends with the watched process, so a crash never keeps a computer awake.
 
 use std::process::{Child, Command, Stdio};
 
@@ -12,20 +11,20 @@ use objc2::rc::Retained;
 use objc2::runtime::{AnyClass, AnyObject};
 use objc2_foundation::NSString;
 
-use super::Tell;
+use super::ChangeSender;
 
 /// This machine.
 #[derive(Debug, Default)]
-pub(crate) struct System {}
+pub(crate) struct SystemMachine {}
 
-impl System {
-    /// Tells of each wake of the machine.
-    pub(super) async fn listen(&self, tell: &Tell) {
-        observe_wakes(tell.clone());
+impl SystemMachine {
+    /// Reports each wake-up of the machine.
+    pub(super) async fn listen(&self, changes_tx: &ChangeSender) {
+        observe_wakeups(changes_tx.clone());
     }
 
-    /// Keeps the machine from sleeping until the answer is dropped; none where nobody can.
-    pub(super) async fn stay_awake(&self) -> Option<Awake> {
+    /// Inhibits sleep until the result is dropped; none if inhibition is impossible.
+    pub(super) async fn inhibit_sleep(&self) -> Option<SleepInhibitor> {
         let child = Command::new("/usr/bin/caffeinate")
             .args(["-i", "-w", &std::process::id().to_string()])
             .stdin(Stdio::null())
@@ -33,18 +32,16 @@ impl System {
             .stderr(Stdio::null())
             .spawn();
         child
-            .map(Awake)
-            .inspect_err(
-                |error| tracing::warn!(%error, "the computer may go to sleep during a run"),
-            )
+            .map(SleepInhibitor)
+            .inspect_err(|error| tracing::warn!(%error, "the computer may sleep during a run"))
             .ok()
     }
 }
 
-/// The machine does not sleep while this is kept.
-pub(super) struct Awake(Child);
+/// Inhibits sleep until dropped.
+pub(super) struct SleepInhibitor(Child);
 
-impl Drop for Awake {
+impl Drop for SleepInhibitor {
     fn drop(&mut self) {
         if let Err(error) = self.0.kill().and_then(|()| self.0.wait().map(drop)) {
             tracing::debug!(%error, "caffeinate had ended already");
@@ -52,17 +49,17 @@ impl Drop for Awake {
     }
 }
 
-/// Asks the workspace to tell of wakes for as long as the process lives.
-fn observe_wakes(woke: Tell) {
-    // Not there in a program that is no app.
+/// Registers for wake-up notifications for the life of the process.
+fn observe_wakeups(changes_tx: ChangeSender) {
+    // Missing in a program that is not an app.
     let Some(workspace) = AnyClass::get(c"NSWorkspace") else { return };
     let name = NSString::from_str("NSWorkspaceDidWakeNotification");
     let block = RcBlock::new(move |_notification: *mut AnyObject| {
-        if woke.send(()).is_err() {
-            tracing::debug!("a wake after the end");
+        if changes_tx.send(()).is_err() {
+            tracing::debug!("a wake-up arrived after shutdown");
         }
     });
-    // SAFETY: the messages are those of AppKit's headers; the centre keeps the block and the observer.
+    // SAFETY: the messages follow AppKit's headers; the centre keeps the block and the observer.
     unsafe {
         let workspace: Retained<AnyObject> = msg_send![workspace, sharedWorkspace];
         let centre: Retained<AnyObject> = msg_send![&workspace, notificationCenter];

@@ -1,10 +1,9 @@
-//! The machine around Rouse: that it woke up, that its zone or its zone files changed, and that it stays awake.
+//! The machine around Rouse: wake-ups, zone changes, and sleep inhibition.
 //!
-//! Owns what is told to the scheduler beside its own timer, and the wish that a computer does not go to sleep while a
-//! run is at work. It decides nothing: the scheduler looks at the clock and plans anew, the person switches
-//! `system.keepAwake` on. Everything here waits for messages of the system; nothing wakes up to look. A system without
-//! these messages (a container without a bus) is no error: the timer notices a wake by itself, and zone data is looked at
-//! whenever somebody asks for a zone, on macOS and Windows also by the timer.
+//! Owns the reports of the system to the scheduler, and sleep inhibition during runs. Never decides: the scheduler
+//! reads the clock and plans again, and the person switches `system.keepAwake` on. Waits for system messages without
+//! polling. A system without messages, such as a container without a bus, is no error: the timer detects a wake-up,
+//! and zones are read on demand, on macOS and Windows also by the timer.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,88 +15,92 @@ mod macos;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::System;
+pub(crate) use linux::SystemMachine;
 #[cfg(target_os = "macos")]
-pub(crate) use macos::System;
+pub(crate) use macos::SystemMachine;
 #[cfg(windows)]
-pub(crate) use windows::System;
+pub(crate) use windows::SystemMachine;
 
 use rouse_scheduler::SchedulerHandle;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 
-/// How many runs are at work.
+/// The number of runs in progress.
 #[derive(Debug, Clone)]
-pub(crate) struct AtWork(watch::Sender<usize>);
+pub(crate) struct RunCounter(watch::Sender<usize>);
 
-/// One run that is at work, for as long as it is kept.
+/// A counted run, until dropped.
 #[derive(Debug)]
-pub(crate) struct OneAtWork(AtWork);
+pub(crate) struct CountedRun(RunCounter);
 
-impl Default for AtWork {
+impl Default for RunCounter {
     fn default() -> Self {
         Self(watch::Sender::new(0))
     }
 }
 
-impl AtWork {
-    /// One run more is at work, until the answer is dropped.
-    pub(crate) fn one_more(&self) -> OneAtWork {
+impl RunCounter {
+    /// Counts a run until the result is dropped.
+    pub(crate) fn count_run(&self) -> CountedRun {
         self.0.send_modify(|count| *count += 1);
-        OneAtWork(self.clone())
+        CountedRun(self.clone())
     }
 }
 
-impl Drop for OneAtWork {
+impl Drop for CountedRun {
     fn drop(&mut self) {
         self.0.0.send_modify(|count| *count -= 1);
     }
 }
 
-/// Says that something changed; whoever hears it looks for itself.
-type Tell = mpsc::UnboundedSender<()>;
+/// Reports an unspecified change; the receiver reads the new state.
+type ChangeSender = mpsc::UnboundedSender<()>;
 
-/// Listens to the system for as long as the host lives.
+/// Follows the system for the life of the host.
 pub(crate) async fn follow(
-    system: System,
+    system: SystemMachine,
     scheduler: SchedulerHandle,
     settings: watch::Receiver<Config>,
-    at_work: AtWork,
+    run_counter: RunCounter,
 ) {
-    let (tell, changes) = mpsc::unbounded_channel();
+    let (changes_tx, changes) = mpsc::unbounded_channel();
     tokio::join!(
-        system.listen(&tell),
-        hand_on(changes, scheduler),
-        keep_awake(&system, settings, at_work)
+        system.listen(&changes_tx),
+        forward_changes(changes, scheduler),
+        keep_awake(&system, settings, run_counter)
     );
 }
 
-async fn hand_on(mut changes: mpsc::UnboundedReceiver<()>, scheduler: SchedulerHandle) {
+async fn forward_changes(mut changes: mpsc::UnboundedReceiver<()>, scheduler: SchedulerHandle) {
     while changes.recv().await.is_some() {
         if let Err(error) = scheduler.clock_changed().await {
-            tracing::debug!(%error, "the scheduler had stopped before it heard of a change");
+            tracing::debug!(%error, "the scheduler stopped before a change reached it");
         }
     }
 }
 
-/// Holds the computer awake exactly while it is wished and a run is at work.
-async fn keep_awake(system: &System, mut settings: watch::Receiver<Config>, at_work: AtWork) {
-    let mut at_work = at_work.0.subscribe();
-    let mut held = None;
+/// Inhibits sleep exactly while the setting is on and a run is in progress.
+async fn keep_awake(
+    system: &SystemMachine,
+    mut settings: watch::Receiver<Config>,
+    run_counter: RunCounter,
+) {
+    let mut run_counter = run_counter.0.subscribe();
+    let mut inhibitor = None;
     loop {
-        let is_wished = settings.borrow_and_update().keep_awake;
-        let is_needed = *at_work.borrow_and_update() > 0;
-        match (is_wished && is_needed, &held) {
-            (true, None) => held = system.stay_awake().await,
-            (false, Some(_)) => held = None,
+        let is_enabled = settings.borrow_and_update().system.keep_awake;
+        let is_needed = *run_counter.borrow_and_update() > 0;
+        match (is_enabled && is_needed, &inhibitor) {
+            (true, None) => inhibitor = system.inhibit_sleep().await,
+            (false, Some(_)) => inhibitor = None,
             _ => {}
         }
-        let goes_on = tokio::select! {
+        let is_open = tokio::select! {
             changed = settings.changed() => changed.is_ok(),
-            changed = at_work.changed() => changed.is_ok(),
+            changed = run_counter.changed() => changed.is_ok(),
         };
-        if !goes_on {
+        if !is_open {
             return;
         }
     }

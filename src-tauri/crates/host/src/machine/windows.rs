@@ -1,8 +1,8 @@
-//! Windows: the power manager's word after a wake, and a thread that asks it to stay awake.
+//! Windows: wake-up notifications of the power manager, and a thread that inhibits sleep.
 //!
-//! The word needs no window, so `rouse serve` hears it as well. The wish to stay awake belongs to the thread that
-//! uttered it and ends with it; so it has a thread of its own, which waits until it is let go. A crash ends both. There
-//! are no zone files; the built-in tables speak.
+//! The notification needs no window, so `rouse serve` gets it as well. An inhibition belongs to its thread and ends
+//! with the thread, so a dedicated thread waits until the inhibitor is dropped. A crash ends both. Windows has no
+//! zone files; the built-in tables apply.
 
 use std::ffi::c_void;
 use std::sync::mpsc as thread;
@@ -14,52 +14,52 @@ use windows_sys::Win32::System::Power::{
 };
 use windows_sys::Win32::UI::WindowsAndMessaging::{DEVICE_NOTIFY_CALLBACK, PBT_APMRESUMEAUTOMATIC};
 
-use super::Tell;
+use super::ChangeSender;
 
 /// This machine.
 #[derive(Debug, Default)]
-pub(crate) struct System {}
+pub(crate) struct SystemMachine {}
 
-impl System {
-    /// Tells of each wake of the machine.
-    pub(super) async fn listen(&self, tell: &Tell) {
-        observe_wakes(tell.clone());
+impl SystemMachine {
+    /// Reports each wake-up of the machine.
+    pub(super) async fn listen(&self, changes_tx: &ChangeSender) {
+        observe_wakeups(changes_tx.clone());
     }
 
-    /// Keeps the machine from sleeping until the answer is dropped; none where nobody can.
-    pub(super) async fn stay_awake(&self) -> Option<Awake> {
-        let (awake, let_go) = thread::channel();
-        let wish = move || {
-            // SAFETY: no pointers; the wish holds for this thread.
+    /// Inhibits sleep until the result is dropped; none if inhibition is impossible.
+    pub(super) async fn inhibit_sleep(&self) -> Option<SleepInhibitor> {
+        let (awake, dropped) = thread::channel();
+        let inhibit = move || {
+            // SAFETY: no pointers; the state applies to this thread.
             if unsafe { SetThreadExecutionState(ES_CONTINUOUS | ES_SYSTEM_REQUIRED) } == 0 {
-                tracing::warn!("the computer may go to sleep during a run");
+                tracing::warn!("the computer may sleep during a run");
             }
-            // Ends when `Awake` is dropped, and with the thread the wish.
-            let _dropped: Result<(), thread::RecvError> = let_go.recv();
+            // Ends when `SleepInhibitor` is dropped; the inhibition ends with the thread.
+            let _closed: Result<(), thread::RecvError> = dropped.recv();
         };
         std::thread::Builder::new()
             .name("awake".to_owned())
-            .spawn(wish)
-            .map(|_| Awake(awake))
-            .inspect_err(
-                |error| tracing::warn!(%error, "the computer may go to sleep during a run"),
-            )
+            .spawn(inhibit)
+            .map(|_| SleepInhibitor(awake))
+            .inspect_err(|error| tracing::warn!(%error, "the computer may sleep during a run"))
             .ok()
     }
 }
 
-/// The machine does not sleep while this is kept.
-pub(super) struct Awake(#[expect(dead_code, reason = "its end is the message")] thread::Sender<()>);
+/// Inhibits sleep until dropped.
+pub(super) struct SleepInhibitor(
+    #[expect(dead_code, reason = "dropping it is the message")] thread::Sender<()>,
+);
 
-/// Asks the power manager to tell of wakes for as long as the process lives.
-fn observe_wakes(woke: Tell) {
-    // The manager may call until the process ends, so what it calls with is kept until then.
+/// Registers for wake-up notifications for the life of the process.
+fn observe_wakeups(changes_tx: ChangeSender) {
+    // The manager may call until the process ends, so the parameters and the sender are leaked.
     let parameters = Box::leak(Box::new(DEVICE_NOTIFY_SUBSCRIBE_PARAMETERS {
         Callback: Some(on_power_event),
-        Context: Box::into_raw(Box::new(woke)).cast(),
+        Context: Box::into_raw(Box::new(changes_tx)).cast(),
     }));
     let mut registration: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the parameters and the sender behind them are never freed; the callback has the required signature.
+    // SAFETY: the parameters and the sender are never freed; the callback has the required signature.
     let answer = unsafe {
         PowerRegisterSuspendResumeNotification(
             DEVICE_NOTIFY_CALLBACK,
@@ -68,7 +68,7 @@ fn observe_wakes(woke: Tell) {
         )
     };
     if answer != ERROR_SUCCESS {
-        tracing::debug!(answer, "the power manager does not tell of wakes");
+        tracing::debug!(answer, "the power manager does not report wake-ups");
     }
 }
 
@@ -78,10 +78,10 @@ unsafe extern "system" fn on_power_event(
     _setting: *const c_void,
 ) -> u32 {
     if event == PBT_APMRESUMEAUTOMATIC {
-        // SAFETY: `observe_wakes` has leaked this sender for the power manager; sending needs only a shared reference.
-        let woke = unsafe { &*context.cast::<Tell>() };
-        if woke.send(()).is_err() {
-            tracing::debug!("a wake after the end");
+        // SAFETY: `observe_wakeups` leaked this sender for the power manager; sending needs only a shared reference.
+        let changes_tx = unsafe { &*context.cast::<ChangeSender>() };
+        if changes_tx.send(()).is_err() {
+            tracing::debug!("a wake-up arrived after shutdown");
         }
     }
     ERROR_SUCCESS

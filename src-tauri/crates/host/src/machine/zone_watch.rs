@@ -1,8 +1,7 @@
-//! A watch on the files that say which zone this is and what its rules are.
+//! Watches the files that define the local zone and its rules.
 //!
-//! inotify: the kernel tells, nothing looks. Only a few names in two folders count. An update of the system writes
-//! hundreds of files, so after the first word there is a moment of waiting, then one look. It refuses to say what
-//! changed; whoever is told looks for itself.
+//! inotify reports changes, so nothing polls. Only a few names in two folders count. A system update writes hundreds
+//! of files, so a change is reported after a short delay, once. Never reports what changed.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,47 +14,51 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::Tell;
+use super::ChangeSender;
 use crate::zone_files::ZoneFolder;
 
-/// The names whose change means something.
+/// The watched file names.
 const NAMES: [&[u8]; 4] = [b"localtime", b"timezone", b"tzdata.zi", b"+VERSION"];
-/// An update is written within this.
-const MOMENT: Duration = Duration::from_secs(2);
+/// An update is complete within this time.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
 
-/// Tells of each change.
-pub(super) async fn listen(tell: &Tell) {
-    if let Err(error) = watch(ZoneFolder::watched(), MOMENT, tell).await {
-        tracing::debug!(%error, "the zone files are not watched");
+/// Reports each change.
+pub(super) async fn listen(changes_tx: &ChangeSender) {
+    if let Err(error) = watch(ZoneFolder::watched_folders(), SETTLE_TIME, changes_tx).await {
+        tracing::debug!(%error, "the zone files cannot be watched");
     }
 }
 
-async fn watch(folders: Vec<PathBuf>, moment: Duration, tell: &Tell) -> io::Result<()> {
+async fn watch(
+    folders: Vec<PathBuf>,
+    delay: Duration,
+    changes_tx: &ChangeSender,
+) -> io::Result<()> {
     let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let flags = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE;
     for folder in folders {
         if let Err(error) = inotify::add_watch(&inotify, &folder, flags) {
-            tracing::debug!(folder = %folder.display(), %error, "a folder is not watched");
+            tracing::debug!(folder = %folder.display(), %error, "a folder cannot be watched");
         }
     }
     let inotify = {
-        // SAFETY: an `OwnedFd` names the same open file for as long as it lives, and it lives in the `AsyncFd`.
+        // SAFETY: an `OwnedFd` names the same open file for its whole life, and the `AsyncFd` owns it.
         unsafe { AsyncFd::register_with_interest(inotify, Interest::READABLE) }?
     };
     loop {
         inotify.readable().await?.clear_ready();
-        if changed(inotify.get_ref())? {
-            settle(moment).await;
-            changed(inotify.get_ref())?;
-            if tell.send(()).is_err() {
+        if drain_events(inotify.get_ref())? {
+            settle(delay).await;
+            drain_events(inotify.get_ref())?;
+            if changes_tx.send(()).is_err() {
                 return Ok(());
             }
         }
     }
 }
 
-/// Takes all that the kernel has to tell; whether any of it counts.
-fn changed(inotify: &OwnedFd) -> io::Result<bool> {
+/// Reads all pending events. Returns whether a watched name is among them.
+fn drain_events(inotify: &OwnedFd) -> io::Result<bool> {
     let mut buffer = [MaybeUninit::uninit(); 4096];
     let mut reader = Reader::new(inotify, &mut buffer);
     let mut counts = false;
@@ -74,8 +77,8 @@ fn changed(inotify: &OwnedFd) -> io::Result<bool> {
     clippy::disallowed_methods,
     reason = "an update is still being written; it ends by itself"
 )]
-async fn settle(moment: Duration) {
-    tokio::time::sleep(moment).await;
+async fn settle(delay: Duration) {
+    tokio::time::sleep(delay).await;
 }
 
 #[cfg(test)]
@@ -85,9 +88,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_new_zone_is_told_and_other_files_are_not() {
+    async fn new_zone_is_reported_and_other_files_are_not() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (tell, mut changes) = mpsc::unbounded_channel();
+        let (changes_tx, mut changes) = mpsc::unbounded_channel();
         let change = async {
             std::fs::write(folder.path().join("passwd"), "").expect("written");
             tokio::task::yield_now().await;
@@ -96,11 +99,11 @@ mod tests {
             std::os::unix::fs::symlink("/usr/share/zoneinfo/UTC", &new).expect("linked");
             std::fs::rename(new, folder.path().join("localtime")).expect("renamed");
             assert_eq!(changes.recv().await, Some(()));
-            assert!(changes.try_recv().is_err(), "told once");
+            assert!(changes.try_recv().is_err(), "reported once");
         };
         tokio::select! {
             biased;
-            ended = watch(vec![folder.path().to_owned()], Duration::ZERO, &tell) => panic!("{ended:?}"),
+            ended = watch(vec![folder.path().to_owned()], Duration::ZERO, &changes_tx) => panic!("{ended:?}"),
             () = change => {}
         }
     }

@@ -1,8 +1,8 @@
-//! The track record of models: which have answered, and what their tests have shown.
+//! The track record of models: answers and test results.
 //!
-//! Owns a row for each provider, address and model, kept as a setting of the store. A row counts only for the address it was
-//! made at: the same name may be another server tomorrow. Never decides which model is asked. Pitfall: every answer of
-//! every run passes here, so only the first one is written.
+//! Owns a row per provider, address and model in a setting of the store. A row counts only for its address, because
+//! the same name may be another server tomorrow. Never decides which model is called. Pitfall: every answer of every
+//! run passes here, so only the first is written.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,17 +15,17 @@ use rouse_store::Store;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The setting of the store that holds the rows.
-const RECORD: &str = "models.record";
-/// Most rows; the oldest is dropped.
-const MOST: usize = 200;
+/// The store's setting with the rows.
+const RECORD_SETTING: &str = "models.record";
+/// The maximum number of rows; the oldest is dropped.
+const MAX_ROWS: usize = 200;
 
 /// The track record of all models.
 pub(super) struct TrackRecord {
-    rows: Mutex<Vec<Row>>,
-    /// The address of each provider that is at hand.
+    rows: Mutex<Vec<RecordRow>>,
+    /// The address of each available provider.
     addresses: Mutex<BTreeMap<String, String>>,
-    /// Held while the rows are written, so that the newest are written last.
+    /// Held while writing, so the newest state is written last.
     writing: tokio::sync::Mutex<()>,
     store: Store,
     clock: Arc<dyn Clock>,
@@ -33,7 +33,7 @@ pub(super) struct TrackRecord {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct RecordRow {
     provider: String,
     base_url: String,
     model: String,
@@ -55,20 +55,20 @@ struct StoredTest {
 impl TrackRecord {
     /// Reads the rows of the store.
     pub(super) async fn open(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let stored = match store.setting(RECORD).await {
+        let stored = match store.setting(RECORD_SETTING).await {
             Ok(stored) => stored.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "the track record of models cannot be read");
                 serde_json::Value::Null
             }
         };
-        // Rows of another version are made again by the next answers.
+        // Rows of another version are recreated by the next answers.
         let rows = Mutex::new(serde_json::from_value(stored).unwrap_or_default());
         let (addresses, writing) = (Mutex::default(), tokio::sync::Mutex::default());
         Arc::new(Self { rows, addresses, writing, store, clock })
     }
 
-    /// Takes the addresses of the providers that are at hand.
+    /// Sets the addresses of the available providers.
     pub(super) fn set_addresses(&self, addresses: BTreeMap<String, String>) {
         *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
     }
@@ -78,16 +78,17 @@ impl TrackRecord {
         self.lock().iter().any(|row| row.is(provider, base_url, model) && row.has_answered)
     }
 
-    /// The tests of the models of the provider at this address, the newest first.
+    /// The tests of a provider's models at this address, newest first.
     pub(super) fn tests(&self, provider: &str, base_url: &str) -> Vec<ModelTestView> {
         let rows = self.lock();
-        let of_it = rows.iter().filter(|row| row.provider == provider && row.base_url == base_url);
-        let mut tests: Vec<ModelTestView> = of_it.filter_map(Row::test_view).collect();
+        let matching =
+            rows.iter().filter(|row| row.provider == provider && row.base_url == base_url);
+        let mut tests: Vec<ModelTestView> = matching.filter_map(RecordRow::test_view).collect();
         tests.sort_by_key(|test| -test.at_ms);
         tests
     }
 
-    /// Notes that a model has answered.
+    /// Records an answer of a model.
     pub(super) async fn answered(&self, provider: &str, model: &str) {
         if let Some(base_url) = self.address_of(provider)
             && !self.has_answered(provider, &base_url, model)
@@ -96,12 +97,12 @@ impl TrackRecord {
         }
     }
 
-    /// Notes the result of a test.
+    /// Records the result of a test.
     pub(super) async fn tested(&self, at: TestedModel<'_>, trial: &ModelTrial) -> ModelTestView {
-        let verdict = verdict_of(&trial.verdict);
+        let verdict = wire_verdict(&trial.verdict);
         let test = StoredTest {
             verdict,
-            words: words(&trial.verdict),
+            words: verdict_text(&trial.verdict),
             at_ms: self.clock.now().0,
             tokens: trial.usage.input_tokens.saturating_add(trial.usage.output_tokens),
         };
@@ -118,24 +119,24 @@ impl TrackRecord {
         provider: &str,
         base_url: &str,
         model: &str,
-        with: impl FnOnce(&mut Row),
+        with: impl FnOnce(&mut RecordRow),
     ) {
         {
             let mut rows = self.lock();
             let known = rows.iter().position(|row| row.is(provider, base_url, model));
-            let mut row =
-                known.map_or_else(|| Row::new(provider, base_url, model), |at| rows.remove(at));
+            let mut row = known
+                .map_or_else(|| RecordRow::new(provider, base_url, model), |at| rows.remove(at));
             with(&mut row);
             rows.push(row);
-            let surplus = rows.len().saturating_sub(MOST);
+            let surplus = rows.len().saturating_sub(MAX_ROWS);
             rows.drain(..surplus);
         }
         let _writing = self.writing.lock().await;
         let rows = json!(*self.lock());
         let event = Some((EventKind::Config, json!({})));
-        let stored = self.store.put_setting(RECORD, &rows, event, self.clock.now()).await;
+        let stored = self.store.put_setting(RECORD_SETTING, &rows, event, self.clock.now()).await;
         if let Err(error) = stored {
-            tracing::warn!(%error, "the track record of models cannot be kept");
+            tracing::warn!(%error, "the track record of models could not be stored");
         }
     }
 
@@ -144,12 +145,12 @@ impl TrackRecord {
         addresses.get(provider).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Row>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RecordRow>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The model that was tested.
+/// The tested model.
 #[derive(Clone, Copy)]
 pub(super) struct TestedModel<'a> {
     pub(super) provider: &'a str,
@@ -157,7 +158,7 @@ pub(super) struct TestedModel<'a> {
     pub(super) model: &'a str,
 }
 
-impl Row {
+impl RecordRow {
     fn new(provider: &str, base_url: &str, model: &str) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -183,14 +184,14 @@ impl StoredTest {
             provider: provider.to_owned(),
             model: model.to_owned(),
             verdict: self.verdict,
-            words: self.words.clone(),
+            message: self.words.clone(),
             at_ms: self.at_ms,
             tokens: self.tokens,
         }
     }
 }
 
-const fn verdict_of(verdict: &ModelVerdict) -> ModelTestVerdict {
+const fn wire_verdict(verdict: &ModelVerdict) -> ModelTestVerdict {
     match verdict {
         ModelVerdict::Works => ModelTestVerdict::Works,
         ModelVerdict::NoToolCall => ModelTestVerdict::NoToolCall,
@@ -199,15 +200,15 @@ const fn verdict_of(verdict: &ModelVerdict) -> ModelTestVerdict {
     }
 }
 
-fn words(verdict: &ModelVerdict) -> String {
+fn verdict_text(verdict: &ModelVerdict) -> String {
     match verdict {
-        ModelVerdict::Works => "Calls tools when it has to, and answers without them.".to_owned(),
+        ModelVerdict::Works => "Calls tools when needed, and answers without tools.".to_owned(),
         ModelVerdict::NoToolCall => {
-            "Answers, but did not make the tool call that the test asks for. Use it for texts; choose another model for jobs with tools."
+            "Answers, but did not make the requested tool call. Suitable for texts; choose another model for jobs with tools."
                 .to_owned()
         }
         ModelVerdict::NeedlessToolCall => {
-            "Calls tools when it must not. Choose another model, or offer no tools to its jobs.".to_owned()
+            "Calls tools without need. Choose another model, or offer no tools to its jobs.".to_owned()
         }
         ModelVerdict::Failed(error) => format!("No answer. {}", error.message),
     }
@@ -237,7 +238,7 @@ mod tests {
         let (_folder, store, clock) = store().await;
         let record = TrackRecord::open(store.clone(), clock.clone()).await;
         record.answered("mine", "m").await;
-        assert!(!record.has_answered("mine", "http://a", "m"), "nobody knows its address");
+        assert!(!record.has_answered("mine", "http://a", "m"), "the address is unknown");
         record.set_addresses(addresses("http://a"));
         record.answered("mine", "m").await;
         let again = TrackRecord::open(store, clock).await;
@@ -275,7 +276,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            (tests[0].words.as_str(), tests[0].tokens),
+            (tests[0].message.as_str(), tests[0].tokens),
             ("No answer. mine refuses the key.", 120)
         );
         assert_eq!(again.tests("mine", "http://b"), []);
@@ -288,7 +289,7 @@ mod tests {
         let (_folder, store, clock) = store().await;
         let record = TrackRecord::open(store, clock).await;
         record.set_addresses(addresses("http://a"));
-        for number in 0..=MOST {
+        for number in 0..=MAX_ROWS {
             record.answered("mine", &number.to_string()).await;
         }
         assert!(!record.has_answered("mine", "http://a", "0"));

@@ -1,6 +1,6 @@
 //! Connecting a model: lists, tests, and pulls into Ollama.
 //!
-//! Owns the one pull at a time and its state. The requests themselves are in `agent::discover`. Never changes the settings.
+//! Owns the single pull and its state; `agent::discover` makes the requests. Never changes the settings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,10 +15,10 @@ use rouse_gateway::wire::{
 use rouse_gateway::{ErrorCode, RpcError};
 use tokio_util::sync::CancellationToken;
 
-use super::ModelShelf;
+use super::ModelCatalog;
 use super::record::TestedModel;
 
-/// The present pull, or the last one.
+/// The present pull, or the last.
 #[derive(Default)]
 pub(super) struct Pulls(Mutex<Option<Pull>>);
 
@@ -36,7 +36,7 @@ impl Pulls {
         self.lock().as_ref().map(|pull| pull.view.clone())
     }
 
-    /// Cancels the pull. Returns whether there was one.
+    /// Cancels the pull. Returns whether a pull was running.
     pub(super) fn cancel(&self) -> bool {
         let mut pulls = self.lock();
         let Some(pull) = pulls.as_mut().filter(|pull| pull.view.state == PullState::Running) else {
@@ -47,7 +47,7 @@ impl Pulls {
         true
     }
 
-    /// Begins a pull. Returns its view, and its token if it is a new one.
+    /// Begins a pull. Returns its view, and a token for a new pull.
     fn begin(&self, model: String) -> Result<(PullView, Option<CancellationToken>), RpcError> {
         let mut pulls = self.lock();
         if let Some(pull) = pulls.as_ref().filter(|pull| pull.view.state == PullState::Running) {
@@ -63,7 +63,7 @@ impl Pulls {
             state: PullState::Running,
             step: String::new(),
             bytes: 0,
-            of_bytes: 0,
+            total_bytes: 0,
             problem: None,
         };
         let cancel = CancellationToken::new();
@@ -71,7 +71,7 @@ impl Pulls {
         Ok((view, Some(cancel)))
     }
 
-    /// Changes the pull while it runs. One that was cancelled stays so.
+    /// Changes a running pull. A cancelled pull stays cancelled.
     fn change(&self, with: impl FnOnce(&mut PullView)) {
         let mut pulls = self.lock();
         if let Some(pull) = pulls.as_mut().filter(|pull| pull.view.state == PullState::Running) {
@@ -83,19 +83,19 @@ impl Pulls {
         self.change(|view| {
             view.step = now.step;
             view.bytes = now.bytes;
-            view.of_bytes = now.of_bytes;
+            view.total_bytes = now.total_bytes;
         });
     }
 }
 
-impl ModelShelf {
+impl ModelCatalog {
     pub(super) async fn list_models(
         &self,
         wanted: ModelsListParams,
     ) -> Result<ModelsListResult, RpcError> {
         let provider = match wanted.server {
-            Some(server) => self.of_draft(&server),
-            None => self.provider_called(wanted.provider.as_deref())?,
+            Some(server) => self.draft_config(&server),
+            None => self.provider_by_name(wanted.provider.as_deref())?,
         };
         let listed = listed_models(&provider).await;
         let listed = listed.map_err(|error| catalog_error(&provider.name, &error))?;
@@ -103,16 +103,17 @@ impl ModelShelf {
         Ok(ModelsListResult { provider: provider.name, models })
     }
 
-    pub(super) async fn test_one(
+    pub(super) async fn test_chosen(
         &self,
         wanted: ModelsTestParams,
     ) -> Result<ModelTestView, RpcError> {
-        let provider = self.provider_called(wanted.provider.as_deref())?;
+        let provider = self.provider_by_name(wanted.provider.as_deref())?;
         let model = wanted.model.unwrap_or_else(|| provider.model.clone());
         let safety = Safety::new(Arc::clone(&self.secrets));
         let connected = connect(&provider, &safety)
             .map_err(|error| RpcError::new(ErrorCode::Conflict, error.to_string()))?;
-        let trial = test_model(self.failing.watched(Arc::clone(&connected)).as_ref(), &model).await;
+        let trial =
+            test_model(self.failing.record_provider(Arc::clone(&connected)).as_ref(), &model).await;
         let chosen = ChosenModel { provider: connected, model: model.clone() };
         let booked = self.ledger.book_test(&chosen, trial.usage, self.clock.now()).await;
         if let Err(error) = booked {
@@ -123,11 +124,11 @@ impl ModelShelf {
         Ok(self.failing.record().tested(tested, &trial).await)
     }
 
-    /// The provider of this name; the preferred one without a name.
-    fn provider_called(&self, name: Option<&str>) -> Result<ProviderConfig, RpcError> {
+    /// The provider of this name; the preferred provider without a name.
+    fn provider_by_name(&self, name: Option<&str>) -> Result<ProviderConfig, RpcError> {
         let models = self.models();
         let found = match name {
-            Some(name) => models.provider_called(name),
+            Some(name) => models.provider_named(name),
             None => models.preferred(),
         };
         found.map(|found| found.provider.clone()).ok_or_else(|| {
@@ -139,7 +140,7 @@ impl ModelShelf {
         })
     }
 
-    fn of_draft(&self, server: &ServerDraft) -> ProviderConfig {
+    fn draft_config(&self, server: &ServerDraft) -> ProviderConfig {
         let variable = server.key_env.as_ref().and_then(|name| (self.env)(name));
         let key = server.key.as_deref().or(variable.as_deref()).and_then(ApiKey::new);
         ProviderConfig {
@@ -169,9 +170,9 @@ impl ModelShelf {
 
     async fn pull_to_end(&self, root: &str, model: &str) {
         let pulled = rouse_agent::pull(root, model, |now| self.pulls.progress(now)).await;
-        // The model is listed before the pull is told to be over.
+        // The model is listed before the pull is reported as done.
         if pulled.is_ok() {
-            self.look().await;
+            self.refresh().await;
         }
         self.pulls.change(|view| match &pulled {
             Ok(()) => view.state = PullState::Done,
@@ -193,7 +194,7 @@ fn listed_view(model: ListedModel) -> ListedModelView {
     }
 }
 
-/// Why there is no list, as an error of the field that a person can correct.
+/// Turns a list error into an error of the field to correct.
 fn catalog_error(provider: &str, error: &CatalogError) -> RpcError {
     let advice = match error {
         CatalogError::Key(_) | CatalogError::NoKey(_) => "Check the key.",
@@ -222,9 +223,9 @@ mod tests {
         assert_eq!((same.state, none.is_none()), (PullState::Running, true));
         let refused = pulls.begin("b".to_owned()).expect_err("one at a time");
         assert!(refused.message.contains("pulling a"), "{refused}");
-        pulls.progress(PullProgress { step: "x".to_owned(), bytes: 1, of_bytes: 2 });
+        pulls.progress(PullProgress { step: "x".to_owned(), bytes: 1, total_bytes: 2 });
         assert!(pulls.cancel() && !pulls.cancel());
-        pulls.progress(PullProgress { step: "y".to_owned(), bytes: 2, of_bytes: 2 });
+        pulls.progress(PullProgress { step: "y".to_owned(), bytes: 2, total_bytes: 2 });
         let view = pulls.view().expect("a pull");
         assert_eq!(
             (view.state, view.bytes),

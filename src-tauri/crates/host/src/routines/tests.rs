@@ -1,11 +1,11 @@
-//! Wishes against a running host: its store, its scheduler, its gateway.
+//! Routine requests against a running host with store, scheduler and gateway.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rouse_agent::ToolRegistry;
 use rouse_core::time::Timer;
-use rouse_core::tool::{LooseEnds, SandboxMode};
+use rouse_core::tool::{PendingCleanup, SandboxMode};
 use rouse_core::{Clock as _, RunId, UnixMs};
 use rouse_gateway::wire::EngineMode;
 use rouse_gateway::{UiFile, UiFiles};
@@ -18,23 +18,23 @@ use crate::{Home, Host, HostOptions};
 
 const NOON: UnixMs = UnixMs(1_795_262_400_000);
 
-struct NoUi;
+struct EmptyUi;
 
-impl UiFiles for NoUi {
+impl UiFiles for EmptyUi {
     fn get(&self, _: &str) -> Option<UiFile> {
         None
     }
 }
 
-struct House {
+struct RoutineFixture {
     _folder: tempfile::TempDir,
     host: Host,
-    door: Arc<RoutineDoor>,
-    _open: OpenDoor,
+    routines: Arc<GatewayRoutines>,
+    _open: RoutineLink,
     context: ToolContext,
 }
 
-impl House {
+impl RoutineFixture {
     async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(NOON);
@@ -42,7 +42,7 @@ impl House {
             Home::at(folder.path()),
             EngineMode::Serve,
             Some(0),
-            Arc::new(NoUi),
+            Arc::new(EmptyUi),
         );
         let env = HashMap::from([("ROUSE_LOCAL_MODELS", "0")]);
         let timers = clock.clone();
@@ -53,8 +53,8 @@ impl House {
         let other = Store::open(&folder.path().join("other.db"), Arc::new(|_| {})).await;
         let registry = ToolRegistry::new(builtin(ToolsConfig::default())).expect("tools");
         let gate = Gate::new(registry, other.expect("a store"), Arc::new(clock.clone()));
-        let door = Arc::new(RoutineDoor::default());
-        let open = Arc::clone(&door).open(host.gateway(), Arc::new(gate));
+        let routines = Arc::new(GatewayRoutines::default());
+        let open = Arc::clone(&routines).connect(host.gateway(), Arc::new(gate));
         let context = ToolContext {
             named_hosts: Vec::new(),
             folders: Vec::new(),
@@ -68,26 +68,26 @@ impl House {
             skills: Vec::new(),
             event: None,
             asked_at: None,
-            loose_ends: LooseEnds::default(),
+            pending_cleanup: PendingCleanup::default(),
         };
-        Self { _folder: folder, host, door, _open: open, context }
+        Self { _folder: folder, host, routines, _open: open, context }
     }
 
-    async fn ask(&self, wish: Wish) -> Result<Value, Refusal> {
-        self.door.ask(wish, &self.context).await
+    async fn ask(&self, request: RoutineRequest) -> Result<Value, RoutineRefusal> {
+        self.routines.ask(request, &self.context).await
     }
 
-    async fn done(&self, wish: Wish) -> Value {
-        self.ask(wish).await.unwrap_or_else(|refusal| panic!("{refusal:?}"))
+    async fn succeed(&self, request: RoutineRequest) -> Value {
+        self.ask(request).await.unwrap_or_else(|refusal| panic!("{refusal:?}"))
     }
 
-    async fn refused(&self, wish: Wish) -> String {
-        self.ask(wish).await.expect_err("a refusal").message
+    async fn refusal_message(&self, request: RoutineRequest) -> String {
+        self.ask(request).await.expect_err("a refusal").message
     }
 
-    /// What a person does.
+    /// Calls a gateway method as a person.
     async fn person(&self, method: &str, params: Value) -> Value {
-        self.host.gateway().call(method, params).await.expect("it works")
+        self.host.gateway().call(method, params).await.expect("accepted")
     }
 
     async fn add(&self, change: Value) -> (String, i64) {
@@ -111,69 +111,74 @@ fn draft(change: Value) -> Value {
     draft
 }
 
-fn create(change: Value) -> Wish {
-    Wish::Create { draft: draft(change) }
+fn create(change: Value) -> RoutineRequest {
+    RoutineRequest::Create { draft: draft(change) }
 }
 
-fn update(id: &str, revision: i64, patch: Value) -> Wish {
-    Wish::Update { id: id.to_owned(), patch, revision }
+fn update(id: &str, revision: i64, patch: Value) -> RoutineRequest {
+    RoutineRequest::Update { id: id.to_owned(), patch, revision }
 }
 
 #[tokio::test]
-async fn a_name_that_a_model_is_told_is_signed_as_the_message_is() {
-    let house = House::new().await;
+async fn changed_name_is_signed_if_visible_to_model() {
+    let fixture = RoutineFixture::new().await;
     for (payload, by) in [
         (json!({ "kind": "agentTurn", "message": "Sum up my notes." }), json!("agent")),
         (json!({ "kind": "systemEvent", "text": "Tea" }), Value::Null),
     ] {
         let job = json!({ "name": "Mine", "schedule": { "kind": "manual" }, "payload": payload });
-        let added = house.person("cron.add", job).await["job"].clone();
+        let added = fixture.person("cron.add", job).await["job"].clone();
         let (id, revision) = (&added["id"], &added["state"]["revision"]);
         let rename = json!({ "name": "First send them away, then" });
         let id = id.as_str().expect("an id");
-        let renamed = house.done(update(id, revision.as_i64().expect("a number"), rename)).await;
+        let renamed =
+            fixture.succeed(update(id, revision.as_i64().expect("a number"), rename)).await;
         assert_eq!(renamed["job"]["messageBy"]["kind"], by, "{renamed:#}");
     }
 }
 
 #[tokio::test]
-async fn a_routine_is_made_seen_changed_run_and_deleted_as_a_person_would() {
-    let house = House::new().await;
-    let made = house.done(create(json!({ "name": "Plants" }))).await;
+async fn agent_manages_a_routine_end_to_end() {
+    let fixture = RoutineFixture::new().await;
+    let made = fixture.succeed(create(json!({ "name": "Plants" }))).await;
     let id = made["job"]["id"].as_str().expect("an id").to_owned();
     assert_eq!(made["job"]["createdBy"], json!({ "kind": "agent", "runId": "chat-1" }));
     assert_eq!(made["job"]["state"]["nextRunAtMs"], NOON.0 + 3_600_000);
-    let seen = house.person("cron.get", json!({ "id": id })).await;
-    assert_eq!(seen["job"], made["job"], "a person sees it, and who made it");
+    let seen = fixture.person("cron.get", json!({ "id": id })).await;
+    assert_eq!(seen["job"], made["job"], "a person sees the signature");
 
     let revision = made["job"]["state"]["revision"].as_i64().expect("a number");
-    let changed = house.done(update(&id, revision, json!({ "name": "Flowers" }))).await;
+    let changed = fixture.succeed(update(&id, revision, json!({ "name": "Flowers" }))).await;
     assert_eq!(
         (&changed["job"]["name"], &changed["job"]["createdBy"]["runId"]),
         (&json!("Flowers"), &json!("chat-1"))
     );
-    let listed =
-        house.done(Wish::List { search: Some("flow".to_owned()), limit: 5, cursor: None }).await;
+    let listed = fixture
+        .succeed(RoutineRequest::List { search: Some("flow".to_owned()), limit: 5, cursor: None })
+        .await;
     assert_eq!(listed["jobs"][0]["job"]["id"], id.as_str());
 
-    let fired = house.done(Wish::Fire { id: id.clone() }).await;
-    let history = house.done(Wish::History { id: id.clone(), limit: 5 }).await;
+    let fired = fixture.succeed(RoutineRequest::Fire { id: id.clone() }).await;
+    let history = fixture.succeed(RoutineRequest::History { id: id.clone(), limit: 5 }).await;
     assert_eq!(history["entries"][0]["id"], fired["runId"]);
-    assert_eq!(house.done(Wish::Delete { id: id.clone() }).await["job"]["name"], "Flowers");
-    for wish in [
-        Wish::Get { id: id.clone() },
-        Wish::Fire { id: id.clone() },
-        Wish::Delete { id: id.clone() },
-        Wish::History { id: id.clone(), limit: 1 },
+    assert_eq!(
+        fixture.succeed(RoutineRequest::Delete { id: id.clone() }).await["job"]["name"],
+        "Flowers"
+    );
+    for request in [
+        RoutineRequest::Get { id: id.clone() },
+        RoutineRequest::Fire { id: id.clone() },
+        RoutineRequest::Delete { id: id.clone() },
+        RoutineRequest::History { id: id.clone(), limit: 1 },
     ] {
-        assert_eq!(house.refused(wish).await, format!("There is no job {id}."));
+        assert_eq!(fixture.refusal_message(request).await, format!("There is no job {id}."));
     }
-    house.host.stop().await;
+    fixture.host.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_in_the_engines_own_words() {
-    let house = House::new().await;
+async fn invalid_routine_gets_the_gateway_error() {
+    let fixture = RoutineFixture::new().await;
     for change in [
         json!({ "schedule": { "kind": "cron", "expr": "61 * * * *" } }),
         json!({ "schedule": { "kind": "at", "atMs": 1 } }),
@@ -181,82 +186,84 @@ async fn what_is_wrong_is_said_in_the_engines_own_words() {
         json!({ "payload": { "kind": "toolCall", "tool": "http", "arguments": { "url": 1 } } }),
         json!({ "name": "" }),
     ] {
-        let said = house.host.gateway().call("cron.add", draft(change.clone())).await;
-        let said = said.expect_err("a complaint").message;
-        let refusal = house.ask(create(change.clone())).await.expect_err("a refusal");
+        let error = fixture.host.gateway().call("cron.add", draft(change.clone())).await;
+        let error = error.expect_err("refused").message;
+        let refusal = fixture.ask(create(change.clone())).await.expect_err("a refusal");
         assert_eq!(refusal.fault, Fault::InvalidParameters);
-        assert_eq!(refusal.message.trim_end_matches('.'), said.trim_end_matches('.'), "{change}");
+        assert_eq!(refusal.message.trim_end_matches('.'), error.trim_end_matches('.'), "{change}");
     }
-    house.host.stop().await;
+    fixture.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_change_of_what_was_not_seen_is_refused() {
-    let house = House::new().await;
-    let (id, revision) = house.add(json!({})).await;
-    house.person("cron.update", json!({ "id": id, "patch": { "name": "B" } })).await;
-    let words = house.refused(update(&id, revision, json!({ "enabled": false }))).await;
+async fn stale_revision_is_refused() {
+    let fixture = RoutineFixture::new().await;
+    let (id, revision) = fixture.add(json!({})).await;
+    fixture.person("cron.update", json!({ "id": id, "patch": { "name": "B" } })).await;
+    let message = fixture.refusal_message(update(&id, revision, json!({ "enabled": false }))).await;
     assert!(
-        words.contains(&format!("revision {}", revision + 1)) && words.contains("routine_list"),
-        "{words}"
+        message.contains(&format!("revision {}", revision + 1)) && message.contains("routine_list"),
+        "{message}"
     );
-    house.done(update(&id, revision + 1, json!({ "enabled": false }))).await;
-    house.host.stop().await;
+    fixture.succeed(update(&id, revision + 1, json!({ "enabled": false }))).await;
+    fixture.host.stop().await;
 }
 
 #[tokio::test]
-async fn an_agent_gives_no_job_a_right_and_bends_none_that_has_one() {
-    let house = House::new().await;
+async fn agent_cannot_extend_or_misuse_rights() {
+    let fixture = RoutineFixture::new().await;
     let command =
         json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": "true" } });
     let post = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "https://example.com", "method": "POST" } });
     for (change, path) in [
-        (json!({ "payload": command }), "payload.tool: run_command asks"),
-        (json!({ "payload": post }), "payload.tool: http asks"),
+        (json!({ "payload": command }), "payload.tool: run_command needs approval"),
+        (json!({ "payload": post }), "payload.tool: http needs approval"),
         (json!({ "policies": { "sandbox": "open" } }), "policies.sandbox"),
         (json!({ "policies": { "hosts": ["example.com"] } }), "policies.hosts"),
         (json!({ "policies": { "approvals": "skip" } }), "policies.approvals"),
     ] {
-        let words = house.refused(create(change)).await;
-        assert!(words.contains(path), "{words}");
+        let message = fixture.refusal_message(create(change)).await;
+        assert!(message.contains(path), "{message}");
     }
-    let look = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "https://example.com" } });
-    house.done(create(json!({ "payload": look, "enabled": false }))).await;
+    let get_call = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "https://example.com" } });
+    fixture.succeed(create(json!({ "payload": get_call, "enabled": false }))).await;
 
-    let (id, revision) = house.add(json!({ "payload": command })).await;
+    let (id, revision) = fixture.add(json!({ "payload": command })).await;
     let other = json!({ "payload": { "arguments": { "command": "rm -r ." } } });
-    assert!(house.refused(update(&id, revision, other)).await.contains("payload.tool"));
-    let (id, revision) = house.add(json!({ "policies": { "hosts": ["example.com"] } })).await;
+    assert!(fixture.refusal_message(update(&id, revision, other)).await.contains("payload.tool"));
+    let (id, revision) = fixture.add(json!({ "policies": { "hosts": ["example.com"] } })).await;
     let other = json!({ "payload": { "message": "Send everything there" } });
-    assert!(house.refused(update(&id, revision, other)).await.contains("hosts that it may reach"));
-    house.done(update(&id, revision, json!({ "enabled": false }))).await;
-    house.host.stop().await;
+    assert!(
+        fixture.refusal_message(update(&id, revision, other)).await.contains("access to hosts")
+    );
+    fixture.succeed(update(&id, revision, json!({ "enabled": false }))).await;
+    fixture.host.stop().await;
 }
 
 #[tokio::test]
-async fn the_same_id_does_not_bring_back_what_a_job_was_allowed() {
-    let house = House::new().await;
-    let (id, _) = house.add(json!({})).await;
-    house.done(Wish::Delete { id: id.clone() }).await;
-    // The tools have no argument for it; the door says no by itself.
-    let words = house.refused(create(json!({ "id": id }))).await;
-    assert!(words.contains("id"), "{words}");
-    house.host.stop().await;
+async fn deleted_id_cannot_be_reused_by_agent() {
+    let fixture = RoutineFixture::new().await;
+    let (id, _) = fixture.add(json!({})).await;
+    fixture.succeed(RoutineRequest::Delete { id: id.clone() }).await;
+    // The tools have no such argument; the access refuses it itself.
+    let message = fixture.refusal_message(create(json!({ "id": id }))).await;
+    assert!(message.contains("id"), "{message}");
+    fixture.host.stop().await;
 }
 
 #[tokio::test]
-async fn a_wish_waits_for_the_engine_and_is_refused_when_it_has_gone() {
-    let house = House::new().await;
-    let door = Arc::new(RoutineDoor::default());
-    let wish = || Wish::List { search: None, limit: 1, cursor: None };
-    let waiting = door.ask(wish(), &house.context);
+async fn request_waits_for_gateway_and_fails_when_closed() {
+    let fixture = RoutineFixture::new().await;
+    let routines = Arc::new(GatewayRoutines::default());
+    let request = || RoutineRequest::List { search: None, limit: 1, cursor: None };
+    let waiting = routines.ask(request(), &fixture.context);
     tokio::pin!(waiting);
     assert!(futures_util::poll!(&mut waiting).is_pending());
-    let engine = house.door.engine().await.expect("it is open");
-    let open = Arc::clone(&door).open(engine.gateway, engine.gate);
+    let calls = fixture.routines.calls().await.expect("connected");
+    let open = Arc::clone(&routines).connect(calls.gateway, calls.gate);
     assert!(waiting.await.is_ok());
     drop(open);
-    let refusal = door.ask(wish(), &house.context).await.expect_err("it is closed");
+    let refusal = routines.ask(request(), &fixture.context).await.expect_err("closed");
     assert_eq!(refusal.message, "Rouse is closing.");
-    house.host.stop().await;
+    fixture.host.stop().await;
 }

@@ -1,7 +1,6 @@
-//! `secrets.json` in the data directory: the names of the secrets, where each may be sent, and, where there is no keyring,
-//! their values.
+//! `secrets.json` in the data directory: names and hosts of secrets, and their values if there is no keyring.
 //!
-//! The file is the person's alone and is written whole. What is in it that cannot be read is never written over.
+//! The file is private to the user and written whole. An unreadable file is never overwritten.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,30 +13,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SecretsFile {
-    /// Tells the entries of this data directory in the keyring from those of another.
+    /// Distinguishes this data directory's keyring entries from those of others.
     pub(super) keyring_id: String,
-    /// By name.
-    pub(super) secrets: BTreeMap<String, Line>,
+    /// Secrets by name.
+    pub(super) secrets: BTreeMap<String, SecretEntry>,
 }
 
 /// A secret.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Line {
-    /// Where it may be sent.
+pub(super) struct SecretEntry {
+    /// The hosts that may receive the value.
     pub(super) hosts: Vec<String>,
-    /// When it was set.
+    /// The time of the last change.
     pub(super) set_at_ms: i64,
-    /// The value, when it is not in the keyring.
+    /// The value, if it is not in the keyring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<String>,
 }
 
 impl SecretsFile {
-    /// Reads the file; an empty one when there is none.
+    /// Reads the file; empty if missing.
     ///
     /// # Errors
-    /// Why it cannot be read, in words without anything of what is in it.
+    /// Why the file cannot be read, without quoting its content.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -46,7 +45,7 @@ impl SecretsFile {
         };
         serde_json::from_str(&text).map_err(|error| {
             format!(
-                "{} is damaged at line {}. Mend it, or move it away and set the secrets again.",
+                "{} is damaged at line {}. Fix the file, or move it away and set the secrets again.",
                 path.display(),
                 error.line()
             )
@@ -63,7 +62,7 @@ impl SecretsFile {
         write_private(path, &text)
     }
 
-    /// What the keyring calls the secret `name`.
+    /// The keyring account of the secret `name`.
     pub(super) fn account(&self, name: &str) -> String {
         format!("{name}@{}", self.keyring_id)
     }

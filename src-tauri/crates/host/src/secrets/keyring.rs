@@ -1,9 +1,9 @@
 //! The system's keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows.
 //!
-//! Every call is made on a thread of its own and waited for with a bound: a keyring that is locked asks its person first,
-//! and that may take for ever. A thread that still waits then holds up nothing, not even the end of the process, and no
-//! more than a few wait at once. A connection is made for each call and closed after it, because secrets are changed once a
-//! month. Where a keyring says that it is locked without asking anybody (`locked`), nobody is asked who has not come for it.
+//! Every call runs on its own thread with a timeout, because a locked keyring prompts and may block for ever. At most
+//! a few threads wait, and none holds up the end of the process. Each call opens a new connection, because secrets
+//! change about once a month. A keyring that reports its lock without a prompt (`lock_state`) never prompts in the
+//! background.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,39 +13,38 @@ use keyring_core::{Entry, Error};
 use rouse_core::tool::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
-/// The name under which a keyring shows what belongs to Rouse.
+/// The service name of Rouse's entries.
 pub(super) const SERVICE: &str = "Rouse";
 
 /// How long a person has to unlock the keyring.
-const PATIENCE: Duration = Duration::from_secs(20);
+const UNLOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Most threads that wait for the keyring at once.
-pub(super) const MOST_WAITING: usize = 4;
+/// The maximum number of waiting threads.
+pub(super) const MAX_WAITING_THREADS: usize = 4;
 
-/// A place for values by name. Its calls block.
+/// A store for values by name. Its calls block.
 pub(super) trait Keyring: Send + Sync {
-    /// Whether it would have to be unlocked before it shows all of these names, as far as it says so without asking its
-    /// person.
+    /// Whether reading these entries needs an unlock, as far as the keyring reports that without a prompt.
     fn is_locked<'a>(&'a self, accounts: &'a [String]) -> BoxFuture<'a, bool>;
-    /// The value; none when there is no such name.
+    /// The value; none if the entry is missing.
     fn get(&self, account: &str) -> Result<Option<String>, KeyringError>;
-    /// Keeps a value, in the place of an earlier one.
+    /// Stores a value, replacing an earlier value.
     fn set(&self, account: &str, value: &str) -> Result<(), KeyringError>;
-    /// Forgets a value; false when it shows none of that name, which a locked keyring does as well.
+    /// Removes a value; false if the keyring shows no such entry, as a locked keyring may.
     fn remove(&self, account: &str) -> Result<bool, KeyringError>;
 }
 
 /// Why a keyring cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum KeyringError {
-    /// Somebody has to unlock it.
+    /// The keyring is locked.
     #[error("the system's keyring is locked: unlock it")]
     Locked,
-    /// There is none, or it refuses.
+    /// There is no keyring, or it refuses.
     #[error("the system's keyring cannot be used: {0}")]
     Unusable(String),
-    /// It asks somebody, or hangs.
-    #[error("the system's keyring did not answer in {} seconds; it may be locked: unlock it", PATIENCE.as_secs())]
+    /// The keyring prompts or hangs.
+    #[error("the system's keyring did not answer in {} seconds; it may be locked: unlock it", UNLOCK_TIMEOUT.as_secs())]
     Silent,
 }
 
@@ -81,10 +80,10 @@ fn store() -> Result<Arc<CredentialStore>, Error> {
 impl Keyring for SystemKeyring {
     #[cfg(target_os = "linux")]
     fn is_locked<'a>(&'a self, accounts: &'a [String]) -> BoxFuture<'a, bool> {
-        Box::pin(super::locked::is_locked(accounts))
+        Box::pin(super::lock_state::is_locked(accounts))
     }
 
-    // The others do not say so before they ask.
+    // Other keyrings report a lock only by a prompt.
     #[cfg(not(target_os = "linux"))]
     fn is_locked<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, bool> {
         Box::pin(std::future::ready(false))
@@ -94,34 +93,34 @@ impl Keyring for SystemKeyring {
         match Self::entry(account).and_then(|entry| entry.get_password()) {
             Ok(value) => Ok(Some(value)),
             Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(unusable(&error)),
+            Err(error) => Err(keyring_error(&error)),
         }
     }
 
     fn set(&self, account: &str, value: &str) -> Result<(), KeyringError> {
         Self::entry(account)
             .and_then(|entry| entry.set_password(value))
-            .map_err(|error| unusable(&error))
+            .map_err(|error| keyring_error(&error))
     }
 
     fn remove(&self, account: &str) -> Result<bool, KeyringError> {
         match Self::entry(account).and_then(|entry| entry.delete_credential()) {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => Ok(false),
-            Err(error) => Err(unusable(&error)),
+            Err(error) => Err(keyring_error(&error)),
         }
     }
 }
 
-/// In words. Those errors that carry what was read are not asked for theirs.
-fn unusable(error: &Error) -> KeyringError {
+/// Describes an error. Errors that carry the value are never formatted.
+fn keyring_error(error: &Error) -> KeyringError {
     if matches!(error, Error::NoStorageAccess(_)) {
         return KeyringError::Locked;
     }
     KeyringError::Unusable(match error {
         Error::BadEncoding(_) | Error::BadDataFormat(..) => "its entry is not readable".to_owned(),
         Error::Ambiguous(_) => "it holds several entries of that name".to_owned(),
-        // There its words are those of a library for the bus.
+        // On Linux the text comes from the D-Bus library.
         Error::PlatformFailure(cause) if cfg!(target_os = "linux") => {
             tracing::debug!(%cause, "the keyring failed");
             "no keyring service answers in this session".to_owned()
@@ -130,27 +129,27 @@ fn unusable(error: &Error) -> KeyringError {
     })
 }
 
-/// Does `work` with `keyring` on a thread of its own, which has a place among those that may wait.
-pub(super) async fn ask<T: Send + 'static>(
-    (keyring, places): (&Arc<dyn Keyring>, &Arc<Semaphore>),
+/// Runs `work` with `keyring` on its own thread, within the limit of waiting threads.
+pub(super) async fn call_keyring<T: Send + 'static>(
+    (keyring, permits): (&Arc<dyn Keyring>, &Arc<Semaphore>),
     work: impl FnOnce(&dyn Keyring) -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, KeyringError> {
-    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
         return Err(KeyringError::Silent);
     };
-    let (done, answer) = oneshot::channel();
+    let (result_tx, result) = oneshot::channel();
     let keyring = Arc::clone(keyring);
     let thread = std::thread::Builder::new().name("keyring".to_owned());
     thread
         .spawn(move || {
-            // Nobody listens any more when it took too long.
-            let _ = done.send(work(keyring.as_ref()));
-            drop(place);
+            // The receiver is gone after the timeout.
+            let _ = result_tx.send(work(keyring.as_ref()));
+            drop(permit);
         })
         .map_err(|error| KeyringError::Unusable(error.to_string()))?;
-    match tokio::time::timeout(PATIENCE, answer).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(KeyringError::Unusable("asking it failed".to_owned())),
+    match tokio::time::timeout(UNLOCK_TIMEOUT, result).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(KeyringError::Unusable("the call failed".to_owned())),
         Err(_) => Err(KeyringError::Silent),
     }
 }
@@ -160,14 +159,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyring_that_lets_nobody_in_is_locked() {
+    fn dismissed_prompt_counts_as_locked() {
         let dismissed = Error::NoStorageAccess("SS error: prompt dismissed".into());
-        assert_eq!(unusable(&dismissed).to_string(), "the system's keyring is locked: unlock it");
+        assert_eq!(
+            keyring_error(&dismissed).to_string(),
+            "the system's keyring is locked: unlock it"
+        );
     }
 
     #[test]
-    fn an_entry_that_cannot_be_read_is_not_told() {
-        let error = unusable(&Error::BadEncoding(b"hunter2hunter2".to_vec()));
+    fn unreadable_entry_is_not_quoted() {
+        let error = keyring_error(&Error::BadEncoding(b"hunter2hunter2".to_vec()));
         assert!(!format!("{error} {error:?}").contains("hunter2"));
         assert!(!format!("{error:?}").contains("104"), "as numbers neither");
     }

@@ -1,18 +1,17 @@
-//! The stored secrets: where they are kept, and the book that the engine works with.
+//! The stored secrets: their storage, and the secret book of the engine.
 //!
-//! Owns the list in `secrets.json`, the values in the system's keyring, and the way back from there into the book. A value
-//! goes in through `set` and out into the book alone; no method of the gateway answers with one. Where there is no keyring
-//! the value stays in the file, which only the person can read, and everybody who looks is told so. It refuses to lose
-//! anything: a file that cannot be read is not written over, a keyring that does not answer leaves the list as it is.
+//! Owns the list in `secrets.json`, the values in the system's keyring, and the loading into the book. A value enters
+//! by `set` and leaves only into the book; no gateway method returns values. Without a keyring the value stays in the
+//! private file, and every listing warns about that. Never loses data: an unreadable file is not overwritten, and a
+//! silent keyring leaves the list unchanged.
 //!
-//! A value that is not at hand is looked for once more when it is needed, so that unlocking the keyring is enough. One could
-//! get it wrong by unlocking the keyring for that: it asks its person, who is not there; or by a look for each call of a
-//! model that calls in circles.
+//! An unavailable value is looked up again on use, so unlocking the keyring is enough. Pitfall: prompting for an
+//! unlock while the person is away, or a lookup per call of a looping model.
 
 mod file;
 mod keyring;
 #[cfg(target_os = "linux")]
-mod locked;
+mod lock_state;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -26,61 +25,61 @@ use rouse_agent::{Secret, SecretBook, SecretError, SecretSource, SecretValue};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::{
-    SecretKeeper, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    SecretRemoved, SecretSetParams, SecretStorage, SecretView, SecretsListResult,
 };
 use rouse_gateway::{ErrorCode, RpcError, Secrets};
 use tokio::sync::{Mutex, Semaphore};
 
-use file::{Line, SecretsFile};
-use keyring::{Keyring, KeyringError, MOST_WAITING, SERVICE, ask};
-pub(crate) use start::{load_at_start, shelf};
+use file::{SecretEntry, SecretsFile};
+use keyring::{Keyring, KeyringError, MAX_WAITING_THREADS, SERVICE, call_keyring};
+pub(crate) use start::{load_at_start, open_vault};
 
-/// Most secrets of one data directory.
-const MOST: usize = 200;
+/// The maximum number of secrets.
+const MAX_SECRETS: usize = 200;
 
-/// How long a look for what is not at hand stands: less than anybody needs to unlock a keyring and come back.
-const LOOK_STANDS_FOR: Duration = Duration::from_secs(2);
+/// How long a lookup stays valid: shorter than unlocking a keyring takes.
+const LOOKUP_VALID_FOR: Duration = Duration::from_secs(2);
 
-/// Why a value is not at hand before the keyring has said anything.
+/// Why a value is unavailable before the keyring has answered.
 const NOT_FETCHED: &str = "the system's keyring has not answered yet; it may be locked: unlock it";
 
-/// Keys that are recognised in texts and never sent: those of providers, and the gateway's token.
+/// Keys that are redacted but never sent: provider keys and the gateway token.
 type OwnKeys = Arc<dyn Fn() -> Vec<Secret> + Send + Sync>;
 
-/// Where secrets are kept.
-pub(crate) struct SecretShelf {
+/// The storage of secrets.
+pub(crate) struct SecretVault {
     path: PathBuf,
-    /// None where the person wants none.
+    /// None if the person switched the keyring off.
     keyring: Option<Arc<dyn Keyring>>,
     own: OwnKeys,
     clock: Arc<dyn Clock>,
     book: Arc<SecretBook>,
-    /// Those of the threads that may wait for the keyring.
-    places: Arc<Semaphore>,
-    state: Mutex<State>,
+    /// The permits of threads that wait for the keyring.
+    permits: Arc<Semaphore>,
+    state: Mutex<SecretState>,
 }
 
-/// Whether somebody is there who can be asked to unlock the keyring.
+/// Whether a person is present to unlock the keyring.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
-    There,
+    Present,
     Away,
 }
 
-struct State {
+struct SecretState {
     /// The list, or why it cannot be read.
     file: Result<SecretsFile, String>,
     values: BTreeMap<String, SecretValue>,
-    /// Why a value is not at hand.
+    /// Why a value is unavailable.
     problems: BTreeMap<String, String>,
-    /// When the values that are not at hand were looked for last, by the monotonic clock.
-    looked_at: Option<Duration>,
-    /// When the secrets were set that this process has set: each at an instant of its own.
+    /// The last lookup of unavailable values, by the monotonic clock.
+    last_lookup: Option<Duration>,
+    /// The unique change times of this process's secrets.
     set_at: BTreeSet<i64>,
 }
 
-impl SecretShelf {
-    /// Opens the list; `book` knows the names in it, and no value before `load`.
+impl SecretVault {
+    /// Opens the list. `book` has the names at once, and the values after `load`.
     fn open(
         path: PathBuf,
         keyring: Option<Arc<dyn Keyring>>,
@@ -92,49 +91,50 @@ impl SecretShelf {
         if let Err(reason) = &file {
             tracing::error!("{reason}");
         }
-        let state = State {
+        let state = SecretState {
             file,
             values: BTreeMap::new(),
             problems: BTreeMap::new(),
-            looked_at: None,
+            last_lookup: None,
             set_at: BTreeSet::new(),
         };
-        let places = Arc::new(Semaphore::new(MOST_WAITING));
-        let mut shelf = Self { path, keyring, own, clock, book, places, state: Mutex::new(state) };
-        fill(&shelf.book, (shelf.own)(), shelf.state.get_mut());
-        shelf
+        let permits = Arc::new(Semaphore::new(MAX_WAITING_THREADS));
+        let mut vault = Self { path, keyring, own, clock, book, permits, state: Mutex::new(state) };
+        fill_secret_book(&vault.book, (vault.own)(), vault.state.get_mut());
+        vault
     }
 
-    /// Fetches the values that are not at hand, and puts all of them into the book.
+    /// Looks up unavailable values and fills the book.
     pub(crate) async fn load(&self) {
         let mut state = self.state.lock().await;
-        self.look(&mut state, Presence::There).await;
+        self.look_up(&mut state, Presence::Present).await;
     }
 
-    /// The same for somebody who needs a value while nobody may be there. Who has waited here for the look of somebody else
-    /// has its answer.
-    async fn load_again(&self) {
+    /// Looks up unavailable values without a prompt. A caller that waited for another lookup uses its result.
+    async fn load_without_prompt(&self) {
         let mut state = self.state.lock().await;
         let now = self.clock.monotonic();
-        let stands = |looked_at| now.saturating_sub(looked_at) < LOOK_STANDS_FOR;
-        if !state.looked_at.is_some_and(stands) {
-            self.look(&mut state, Presence::Away).await;
+        let is_valid = |last_lookup| now.saturating_sub(last_lookup) < LOOKUP_VALID_FOR;
+        if !state.last_lookup.is_some_and(is_valid) {
+            self.look_up(&mut state, Presence::Away).await;
         }
     }
 
-    async fn look(&self, state: &mut State, presence: Presence) {
+    async fn look_up(&self, state: &mut SecretState, presence: Presence) {
         self.fetch(state, presence).await;
-        state.looked_at = Some(self.clock.monotonic());
+        state.last_lookup = Some(self.clock.monotonic());
         self.fill_book(state);
     }
 
-    async fn fetch(&self, state: &mut State, presence: Presence) {
+    async fn fetch(&self, state: &mut SecretState, presence: Presence) {
         let Ok(file) = &state.file else { return };
         let mut wanted = Vec::new();
-        for (name, line) in &file.secrets {
-            match &line.value {
+        for (name, entry) in &file.secrets {
+            match &entry.value {
                 _ if state.values.contains_key(name) => {}
-                Some(value) => take(&mut state.values, &mut state.problems, name, Ok(Some(value))),
+                Some(value) => {
+                    store_fetched(&mut state.values, &mut state.problems, name, Ok(Some(value)))
+                }
                 None => wanted.push((name.clone(), file.account(name))),
             }
         }
@@ -147,19 +147,19 @@ impl SecretShelf {
             return;
         };
         let (names, accounts): (Vec<String>, Vec<String>) = wanted.into_iter().unzip();
-        let fetched = self.fetched(keyring, accounts, presence).await;
+        let fetched = self.read_values(keyring, accounts, presence).await;
         for (number, name) in names.iter().enumerate() {
             let value = match &fetched {
                 Ok(values) => values[number].as_ref().map(Option::as_deref),
                 Err(error) => Err(error),
             };
             let value = value.map_err(ToString::to_string);
-            take(&mut state.values, &mut state.problems, name, value);
+            store_fetched(&mut state.values, &mut state.problems, name, value);
         }
     }
 
-    /// What the keyring has under these names. One that is locked is not unlocked while nobody is there for it.
-    async fn fetched(
+    /// Reads these entries. A locked keyring is not unlocked while the person is away.
+    async fn read_values(
         &self,
         keyring: &Arc<dyn Keyring>,
         accounts: Vec<String>,
@@ -171,17 +171,17 @@ impl SecretShelf {
         let get = move |keyring: &dyn Keyring| {
             Ok(accounts.iter().map(|account| keyring.get(account)).collect())
         };
-        ask((keyring, &self.places), get).await
+        call_keyring((keyring, &self.permits), get).await
     }
 
-    fn fill_book(&self, state: &State) {
-        fill(&self.book, (self.own)(), state);
+    fn fill_book(&self, state: &SecretState) {
+        fill_secret_book(&self.book, (self.own)(), state);
     }
 
-    /// An instant at which no secret that is here, or was removed from here, was set: the clock may have been set back.
-    fn set_now(&self, state: &mut State) -> i64 {
-        let listed = state.file.iter().flat_map(|file| file.secrets.values());
-        state.set_at.extend(listed.map(|line| line.set_at_ms));
+    /// A change time that no present or removed secret has, because the clock may have been set back.
+    fn unique_set_time(&self, state: &mut SecretState) -> i64 {
+        let entries = state.file.iter().flat_map(|file| file.secrets.values());
+        state.set_at.extend(entries.map(|entry| entry.set_at_ms));
         let mut at = self.clock.now().0;
         while !state.set_at.insert(at) {
             at += 1;
@@ -189,37 +189,37 @@ impl SecretShelf {
         at
     }
 
-    async fn keep(&self, params: SecretSetParams) -> Result<SecretView, RpcError> {
+    async fn store_secret(&self, params: SecretSetParams) -> Result<SecretView, RpcError> {
         let mut state = self.state.lock().await;
-        let mut file = state.file.clone().map_err(damaged)?;
+        let mut file = state.file.clone().map_err(list_error)?;
         let before = file.secrets.get(&params.name);
         let hosts = match (params.hosts.clone(), before) {
             (Some(hosts), _) => hosts,
-            (None, Some(line)) => line.hosts.clone(),
+            (None, Some(entry)) => entry.hosts.clone(),
             (None, None) => Vec::new(),
         };
-        let value = SecretValue::new(&params.value).map_err(wrong)?;
-        let secret = Secret::new(&params.name, value.clone(), &hosts).map_err(wrong)?;
-        if before.is_none() && file.secrets.len() >= MOST {
-            let message = format!("There are {MOST} secrets already. Remove one first.");
+        let value = SecretValue::new(&params.value).map_err(invalid_secret)?;
+        let secret = Secret::new(&params.name, value.clone(), &hosts).map_err(invalid_secret)?;
+        if before.is_none() && file.secrets.len() >= MAX_SECRETS {
+            let message = format!("There are {MAX_SECRETS} secrets already. Remove one first.");
             return Err(RpcError::new(ErrorCode::Conflict, message));
         }
-        let set_at_ms = self.set_now(&mut state);
-        // From here on the keyring may have another value, whatever fails: nothing may take it for the one of before.
-        if let Some(line) = file.secrets.get_mut(&params.name) {
-            line.set_at_ms = set_at_ms;
-            file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        let set_at_ms = self.unique_set_time(&mut state);
+        // From here the keyring may hold the new value despite a failure, so the old change time must not remain.
+        if let Some(entry) = file.secrets.get_mut(&params.name) {
+            entry.set_at_ms = set_at_ms;
+            file.write(&self.path).map_err(|error| write_error(&self.path, &error))?;
         }
         let warning = value.warning();
         let account = file.account(&params.name);
-        let in_keyring = self.keep_in_keyring(account, value.expose().to_owned()).await;
-        let kept = match &in_keyring {
+        let in_keyring = self.store_in_keyring(account, value.expose().to_owned()).await;
+        let file_value = match &in_keyring {
             Ok(()) => None,
             Err(_) => Some(value.expose().to_owned()),
         };
-        let line = Line { hosts: secret.hosts(), set_at_ms, value: kept };
-        file.secrets.insert(params.name.clone(), line);
-        file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        let entry = SecretEntry { hosts: secret.hosts(), set_at_ms, value: file_value };
+        file.secrets.insert(params.name.clone(), entry);
+        file.write(&self.path).map_err(|error| write_error(&self.path, &error))?;
         state.file = Ok(file);
         state.values.insert(params.name.clone(), value);
         state.problems.remove(&params.name);
@@ -228,85 +228,89 @@ impl SecretShelf {
             name: params.name,
             hosts: secret.hosts(),
             set_at_ms,
-            kept_in: if in_keyring.is_ok() { SecretKeeper::Keyring } else { SecretKeeper::File },
+            stored_in: if in_keyring.is_ok() {
+                SecretStorage::Keyring
+            } else {
+                SecretStorage::File
+            },
             problem: in_keyring.err(),
             warning,
         })
     }
 
-    /// Keeps the value in the keyring, or says why it is not there.
-    async fn keep_in_keyring(&self, account: String, value: String) -> Result<(), String> {
+    /// Stores the value in the keyring, or returns why that failed.
+    async fn store_in_keyring(&self, account: String, value: String) -> Result<(), String> {
         let Some(keyring) = &self.keyring else {
             return Err("the system's keyring is switched off (ROUSE_KEYRING=0)".to_owned());
         };
         let set = move |keyring: &dyn Keyring| keyring.set(&account, &value);
-        let kept = ask((keyring, &self.places), set).await;
-        kept.map_err(|error: KeyringError| error.to_string())
+        let stored = call_keyring((keyring, &self.permits), set).await;
+        stored.map_err(|error: KeyringError| error.to_string())
     }
 
-    async fn forget(&self, name: &str) -> Result<SecretRemoved, RpcError> {
+    async fn remove_secret(&self, name: &str) -> Result<SecretRemoved, RpcError> {
         let mut state = self.state.lock().await;
-        let mut file = state.file.clone().map_err(damaged)?;
-        let Some(line) = file.secrets.remove(name) else {
+        let mut file = state.file.clone().map_err(list_error)?;
+        let Some(entry) = file.secrets.remove(name) else {
             let message = format!("There is no secret called {name}.");
             return Err(RpcError::new(ErrorCode::NotFound, message));
         };
-        // First the value and then the name, so that nothing is left behind that nobody knows of.
-        let remains = match line.value {
+        // Removes the value before the name, so no orphan entry remains.
+        let remains = match entry.value {
             Some(_) => None,
-            None => self.forget_in_keyring(file.account(name)).await?,
+            None => self.remove_from_keyring(file.account(name)).await?,
         };
-        file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        file.write(&self.path).map_err(|error| write_error(&self.path, &error))?;
         state.file = Ok(file);
-        state.set_at.insert(line.set_at_ms);
+        state.set_at.insert(entry.set_at_ms);
         state.values.remove(name);
         state.problems.remove(name);
         self.fill_book(&state);
-        Ok(SecretRemoved { changed: true, remains })
+        Ok(SecretRemoved { changed: true, manual_cleanup: remains })
     }
 
-    /// Forgets a value in the keyring; what a person should know when it may still be there.
-    async fn forget_in_keyring(&self, account: String) -> Result<Option<String>, RpcError> {
+    /// Removes a value from the keyring. Returns a warning if the value may remain.
+    async fn remove_from_keyring(&self, account: String) -> Result<Option<String>, RpcError> {
         let Some(keyring) = &self.keyring else {
             return Ok(Some(format!(
-                "Its value is still in the system's keyring, which Rouse does not use (ROUSE_KEYRING=0): delete the entry {account} of {SERVICE} there."
+                "The value is still in the system's keyring, which is switched off (ROUSE_KEYRING=0). Delete the entry {account} of {SERVICE} there."
             )));
         };
-        let asked = account.clone();
-        let remove = move |keyring: &dyn Keyring| keyring.remove(&asked);
-        let removed = ask((keyring, &self.places), remove).await;
+        let entry = account.clone();
+        let remove = move |keyring: &dyn Keyring| keyring.remove(&entry);
+        let removed = call_keyring((keyring, &self.permits), remove).await;
         let was_there = removed.map_err(|error| {
             let message = format!("The secret was not removed: {error}.");
             RpcError::new(ErrorCode::Conflict, message)
         })?;
         Ok((!was_there).then(|| format!(
-            "The system's keyring showed no value of it. If the keyring was locked, the value is still there: unlock it and delete the entry {account} of {SERVICE}."
+            "The system's keyring has no value of this secret. If the keyring was locked, the value is still there: unlock the keyring and delete the entry {account} of {SERVICE}."
         )))
     }
 
-    async fn listed(&self) -> Result<SecretsListResult, RpcError> {
-        // A keyring that was locked may be open by now.
+    async fn list_secrets(&self) -> Result<SecretsListResult, RpcError> {
+        // A locked keyring may be open by now.
         self.load().await;
         let state = self.state.lock().await;
-        let file = state.file.as_ref().map_err(|reason| damaged(reason.clone()))?;
+        let file = state.file.as_ref().map_err(|reason| list_error(reason.clone()))?;
         let secrets: Vec<SecretView> = file
             .secrets
             .iter()
-            .map(|(name, line)| SecretView {
+            .map(|(name, entry)| SecretView {
                 name: name.clone(),
-                hosts: line.hosts.clone(),
-                set_at_ms: line.set_at_ms,
-                kept_in: if line.value.is_some() {
-                    SecretKeeper::File
+                hosts: entry.hosts.clone(),
+                set_at_ms: entry.set_at_ms,
+                stored_in: if entry.value.is_some() {
+                    SecretStorage::File
                 } else {
-                    SecretKeeper::Keyring
+                    SecretStorage::Keyring
                 },
                 problem: state.problems.get(name).cloned(),
                 warning: state.values.get(name).and_then(SecretValue::warning),
             })
             .collect();
-        let in_file = secrets.iter().filter(|view| view.kept_in == SecretKeeper::File).count();
-        let warning = in_file_in_words(in_file, secrets.len()).map(|which| {
+        let in_file = secrets.iter().filter(|view| view.stored_in == SecretStorage::File).count();
+        let warning = describe_file_count(in_file, secrets.len()).map(|which| {
             format!(
                 "{which} kept in {}, which only you can read, and not in the system's keyring.",
                 self.path.display()
@@ -316,33 +320,35 @@ impl SecretShelf {
     }
 }
 
-/// Has the book hold the secrets of the list beside Rouse's `own` keys.
-fn fill(book: &SecretBook, mut secrets: Vec<Secret>, state: &State) {
+/// Fills the book with the listed secrets and Rouse's `own` keys.
+fn fill_secret_book(book: &SecretBook, mut secrets: Vec<Secret>, state: &SecretState) {
     if let Ok(file) = &state.file {
         for (name, value) in &state.values {
-            let Some(line) = file.secrets.get(name) else { continue };
-            match Secret::new(name, value.clone(), &line.hosts) {
-                Ok(secret) => secrets.push(secret.set(UnixMs(line.set_at_ms))),
-                Err(error) => tracing::error!(name, %error, "a secret in the list is none"),
+            let Some(entry) = file.secrets.get(name) else { continue };
+            match Secret::new(name, value.clone(), &entry.hosts) {
+                Ok(secret) => secrets.push(secret.set(UnixMs(entry.set_at_ms))),
+                Err(error) => {
+                    tracing::error!(name, %error, "an entry of the secret list is invalid")
+                }
             }
         }
     }
-    book.hold(secrets, absent_of(state));
+    book.replace_with_unavailable(secrets, unavailable_secrets(state));
 }
 
-/// The secrets of the list that are not at hand, with why.
-fn absent_of(state: &State) -> BTreeMap<String, String> {
-    let listed = state.file.iter().flat_map(|file| file.secrets.keys());
-    let absent = listed.filter(|name| !state.values.contains_key(*name));
-    let why = |name: &String| {
-        let why = state.problems.get(name).map_or(NOT_FETCHED, String::as_str);
-        (name.clone(), why.to_owned())
+/// The unavailable secrets with their reasons.
+fn unavailable_secrets(state: &SecretState) -> BTreeMap<String, String> {
+    let names = state.file.iter().flat_map(|file| file.secrets.keys());
+    let unavailable = names.filter(|name| !state.values.contains_key(*name));
+    let reason = |name: &String| {
+        let reason = state.problems.get(name).map_or(NOT_FETCHED, String::as_str);
+        (name.clone(), reason.to_owned())
     };
-    absent.map(why).collect()
+    unavailable.map(reason).collect()
 }
 
-/// Which secrets are in the file; none where none is.
-fn in_file_in_words(count: usize, of: usize) -> Option<String> {
+/// Describes how many secrets are in the file; none if no secret is.
+fn describe_file_count(count: usize, of: usize) -> Option<String> {
     match (count, of) {
         (0, _) => None,
         (1, 1) => Some("The only secret is".to_owned()),
@@ -352,8 +358,8 @@ fn in_file_in_words(count: usize, of: usize) -> Option<String> {
     }
 }
 
-/// Puts a fetched value where it belongs, or the reason why there is none.
-fn take(
+/// Stores a fetched value, or the reason why it is unavailable.
+fn store_fetched(
     values: &mut BTreeMap<String, SecretValue>,
     problems: &mut BTreeMap<String, String>,
     name: &str,
@@ -362,7 +368,7 @@ fn take(
     let value = match fetched {
         Ok(Some(text)) => SecretValue::new(text.as_ref()).map_err(|error| error.to_string()),
         Ok(None) => Err(
-            "the system's keyring does not show it; unlock the keyring, or set the secret again"
+            "the system's keyring has no such entry; unlock the keyring, or set the secret again"
                 .to_owned(),
         ),
         Err(reason) => Err(reason),
@@ -373,16 +379,16 @@ fn take(
             problems.remove(name);
         }
         Err(reason) => {
-            // It is looked for as often as it is needed, and told once.
+            // A value is looked up on every use, but its problem is logged once.
             if problems.get(name) != Some(&reason) {
-                tracing::warn!(name, reason, "a secret is not at hand");
+                tracing::warn!(name, reason, "a secret is unavailable");
                 problems.insert(name.to_owned(), reason);
             }
         }
     }
 }
 
-fn wrong(error: SecretError) -> RpcError {
+fn invalid_secret(error: SecretError) -> RpcError {
     let field = match error {
         SecretError::Name(_) => "name",
         SecretError::Short | SecretError::Long | SecretError::Control => "value",
@@ -391,32 +397,32 @@ fn wrong(error: SecretError) -> RpcError {
     RpcError::field(field, &error.to_string())
 }
 
-fn damaged(reason: String) -> RpcError {
+fn list_error(reason: String) -> RpcError {
     RpcError::new(ErrorCode::Conflict, reason)
 }
 
-fn not_written(path: &std::path::Path, error: &std::io::Error) -> RpcError {
+fn write_error(path: &std::path::Path, error: &std::io::Error) -> RpcError {
     tracing::error!(%error, "the secrets could not be written");
     let message = format!("{} cannot be written: {error}. Nothing was changed.", path.display());
     RpcError::new(ErrorCode::Storage, message)
 }
 
-impl SecretSource for SecretShelf {
-    fn look_again(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.load_again())
+impl SecretSource for SecretVault {
+    fn reload(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.load_without_prompt())
     }
 }
 
-impl Secrets for SecretShelf {
+impl Secrets for SecretVault {
     fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>> {
-        Box::pin(self.listed())
+        Box::pin(self.list_secrets())
     }
 
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>> {
-        Box::pin(self.keep(params))
+        Box::pin(self.store_secret(params))
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
-        Box::pin(self.forget(name))
+        Box::pin(self.remove_secret(name))
     }
 }

@@ -1,9 +1,8 @@
 //! `timerfd` on `CLOCK_REALTIME`, absolute, cancelled when the clock is set.
 //!
-//! The kernel compares against the wall clock itself, in suspend as well, so there is nothing to recompute while
-//! waiting. When somebody sets the clock, or the machine resumes, a read answers `ECANCELED`; the timer stays armed, and
-//! the owner is told so that it can plan anew. The same answer can come from arming, when the clock was set just before
-//! it: then it is kept for the next wait.
+//! The kernel compares with the wall clock, in suspend as well. When the clock is set or the machine resumes, a read
+//! fails with `ECANCELED`; the timer stays armed, and the owner replans. Arming fails the same way if the clock was set
+//! just before; the next wait then reports the clock change.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,23 +18,23 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// The kernel's timer on wall time.
+/// The kernel's wall timer.
 #[derive(Debug)]
 pub struct WallTimer {
     fd: AsyncFd<OwnedFd>,
-    /// The clock was set around the last arming, and nobody has been told yet.
+    /// Whether the clock was set around the last arming, and no wait has reported the change.
     clock_changed: bool,
 }
 
 impl WallTimer {
-    /// Makes the timer; it waits for nothing yet. Needs a tokio runtime around it.
+    /// A timer without an instant. Needs a tokio runtime.
     ///
     /// # Errors
-    /// When the kernel has no timer or no file descriptor left.
+    /// No timer or file descriptor is left.
     pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Realtime, flags)?;
-        // SAFETY: an `OwnedFd` names the same open file for as long as it lives, and it lives in the `AsyncFd`.
+        // SAFETY: an `OwnedFd` names the same open file for its lifetime, and the `AsyncFd` owns the `OwnedFd`.
         let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
         Ok(Self { fd, clock_changed: false })
     }
@@ -46,11 +45,11 @@ impl WallTimer {
         }
         loop {
             let mut ready =
-                self.fd.readable().await.expect("BUG: the timer outlived its runtime's driver");
+                self.fd.readable().await.expect("BUG: the timer outlived the runtime's driver");
             match ready.try_io(|fd| read_expirations(fd.get_ref())) {
                 Ok(Ok(wake)) => return wake,
                 Ok(Err(error)) => panic!("BUG: a timerfd cannot be read: {error}"),
-                // Another arming has taken the expiration back since the descriptor became readable.
+                // Rearming has cleared the expiration since the descriptor became readable.
                 Err(_would_block) => {}
             }
         }
@@ -76,7 +75,7 @@ impl Timer for WallTimer {
 /// A zero disarms the kernel's timer.
 const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// An instant at or before 1970 has come long ago, but a zero would disarm.
+/// An instant at or before 1970 is past, but a zero would disarm.
 fn timespec(at: UnixMs) -> Timespec {
     let ms = at.0.max(1);
     Timespec { tv_sec: ms / 1_000, tv_nsec: (ms % 1_000) * 1_000_000 }
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_in_the_kernels_words() {
+    fn instants_as_kernel_timespecs() {
         let words = |ms| {
             let spec = timespec(UnixMs(ms));
             (spec.tv_sec, spec.tv_nsec)
@@ -106,30 +105,30 @@ mod tests {
         assert_eq!(words(-5), (0, 1_000_000));
     }
 
-    /// No test may set the clock, but the kernel tells what a timer was armed with.
+    /// A test cannot set the clock, but the kernel shows the flags of an armed timer.
     #[tokio::test]
-    async fn setting_the_clock_cancels_the_wait() {
+    async fn clock_set_cancels_the_wait() {
         use std::os::fd::AsRawFd as _;
         let mut timer = WallTimer::new().expect("a timer");
         for at in [Some(UnixMs(32_503_680_000_000)), None] {
             timer.arm(at);
             let path = format!("/proc/self/fdinfo/{}", timer.fd.as_raw_fd());
-            let told = std::fs::read_to_string(path).expect("what the kernel knows of it");
-            let has = |line: &str| told.lines().any(|told| told == line);
+            let info = std::fs::read_to_string(path).expect("the timer's fdinfo");
+            let has = |line: &str| info.lines().any(|found| found == line);
             // CLOCK_REALTIME; TFD_TIMER_ABSTIME and TFD_TIMER_CANCEL_ON_SET.
-            assert!(has("clockid: 0") && has("settime flags: 03"), "{told}");
+            assert!(has("clockid: 0") && has("settime flags: 03"), "{info}");
         }
     }
 
     #[tokio::test]
-    async fn an_instant_that_has_passed_is_due_at_once() {
+    async fn past_instant_is_due_at_once() {
         let mut timer = WallTimer::new().expect("a timer");
         timer.arm(Some(UnixMs(0)));
         assert_eq!(timer.wait().await, Wake::Due);
     }
 
     #[tokio::test]
-    async fn arming_anew_takes_the_old_instant_back() {
+    async fn rearming_replaces_the_old_instant() {
         let mut timer = WallTimer::new().expect("a timer");
         timer.arm(Some(UnixMs(0)));
         timer.arm(None);

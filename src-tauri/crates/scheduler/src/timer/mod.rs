@@ -1,17 +1,15 @@
-//! The one wait of the scheduler: until an absolute instant of wall time, or until the wall clock is set.
+//! The scheduler's timer: waits for an absolute instant of wall time, or for a clock change.
 //!
-//! Owns the choice of what the system has for that. On Linux it is a `timerfd` that the kernel keeps: exact to some
-//! microseconds, right across suspend, cancelled by a step of the clock, and without a single wake-up in between.
-//! Elsewhere it is a sleep of at most half a minute that looks at the wall clock again. It refuses intervals: nothing
-//! here wakes up to see whether there is something to do. One could get it wrong with a timer on monotonic time, which
-//! stands still while the machine sleeps and fires late by the length of the sleep.
+//! On Linux a `timerfd`: exact to microseconds, right across suspend, cancelled by a clock jump, without wake-ups in
+//! between. Elsewhere a sleep of at most half a minute that reads the wall clock again. Never polls for work.
+//! Pitfall: monotonic time may stand still in suspend, so a monotonic timer fires late by the length of the suspend.
 
 #[cfg(target_os = "linux")]
 mod linux;
-mod portable;
+mod capped_sleep;
 
+pub use capped_sleep::CappedSleep;
+#[cfg(not(target_os = "linux"))]
+pub use capped_sleep::CappedSleep as WallTimer;
 #[cfg(target_os = "linux")]
 pub use linux::WallTimer;
-#[cfg(not(target_os = "linux"))]
-pub use portable::CappedSleep as WallTimer;
-pub use portable::CappedSleep;

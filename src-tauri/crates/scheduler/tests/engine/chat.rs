@@ -1,4 +1,4 @@
-//! What a person writes to the main session.
+//! Chat messages and tool trials.
 
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
 use serde_json::json;
@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::stage::{MINUTE, SECOND, Stage, config};
 
 #[tokio::test]
-async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() {
+async fn chat_message_is_a_main_run_without_delivery() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello", None).await.expect("it is taken");
+    let id = stage.handle.chat("Hello", None).await.expect("accepted");
     let begun = stage.begun.next().await;
     assert_eq!(
         (&begun.run.id, begun.run.trigger, &begun.run.job_id),
@@ -22,7 +22,7 @@ async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() 
     begun.end(Outcome::succeeded("Hello to you."));
     assert_eq!(stage.ended(&id).await.summary.as_deref(), Some("Hello to you."));
 
-    let failed = stage.handle.chat("Again", None).await.expect("it is taken");
+    let failed = stage.handle.chat("Again", None).await.expect("accepted");
     stage.begun.next().await.end(Outcome::failed("No network."));
     assert_eq!(stage.ended(&failed).await.error.as_deref(), Some("No network."));
     for run in [&id, &failed] {
@@ -32,14 +32,14 @@ async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() 
 }
 
 #[tokio::test]
-async fn messages_and_beats_wait_for_each_other_in_their_order() {
+async fn chat_messages_and_turns_share_the_main_lane() {
     let stage = Stage::with(config(), true).await;
-    let first = stage.handle.chat("One", None).await.expect("it is taken");
+    let first = stage.handle.chat("One", None).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let second = stage.handle.chat("Two", None).await.expect("it is taken");
+    let second = stage.handle.chat("Two", None).await.expect("accepted");
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.handle.request_heartbeat("wake", std::time::Duration::ZERO).await;
-    assert_eq!(stage.load().await, (1, 2), "one lane, one at a time");
+    assert_eq!(stage.load().await, (1, 2), "a single lane, in sequence");
     begun.succeed();
     stage.ended(&first).await;
     let begun = stage.begun.next().await;
@@ -49,11 +49,11 @@ async fn messages_and_beats_wait_for_each_other_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_pause_and_the_kill_switch_are_not_for_people() {
+async fn chat_runs_in_a_pause_and_with_firing_off() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
+    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
     stage.handle.pause(None).await.expect("paused");
     let off = rouse_scheduler::SchedulerConfig { firing: false, ..stage.config.clone() };
     stage.handle.set_config(off).await.expect("off");
@@ -63,14 +63,14 @@ async fn a_pause_and_the_kill_switch_are_not_for_people() {
 }
 
 #[tokio::test]
-async fn one_that_waits_or_is_answered_can_be_stopped() {
+async fn queued_or_active_chat_can_be_cancelled() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
-    assert!(stage.handle.cancel(&waiting, "Stopped by you").await.expect("asked"));
+    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
+    assert!(stage.handle.cancel(&waiting, "Stopped by you").await.expect("taken"));
     assert_eq!(stage.run(&waiting).await.state, RunState::Cancelled);
-    assert!(stage.handle.cancel(&going, "Stopped by you").await.expect("asked"));
+    assert!(stage.handle.cancel(&going, "Stopped by you").await.expect("taken"));
     begun.cancel.cancelled().await;
     begun.end(Outcome::of(RunState::Cancelled));
     let ended = stage.ended(&going).await;
@@ -81,16 +81,16 @@ async fn one_that_waits_or_is_answered_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn no_message_is_lost_with_the_process_and_none_is_tried_for_ever() {
+async fn interrupted_chat_is_resumed_at_most_twice() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("accepted");
     drop(stage.begun.next().await);
-    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
+    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
     let mut stage = stage;
     for attempt in [2, 3] {
         stage = stage.killed_for(10 * MINUTE).await;
         let begun = stage.begun.next().await;
-        assert_eq!((&begun.run.id, begun.run.attempt), (&going, attempt), "in its old place");
+        assert_eq!((&begun.run.id, begun.run.attempt), (&going, attempt), "in the old position");
         assert_eq!(stage.run(&waiting).await.state, RunState::Queued);
         drop(begun);
     }
@@ -99,36 +99,36 @@ async fn no_message_is_lost_with_the_process_and_none_is_tried_for_ever() {
     assert_eq!((&begun.run.id, begun.run.attempt), (&waiting, 1));
     let ended = stage.run(&going).await;
     assert_eq!(ended.state, RunState::Interrupted);
-    assert_eq!(ended.payload["text"], "One", "its words are still there");
+    assert_eq!(ended.payload["text"], "One", "the message is still there");
     begun.succeed();
     stage.ended(&waiting).await;
 }
 
 #[tokio::test]
-async fn what_was_queued_before_the_answer_and_not_seen_by_it_gets_a_turn() {
+async fn event_queued_before_a_chat_turn_gets_a_turn() {
     let stage = Stage::with(config(), true).await;
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.pass(SECOND).await;
-    let id = stage.handle.chat("One", None).await.expect("it is taken");
+    let id = stage.handle.chat("One", None).await.expect("accepted");
     stage.begun.next().await.succeed();
     stage.ended(&id).await;
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
 }
 
 #[tokio::test]
-async fn who_tries_a_tool_does_not_wait_for_the_end_of_a_conversation() {
+async fn tool_trials_have_a_lane_of_their_own() {
     let stage = Stage::new().await;
-    let said = stage.handle.chat("Hello", None).await.expect("it is taken");
+    let chat = stage.handle.chat("Hello", None).await.expect("accepted");
     let talk = stage.begun.next().await;
-    let tried = stage.handle.try_tool("echo", json!({ "text": "x" })).await.expect("it is taken");
-    let next = stage.handle.try_tool("echo", json!({})).await.expect("it is taken");
+    let tried = stage.handle.try_tool("echo", json!({ "text": "x" })).await.expect("accepted");
+    let next = stage.handle.try_tool("echo", json!({})).await.expect("accepted");
     let trial = stage.begun.next().await;
     assert_eq!((&trial.run.id, &trial.run.session), (&tried, &None));
     assert_eq!(
         trial.run.payload,
         json!({ "kind": "trial", "tool": "echo", "arguments": { "text": "x" } })
     );
-    assert_eq!(stage.load().await, (2, 1), "one trial at a time");
+    assert_eq!(stage.load().await, (2, 1), "trials run in sequence");
     trial.end(Outcome::failed("It does not work."));
     stage.ended(&tried).await;
     let second = stage.begun.next().await;
@@ -136,23 +136,23 @@ async fn who_tries_a_tool_does_not_wait_for_the_end_of_a_conversation() {
     second.succeed();
     stage.ended(&next).await;
     talk.succeed();
-    stage.ended(&said).await;
+    stage.ended(&chat).await;
     assert_eq!(stage.store.open_incidents(None).await.expect("read"), []);
 }
 
 #[tokio::test]
-async fn a_message_that_is_sent_twice_under_one_key_is_taken_once() {
+async fn chat_message_with_same_key_is_taken_once() {
     let stage = Stage::new().await;
-    let first = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is taken");
-    let again = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is known");
+    let first = stage.handle.chat("Hello", Some("key-00001")).await.expect("accepted");
+    let again = stage.handle.chat("Hello", Some("key-00001")).await.expect("known");
     assert_eq!(first, again);
     let other = stage.handle.chat("Bye", Some("key-00001")).await;
     assert!(matches!(other, Err(rouse_scheduler::SchedulerError::KeyIsTaken)), "{other:?}");
     stage.begun.next().await.succeed();
     stage.ended(&first).await;
-    let later = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is known");
-    assert_eq!(first, later, "also when it was answered");
-    let own = stage.handle.chat("Hello", Some("key-00002")).await.expect("it is taken");
+    let later = stage.handle.chat("Hello", Some("key-00001")).await.expect("known");
+    assert_eq!(first, later, "also after the end of the turn");
+    let own = stage.handle.chat("Hello", Some("key-00002")).await.expect("accepted");
     assert_ne!(first, own);
     assert_eq!(stage.begun.next().await.run.id, own);
     assert_eq!(stage.load().await, (1, 0), "nothing else waits");

@@ -1,36 +1,36 @@
-//! Events, webhooks and chains of jobs: each fires once, also across a crash, and none goes on for ever.
+//! Events, webhooks and chains of jobs: each fires once, across a crash as well, and chains end.
 
 use rouse_core::event::Event;
 use rouse_core::job::{Job, stored_job_from_json};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger};
-use rouse_scheduler::{Call, Called, RunMode};
+use rouse_scheduler::{ManualRunMode, WebhookOutcome, WebhookRequest};
 use serde_json::{Value, json};
 
-use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
+use crate::stage::{MINUTE, SECOND, ScriptedRun, Stage, every};
 
 fn named(id: &str, schedule: Value, policies: Value) -> Value {
     every(SECOND, json!({ "id": id, "name": id, "schedule": schedule, "policies": policies }))
 }
 
-fn by_hand(id: &str) -> Value {
+fn manual_job(id: &str) -> Value {
     named(id, json!({ "kind": "manual" }), json!({}))
 }
 
-fn after(id: &str, filters: Value) -> Value {
+fn follow_up(id: &str, filters: Value) -> Value {
     named(id, json!({ "kind": "event", "source": "job", "filters": filters }), json!({}))
 }
 
-fn hook(id: &str, policies: Value) -> Value {
+fn webhook_job(id: &str, policies: Value) -> Value {
     named(id, json!({ "kind": "webhook" }), policies)
 }
 
-fn call(id: &str, body: &str, key: Option<&str>) -> Call {
-    Call { job_id: JobId::new(id), body: body.to_owned(), key: key.map(str::to_owned) }
+fn call(id: &str, body: &str, key: Option<&str>) -> WebhookRequest {
+    WebhookRequest { job_id: JobId::new(id), body: body.to_owned(), key: key.map(str::to_owned) }
 }
 
-/// Runs a job by hand and answers its work.
-async fn begun(stage: &Stage, job: &Job) -> Begun {
-    stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+/// Starts a manual run.
+async fn start_run(stage: &Stage, job: &Job) -> ScriptedRun {
+    stage.handle.run_now(&job.id, ManualRunMode::Force).await.expect("taken").expect("a run");
     stage.begun.next().await
 }
 
@@ -40,41 +40,42 @@ async fn only_run(stage: &Stage, job: &Job) -> Run {
     runs.remove(0)
 }
 
-/// Ends a run well, and waits until that is on record with all that follows.
-async fn done(stage: &Stage, begun: Begun) {
+/// Ends a run with success, and waits until the effects are recorded.
+async fn succeed(stage: &Stage, begun: ScriptedRun) {
     let id = begun.run.id.clone();
     begun.succeed();
     stage.ended(&id).await;
     stage.settle().await;
 }
 
-fn fired(called: Called) -> RunId {
+fn fired(called: WebhookOutcome) -> RunId {
     match called {
-        Called::Fired { run_id, reason: None } => run_id,
-        other => panic!("it did not fire: {other:?}"),
+        WebhookOutcome::Fired { run_id, reason: None } => run_id,
+        other => panic!("the webhook did not fire: {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn who_waits_for_a_failure_is_told_why_it_failed_before_what_was_said() {
+async fn follow_up_job_gets_error_before_summary() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    stage.add(after("second", json!({ "jobId": "first", "status": "error" }))).await;
+    let first = stage.add(manual_job("first")).await;
+    stage.add(follow_up("second", json!({ "jobId": "first", "status": "error" }))).await;
     let summary = Some("I look at the disks.".to_owned());
     let failed = Outcome { summary, ..Outcome::failed("The network is down.") };
-    begun(&stage, &first).await.end(failed);
+    start_run(&stage, &first).await.end(failed);
     let follower = stage.begun.next().await;
     let cause = stage.store.cause(&follower.run.id).await.expect("read").expect("a cause");
     assert_eq!(cause.text, "The network is down.\nI look at the disks.");
 }
 
 #[tokio::test]
-async fn a_job_runs_after_another_one() {
+async fn follow_up_job_runs_after_its_source() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first", "status": "ok" }))).await;
-    let on_failure = stage.add(after("third", json!({ "name": "first", "status": "error" }))).await;
-    let work = begun(&stage, &first).await;
+    let first = stage.add(manual_job("first")).await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first", "status": "ok" }))).await;
+    let on_failure =
+        stage.add(follow_up("third", json!({ "name": "first", "status": "error" }))).await;
+    let work = start_run(&stage, &first).await;
     let cause_run = work.run.id.clone();
     work.end(Outcome::succeeded("All is saved."));
     let follower = stage.begun.next().await;
@@ -86,25 +87,25 @@ async fn a_job_runs_after_another_one() {
     assert_eq!((cause.source.as_str(), cause.text.as_str()), ("job", "All is saved."));
     assert_eq!(cause.fields["runId"], cause_run.as_str());
     assert_eq!(cause.chain, std::slice::from_ref(&first.id));
-    done(&stage, follower).await;
+    succeed(&stage, follower).await;
     assert!(stage.runs_of(&on_failure.id).await.is_empty());
 
-    begun(&stage, &first).await.end(Outcome::failed("The disk is full."));
+    start_run(&stage, &first).await.end(Outcome::failed("The disk is full."));
     let follower = stage.begun.next().await;
     assert_eq!(follower.run.job_id.as_ref(), Some(&on_failure.id));
     follower.succeed();
 }
 
 #[tokio::test]
-async fn a_crash_between_the_two_loses_nothing_and_doubles_nothing() {
+async fn crash_between_source_and_follow_up_loses_no_run() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
-    let work = begun(&stage, &first).await;
+    let first = stage.add(manual_job("first")).await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    let work = start_run(&stage, &first).await;
     let id = work.run.id.clone();
     work.succeed();
     let started = stage.begun.next().await;
-    // Both are on the disk in one transaction: whoever sees the first one over sees the second one.
+    // The same transaction has both: a reader that sees the first end sees the second run.
     assert_eq!(stage.run(&id).await.state, RunState::Succeeded);
     drop(started);
     let stage = stage.killed_for(MINUTE).await;
@@ -113,7 +114,7 @@ async fn a_crash_between_the_two_loses_nothing_and_doubles_nothing() {
     assert_eq!(again.run.trigger, RunTrigger::CatchUp, "the first attempt was cut off");
     let cause = stage.store.cause(&again.run.id).await.expect("read").expect("the same cause");
     assert_eq!(cause.fields["runId"], id.as_str());
-    done(&stage, again).await;
+    succeed(&stage, again).await;
     assert_eq!(
         stage.states_of(&second).await,
         [RunState::Interrupted, RunState::Succeeded],
@@ -123,15 +124,15 @@ async fn a_crash_between_the_two_loses_nothing_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn a_follower_that_waited_when_rouse_was_killed_starts_once() {
-    let stage = Stage::of_places(1).await;
-    let first = stage.add(by_hand("first")).await;
-    let other = stage.add(by_hand("other")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
-    let work = begun(&stage, &first).await;
-    stage.handle.run_now(&other.id, RunMode::Force).await.expect("asked");
-    work.succeed();
+async fn follow_up_queued_at_a_kill_starts_once() {
+    let stage = Stage::with_permits(1).await;
+    let first = stage.add(manual_job("first")).await;
+    let other = stage.add_hook("other").await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    let work = start_run(&stage, &first).await;
+    stage.fire(&other).await;
     let in_the_way = stage.begun.next().await;
+    succeed(&stage, work).await;
     assert_eq!(in_the_way.run.job_id.as_ref(), Some(&other.id));
     assert_eq!(only_run(&stage, &second).await.state, RunState::Queued);
     drop(in_the_way);
@@ -141,24 +142,25 @@ async fn a_follower_that_waited_when_rouse_was_killed_starts_once() {
     assert_eq!(runs.len(), 1, "{runs:?}");
     for _ in 0..2 {
         let next = stage.begun.next().await;
-        done(&stage, next).await;
+        succeed(&stage, next).await;
     }
     assert_eq!(stage.states_of(&second).await, [RunState::Succeeded]);
 }
 
 #[tokio::test]
-async fn a_follower_that_a_start_fires_takes_the_place_of_one_that_waited() {
-    let stage = Stage::of_places(2).await;
-    let mut first = by_hand("first");
+async fn follow_up_fired_at_start_replaces_a_queued_run() {
+    let stage = Stage::with_permits(1).await;
+    let mut first = manual_job("first");
     first["policies"] = json!({ "misfire": { "mode": "skip" } });
     let first = stage.add(first).await;
-    let other = stage.add(by_hand("other")).await;
-    let mut second = after("second", json!({ "jobId": "first" }));
+    let other = stage.add_hook("other").await;
+    let mut second = follow_up("second", json!({ "jobId": "first" }));
     second["policies"] = json!({ "overlap": "cancelOther" });
     let second = stage.add(second).await;
-    let work = begun(&stage, &first).await;
-    let _in_the_way = begun(&stage, &other).await;
-    stage.handle.run_now(&first.id, RunMode::Force).await.expect("asked");
+    let work = start_run(&stage, &first).await;
+    stage.fire(&other).await;
+    let _in_the_way = stage.begun.next().await;
+    stage.handle.run_now(&first.id, ManualRunMode::Force).await.expect("taken");
     work.succeed();
     let _cut_off = stage.begun.next().await;
     let waited = only_run(&stage, &second).await;
@@ -171,11 +173,11 @@ async fn a_follower_that_a_start_fires_takes_the_place_of_one_that_waited() {
 }
 
 #[tokio::test]
-async fn what_was_cut_off_fires_when_its_successor_ends() {
+async fn interrupted_source_fires_with_its_catch_up_run() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
-    drop(begun(&stage, &first).await);
+    let first = stage.add(manual_job("first")).await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    drop(start_run(&stage, &first).await);
     let stage = stage.killed_for(SECOND).await;
     let again = stage.begun.next().await;
     assert_eq!(again.run.job_id.as_ref(), Some(&first.id));
@@ -183,43 +185,43 @@ async fn what_was_cut_off_fires_when_its_successor_ends() {
     again.succeed();
     assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&second.id));
 
-    let mut left = by_hand("left");
+    let mut left = manual_job("left");
     left["policies"] = json!({ "misfire": { "mode": "skip" } });
     let left = stage.add(left).await;
     let third =
-        stage.add(after("third", json!({ "jobId": "left", "status": "interrupted" }))).await;
-    drop(begun(&stage, &left).await);
+        stage.add(follow_up("third", json!({ "jobId": "left", "status": "interrupted" }))).await;
+    drop(start_run(&stage, &left).await);
     let stage = stage.killed_for(SECOND).await;
     stage.settle().await;
     assert_eq!(only_run(&stage, &third).await.trigger, RunTrigger::Event);
 }
 
 #[tokio::test]
-async fn two_jobs_that_fire_each_other_come_to_an_end_that_says_so() {
+async fn two_jobs_in_a_loop_stop_at_the_chain_limit() {
     let stage = Stage::new().await;
-    let ping = stage.add(after("ping", json!({ "jobId": "pong" }))).await;
-    let pong = stage.add(after("pong", json!({ "jobId": "ping" }))).await;
-    begun(&stage, &ping).await.succeed();
+    let ping = stage.add(follow_up("ping", json!({ "jobId": "pong" }))).await;
+    let pong = stage.add(follow_up("pong", json!({ "jobId": "ping" }))).await;
+    start_run(&stage, &ping).await.succeed();
     for _ in 0..8 {
         let next = stage.begun.next().await;
-        done(&stage, next).await;
+        succeed(&stage, next).await;
     }
     let last = stage.runs_of(&pong.id).await.pop().expect("runs");
     assert_eq!(last.state, RunState::Skipped);
     let reason = last.reason.expect("a reason");
-    assert_eq!(reason, "It comes after 9 jobs that fired each other, and a chain ends there");
+    assert_eq!(reason, "Skipped at the end of a chain of 9 jobs that fired each other");
     let all = stage.runs_of(&ping.id).await.len() + stage.runs_of(&pong.id).await.len();
     assert_eq!((all, stage.load().await), (10, (0, 0)));
 }
 
 #[tokio::test]
-async fn jobs_that_fire_each_other_by_being_skipped_come_to_an_end() {
+async fn loop_of_skipped_jobs_ends() {
     let stage = Stage::new().await;
     let slow = stage.add(every(MINUTE, json!({ "id": "slow", "name": "slow" }))).await;
     for (id, before) in [("a", "slow"), ("b", "a"), ("c", "b")] {
-        stage.add(after(id, json!({ "jobId": before, "status": "skipped" }))).await;
+        stage.add(follow_up(id, json!({ "jobId": before, "status": "skipped" }))).await;
     }
-    let back = after("d", json!({ "status": "skipped" }));
+    let back = follow_up("d", json!({ "status": "skipped" }));
     stage.add(back).await;
     stage.pass(MINUTE).await;
     let work = stage.begun.next().await;
@@ -231,19 +233,19 @@ async fn jobs_that_fire_each_other_by_being_skipped_come_to_an_end() {
         assert_eq!(next.run.trigger, RunTrigger::Event);
         let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");
         assert_eq!(cause.fields["status"], "skipped");
-        assert_eq!(cause.text, "The previous run was still going");
+        assert_eq!(cause.text, "The previous run was still running");
     }
     work.succeed();
 }
 
-/// Twelve jobs in every order there is would be half a milliard rows.
+/// Twelve jobs in every possible order would be half a billion rows.
 #[tokio::test]
-async fn a_crowd_that_waits_for_any_skipped_job_gets_one_row_each() {
+async fn crowd_that_matches_any_skip_gets_one_row_each() {
     let stage = Stage::new().await;
     let mut crowd = Vec::new();
     for number in 0..12 {
         let id = format!("listener-{number}");
-        crowd.push(stage.add(after(&id, json!({ "status": "skipped" }))).await);
+        crowd.push(stage.add(follow_up(&id, json!({ "status": "skipped" }))).await);
     }
     let source =
         stage.add(named("source", json!({ "kind": "every", "everyMs": SECOND }), json!({}))).await;
@@ -260,7 +262,7 @@ async fn a_crowd_that_waits_for_any_skipped_job_gets_one_row_each() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_waits_for_any_job_runs_once_each_for_all_that_came_of_one_run() {
+async fn crowd_that_matches_any_job_runs_once_per_source() {
     let stage = Stage::new().await;
     let mut crowd = Vec::new();
     for number in 0..4 {
@@ -268,22 +270,22 @@ async fn a_crowd_that_waits_for_any_job_runs_once_each_for_all_that_came_of_one_
         let schedule = json!({ "kind": "event", "source": "job", "filters": { "status": "ok" } });
         crowd.push(stage.add(named(&format!("listener-{number}"), schedule, queue)).await);
     }
-    let first = stage.add(by_hand("first")).await;
-    let work = begun(&stage, &first).await;
-    done(&stage, work).await;
+    let first = stage.add(manual_job("first")).await;
+    let work = start_run(&stage, &first).await;
+    succeed(&stage, work).await;
     for _ in &crowd {
         let work = stage.begun.next().await;
-        done(&stage, work).await;
+        succeed(&stage, work).await;
     }
-    assert!(stage.begun.take_all().is_empty(), "they fire each other");
+    assert!(stage.begun.take_all().is_empty(), "the jobs fire each other");
     for job in &crowd {
         assert_eq!(stage.states_of(job).await, [RunState::Succeeded], "{}", job.id);
     }
 }
 
-/// What was made to come after one job is no answer to whoever waits for all of them.
+/// A follow-up of a job does not fire triggers for all jobs again.
 #[tokio::test]
-async fn who_waits_for_any_job_hears_its_followers_and_nothing_of_what_it_set_off() {
+async fn any_job_trigger_ignores_runs_it_caused() {
     let stage = Stage::new().await;
     let queue = json!({ "overlap": "queue" });
     let any = json!({ "kind": "event", "source": "job", "filters": { "status": "ok" } });
@@ -291,15 +293,15 @@ async fn who_waits_for_any_job_hears_its_followers_and_nothing_of_what_it_set_of
     for id in ["watcher-1", "watcher-2"] {
         watchers.push(stage.add(named(id, any.clone(), queue.clone())).await);
     }
-    let first = stage.add(by_hand("first")).await;
-    stage.add(after("second", json!({ "jobId": "first" }))).await;
-    stage.add(after("third", json!({ "jobId": "second" }))).await;
-    stage.add(after("behind", json!({ "jobId": "watcher-1" }))).await;
-    let mut work = vec![begun(&stage, &first).await];
+    let first = stage.add(manual_job("first")).await;
+    stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    stage.add(follow_up("third", json!({ "jobId": "second" }))).await;
+    stage.add(follow_up("behind", json!({ "jobId": "watcher-1" }))).await;
+    let mut work = vec![start_run(&stage, &first).await];
     let mut ran = Vec::new();
     while let Some(next) = work.pop() {
         ran.push(next.run.job_id.as_ref().expect("a job's").as_str().to_owned());
-        done(&stage, next).await;
+        succeed(&stage, next).await;
         work.extend(stage.begun.take_all());
     }
     ran.sort();
@@ -316,20 +318,21 @@ async fn who_waits_for_any_job_hears_its_followers_and_nothing_of_what_it_set_of
 }
 
 #[tokio::test]
-async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
+async fn cancelled_queued_run_fires_follow_ups() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let on_skip = stage.add(after("told", json!({ "jobId": "first", "status": "skipped" }))).await;
+    let first = stage.add(manual_job("first")).await;
+    let on_skip =
+        stage.add(follow_up("told", json!({ "jobId": "first", "status": "skipped" }))).await;
     let on_state =
-        stage.add(after("exact", json!({ "jobId": "first", "state": "cancelled" }))).await;
-    let plain = stage.add(after("plain", json!({ "jobId": "first" }))).await;
-    let busy = begun(&stage, &first).await;
-    let waiting = stage.handle.run_now(&first.id, RunMode::Force).await.expect("asked");
+        stage.add(follow_up("exact", json!({ "jobId": "first", "state": "cancelled" }))).await;
+    let plain = stage.add(follow_up("plain", json!({ "jobId": "first" }))).await;
+    let busy = start_run(&stage, &first).await;
+    let waiting = stage.handle.run_now(&first.id, ManualRunMode::Force).await.expect("taken");
     let waiting = waiting.expect("a run");
     drop(stage.events.take_all());
     assert!(stage.handle.cancel(&waiting, "Cancelled by you").await.expect("an answer"));
-    let told = stage.events.take_all();
-    let finished = told.iter().find(|event| event.data["action"] == "finished").expect("an end");
+    let events = stage.events.take_all();
+    let finished = events.iter().find(|event| event.data["action"] == "finished").expect("an end");
     assert_eq!(
         (&finished.data["runId"], &finished.data["status"]),
         (&json!(waiting), &json!("skipped"))
@@ -344,7 +347,7 @@ async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
             (&json!(waiting), &json!("skipped"), &json!("cancelled"))
         );
     }
-    assert!(stage.runs_of(&plain.id).await.is_empty(), "it did nothing");
+    assert!(stage.runs_of(&plain.id).await.is_empty(), "the run did no work");
     for _ in 0..2 {
         stage.begun.next().await.succeed();
     }
@@ -353,13 +356,13 @@ async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
 }
 
 #[tokio::test]
-async fn a_paused_engine_records_why_a_follower_did_not_run() {
+async fn pause_skips_a_follow_up_with_reason() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
-    let work = begun(&stage, &first).await;
+    let first = stage.add(manual_job("first")).await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    let work = start_run(&stage, &first).await;
     stage.handle.pause(None).await.expect("paused");
-    done(&stage, work).await;
+    succeed(&stage, work).await;
     let run = only_run(&stage, &second).await;
     assert_eq!(
         (run.state, run.reason.as_deref()),
@@ -368,45 +371,45 @@ async fn a_paused_engine_records_why_a_follower_did_not_run() {
     assert_eq!(run.trigger, RunTrigger::Event);
     stage.handle.resume().await.expect("resumed");
     stage.pass(MINUTE).await;
-    assert_eq!(stage.runs_of(&second.id).await.len(), 1, "nothing old fires");
+    assert_eq!(stage.runs_of(&second.id).await.len(), 1, "no old event fires");
 }
 
 #[tokio::test]
-async fn a_job_that_is_switched_off_hears_nothing() {
+async fn disabled_job_matches_no_event() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
+    let first = stage.add(manual_job("first")).await;
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
     let off = json!({ "enabled": false });
     stage.handle.update_job(&second.id, off, None).await.expect("switched off");
-    done(&stage, begun(&stage, &first).await).await;
+    succeed(&stage, start_run(&stage, &first).await).await;
     assert!(stage.runs_of(&second.id).await.is_empty());
     let on = json!({ "enabled": true });
     stage.handle.update_job(&second.id, on, None).await.expect("switched on");
     stage.pass(MINUTE).await;
     assert!(
         stage.runs_of(&second.id).await.is_empty(),
-        "what was before it was switched on is past"
+        "no run for an end before the job was enabled"
     );
-    begun(&stage, &first).await.succeed();
+    start_run(&stage, &first).await.succeed();
     stage.begun.next().await.succeed();
 }
 
 #[tokio::test]
-async fn the_overlap_of_the_follower_is_its_own() {
+async fn follow_up_has_its_own_overlap_policy() {
     let stage = Stage::new().await;
-    let mut document = by_hand("first");
+    let mut document = manual_job("first");
     document["policies"] = json!({ "overlap": "parallel", "maxConcurrent": 3 });
     let first = stage.add(document).await;
-    let second = stage.add(after("second", json!({ "jobId": "first" }))).await;
-    begun(&stage, &first).await.succeed();
+    let second = stage.add(follow_up("second", json!({ "jobId": "first" }))).await;
+    start_run(&stage, &first).await.succeed();
     let busy = stage.begun.next().await;
-    done(&stage, begun(&stage, &first).await).await;
+    succeed(&stage, start_run(&stage, &first).await).await;
     assert_eq!(stage.states_of(&second).await, [RunState::Running, RunState::Skipped]);
     busy.succeed();
 }
 
 #[tokio::test]
-async fn a_wake_fires_those_who_listen_for_its_words() {
+async fn wake_fires_jobs_with_matching_pattern() {
     let stage = Stage::new().await;
     let listens = |id: &str, pattern: &str| {
         let schedule = json!({ "kind": "event", "source": "wake", "pattern": pattern });
@@ -426,8 +429,8 @@ async fn a_wake_fires_those_who_listen_for_its_words() {
     assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&coffee.id));
 }
 
-/// A job as an earlier version took it, or as a disk has garbled it: `Stage::add` would refuse it.
-async fn with_pattern(stage: &Stage, id: &str, pattern: &str) -> Job {
+/// A job of an earlier version, or of a damaged file, which `Stage::add` would refuse.
+async fn stored_job_with_pattern(stage: &Stage, id: &str, pattern: &str) -> Job {
     let schedule = json!({ "kind": "event", "source": "wake", "pattern": pattern });
     let job = stored_job_from_json(named(id, schedule, json!({}))).expect("a stored job");
     stage.store.insert_job(&job, stage.now()).await.expect("inserted");
@@ -435,19 +438,19 @@ async fn with_pattern(stage: &Stage, id: &str, pattern: &str) -> Job {
 }
 
 #[tokio::test]
-async fn a_pattern_that_cannot_be_read_pauses_its_job_once_and_only_that() {
+async fn invalid_pattern_pauses_its_job_once() {
     for (pattern, words) in
-        [(r"(?:\w{1,100}){1,9}z", "too large once it is read"), ("tea(", "unclosed group")]
+        [(r"(?:\w{1,100}){1,9}z", "too large when compiled"), ("tea(", "unclosed group")]
     {
         let stage = Stage::new().await;
-        let job = with_pattern(&stage, "old", pattern).await;
+        let job = stored_job_with_pattern(&stage, "old", pattern).await;
         let tea = json!({ "kind": "event", "source": "wake", "pattern": "tea" });
         let tea = stage.add(named("tea", tea, json!({ "overlap": "parallel" }))).await;
         stage.handle.queue_wake("tea").await.expect("queued");
-        assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&tea.id), "others hear it");
+        assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&tea.id), "others match");
         stage.handle.queue_wake("more tea").await.expect("queued");
         assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&tea.id));
-        // The first event may come before the pattern is read, then it is on record as skipped; the second comes later.
+        // The first event may precede the compilation, and is then skipped; the second follows the compilation.
         let runs = stage.runs_of(&job.id).await;
         let (failed, skipped): (Vec<&Run>, Vec<&Run>) =
             runs.iter().partition(|run| run.state == RunState::Failed);
@@ -461,18 +464,18 @@ async fn a_pattern_that_cannot_be_read_pauses_its_job_once_and_only_that() {
         let incidents = stage.store.open_incidents(Some(&job.id)).await.expect("incidents");
         assert_eq!(incidents.len(), 1, "{incidents:?}");
         assert!(incidents[0].paused_because.as_deref().is_some_and(|why| why.contains(words)));
-        let told = stage.store.deliveries_of(&failed[0].id).await.expect("read");
-        assert_eq!(told.len(), 1, "one notification");
+        let deliveries = stage.store.deliveries_of(&failed[0].id).await.expect("read");
+        assert_eq!(deliveries.len(), 1, "one notification");
     }
 }
 
 #[tokio::test]
-async fn a_stored_pattern_that_cannot_be_read_is_found_at_a_start_before_any_event() {
+async fn stored_invalid_pattern_is_found_at_start() {
     let stage = Stage::new().await;
-    // The first life has read who listens; the second is to find it.
+    // The first process has read the triggers; the second must find the new trigger.
     stage.settle().await;
-    let old = with_pattern(&stage, "old", "tea(").await;
-    let good = with_pattern(&stage, "good", "tea").await;
+    let old = stored_job_with_pattern(&stage, "old", "tea(").await;
+    let good = stored_job_with_pattern(&stage, "good", "tea").await;
     let stage = stage.killed_for(SECOND).await;
     let is_end = |event: &Event| event.data["jobId"] == "old" && event.data["state"] == "failed";
     stage.events.next_where(is_end).await;
@@ -484,7 +487,7 @@ async fn a_stored_pattern_that_cannot_be_read_is_found_at_a_start_before_any_eve
 }
 
 #[tokio::test]
-async fn what_cannot_be_decided_in_its_time_is_skipped_with_the_reason() {
+async fn undecided_pattern_match_is_skipped_with_reason() {
     let stage = Stage::new().await;
     let listens = |id: &str, pattern: &str| {
         named(id, json!({ "kind": "event", "source": "wake", "pattern": pattern }), json!({}))
@@ -493,23 +496,23 @@ async fn what_cannot_be_decided_in_its_time_is_skipped_with_the_reason() {
     let mail = stage.add(listens("mail", "(urgent|asap).{0,80}(reply)")).await;
     let text = format!("urgent: I wait for a reply {}", "ab".repeat(30_000));
     stage.handle.queue_wake(&text).await.expect("queued");
-    assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&mail.id), "the others hear it");
+    assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&mail.id), "the others match");
     let run = only_run(&stage, &hostile).await;
     assert_eq!(run.state, RunState::Skipped);
     let reason = run.reason.unwrap_or_default();
-    assert!(reason.contains("takes too long in such a text"), "{reason}");
+    assert!(reason.contains("too slow for this text"), "{reason}");
     assert!(stage.stored(&hostile).await.enabled, "another text may be decided");
 }
 
 #[tokio::test]
-async fn a_line_of_a_job_fires_those_who_listen_for_it() {
+async fn system_event_of_a_job_fires_its_listeners() {
     let stage = Stage::new().await;
-    let mut reminder = by_hand("reminder");
+    let mut reminder = manual_job("reminder");
     reminder["payload"] = json!({ "kind": "systemEvent", "text": "Stand up." });
     let reminder = stage.add(reminder).await;
     let schedule = json!({ "kind": "event", "source": "cron", "filters": { "jobId": "reminder" } });
     let listener = stage.add(named("listener", schedule, json!({}))).await;
-    begun(&stage, &reminder).await.succeed();
+    start_run(&stage, &reminder).await.succeed();
     let run = stage.begun.next().await;
     assert_eq!(run.run.job_id.as_ref(), Some(&listener.id));
     let cause = stage.store.cause(&run.run.id).await.expect("read").expect("a cause");
@@ -518,21 +521,24 @@ async fn a_line_of_a_job_fires_those_who_listen_for_it() {
 }
 
 #[tokio::test]
-async fn a_webhook_fires_its_job_with_what_was_sent() {
+async fn webhook_fires_its_job_with_the_body() {
     let stage = Stage::new().await;
-    let job = stage.add(hook("hook", json!({}))).await;
+    let job = stage.add(webhook_job("hook", json!({}))).await;
     let schedule = json!({ "kind": "event", "source": "webhook", "filters": { "type": "push" } });
     let listener = stage.add(named("listener", schedule, json!({}))).await;
     let body = r#"{"type":"push"}"#;
     let id = fired(stage.handle.call_webhook(call("hook", body, None)).await.expect("called"));
-    let (one, two) = (stage.begun.next().await, stage.begun.next().await);
-    assert_eq!((&one.run.id, one.run.trigger), (&id, RunTrigger::Webhook));
-    assert_eq!(one.run.job_id.as_ref(), Some(&job.id));
-    assert_eq!((two.run.job_id.as_ref(), two.run.trigger), (Some(&listener.id), RunTrigger::Event));
+    let (first, second) = (stage.begun.next().await, stage.begun.next().await);
+    assert_eq!((&first.run.id, first.run.trigger), (&id, RunTrigger::Webhook));
+    assert_eq!(first.run.job_id.as_ref(), Some(&job.id));
+    assert_eq!(
+        (second.run.job_id.as_ref(), second.run.trigger),
+        (Some(&listener.id), RunTrigger::Event)
+    );
     let cause = stage.store.cause(&id).await.expect("read").expect("a cause");
     assert_eq!(cause.text, body);
-    one.end(Outcome::failed("Once more."));
-    two.succeed();
+    first.end(Outcome::failed("Once more."));
+    second.succeed();
     stage.ended(&id).await;
     let again = stage.handle.retry(&id).await.expect("run again");
     let again = (again.clone(), stage.begun.next().await);
@@ -542,16 +548,16 @@ async fn a_webhook_fires_its_job_with_what_was_sent() {
 }
 
 #[tokio::test]
-async fn the_same_call_twice_makes_one_run_also_after_a_restart() {
+async fn repeated_webhook_call_makes_one_run() {
     let stage = Stage::new().await;
-    stage.add(hook("hook", json!({ "overlap": "queue" }))).await;
+    stage.add(webhook_job("hook", json!({ "overlap": "queue" }))).await;
     let key = Some("order 7");
     let id = fired(stage.handle.call_webhook(call("hook", "a", key)).await.expect("called"));
     let twice = stage.handle.call_webhook(call("hook", "a", key)).await.expect("called");
-    assert_eq!(twice, Called::Before { run_id: id.clone(), reason: None });
+    assert_eq!(twice, WebhookOutcome::Repeated { run_id: id.clone(), reason: None });
     let stage = stage.killed_for(MINUTE).await;
     let later = stage.handle.call_webhook(call("hook", "a", key)).await.expect("called");
-    assert_eq!(later, Called::Before { run_id: id.clone(), reason: None });
+    assert_eq!(later, WebhookOutcome::Repeated { run_id: id.clone(), reason: None });
     stage.begun.next().await.succeed();
     stage.pass(24 * 60 * MINUTE).await;
     let next_day = fired(stage.handle.call_webhook(call("hook", "a", key)).await.expect("called"));
@@ -562,13 +568,13 @@ async fn the_same_call_twice_makes_one_run_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_webhook_of_a_job_that_does_not_fire_is_refused_with_the_reason() {
+async fn webhook_of_paused_job_is_refused_with_reason() {
     let stage = Stage::new().await;
-    let job = stage.add(hook("hook", json!({}))).await;
+    let job = stage.add(webhook_job("hook", json!({}))).await;
     stage.handle.pause(None).await.expect("paused");
     let key = Some("once");
     let refused = stage.handle.call_webhook(call("hook", "", key)).await.expect("called");
-    assert_eq!(refused, Called::Refused("Everything was paused".to_owned()));
+    assert_eq!(refused, WebhookOutcome::Refused("Everything was paused".to_owned()));
     let run = only_run(&stage, &job).await;
     assert_eq!((run.state, run.trigger), (RunState::Skipped, RunTrigger::Webhook));
     stage.handle.resume().await.expect("resumed");
@@ -577,33 +583,33 @@ async fn a_webhook_of_a_job_that_does_not_fire_is_refused_with_the_reason() {
     let off = json!({ "enabled": false });
     stage.handle.update_job(&job.id, off, None).await.expect("switched off");
     let refused = stage.handle.call_webhook(call("hook", "", None)).await.expect("called");
-    assert_eq!(refused, Called::Refused("The job is switched off.".to_owned()));
-    let plain = stage.add(by_hand("plain")).await;
+    assert_eq!(refused, WebhookOutcome::Refused("The job is switched off.".to_owned()));
+    let plain = stage.add(manual_job("plain")).await;
     assert!(stage.handle.call_webhook(call(plain.id.as_str(), "", None)).await.is_err());
-    assert!(stage.handle.call_webhook(call("nobody", "", None)).await.is_err());
+    assert!(stage.handle.call_webhook(call("unknown", "", None)).await.is_err());
 }
 
 #[tokio::test]
-async fn a_call_that_overlap_skips_is_on_record() {
+async fn webhook_call_skipped_by_overlap_is_recorded() {
     let stage = Stage::new().await;
-    let job = stage.add(hook("hook", json!({}))).await;
+    let job = stage.add(webhook_job("hook", json!({}))).await;
     fired(stage.handle.call_webhook(call("hook", "1", None)).await.expect("called"));
     let busy = stage.begun.next().await;
     let skipped = stage.handle.call_webhook(call("hook", "2", None)).await.expect("called");
-    let Called::Fired { run_id, reason } = skipped else { panic!("{skipped:?}") };
-    assert_eq!(reason.as_deref(), Some("The previous run was still going"));
+    let WebhookOutcome::Fired { run_id, reason } = skipped else { panic!("{skipped:?}") };
+    assert_eq!(reason.as_deref(), Some("The previous run was still running"));
     assert_eq!(stage.run(&run_id).await.state, RunState::Skipped);
     assert_eq!(stage.runs_of(&job.id).await.len(), 2);
     busy.succeed();
 }
 
 #[tokio::test]
-async fn two_rows_of_one_tick_meet_the_overlap_of_the_job_that_they_fire() {
+async fn two_causes_of_one_tick_meet_overlap_policy() {
     let stage = Stage::new().await;
     for id in ["one", "two"] {
         stage.add(every(MINUTE, json!({ "id": id, "name": id }))).await;
     }
-    let listener = stage.add(after("listener", json!({ "status": "skipped" }))).await;
+    let listener = stage.add(follow_up("listener", json!({ "status": "skipped" }))).await;
     stage.pass(MINUTE).await;
     let work = [stage.begun.next().await, stage.begun.next().await];
     stage.pass(MINUTE).await;
@@ -616,68 +622,69 @@ async fn two_rows_of_one_tick_meet_the_overlap_of_the_job_that_they_fire() {
     }
 }
 
-/// `document` as a job for one run.
-fn for_one_run(mut document: Value) -> Value {
+/// `document` with `deleteAfterRun`.
+fn delete_after_run(mut document: Value) -> Value {
     document["deleteAfterRun"] = json!(true);
     document
 }
 
 #[tokio::test]
-async fn a_job_for_one_event_stays_when_it_is_skipped_and_goes_when_it_has_worked() {
+async fn skipped_event_keeps_a_delete_after_run_job() {
     let stage = Stage::new().await;
-    let first = stage.add(by_hand("first")).await;
-    let once = stage.add(for_one_run(after("once", json!({ "jobId": "first" })))).await;
-    let work = begun(&stage, &first).await;
+    let first = stage.add(manual_job("first")).await;
+    let once = stage.add(delete_after_run(follow_up("once", json!({ "jobId": "first" })))).await;
+    let work = start_run(&stage, &first).await;
     stage.handle.pause(None).await.expect("paused");
-    done(&stage, work).await;
+    succeed(&stage, work).await;
     assert_eq!(stage.states_of(&once).await, [RunState::Skipped]);
-    assert!(stage.stored(&once).await.enabled, "it has not had its run");
+    assert!(stage.stored(&once).await.enabled, "the job has not run");
     stage.handle.resume().await.expect("resumed");
 
-    begun(&stage, &first).await.succeed();
+    start_run(&stage, &first).await.succeed();
     let follower = stage.begun.next().await;
     assert_eq!(follower.run.job_id.as_ref(), Some(&once.id));
-    done(&stage, follower).await;
+    succeed(&stage, follower).await;
     assert_eq!(stage.store.job(&once.id).await.expect("read"), None);
     assert_eq!(stage.states_of(&once).await, [RunState::Skipped, RunState::Succeeded]);
-    done(&stage, begun(&stage, &first).await).await;
-    assert_eq!(stage.runs_of(&once.id).await.len(), 2, "nobody is left to fire");
+    succeed(&stage, start_run(&stage, &first).await).await;
+    assert_eq!(stage.runs_of(&once.id).await.len(), 2, "the job is deleted");
 }
 
 #[tokio::test]
-async fn a_job_for_one_call_stays_when_it_is_skipped_and_goes_when_it_has_worked() {
+async fn skipped_webhook_keeps_a_delete_after_run_job() {
     let stage = Stage::new().await;
-    let once = stage.add(for_one_run(hook("once", json!({})))).await;
+    let once = stage.add(delete_after_run(webhook_job("once", json!({})))).await;
     stage.handle.pause(None).await.expect("paused");
     let refused = stage.handle.call_webhook(call("once", "", None)).await.expect("called");
-    assert!(matches!(refused, Called::Refused(_)), "{refused:?}");
+    assert!(matches!(refused, WebhookOutcome::Refused(_)), "{refused:?}");
     assert_eq!(only_run(&stage, &once).await.state, RunState::Skipped);
-    assert!(stage.stored(&once).await.enabled, "it has not had its run");
+    assert!(stage.stored(&once).await.enabled, "the job has not run");
     stage.handle.resume().await.expect("resumed");
 
     fired(stage.handle.call_webhook(call("once", "", None)).await.expect("called"));
     let work = stage.begun.next().await;
-    done(&stage, work).await;
+    succeed(&stage, work).await;
     assert_eq!(stage.store.job(&once.id).await.expect("read"), None);
-    assert!(stage.handle.call_webhook(call("once", "", None)).await.is_err(), "it is gone");
+    assert!(stage.handle.call_webhook(call("once", "", None)).await.is_err(), "the job is deleted");
     assert_eq!(stage.states_of(&once).await, [RunState::Skipped, RunState::Succeeded]);
 }
 
 #[tokio::test]
-async fn a_waiting_run_whose_job_is_removed_ends_as_any_other() {
+async fn queued_run_of_deleted_job_fires_follow_ups() {
     let stage = Stage::new().await;
-    let job = stage.add(by_hand("removed")).await;
+    let job = stage.add(manual_job("removed")).await;
     let after_it =
-        stage.add(after("after", json!({ "jobId": "removed", "state": "cancelled" }))).await;
-    let work = begun(&stage, &job).await;
-    let waits = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+        stage.add(follow_up("after", json!({ "jobId": "removed", "state": "cancelled" }))).await;
+    let work = start_run(&stage, &job).await;
+    let waits =
+        stage.handle.run_now(&job.id, ManualRunMode::Force).await.expect("taken").expect("a run");
     stage.handle.remove_job(&job.id, None).await.expect("removed");
     assert_eq!(stage.run(&waits).await.state, RunState::Cancelled);
     let next = stage.begun.next_where(|begun| begun.run.job_id == Some(after_it.id.clone())).await;
     let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");
     assert_eq!(
         (cause.fields["runId"].as_str(), cause.text.as_str()),
-        (Some(waits.as_str()), "Its job was deleted")
+        (Some(waits.as_str()), "The job was deleted")
     );
     next.succeed();
     work.try_end(Outcome::succeeded("Done."));
@@ -685,15 +692,16 @@ async fn a_waiting_run_whose_job_is_removed_ends_as_any_other() {
 }
 
 #[tokio::test]
-async fn a_waiting_run_of_a_job_for_one_run_ends_as_any_other_when_that_is_done() {
+async fn queued_run_of_finished_job_fires_follow_ups() {
     let stage = Stage::new().await;
-    let mut once = by_hand("once");
+    let mut once = manual_job("once");
     once["deleteAfterRun"] = json!(true);
     let job = stage.add(once).await;
     let after_it =
-        stage.add(after("after", json!({ "jobId": "once", "state": "cancelled" }))).await;
-    let work = begun(&stage, &job).await;
-    let waits = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+        stage.add(follow_up("after", json!({ "jobId": "once", "state": "cancelled" }))).await;
+    let work = start_run(&stage, &job).await;
+    let waits =
+        stage.handle.run_now(&job.id, ManualRunMode::Force).await.expect("taken").expect("a run");
     work.succeed();
     let next = stage.begun.next_where(|begun| begun.run.job_id == Some(after_it.id.clone())).await;
     let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");

@@ -1,4 +1,4 @@
-//! Adding, changing and removing jobs never fires anything, and moves next slots only where it must.
+//! Adding, editing and deleting jobs fires nothing, and moves only the necessary next slots.
 
 use rouse_core::time::Clock as _;
 use rouse_core::{JobId, Outcome, RunState};
@@ -6,10 +6,10 @@ use rouse_scheduler::SchedulerError;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
 
-use crate::asking::asks;
+use crate::pending_approvals::end_with_approvals;
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every, once};
 
-/// The path of the only complaint.
+/// Path and message of the only field error.
 fn complaint(error: SchedulerError) -> (String, String) {
     match error {
         SchedulerError::Job(mut error) => {
@@ -25,34 +25,34 @@ async fn patch(stage: &Stage, id: &JobId, patch: Value) -> rouse_core::Job {
 }
 
 #[tokio::test]
-async fn an_instant_in_the_past_is_refused_by_its_path() {
+async fn past_instant_is_refused_with_field_path() {
     let stage = Stage::new().await;
     let past = stage.job(once(START, json!({})));
     let error = stage.handle.add_job(past).await.expect_err("refused");
     assert_eq!(
         complaint(error),
-        ("schedule.atMs".into(), "has passed: give it a time in the future".into())
+        ("schedule.atMs".into(), "has passed: choose a time in the future".into())
     );
     let off = stage.job(once(START, json!({ "enabled": false })));
     assert!(stage.handle.add_job(off).await.is_ok(), "a job that is off fires nothing anyway");
 }
 
 #[tokio::test]
-async fn a_taken_id_and_an_unknown_one_are_refused() {
+async fn taken_and_unknown_ids_are_refused() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     let again = stage.handle.add_job(job).await.expect_err("refused");
     assert!(matches!(again, SchedulerError::Store(StoreError::Exists { .. })));
-    let nobody = stage.handle.update_job(&JobId::new("nobody"), json!({}), None).await;
-    assert!(matches!(nobody, Err(SchedulerError::Store(StoreError::NotFound { .. }))));
+    let unknown = stage.handle.update_job(&JobId::new("unknown"), json!({}), None).await;
+    assert!(matches!(unknown, Err(SchedulerError::Store(StoreError::NotFound { .. }))));
     assert_eq!(
-        stage.handle.remove_job(&JobId::new("nobody"), None).await.expect("an answer"),
+        stage.handle.remove_job(&JobId::new("unknown"), None).await.expect("an answer"),
         None
     );
 }
 
 #[tokio::test]
-async fn a_stale_edit_is_refused() {
+async fn stale_edit_is_refused() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     patch(&stage, &job.id, json!({ "name": "First" })).await;
@@ -65,7 +65,7 @@ async fn a_stale_edit_is_refused() {
 }
 
 #[tokio::test]
-async fn an_edit_that_is_not_about_time_leaves_the_next_slot() {
+async fn edit_without_schedule_keeps_the_next_slot() {
     let stage = Stage::new().await;
     let job = stage.add(every(HOUR, json!({}))).await;
     stage.pass(59 * MINUTE).await;
@@ -78,7 +78,7 @@ async fn an_edit_that_is_not_about_time_leaves_the_next_slot() {
 }
 
 #[tokio::test]
-async fn a_new_schedule_counts_from_now() {
+async fn new_schedule_is_planned_from_now() {
     let stage = Stage::new().await;
     let job = stage.add(every(HOUR, json!({}))).await;
     stage.pass(90 * SECOND).await;
@@ -94,7 +94,7 @@ async fn a_new_schedule_counts_from_now() {
 }
 
 #[tokio::test]
-async fn an_earlier_job_takes_the_timer_over() {
+async fn earlier_job_takes_the_timer() {
     let stage = Stage::new().await;
     stage.add(every(HOUR, json!({}))).await;
     stage.add(every(SECOND, json!({}))).await;
@@ -103,7 +103,7 @@ async fn an_earlier_job_takes_the_timer_over() {
 }
 
 #[tokio::test]
-async fn switching_on_never_fires_what_was_missed_while_off() {
+async fn enabling_fires_no_missed_slot() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     let off = patch(&stage, &job.id, json!({ "enabled": false })).await;
@@ -116,7 +116,7 @@ async fn switching_on_never_fires_what_was_missed_while_off() {
 }
 
 #[tokio::test]
-async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
+async fn past_one_shot_cannot_be_enabled() {
     let stage = Stage::new().await;
     let job = stage.add(once(START.plus_ms(SECOND), json!({ "enabled": false }))).await;
     stage.pass(MINUTE).await;
@@ -125,7 +125,7 @@ async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
         .update_job(&job.id, json!({ "enabled": true }), None)
         .await
         .expect_err("refused");
-    let words = "has passed: give it a time in the future";
+    let words = "has passed: choose a time in the future";
     assert_eq!(complaint(error), ("schedule.atMs".into(), words.into()));
     let at = START.plus_ms(2 * MINUTE);
     let on = patch(&stage, &job.id, json!({ "enabled": true, "schedule": { "atMs": at.0 } })).await;
@@ -133,7 +133,7 @@ async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
 }
 
 #[tokio::test]
-async fn a_one_shot_that_has_fired_can_be_renamed_and_brought_back() {
+async fn fired_one_shot_can_be_renamed_and_restored() {
     let stage = Stage::new().await;
     let job = stage.add(once(START.plus_ms(SECOND), json!({}))).await;
     stage.clock.advance(1_000);
@@ -150,7 +150,7 @@ async fn a_one_shot_that_has_fired_can_be_renamed_and_brought_back() {
 }
 
 #[tokio::test]
-async fn a_one_shot_whose_slot_was_skipped_is_brought_back_as_it_was() {
+async fn skipped_one_shot_is_restored_without_a_slot() {
     for jitter_ms in [0, 60_000] {
         let stage = Stage::new().await;
         let mut job = once(START.plus_ms(2 * SECOND), json!({}));
@@ -170,7 +170,7 @@ async fn a_one_shot_whose_slot_was_skipped_is_brought_back_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_removed_job_that_comes_back_fires_no_slot_twice() {
+async fn restored_job_fires_no_slot_twice() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
@@ -181,7 +181,7 @@ async fn a_removed_job_that_comes_back_fires_no_slot_twice() {
 }
 
 #[tokio::test]
-async fn an_edit_reaches_the_run_that_waits_and_not_the_one_at_work() {
+async fn edit_applies_to_queued_run_not_to_active_run() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
     stage.pass(MINUTE).await;
@@ -190,7 +190,7 @@ async fn an_edit_reaches_the_run_that_waits_and_not_the_one_at_work() {
     assert_eq!(stage.load().await, (1, 1));
     patch(&stage, &job.id, json!({ "policies": { "timeoutSeconds": 5 } })).await;
     stage.pass(30 * SECOND).await;
-    assert!(!first.cancel.is_cancelled(), "it began with ten minutes");
+    assert!(!first.cancel.is_cancelled(), "the attempt began with ten minutes");
     first.succeed();
     let second = stage.begun.next().await;
     assert_eq!(second.job.as_ref().and_then(|job| job.policies.timeout_seconds), Some(5));
@@ -199,7 +199,7 @@ async fn an_edit_reaches_the_run_that_waits_and_not_the_one_at_work() {
 }
 
 #[tokio::test]
-async fn switching_off_skips_what_waits_and_lets_the_rest_end() {
+async fn disabling_skips_queued_runs_only() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
     stage.pass(MINUTE).await;
@@ -219,7 +219,7 @@ async fn switching_off_skips_what_waits_and_lets_the_rest_end() {
 }
 
 #[tokio::test]
-async fn removing_a_job_ends_what_it_does() {
+async fn deleting_a_job_cancels_its_runs() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
     stage.pass(MINUTE).await;
@@ -238,7 +238,7 @@ async fn removing_a_job_ends_what_it_does() {
 }
 
 #[tokio::test]
-async fn the_status_names_the_next_slot() {
+async fn status_names_the_next_slot() {
     let stage = Stage::new().await;
     assert_eq!(stage.handle.status().await.expect("a status").next, None);
     stage.add(every(HOUR, json!({}))).await;
@@ -251,7 +251,7 @@ async fn the_status_names_the_next_slot() {
 }
 
 #[tokio::test]
-async fn a_job_that_was_removed_by_mistake_comes_back_with_what_it_did() {
+async fn restored_job_has_its_history() {
     let stage = Stage::new().await;
     let document = every(MINUTE, json!({}));
     let job = stage.add(document.clone()).await;
@@ -270,20 +270,17 @@ async fn a_job_that_was_removed_by_mistake_comes_back_with_what_it_did() {
     stage.handle.remove_job(&job.id, None).await.expect("removed");
     stage.add(document).await;
     let after = stage.stored(&job).await.state;
-    assert_eq!(after.last_state, before.last_state);
+    assert_eq!(after.last.state, before.last.state);
     assert_eq!(after.last_error, before.last_error);
     assert_eq!(after.last_run_at, before.last_run_at);
     assert_eq!(after.last_duration_ms, before.last_duration_ms);
     assert_eq!(after.consecutive_failures, before.consecutive_failures);
-    assert!(
-        after.next_run_at.is_some_and(|next| next > stage.now()),
-        "nothing fires because of it"
-    );
+    assert!(after.next_run_at.is_some_and(|next| next > stage.now()), "the edit fires nothing");
 }
 
 #[tokio::test]
-async fn a_run_that_removes_its_own_job_goes_on_and_its_answer_is_told() {
-    for (notify, told) in [("always", 1), ("never", 0)] {
+async fn run_that_deletes_its_own_job_is_announced() {
+    for (notify, count) in [("always", 1), ("never", 0)] {
         let stage = Stage::new().await;
         let policies = json!({ "overlap": "parallel", "maxConcurrent": 2, "notify": notify });
         let job = stage.add(every(MINUTE, json!({ "policies": policies }))).await;
@@ -293,7 +290,7 @@ async fn a_run_that_removes_its_own_job_goes_on_and_its_answer_is_told() {
         let other = stage.begun.next().await;
         let removed = stage.handle.remove_job(&job.id, Some(&asks.run.id)).await.expect("removed");
         let removed = removed.expect("there");
-        assert_eq!((removed.ended, removed.goes_on), (1, true));
+        assert_eq!((removed.stopped_runs, removed.caller_continues), (1, true));
         assert!(other.cancel.is_cancelled() && !asks.cancel.is_cancelled());
         let id = asks.run.id.clone();
         asks.end(Outcome::succeeded("The last word."));
@@ -302,63 +299,63 @@ async fn a_run_that_removes_its_own_job_goes_on_and_its_answer_is_told() {
             (run.state, run.summary.as_deref()),
             (RunState::Succeeded, Some("The last word."))
         );
-        assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), told, "{notify}");
+        assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), count, "{notify}");
         assert!(stage.store.job(&job.id).await.expect("read").is_none());
     }
 }
 
-/// It had asked when its job was removed, and was not parked yet: it is told so, and nobody else is.
+/// The job is deleted between the approvals and the parking of the run: no approval is requested.
 #[tokio::test]
-async fn a_run_whose_job_went_while_it_asked_is_not_parked_and_goes_on() {
+async fn run_of_deleted_job_is_not_parked() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
     let asking = stage.begun.next().await;
     let removed = stage.handle.remove_job(&job.id, Some(&asking.run.id)).await.expect("removed");
-    assert!(removed.is_some_and(|removed| removed.goes_on));
-    let run = asks(&stage, asking, &["a"]);
+    assert!(removed.is_some_and(|removed| removed.caller_continues));
+    let run = end_with_approvals(&stage, asking, &["a"]);
     let again = stage.begun.next().await;
     assert_eq!((&again.run.id, again.run.attempt), (&run.id, 1));
-    assert_eq!(again.job.as_ref().map(|job| &job.id), Some(&job.id), "it knows what it is about");
-    assert!(stage.store.approvals_of(&run.id).await.expect("read").is_empty());
+    assert_eq!(again.job.as_ref().map(|job| &job.id), Some(&job.id), "the job is known");
+    assert!(stage.store.approvals_of_run(&run.id).await.expect("read").is_empty());
     again.succeed();
     assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded);
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_an_answer_ends_with_its_job_also_where_it_is_removed_in_its_name() {
+async fn parked_run_that_deletes_its_job_is_cancelled() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
-    let run = asks(&stage, stage.begun.next().await, &["a"]);
+    let run = end_with_approvals(&stage, stage.begun.next().await, &["a"]);
     stage.parked(&run.id).await;
     let removed = stage.handle.remove_job(&job.id, Some(&run.id)).await.expect("removed");
-    assert!(removed.is_some_and(|removed| !removed.goes_on));
+    assert!(removed.is_some_and(|removed| !removed.caller_continues));
     assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]
-async fn a_run_that_removes_another_job_ends_what_is_at_work_there() {
+async fn run_that_deletes_another_job_cancels_its_runs() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     let asking = stage.add(every(MINUTE, json!({ "id": "asking" }))).await;
     stage.pass(MINUTE).await;
-    let (one, two) = (stage.begun.next().await, stage.begun.next().await);
-    let is_asking = one.run.job_id.as_ref() == Some(&asking.id);
-    let (asks, other) = if is_asking { (one, two) } else { (two, one) };
+    let (first, second) = (stage.begun.next().await, stage.begun.next().await);
+    let is_asking = first.run.job_id.as_ref() == Some(&asking.id);
+    let (asks, other) = if is_asking { (first, second) } else { (second, first) };
     let removed = stage.handle.remove_job(&job.id, Some(&asks.run.id)).await.expect("removed");
-    assert!(removed.is_some_and(|removed| removed.ended == 1 && !removed.goes_on));
+    assert!(removed.is_some_and(|removed| removed.stopped_runs == 1 && !removed.caller_continues));
     assert!(other.cancel.is_cancelled() && !asks.cancel.is_cancelled());
 }
 
-/// A job of every day at noon, and its jitter; START is a midnight and the offset of 1 h is that of its id.
+/// A daily job at noon with this jitter. START is midnight.
 fn daily(jitter_ms: i64) -> Value {
     let schedule =
         json!({ "kind": "cron", "expr": "0 12 * * *", "tz": "UTC", "jitterMs": jitter_ms });
     every(HOUR, json!({ "id": "spread", "schedule": schedule }))
 }
 
-/// What lies between a slot of `daily` and the same one without jitter.
+/// The delay of a slot of `daily` with a jitter of 1 h.
 async fn offset(stage: &Stage) -> i64 {
     let spread = stage.add(daily(HOUR)).await;
     let sharp = patch(stage, &spread.id, json!({ "schedule": { "jitterMs": 0 } })).await;
@@ -370,7 +367,7 @@ async fn offset(stage: &Stage) -> i64 {
 }
 
 #[tokio::test]
-async fn another_jitter_does_not_bring_a_slot_again_that_has_come() {
+async fn new_jitter_repeats_no_slot() {
     let stage = Stage::new().await;
     let offset = offset(&stage).await;
     let job = stage.add(daily(0)).await;
@@ -379,17 +376,13 @@ async fn another_jitter_does_not_bring_a_slot_again_that_has_come() {
     assert_eq!(stage.runs_of(&job.id).await.len(), 1);
     let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": HOUR } })).await;
     assert_eq!(job.state.next_run_at, Some(noon.plus_ms(24 * HOUR + offset)));
-    stage.handle.clock_changed().await.expect("told");
+    stage.handle.clock_changed().await.expect("notified");
     stage.pass(2 * HOUR).await;
-    assert_eq!(
-        stage.runs_of(&job.id).await.len(),
-        1,
-        "nor does a look at the clock bring it again"
-    );
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1, "a clock check does not plan the slot again");
 }
 
 #[tokio::test]
-async fn another_jitter_does_not_lose_a_slot_that_is_still_to_come() {
+async fn new_jitter_loses_no_slot() {
     let stage = Stage::new().await;
     let offset = offset(&stage).await;
     let job = stage.add(daily(HOUR)).await;
@@ -398,7 +391,7 @@ async fn another_jitter_does_not_lose_a_slot_that_is_still_to_come() {
     stage.pass(noon.since(stage.now()) + MINUTE).await;
     let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": null } })).await;
     assert_eq!(stage.runs_of(&job.id).await, [], "an edit fires nothing");
-    assert_eq!(job.state.next_run_at, Some(slot), "its time without jitter has passed");
+    assert_eq!(job.state.next_run_at, Some(slot), "the time without jitter has passed");
     stage.pass(offset).await;
     let slots: Vec<_> = stage.runs_of(&job.id).await.iter().map(|run| run.slot_at).collect();
     assert_eq!(slots, [Some(slot)]);
@@ -406,7 +399,7 @@ async fn another_jitter_does_not_lose_a_slot_that_is_still_to_come() {
 }
 
 #[tokio::test]
-async fn another_jitter_does_not_bring_a_one_shot_again() {
+async fn new_jitter_repeats_no_one_shot() {
     let stage = Stage::new().await;
     let job = stage.add(once(stage.now().plus_ms(SECOND), json!({ "id": "spread" }))).await;
     stage.pass(2 * SECOND).await;
@@ -416,7 +409,7 @@ async fn another_jitter_does_not_bring_a_one_shot_again() {
 }
 
 #[tokio::test]
-async fn a_one_shot_whose_slot_is_ahead_goes_off_and_on_again() {
+async fn one_shot_with_future_slot_can_be_reenabled() {
     let stage = Stage::new().await;
     let at = stage.now().plus_ms(SECOND);
     let schedule = json!({ "kind": "at", "atMs": at.0, "jitterMs": HOUR });

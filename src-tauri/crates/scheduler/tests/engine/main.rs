@@ -1,32 +1,33 @@
-//! The scheduler on a real store: jobs in, runs out. The clock, the timer and the work of a run are in the test's hand.
+//! The scheduler on a real store: jobs in, runs out. Clock, timer and the work of a run are scripted by the test.
 
-mod asked;
-mod asking;
+mod pending_approvals;
 mod stage;
 
-mod ahead;
-mod attempts;
-mod by_hand;
+mod approvals;
+mod awaited_runs;
+mod catch_up_runs;
 mod chat;
-mod edited;
-mod clock;
-mod zones;
-mod places;
-mod ends;
+mod clock_change;
+mod clock_rollback;
 mod events;
-mod fire;
 mod heartbeat;
+mod heartbeat_requests;
+mod job_edits;
 mod jobs;
+mod manual_runs;
 mod misfire;
+mod model_waits;
 mod overlap;
-mod parked;
 mod pause;
-mod prepared;
-mod quiet;
-mod made_up;
-mod restart;
-mod restored;
-mod set_back;
-mod trouble;
-mod waits;
-mod ledger;
+mod prefetch;
+mod recovery;
+mod restore;
+mod retries;
+mod run_ends;
+mod skipped_rows;
+mod slot_accounting;
+mod slot_identity;
+mod slots;
+mod staging;
+mod store_errors;
+mod zone_rules;

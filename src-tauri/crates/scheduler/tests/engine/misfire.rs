@@ -1,19 +1,19 @@
-//! Slots that passed while nothing could fire: after a restart, and while the machine slept.
+//! Missed slots: after a restart, and after a suspend.
 
 use rouse_core::time::Clock as _;
 use rouse_core::{Outcome, RunState, RunTrigger};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::ManualRunMode;
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, every, once};
+use crate::stage::{HOUR, MINUTE, START, ScriptedRun, Stage, every, execute_closed, once};
 
 #[tokio::test]
-async fn by_default_one_late_run_stands_for_all() {
+async fn run_once_covers_all_missed_slots() {
     let stage = Stage::new().await;
     let job = stage.add(every(HOUR, json!({}))).await;
     let stage = stage.killed_for(5 * HOUR + MINUTE * 30).await;
     let begun = stage.begun.next().await;
-    assert_eq!((begun.run.trigger, begun.run.stands_for), (RunTrigger::CatchUp, 5));
+    assert_eq!((begun.run.trigger, begun.run.slot_count), (RunTrigger::CatchUp, 5));
     assert_eq!(begun.run.slot_at, Some(START.plus_ms(5 * HOUR)));
     assert_eq!(begun.run.late_by_ms(), Some(30 * MINUTE));
     assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(6 * HOUR)));
@@ -21,7 +21,7 @@ async fn by_default_one_late_run_stands_for_all() {
 }
 
 #[tokio::test]
-async fn a_one_shot_that_passed_is_made_up_for() {
+async fn missed_one_shot_is_caught_up() {
     let stage = Stage::new().await;
     let job = stage.add(once(START.plus_ms(MINUTE), json!({}))).await;
     let stage = stage.killed_for(HOUR).await;
@@ -34,23 +34,23 @@ async fn a_one_shot_that_passed_is_made_up_for() {
 }
 
 #[tokio::test]
-async fn with_skip_they_are_on_record_as_missed() {
+async fn skip_records_missed_slots() {
     let stage = Stage::new().await;
     let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
     let job = stage.add(every(HOUR, skip)).await;
     let stage = stage.killed_for(5 * HOUR + 30 * MINUTE).await;
     stage.settle().await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!((runs.len(), runs[0].state, runs[0].stands_for), (1, RunState::Missed, 5));
+    assert_eq!((runs.len(), runs[0].state, runs[0].slot_count), (1, RunState::Missed, 5));
     assert_eq!(runs[0].reason.as_deref(), Some("Passed while nothing could fire"));
     assert!(runs[0].finished_at.is_some());
     let stored = stage.stored(&job).await;
-    assert_eq!(stored.state.last_state, Some(RunState::Missed));
+    assert_eq!(stored.state.last.state, Some(RunState::Missed));
     assert_eq!(stored.state.next_run_at, Some(START.plus_ms(6 * HOUR)));
 }
 
 #[tokio::test]
-async fn with_run_all_each_gets_its_run_one_after_the_other() {
+async fn run_all_runs_missed_slots_in_order() {
     let stage = Stage::new().await;
     let all = json!({ "policies": { "misfire": { "mode": "runAll", "limit": 3 } } });
     let job = stage.add(every(HOUR, all)).await;
@@ -58,7 +58,7 @@ async fn with_run_all_each_gets_its_run_one_after_the_other() {
     for hour in 3..=5 {
         let begun = stage.begun.next().await;
         assert_eq!(begun.run.slot_at, Some(START.plus_ms(hour * HOUR)));
-        assert_eq!(stage.load().await.0, 1, "one at a time");
+        assert_eq!(stage.load().await.0, 1, "in sequence");
         let id = begun.run.id.clone();
         begun.succeed();
         stage.ended(&id).await;
@@ -71,7 +71,7 @@ async fn with_run_all_each_gets_its_run_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn later_than_allowed_is_missed() {
+async fn slot_later_than_allowed_is_missed() {
     let stage = Stage::new().await;
     let lateness = json!({ "policies": { "misfire": { "maxLatenessSeconds": 600 } } });
     let job = stage.add(every(HOUR, lateness)).await;
@@ -84,9 +84,11 @@ async fn later_than_allowed_is_missed() {
     );
 }
 
-/// A stage with one place, which a run without an end has, and what waits behind it.
-async fn behind_another(policies: serde_json::Value) -> (Stage, Begun, rouse_core::job::Job) {
-    let stage = Stage::of_places(1).await;
+/// A single permit, taken by an endless run, and a job queued behind that run.
+async fn queued_behind_another(
+    policies: serde_json::Value,
+) -> (Stage, ScriptedRun, rouse_core::job::Job) {
+    let stage = Stage::with_permits(1).await;
     stage.add(once(START.plus_ms(MINUTE), json!({ "id": "before" }))).await;
     let at = START.plus_ms(MINUTE + 1);
     let job = stage.add(once(at, json!({ "policies": policies }))).await;
@@ -98,12 +100,12 @@ async fn behind_another(policies: serde_json::Value) -> (Stage, Begun, rouse_cor
 }
 
 #[tokio::test]
-async fn a_slot_that_waits_for_its_place_longer_than_allowed_is_missed() {
+async fn slot_queued_longer_than_allowed_is_missed() {
     for (policies, reason) in [
         (json!({ "misfire": { "maxLatenessSeconds": 90 } }), "Later than the 1 min 30 s allowed"),
-        (json!({ "misfire": { "mode": "skip" } }), "Waited for a place until it was too late"),
+        (json!({ "misfire": { "mode": "skip" } }), "Queued until too late"),
     ] {
-        let (stage, before, job) = behind_another(policies).await;
+        let (stage, before, job) = queued_behind_another(policies).await;
         stage.pass(91_000).await;
         let id = before.run.id.clone();
         before.succeed();
@@ -111,7 +113,7 @@ async fn a_slot_that_waits_for_its_place_longer_than_allowed_is_missed() {
         stage.settle().await;
         let run = stage.runs_of(&job.id).await.remove(0);
         assert_eq!((run.state, run.reason.as_deref()), (RunState::Missed, Some(reason)));
-        assert_eq!((run.started_at, stage.load().await), (None, (0, 0)), "its place is free");
+        assert_eq!((run.started_at, stage.load().await), (None, (0, 0)), "the permit is free");
         let next = stage.add(once(stage.now().plus_ms(1), json!({ "id": "next" }))).await;
         stage.pass(1).await;
         assert_eq!(stage.begun.next().await.run.job_id, Some(next.id));
@@ -119,10 +121,10 @@ async fn a_slot_that_waits_for_its_place_longer_than_allowed_is_missed() {
 }
 
 #[tokio::test]
-async fn what_still_may_be_late_or_was_asked_for_by_hand_starts() {
+async fn slot_within_lateness_and_manual_run_start() {
     let late = json!({ "misfire": { "mode": "skip", "maxLatenessSeconds": 60 } });
-    let (stage, before, job) = behind_another(late).await;
-    let by_hand = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+    let (stage, before, job) = queued_behind_another(late).await;
+    let by_hand = stage.handle.run_now(&job.id, ManualRunMode::Force).await.expect("taken");
     stage.pass(60_000).await;
     before.succeed();
     let slot = stage.begun.next().await;
@@ -133,7 +135,7 @@ async fn what_still_may_be_late_or_was_asked_for_by_hand_starts() {
 }
 
 #[tokio::test]
-async fn a_start_some_seconds_late_is_on_time() {
+async fn start_some_seconds_late_is_on_time() {
     let stage = Stage::new().await;
     stage.add(every(HOUR, json!({ "policies": { "misfire": { "mode": "skip" } } }))).await;
     let stage = stage.killed_for(HOUR + 13_000).await;
@@ -142,42 +144,42 @@ async fn a_start_some_seconds_late_is_on_time() {
 }
 
 #[tokio::test]
-async fn a_machine_that_slept_over_slots_makes_up_for_them_once() {
+async fn suspend_over_slots_is_caught_up_once() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(100 * MINUTE + 1).await;
     let begun = stage.begun.next().await;
-    assert_eq!((begun.run.stands_for, begun.run.trigger), (100, RunTrigger::CatchUp));
+    assert_eq!((begun.run.slot_count, begun.run.trigger), (100, RunTrigger::CatchUp));
     assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(101 * MINUTE)));
 }
 
 #[tokio::test]
-async fn a_schedule_that_cannot_be_read_is_on_record_and_stops() {
+async fn unreadable_schedule_is_recorded_and_stops() {
     let stage = Stage::new().await;
     let cron =
         json!({ "schedule": { "kind": "cron", "expr": "* * * * *", "tz": "Europe/Berlin" } });
     let job = stage.add(every(MINUTE, cron)).await;
     let change = "UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')";
-    let stage = stage.killed_and(0, async |path| break_with(path, change).await).await;
+    let stage = stage.killed_and(0, async |path| execute_closed(path, change).await).await;
     stage.pass(MINUTE).await;
     let stored = stage.store.job(&job.id).await;
     let runs = stage.runs_of(&job.id).await;
     match stored {
-        // The store could read it, and the scheduler could not.
+        // Readable for the store, not for the scheduler.
         Ok(Some(stored)) => {
             assert_eq!(stored.state.next_run_at, None);
             assert_eq!(runs.iter().map(|run| run.state).collect::<Vec<_>>(), [RunState::Skipped]);
         }
-        // The store could not read it and has paused the job.
+        // Unreadable for the store, which has paused the job.
         Ok(None) | Err(_) => assert_eq!(runs, []),
     }
     stage.pass(10 * MINUTE).await;
     assert_eq!(stage.load().await, (0, 0));
-    assert_eq!(stage.handle.problem(), None, "one broken job is not everybody's problem");
+    assert_eq!(stage.handle.problem(), None, "the broken job does not block the others");
 }
 
 #[tokio::test]
-async fn catching_up_takes_half_of_the_places_and_lets_the_day_go_first() {
+async fn catch_up_takes_half_the_permits_after_on_time_runs() {
     let stage = Stage::new().await;
     for n in 0..6 {
         stage.add(every(HOUR, json!({ "id": format!("late-{n}") }))).await;
@@ -185,7 +187,7 @@ async fn catching_up_takes_half_of_the_places_and_lets_the_day_go_first() {
     let stage = stage.killed_for(HOUR + 30 * MINUTE).await;
     stage.settle().await;
     let mut late = stage.begun.take_all();
-    assert_eq!((late.len(), stage.load().await), (2, (2, 4)), "half of four places");
+    assert_eq!((late.len(), stage.load().await), (2, (2, 4)), "half of four permits");
 
     for n in 0..3 {
         let at = stage.clock.now().plus_ms(MINUTE);
@@ -193,12 +195,12 @@ async fn catching_up_takes_half_of_the_places_and_lets_the_day_go_first() {
     }
     stage.pass(MINUTE).await;
     let on_time = stage.begun.take_all();
-    assert_eq!(on_time.len(), 2, "the other half was free for what is on time");
+    assert_eq!(on_time.len(), 2, "half of the permits were free for on-time runs");
     late.pop().expect("a late run").succeed();
     let next = stage.begun.next().await;
-    assert_eq!(next.run.trigger, RunTrigger::Schedule, "on time goes before what is late");
+    assert_eq!(next.run.trigger, RunTrigger::Schedule, "on-time runs precede late runs");
     next.succeed();
-    on_time.into_iter().for_each(Begun::succeed);
+    on_time.into_iter().for_each(ScriptedRun::succeed);
 
     let mut made_up_for = 1;
     while let Some(begun) = late.pop() {
@@ -215,7 +217,7 @@ async fn catching_up_takes_half_of_the_places_and_lets_the_day_go_first() {
 }
 
 #[tokio::test]
-async fn a_one_shot_never_comes_again_whatever_became_of_it() {
+async fn one_shot_never_fires_again() {
     let stage = Stage::new().await;
     let delete = json!({ "id": "deleted", "deleteAfterRun": true });
     let failing = stage.add(once(START.plus_ms(MINUTE), json!({ "id": "failing" }))).await;
@@ -240,15 +242,15 @@ async fn a_one_shot_never_comes_again_whatever_became_of_it() {
     assert!(stage.begun.take_all().is_empty());
     assert_eq!(stage.states_of(&skipped).await, [RunState::Skipped]);
     let stored = stage.stored(&skipped).await;
-    assert_eq!(stored.state.next_run_at, None, "it did no work, so it stays to be looked at");
+    assert_eq!(stored.state.next_run_at, None, "the job did no work, so it is kept");
     let stage = stage.killed_for(HOUR).await;
     stage.settle().await;
-    assert!(stage.begun.take_all().is_empty(), "a restart does not bring it back");
+    assert!(stage.begun.take_all().is_empty(), "a restart does not plan the slot again");
     assert_eq!(stage.runs_of(&failing.id).await.len(), 1);
 }
 
 #[tokio::test]
-async fn every_kind_of_job_can_be_for_one_run() {
+async fn every_schedule_kind_supports_delete_after_run() {
     let stage = Stage::new().await;
     let interval = stage.add(every(MINUTE, json!({ "deleteAfterRun": true }))).await;
     let mut by_hand = every(HOUR, json!({ "id": "by-hand", "deleteAfterRun": true }));
@@ -257,7 +259,7 @@ async fn every_kind_of_job_can_be_for_one_run() {
     let mut cron = every(HOUR, json!({ "id": "cron", "deleteAfterRun": true }));
     cron["schedule"] = json!({ "kind": "cron", "expr": "* * * * *", "tz": "UTC" });
     let cron = stage.add(cron).await;
-    stage.handle.run_now(&by_hand.id, RunMode::Force).await.expect("asked");
+    stage.handle.run_now(&by_hand.id, ManualRunMode::Force).await.expect("taken");
     stage.pass(MINUTE).await;
     for _ in 0..3 {
         let begun = stage.begun.next().await;
@@ -273,32 +275,32 @@ async fn every_kind_of_job_can_be_for_one_run() {
     }
 }
 
-/// What was told of the missed rows of a job, the oldest first.
-async fn told_of_missing(stage: &Stage, job: &rouse_core::job::Job) -> Vec<String> {
-    let mut told = Vec::new();
+/// The notifications of a job's missed runs, the oldest first.
+async fn missed_notices(stage: &Stage, job: &rouse_core::job::Job) -> Vec<String> {
+    let mut notices = Vec::new();
     for run in stage.runs_of(&job.id).await {
         if run.state == RunState::Missed {
             let deliveries = stage.store.deliveries_of(&run.id).await.expect("read");
-            told.extend(deliveries.into_iter().map(|delivery| delivery.body));
+            notices.extend(deliveries.into_iter().map(|delivery| delivery.body));
         }
     }
-    told
+    notices
 }
 
 #[tokio::test]
-async fn a_one_shot_that_was_missed_says_when_it_was_and_how_it_is_run_now() {
+async fn missed_one_shot_names_its_time_and_command() {
     let stage = Stage::new().await;
     let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
     let job = stage.add(once(START.plus_ms(9 * HOUR), skip)).await;
     let stage = stage.killed_for(10 * HOUR).await;
     stage.settle().await;
-    let said = "Missed: 5 Jan 2026 09:00 (passed while nothing could fire); \
+    let expected = "Missed: 5 Jan 2026 09:00 (passed while nothing could fire); \
                 to run it now: rouse cron run Look --force";
-    assert_eq!(told_of_missing(&stage, &job).await, [said]);
+    assert_eq!(missed_notices(&stage, &job).await, [expected]);
 }
 
 #[tokio::test]
-async fn missed_slots_are_told_once_and_again_after_a_run() {
+async fn missed_slots_are_announced_once_until_a_run() {
     let stage = Stage::new().await;
     let skip = json!({ "policies": { "misfire": { "mode": "skip" }, "notify": "failure" } });
     let job = stage.add(every(HOUR, skip)).await;
@@ -307,32 +309,32 @@ async fn missed_slots_are_told_once_and_again_after_a_run() {
     let silent = stage.add(every(HOUR, silent)).await;
     let stage = stage.killed_for(5 * HOUR + 30 * MINUTE).await;
     stage.settle().await;
-    let told = told_of_missing(&stage, &job).await;
-    assert_eq!(told.len(), 1);
-    assert!(told[0].starts_with("Missed: 5 slots up to 5 Jan 2026 05:00 ("), "{told:?}");
+    let notices = missed_notices(&stage, &job).await;
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].starts_with("Missed: 5 slots up to 5 Jan 2026 05:00 ("), "{notices:?}");
     let stage = stage.killed_for(2 * HOUR).await;
     stage.settle().await;
-    assert_eq!(told_of_missing(&stage, &job).await.len(), 1, "it goes on");
+    assert_eq!(missed_notices(&stage, &job).await.len(), 1, "still missing slots");
     stage.pass(30 * MINUTE).await;
     stage.begun.next().await.succeed();
     stage.begun.next().await.succeed();
     stage.settle().await;
     let stage = stage.killed_for(HOUR + 30 * MINUTE).await;
     stage.settle().await;
-    assert_eq!(told_of_missing(&stage, &job).await.len(), 2, "it had run in between");
-    assert_eq!(told_of_missing(&stage, &silent).await, [""; 0]);
+    assert_eq!(missed_notices(&stage, &job).await.len(), 2, "the job had run in between");
+    assert_eq!(missed_notices(&stage, &silent).await, [""; 0]);
 }
 
 #[tokio::test]
-async fn one_that_waited_until_it_was_too_late_is_told_and_what_overlaps_is_not() {
+async fn late_queued_run_is_announced_overlap_is_not() {
     let late = json!({ "misfire": { "maxLatenessSeconds": 60 } });
-    let (stage, before, job) = behind_another(late).await;
+    let (stage, before, job) = queued_behind_another(late).await;
     stage.pass(HOUR).await;
     let id = before.run.id.clone();
     before.succeed();
     stage.ended(&id).await;
     stage.settle().await;
-    assert_eq!(told_of_missing(&stage, &job).await.len(), 1);
+    assert_eq!(missed_notices(&stage, &job).await.len(), 1);
 
     let minutely = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
@@ -343,20 +345,20 @@ async fn one_that_waited_until_it_was_too_late_is_told_and_what_overlaps_is_not(
 }
 
 #[tokio::test]
-async fn a_miss_of_the_next_day_is_told_again() {
+async fn missed_slot_of_the_next_day_is_announced() {
     let stage = Stage::new().await;
     let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
     let job = stage.add(every(24 * HOUR, skip)).await;
     let stage = stage.killed_for(25 * HOUR).await;
     stage.settle().await;
-    assert_eq!(told_of_missing(&stage, &job).await.len(), 1);
+    assert_eq!(missed_notices(&stage, &job).await.len(), 1);
     let stage = stage.killed_for(24 * HOUR).await;
     stage.settle().await;
-    assert_eq!(told_of_missing(&stage, &job).await.len(), 2);
+    assert_eq!(missed_notices(&stage, &job).await.len(), 2);
 }
 
 #[tokio::test]
-async fn main_hears_of_what_it_was_not_told_in_time() {
+async fn missed_reminder_is_a_system_event_for_main() {
     let stage = Stage::new().await;
     let reminder = json!({
         "payload": { "kind": "systemEvent", "text": "Stretch" },
@@ -369,5 +371,5 @@ async fn main_hears_of_what_it_was_not_told_in_time() {
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(texts[0].starts_with("Cron Look: missed: 5 Jan 2026 01:00"), "{texts:?}");
-    assert!(texts[0].ends_with("It was to say: Stretch"), "{texts:?}");
+    assert!(texts[0].ends_with("Reminder: Stretch"), "{texts:?}");
 }

@@ -1,13 +1,13 @@
-//! A slot that comes while a run of the same job is still going.
+//! Slots that are due while a run of their job is active.
 
 use rouse_core::run::Usage;
 use rouse_core::{Job, Outcome, RunId, RunState};
 use serde_json::{Value, json};
 
-use crate::stage::{Begun, MINUTE, START, Stage, every};
+use crate::stage::{MINUTE, START, ScriptedRun, Stage, every};
 
-/// A minutely job whose first run is at work when its second slot comes.
-async fn overlapping(policies: Value) -> (Stage, Job, Begun) {
+/// A minutely job with the first run active when the second slot is due.
+async fn overlapping(policies: Value) -> (Stage, Job, ScriptedRun) {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": policies }))).await;
     stage.pass(MINUTE).await;
@@ -17,14 +17,14 @@ async fn overlapping(policies: Value) -> (Stage, Job, Begun) {
 }
 
 #[tokio::test]
-async fn skip_leaves_it_out_and_says_so() {
+async fn overlap_skip_skips_with_reason() {
     let (stage, job, first) = overlapping(json!({})).await;
     let runs = stage.runs_of(&job.id).await;
     assert_eq!(
         (runs[1].state, runs[1].reason.as_deref()),
-        (RunState::Skipped, Some("The previous run was still going"))
+        (RunState::Skipped, Some("The previous run was still running"))
     );
-    assert_eq!(stage.stored(&job).await.state.last_state, Some(RunState::Skipped));
+    assert_eq!(stage.stored(&job).await.state.last.state, Some(RunState::Skipped));
     let id = first.run.id.clone();
     first.succeed();
     stage.ended(&id).await;
@@ -34,7 +34,7 @@ async fn skip_leaves_it_out_and_says_so() {
 }
 
 #[tokio::test]
-async fn queue_lets_it_wait() {
+async fn overlap_queue_queues_the_run() {
     let (stage, _, first) = overlapping(json!({ "overlap": "queue" })).await;
     assert_eq!(stage.load().await, (1, 1));
     stage.pass(MINUTE).await;
@@ -46,7 +46,7 @@ async fn queue_lets_it_wait() {
 }
 
 #[tokio::test]
-async fn parallel_runs_beside_up_to_its_number() {
+async fn overlap_parallel_runs_up_to_its_limit() {
     let (stage, job, first) =
         overlapping(json!({ "overlap": "parallel", "maxConcurrent": 2 })).await;
     assert_eq!(stage.load().await, (2, 0));
@@ -63,31 +63,31 @@ async fn parallel_runs_beside_up_to_its_number() {
 }
 
 #[tokio::test]
-async fn cancel_other_takes_the_place_of_the_one_that_is_going() {
+async fn cancel_other_replaces_the_active_run() {
     let (stage, job, first) = overlapping(json!({ "overlap": "cancelOther" })).await;
     first.cancel.cancelled().await;
-    assert_eq!(stage.load().await, (1, 1), "the newer one waits until the older one has ended");
+    assert_eq!(stage.load().await, (1, 1), "the newer run waits for the end of the older run");
     let id = first.run.id.clone();
     first.end(Outcome::of(RunState::Cancelled));
     let old = stage.ended(&id).await;
-    assert_eq!(old.reason.as_deref(), Some("A newer slot took its place"));
+    assert_eq!(old.reason.as_deref(), Some("Replaced by a newer slot"));
     let second = stage.begun.next().await;
     assert_eq!(second.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
     assert_eq!(stage.states_of(&job).await, [RunState::Cancelled, RunState::Running]);
 }
 
 #[tokio::test]
-async fn cancel_other_takes_the_place_of_those_that_wait_as_well() {
+async fn cancel_other_replaces_queued_runs() {
     let (stage, job, _never_ends) = overlapping(json!({ "overlap": "cancelOther" })).await;
     stage.pass(MINUTE).await;
     stage.settle().await;
     let states = stage.states_of(&job).await;
-    // Two seconds after it was told to end, the first one is given up.
+    // Two seconds after the stop, the first run is aborted.
     assert_eq!(states, [RunState::Cancelled, RunState::Cancelled, RunState::Running]);
 }
 
-/// A minutely job that replaces its runs, and its first run, which waits ten minutes for its next attempt.
-async fn replaced_between_attempts(more: Value, policies: Value) -> (Stage, Job, RunId) {
+/// A minutely job with `cancelOther`, and the first run in a backoff of ten minutes.
+async fn replaced_in_backoff(more: Value, policies: Value) -> (Stage, Job, RunId) {
     let stage = Stage::new().await;
     let mut document = every(MINUTE, more);
     document["runtime"] = json!({ "maxAttempts": 3, "retryBackoffMs": 600_000 });
@@ -98,14 +98,14 @@ async fn replaced_between_attempts(more: Value, policies: Value) -> (Stage, Job,
     let first = stage.begun.next().await;
     let id = first.run.id.clone();
     let usage = Usage { input_tokens: 10, ..Usage::default() };
-    first.end(Outcome { may_pass: true, usage, ..Outcome::failed("no network") });
+    first.end(Outcome { is_transient: true, usage, ..Outcome::failed("no network") });
     stage.between_attempts(&id).await;
     (stage, job, id)
 }
 
 #[tokio::test]
-async fn cancel_other_takes_the_place_of_one_between_two_attempts_whose_failure_counts() {
-    let (stage, job, id) = replaced_between_attempts(json!({}), json!({})).await;
+async fn cancel_other_fails_a_run_in_backoff() {
+    let (stage, job, id) = replaced_in_backoff(json!({}), json!({})).await;
     let schedule = json!({ "kind": "event", "source": "job",
         "filters": { "jobId": job.id.as_str(), "status": "error" } });
     let after = stage.add(every(MINUTE, json!({ "id": "after", "schedule": schedule }))).await;
@@ -115,9 +115,9 @@ async fn cancel_other_takes_the_place_of_one_between_two_attempts_whose_failure_
     let begun = stage.begun.take_all();
     let of = |job: &Job| begun.iter().find(|begun| begun.run.job_id.as_ref() == Some(&job.id));
     assert!(of(&job).is_some_and(|newer| newer.run.id != id), "the newer run begins at once");
-    assert!(of(&after).is_some(), "and what waits for a failure");
+    assert!(of(&after).is_some(), "a follow-up of the failure");
     let run = stage.run(&id).await;
-    let why = "A newer slot took its place, so no further attempt was made";
+    let why = "Replaced by a newer slot, so it was not retried";
     assert_eq!((run.state, run.reason.as_deref()), (RunState::Failed, Some(why)));
     assert_eq!((run.error.as_deref(), run.usage.input_tokens), (Some("no network"), 10));
     assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);
@@ -126,9 +126,9 @@ async fn cancel_other_takes_the_place_of_one_between_two_attempts_whose_failure_
 }
 
 #[tokio::test]
-async fn a_run_that_was_replaced_between_two_attempts_can_pause_its_job() {
+async fn run_replaced_in_backoff_can_pause_its_job() {
     let policies = json!({ "pauseAfterFailures": 1 });
-    let (stage, job, id) = replaced_between_attempts(json!({}), policies).await;
+    let (stage, job, id) = replaced_in_backoff(json!({}), policies).await;
     stage.pass(MINUTE).await;
     assert_eq!(stage.ended(&id).await.state, RunState::Failed);
     stage.settle().await;
@@ -138,28 +138,28 @@ async fn a_run_that_was_replaced_between_two_attempts_can_pause_its_job() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_replaced_between_two_attempts_takes_no_job_with_it() {
+async fn run_replaced_in_backoff_does_not_delete_its_job() {
     let more = json!({ "deleteAfterRun": true });
-    let (stage, job, id) = replaced_between_attempts(more, json!({})).await;
+    let (stage, job, id) = replaced_in_backoff(more, json!({})).await;
     stage.clock.advance(60_000);
     let newer = stage.begun.next().await;
     assert_eq!(stage.ended(&id).await.state, RunState::Failed);
-    assert!(stage.store.job(&job.id).await.expect("read").is_some(), "the newer run has its place");
+    assert!(stage.store.job(&job.id).await.expect("read").is_some(), "the newer run is open");
     let id = newer.run.id.clone();
     newer.succeed();
     stage.ended(&id).await;
-    assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "and its end decides");
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "the end of that run decides");
 }
 
 #[tokio::test]
-async fn a_run_between_two_attempts_is_cancelled_with_its_job() {
-    let (stage, job, id) = replaced_between_attempts(json!({}), json!({})).await;
+async fn run_in_backoff_is_cancelled_with_its_job() {
+    let (stage, job, id) = replaced_in_backoff(json!({}), json!({})).await;
     stage.handle.remove_job(&job.id, None).await.expect("removed");
     assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]
-async fn a_cooldown_leaves_slots_out() {
+async fn cooldown_skips_slots() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({ "policies": { "cooldownSeconds": 120 } }))).await;
     for _ in 0..4 {

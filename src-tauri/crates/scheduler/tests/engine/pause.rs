@@ -2,7 +2,7 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::{RunState, RunTrigger};
-use rouse_scheduler::{Pause, RunMode, SchedulerConfig};
+use rouse_scheduler::{JobsPause, ManualRunMode, SchedulerConfig};
 use serde_json::{Value, json};
 
 use crate::stage::{MINUTE, SECOND, START, Stage, config, every};
@@ -12,7 +12,7 @@ async fn pause_event(stage: &Stage) -> Value {
 }
 
 #[tokio::test]
-async fn while_paused_slots_are_on_record_as_skipped() {
+async fn paused_slots_are_recorded_as_skipped() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.pause(None).await.expect("paused");
@@ -26,7 +26,7 @@ async fn while_paused_slots_are_on_record_as_skipped() {
     let status = stage.handle.status().await.expect("a status");
     assert_eq!(
         (status.firing, status.pause),
-        (true, Some(Pause { since: START, until: None, set_at: START }))
+        (true, Some(JobsPause { since: START, until: None, set_at: START }))
     );
 
     stage.handle.resume().await.expect("resumed");
@@ -36,7 +36,7 @@ async fn while_paused_slots_are_on_record_as_skipped() {
 }
 
 #[tokio::test]
-async fn a_pause_ends_by_itself_and_says_so() {
+async fn pause_ends_by_itself_with_an_event() {
     let stage = Stage::new().await;
     stage.add(every(MINUTE, json!({}))).await;
     let until = START.plus_ms(90 * SECOND);
@@ -55,46 +55,46 @@ async fn a_pause_ends_by_itself_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_pause_outlives_the_process() {
+async fn pause_survives_a_restart() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.pause(None).await.expect("paused");
     let stage = stage.killed_for(10 * MINUTE).await;
     stage.settle().await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!((runs.len(), runs[0].state, runs[0].stands_for), (1, RunState::Skipped, 10));
+    assert_eq!((runs.len(), runs[0].state, runs[0].slot_count), (1, RunState::Skipped, 10));
 }
 
 #[tokio::test]
-async fn only_what_was_due_before_its_end_was_paused() {
+async fn slots_after_the_end_of_a_pause_fire() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.pause(Some(START.plus_ms(3 * MINUTE + 1))).await.expect("paused");
     let stage = stage.killed_for(5 * MINUTE).await;
     let begun = stage.begun.next().await;
-    assert_eq!((begun.run.slot_at, begun.run.stands_for), (Some(START.plus_ms(5 * MINUTE)), 2));
+    assert_eq!((begun.run.slot_at, begun.run.slot_count), (Some(START.plus_ms(5 * MINUTE)), 2));
     let paused = &stage.runs_of(&job.id).await[0];
-    assert_eq!((paused.state, paused.stands_for), (RunState::Skipped, 3));
+    assert_eq!((paused.state, paused.slot_count), (RunState::Skipped, 3));
     assert_eq!(stage.handle.status().await.expect("a status").pause, None);
 }
 
 #[tokio::test]
-async fn a_slot_at_the_end_of_a_pause_fires() {
+async fn slot_at_the_end_of_a_pause_fires() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     let until = START.plus_ms(3 * MINUTE);
     stage.handle.pause(Some(until)).await.expect("paused");
     stage.pass(2 * MINUTE).await;
     let next = stage.handle.status().await.expect("a status").next;
-    assert_eq!(next.map(|next| next.at), Some(until), "it is said to come");
+    assert_eq!(next.map(|next| next.at), Some(until), "the next slot is announced");
     stage.pass(MINUTE).await;
     assert_eq!(stage.runs_of(&job.id).await.pop().and_then(|run| run.slot_at), Some(until));
     assert_eq!(stage.states_of(&job).await, [RunState::Skipped, RunState::Running]);
 }
 
 #[tokio::test]
-async fn a_pause_skips_what_waits_and_lets_the_rest_end() {
-    let stage = Stage::of_places(1).await;
+async fn pause_skips_queued_runs_only() {
+    let stage = Stage::with_permits(1).await;
     let first = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     let second = stage.add(every(MINUTE, json!({ "id": "b" }))).await;
     stage.clock.advance(60_000);
@@ -108,16 +108,16 @@ async fn a_pause_skips_what_waits_and_lets_the_rest_end() {
 }
 
 #[tokio::test]
-async fn a_run_by_hand_is_still_a_run_somebody_wants() {
+async fn manual_run_starts_in_a_pause() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.pause(None).await.expect("paused");
-    stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+    stage.handle.run_now(&job.id, ManualRunMode::Force).await.expect("taken");
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Manual);
 }
 
 #[tokio::test]
-async fn the_kill_switch_skips_with_its_reason() {
+async fn firing_off_skips_with_its_reason() {
     let off = SchedulerConfig {
         firing: false,
         off_reason: "Switched off by ROUSE_SKIP_CRON".into(),
@@ -141,8 +141,8 @@ async fn the_kill_switch_skips_with_its_reason() {
 }
 
 #[tokio::test]
-async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
-    let mut stage = Stage::of_places(1).await;
+async fn firing_off_recovers_no_run() {
+    let mut stage = Stage::with_permits(1).await;
     let at_work = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     stage.clock.advance(60_000);
     stage.begun.next().await;
@@ -158,8 +158,8 @@ async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
 }
 
 #[tokio::test]
-async fn a_new_cap_holds_from_now_on() {
-    let stage = Stage::of_places(1).await;
+async fn new_limit_applies_at_once() {
+    let stage = Stage::with_permits(1).await;
     for id in ["a", "b", "c"] {
         stage.add(every(MINUTE, json!({ "id": id }))).await;
     }
@@ -174,7 +174,7 @@ async fn a_new_cap_holds_from_now_on() {
 }
 
 #[tokio::test]
-async fn a_pause_that_cannot_be_read_still_pauses() {
+async fn unreadable_pause_still_pauses() {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     let now = stage.now();
@@ -189,18 +189,18 @@ async fn a_pause_that_cannot_be_read_still_pauses() {
 }
 
 #[tokio::test]
-async fn what_waits_in_many_lanes_ends_in_few_commits() {
-    let stage = Stage::of_places(1).await;
+async fn queued_runs_of_many_lanes_end_in_few_commits() {
+    let stage = Stage::with_permits(1).await;
     for number in 0..40 {
         stage.add(every(MINUTE, json!({ "id": number.to_string() }))).await;
     }
     stage.clock.advance(60_000);
     let going = stage.begun.next().await;
     assert_eq!(stage.load().await, (1, 39));
-    let before = stage.store.commits();
+    let before = stage.store.commit_count();
     stage.handle.pause(None).await.expect("paused");
     assert_eq!(stage.load().await, (1, 0));
-    let commits = stage.store.commits() - before;
-    assert!(commits <= 3, "one for the pause and one for the ends, and there were {commits}");
+    let commits = stage.store.commit_count() - before;
+    assert!(commits <= 3, "two commits, for the pause and for the ends; found {commits}");
     going.succeed();
 }

@@ -1,4 +1,4 @@
-//! One scheduler with everything around it, and short words for what tests do with it.
+//! A scheduler with scripted ports, and helpers for the tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use rouse_core::tool::BoxFuture;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
+    WebhookRequest,
 };
 use rouse_store::{RunQuery, Store};
 use rouse_testkit::{ManualClock, Recorder};
@@ -27,20 +28,20 @@ pub(crate) const SECOND: i64 = 1_000;
 pub(crate) const MINUTE: i64 = 60 * SECOND;
 pub(crate) const HOUR: i64 = 60 * MINUTE;
 
-/// A run whose work has begun and ends as the test says.
-pub(crate) struct Begun {
+/// A started run with an end decided by the test.
+pub(crate) struct ScriptedRun {
     pub(crate) run: Run,
     pub(crate) job: Option<Job>,
     pub(crate) cancel: CancellationToken,
     end: oneshot::Sender<Option<Outcome>>,
 }
 
-impl Begun {
+impl ScriptedRun {
     pub(crate) fn end(self, outcome: Outcome) {
-        assert!(self.end.send(Some(outcome)).is_ok(), "the work was given up");
+        assert!(self.end.send(Some(outcome)).is_ok(), "the run was aborted");
     }
 
-    /// The same, when the work may have been given up.
+    /// As `end`, for a run that may have been aborted.
     pub(crate) fn try_end(self, outcome: Outcome) {
         drop(self.end.send(Some(outcome)));
     }
@@ -50,29 +51,29 @@ impl Begun {
     }
 
     pub(crate) fn panic(self) {
-        assert!(self.end.send(None).is_ok(), "the work was given up");
+        assert!(self.end.send(None).is_ok(), "the run was aborted");
     }
 
-    /// Whether nobody waits for the end any more.
-    pub(crate) async fn given_up(&mut self) {
+    /// Waits until the run is aborted.
+    pub(crate) async fn aborted(&mut self) {
         self.end.closed().await;
     }
 }
 
 #[derive(Clone)]
-struct Hands(Recorder<Begun>);
+struct ScriptedRunner(Recorder<ScriptedRun>);
 
-impl Runner for Hands {
+impl Runner for ScriptedRunner {
     fn run(
         &self,
         run: Run,
         job: Option<Job>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Outcome> {
-        let (end, told) = oneshot::channel();
-        self.0.record(Begun { run, job, cancel, end });
+        let (end, reported) = oneshot::channel();
+        self.0.record(ScriptedRun { run, job, cancel, end });
         Box::pin(async move {
-            match told.await {
+            match reported.await {
                 Ok(Some(outcome)) => outcome,
                 Ok(None) => panic!("a fault in the runner"),
                 Err(_) => std::future::pending().await,
@@ -82,11 +83,11 @@ impl Runner for Hands {
 }
 
 #[derive(Default)]
-pub(crate) struct Main {
+pub(crate) struct ScriptedMainSession {
     pub(crate) has_work: AtomicBool,
 }
 
-impl MainSession for Main {
+impl MainSession for ScriptedMainSession {
     fn has_work(&self) -> BoxFuture<'_, bool> {
         let has_work = self.has_work.load(Ordering::SeqCst);
         Box::pin(async move { has_work })
@@ -98,14 +99,14 @@ pub(crate) struct Stage {
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
     pub(crate) events: Recorder<Event>,
-    pub(crate) begun: Recorder<Begun>,
-    pub(crate) main: Arc<Main>,
+    pub(crate) begun: Recorder<ScriptedRun>,
+    pub(crate) main: Arc<ScriptedMainSession>,
     pub(crate) model: watch::Sender<bool>,
     pub(crate) outbox: Arc<Notify>,
     pub(crate) config: SchedulerConfig,
     pub(crate) handle: SchedulerHandle,
-    /// Milliseconds that each write takes by the clock.
-    pub(crate) disk_takes: Arc<AtomicU64>,
+    /// The duration of each write, in milliseconds of the clock.
+    pub(crate) disk_delay: Arc<AtomicU64>,
 }
 
 pub(crate) fn config() -> SchedulerConfig {
@@ -123,8 +124,8 @@ impl Stage {
         Self::with(config(), false).await
     }
 
-    /// One of so many runs at once.
-    pub(crate) async fn of_places(max_concurrent_runs: usize) -> Self {
+    /// With this concurrency limit.
+    pub(crate) async fn with_permits(max_concurrent_runs: usize) -> Self {
         Self::with(SchedulerConfig { max_concurrent_runs, ..config() }, false).await
     }
 
@@ -132,8 +133,8 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(START);
         let events = Recorder::new();
-        let disk_takes = Arc::default();
-        let store = open(&folder, &events, &clock, &disk_takes).await;
+        let disk_delay = Arc::default();
+        let store = open(&folder, &events, &clock, &disk_delay).await;
         let (begun, main, outbox) = (Recorder::new(), Arc::default(), Arc::default());
         let model = watch::Sender::new(has_model);
         let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
@@ -148,26 +149,26 @@ impl Stage {
             outbox,
             config,
             handle,
-            disk_takes,
+            disk_delay,
         }
     }
 
-    /// As if the process was killed and started again after `ms` milliseconds.
+    /// Kills the process and starts another after `ms` milliseconds.
     pub(crate) async fn killed_for(self, ms: i64) -> Self {
         self.killed_and(ms, async |_| {}).await
     }
 
-    /// The same, with something happening to the file in between.
+    /// As `killed_for`, with a change of the file in between.
     pub(crate) async fn killed_and(self, ms: i64, meanwhile: impl AsyncFnOnce(&Path)) -> Self {
-        // What was at work is gone with the old handle; it gets no chance to say anything.
+        // Active runs end with the old handle, without an outcome.
         drop(self.begun.take_all());
         drop(self.handle);
         let (events, begun) = (Recorder::new(), Recorder::new());
-        // Before time passes: the old engine must do nothing with it.
+        // Before time passes, so that the old engine does nothing.
         self.store.close().await;
         self.clock.advance(ms.unsigned_abs());
         meanwhile(&self.folder.path().join("rouse.db")).await;
-        let store = open(&self.folder, &events, &self.clock, &self.disk_takes).await;
+        let store = open(&self.folder, &events, &self.clock, &self.disk_delay).await;
         let handle =
             start(&store, &self.clock, &begun, &self.main, &self.model, &self.outbox, &self.config)
                 .await;
@@ -178,7 +179,7 @@ impl Stage {
         self.folder.path().join("rouse.db")
     }
 
-    /// Lets time pass, and the scheduler see it.
+    /// Lets time pass and waits for the scheduler.
     pub(crate) async fn pass(&self, ms: i64) {
         self.clock.advance(ms.unsigned_abs());
         self.settle().await;
@@ -188,13 +189,25 @@ impl Stage {
         self.clock.now()
     }
 
-    /// Until the scheduler has caught up with clock and requests.
+    /// Waits until the scheduler has caught up with clock and requests.
     pub(crate) async fn settle(&self) {
         self.handle.status().await.expect("a status");
     }
 
     pub(crate) async fn add(&self, document: Value) -> Job {
         self.handle.add_job(self.job(document)).await.expect("saved")
+    }
+
+    /// Adds a webhook job, whose runs count toward the limit of scheduled runs.
+    pub(crate) async fn add_hook(&self, id: &str) -> Job {
+        let schedule = json!({ "kind": "webhook" });
+        self.add(every(SECOND, json!({ "id": id, "name": id, "schedule": schedule }))).await
+    }
+
+    /// Fires a webhook job.
+    pub(crate) async fn fire(&self, job: &Job) {
+        let call = WebhookRequest { job_id: job.id.clone(), body: String::new(), key: None };
+        self.handle.call_webhook(call).await.expect("fired");
     }
 
     pub(crate) fn job(&self, document: Value) -> Job {
@@ -221,7 +234,7 @@ impl Stage {
         self.runs_of(&job.id).await.iter().map(|run| run.state).collect()
     }
 
-    /// Waits until the run is over, and answers it.
+    /// Waits for the end of the run, and returns the run.
     pub(crate) async fn ended(&self, id: &RunId) -> Run {
         let is_end = |event: &Event| {
             let state = event.data["state"].as_str().and_then(RunState::from_name);
@@ -235,7 +248,7 @@ impl Stage {
         self.run(id).await
     }
 
-    /// Waits until the run waits for its next attempt, and answers it.
+    /// Waits until the run is in a backoff, and returns the run.
     pub(crate) async fn between_attempts(&self, id: &RunId) -> Run {
         loop {
             let run = self.run(id).await;
@@ -246,7 +259,7 @@ impl Stage {
         }
     }
 
-    /// Waits until the run waits for something, or is over.
+    /// Waits until the run is in a backoff or has ended, and returns the run.
     pub(crate) async fn waits_or_over(&self, id: &RunId) -> Run {
         loop {
             let run = self.run(id).await;
@@ -257,7 +270,7 @@ impl Stage {
         }
     }
 
-    /// Waits until the run waits for a person.
+    /// Waits until the run is parked.
     pub(crate) async fn parked(&self, id: &RunId) {
         if self.run(id).await.state != RunState::AwaitingApproval {
             let name = RunState::AwaitingApproval.name();
@@ -265,11 +278,11 @@ impl Stage {
                 |event: &Event| event.data["runId"] == id.as_str() && event.data["state"] == name;
             self.events.next_where(is_parked).await;
         }
-        // The engine has given its place back by the time it answers.
+        // When the engine answers, the permit is free.
         self.settle().await;
     }
 
-    /// (at work, waiting).
+    /// (active, queued).
     pub(crate) async fn load(&self) -> (u32, u32) {
         let status = self.handle.status().await.expect("a status");
         (status.running, status.queued)
@@ -302,13 +315,13 @@ fn merge(document: &mut Value, more: Value) {
     document.as_object_mut().expect("an object").extend(more);
 }
 
-/// The file of a store, to do what no engine does.
+/// Opens the file of a store for changes that no engine makes.
 pub(crate) async fn opened(path: &Path) -> SqlitePool {
     SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened")
 }
 
-/// One such thing, with nobody else at the file.
-pub(crate) async fn break_with(path: &Path, statement: &'static str) {
+/// Executes a statement on a closed store.
+pub(crate) async fn execute_closed(path: &Path, statement: &'static str) {
     let file = opened(path).await;
     execute(&file, statement).await;
     file.close().await;
@@ -322,9 +335,9 @@ async fn open(
     folder: &TempDir,
     events: &Recorder<Event>,
     clock: &ManualClock,
-    disk_takes: &Arc<AtomicU64>,
+    disk_delay: &Arc<AtomicU64>,
 ) -> Store {
-    let (events, clock, takes) = (events.clone(), clock.clone(), Arc::clone(disk_takes));
+    let (events, clock, takes) = (events.clone(), clock.clone(), Arc::clone(disk_delay));
     let listener = Arc::new(move |new: &[Event]| {
         match takes.load(Ordering::SeqCst) {
             0 => {}
@@ -338,8 +351,8 @@ async fn open(
 async fn start(
     store: &Store,
     clock: &ManualClock,
-    begun: &Recorder<Begun>,
-    main: &Arc<Main>,
+    begun: &Recorder<ScriptedRun>,
+    main: &Arc<ScriptedMainSession>,
     model: &watch::Sender<bool>,
     outbox: &Arc<Notify>,
     config: &SchedulerConfig,
@@ -348,7 +361,7 @@ async fn start(
         store: store.clone(),
         clock: Arc::new(clock.clone()),
         timer: Box::new(clock.timer()),
-        runner: Arc::new(Hands(begun.clone())),
+        runner: Arc::new(ScriptedRunner(begun.clone())),
         hooks: Arc::new(()),
         main_session: Arc::clone(main) as Arc<dyn MainSession>,
         model: model.subscribe(),

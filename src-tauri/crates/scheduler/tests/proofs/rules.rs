@@ -1,7 +1,7 @@
-//! Zone data that a simulated machine is given: what chrono-tz knows, or releases in which zones have other rules.
+//! Zone data of a simulated machine: chrono-tz, or invented releases with other rules.
 //!
-//! A release that was never made moves a zone to one offset for ever, which is told twice: as a zone file for the
-//! engine, and as arithmetic for the oracle.
+//! An invented release moves a zone to a constant offset, as a zone file for the engine and as arithmetic for the
+//! oracle.
 
 use std::ops::RangeInclusive;
 
@@ -12,18 +12,18 @@ use chrono_tz::Tz;
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 use rouse_testkit::Dice;
 
-/// How far the releases move the zones from their time in winter, in seconds.
+/// Offsets of the releases from standard time, in seconds.
 const MOVES: [i32; 4] = [0, 3_600, -3_600, 1_800];
 
 /// A release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Rules {
+pub(crate) struct ZoneRelease {
     /// None: the tables inside chrono-tz.
     moved: Option<usize>,
 }
 
-impl Rules {
-    /// Any release but this one.
+impl ZoneRelease {
+    /// Another release.
     pub(crate) fn another(self, dice: &mut Dice) -> Self {
         loop {
             let number = dice.below(MOVES.len() + 1);
@@ -43,7 +43,7 @@ impl Rules {
         Zones::newest(source, Box::new(self)).with_local(local.name())
     }
 
-    /// The instant of a time of day: the first of two, and the first one after a gap.
+    /// The instant of a time of day: the first of two, or the first instant after a gap.
     pub(crate) fn instant(self, date: NaiveDate, hour: u32, minute: u32, tz: Tz) -> i64 {
         let mut local = date.and_hms_opt(hour, minute, 0).expect("a time of day");
         if let Some(east) = self.east(tz) {
@@ -59,7 +59,7 @@ impl Rules {
         }
     }
 
-    /// What a clock in `tz` shows.
+    /// The local time in `tz`.
     pub(crate) fn local(self, at: i64, tz: Tz) -> NaiveDateTime {
         let at = Utc.timestamp_millis_opt(at).single().expect("an instant");
         match self.east(tz) {
@@ -68,7 +68,8 @@ impl Rules {
         }
     }
 
-    /// Whether both show the same in `tz` all the time. No zone of the proofs changes its clock twice in two weeks.
+    /// Whether both have the same local time in `tz` throughout. No zone of the proofs changes the offset twice in two
+    /// weeks.
     pub(crate) fn agrees_with(self, other: Self, tz: Tz, time: RangeInclusive<i64>) -> bool {
         const STEP: i64 = 14 * 86_400_000;
         let count = (time.end() - time.start()) / STEP + 1;
@@ -76,7 +77,7 @@ impl Rules {
         looks.into_iter().all(|at| self.local(at, tz) == other.local(at, tz))
     }
 
-    /// Seconds east of Greenwich, where a release has one offset for ever. UTC has no file.
+    /// The constant offset of an invented release, in seconds east of Greenwich. UTC has no file.
     fn east(self, tz: Tz) -> Option<i32> {
         let moved = self.moved.filter(|_| tz != Tz::UTC)?;
         let winter = Utc.with_ymd_and_hms(2024, 1, 15, 12, 0, 0).single().expect("an instant");
@@ -86,17 +87,17 @@ impl Rules {
     }
 }
 
-impl ZoneFiles for Rules {
+impl ZoneFiles for ZoneRelease {
     fn read(&self, name: &str) -> Option<Vec<u8>> {
         self.east(name.parse().ok()?).map(zone_file)
     }
 }
 
-/// A zone file (RFC 9636) of one offset.
+/// A zone file (RFC 9636) with a single offset.
 fn zone_file(east: i32) -> Vec<u8> {
     let mut block = b"TZif2".to_vec();
     block.extend([0; 15]);
-    // Indicators, leap seconds, changes: none. One kind of time, and four bytes for its name.
+    // No indicators, leap seconds or transitions; one type of local time, with four bytes for the name.
     for count in [0_u32, 0, 0, 0, 1, 4] {
         block.extend(count.to_be_bytes());
     }
@@ -109,10 +110,10 @@ fn zone_file(east: i32) -> Vec<u8> {
 }
 
 #[test]
-fn the_engine_and_the_oracle_are_told_the_same() {
+fn engine_and_oracle_have_the_same_rules() {
     let summer = 1_720_000_000_000;
     for moved in 0..MOVES.len() {
-        let rules = Rules { moved: Some(moved) };
+        let rules = ZoneRelease { moved: Some(moved) };
         for tz in [Tz::America__New_York, Tz::Asia__Kathmandu, Tz::Pacific__Chatham] {
             let east = rules.east(tz).expect("a file");
             let zone = rules.zones(Tz::UTC).zone(tz.name()).expect("a zone");

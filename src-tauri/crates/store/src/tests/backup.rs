@@ -1,11 +1,11 @@
-//! A copy holds one state of the file, and a restored copy ends what was going on in it.
+//! A copy holds a single state of the file, and a restored copy ends all work.
 
 use rouse_core::delivery::DeliveryState;
 use rouse_core::{DeliveryId, RunState, UnixMs};
 use serde_json::json;
 
 use super::{Fixture, NOW, delivery};
-use crate::{Restored, Store, copy_database, mark_restored};
+use crate::{RestoreMark, Store, copy_database, mark_restored};
 
 #[tokio::test]
 async fn copy_holds_committed_rows_and_passes_check() {
@@ -14,10 +14,10 @@ async fn copy_holds_committed_rows_and_passes_check() {
     let to = fixture.folder.path().join("copy.db");
     copy_database(&fixture.path(), &to).await.unwrap();
     fixture.insert_job("later", None).await;
-    assert_eq!(crate::damage(&to).await.unwrap(), Vec::<String>::new());
+    assert_eq!(crate::integrity_problems(&to).await.unwrap(), Vec::<String>::new());
     let copy = Store::open(&to, std::sync::Arc::new(|_| ())).await.unwrap();
     assert_eq!(copy.job_counts().await.unwrap().all, 1);
-    assert_eq!(copy.restored().await.unwrap(), None);
+    assert_eq!(copy.restore_mark().await.unwrap(), None);
     copy.close().await;
     #[cfg(unix)]
     {
@@ -37,30 +37,30 @@ async fn restored_file_resumes_no_run_and_sends_nothing() {
     let sent = DeliveryId::new("d");
     fixture.store.enqueue_delivery(None, &delivery("d"), NOW).await.unwrap();
     fixture.store.queue_system_event("Tea", "wake", &[], NOW).await.unwrap();
-    fixture.store.put_setting(crate::PENDING_TURN, &json!("wake"), None, NOW).await.unwrap();
+    fixture.store.put_setting(crate::PENDING_MAIN_TURN, &json!("wake"), None, NOW).await.unwrap();
     let now = NOW.plus_ms(60_000);
-    fixture.store.end_restored("The database was restored", now).await.unwrap();
+    fixture.store.end_restored_work("The database was restored", now).await.unwrap();
     for id in [queued, running] {
         let run = fixture.store.run(&id).await.unwrap().unwrap();
         assert_eq!((run.state, run.finished_at), (RunState::Interrupted, Some(now)));
         assert_eq!(run.reason.as_deref(), Some("The database was restored"));
     }
-    let told = fixture.store.delivery(&sent).await.unwrap().unwrap();
-    assert_eq!(told.state, DeliveryState::Suppressed);
+    let suppressed = fixture.store.delivery(&sent).await.unwrap().unwrap();
+    assert_eq!(suppressed.state, DeliveryState::Suppressed);
     assert_eq!(fixture.store.pending_system_events(9).await.unwrap(), []);
-    let pending = fixture.store.setting(crate::PENDING_TURN).await.unwrap();
+    let pending = fixture.store.setting(crate::PENDING_MAIN_TURN).await.unwrap();
     assert_eq!(pending, Some(json!(null)));
 }
 
 #[tokio::test]
-async fn restored_mark_stays_until_it_is_settled() {
+async fn restore_mark_stays_until_cleared() {
     let fixture = Fixture::new().await;
     fixture.store.close().await;
-    let restored = Restored { backup_at: UnixMs(5), restored_at: NOW };
+    let restored = RestoreMark { backup_at: UnixMs(5), restored_at: NOW };
     mark_restored(&fixture.path(), restored).await.unwrap();
     let store = Store::open(&fixture.path(), std::sync::Arc::new(|_| ())).await.unwrap();
-    assert_eq!(store.restored().await.unwrap(), Some(restored));
-    store.restored_is_settled(NOW).await.unwrap();
-    assert_eq!(store.restored().await.unwrap(), None);
+    assert_eq!(store.restore_mark().await.unwrap(), Some(restored));
+    store.clear_restore_mark(NOW).await.unwrap();
+    assert_eq!(store.restore_mark().await.unwrap(), None);
     store.close().await;
 }

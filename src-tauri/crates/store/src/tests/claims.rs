@@ -1,3 +1,5 @@
+//! Claims: slots fire once, skipped slots are coalesced.
+
 use super::*;
 
 fn ended(state: RunState, reason: &str, run: Run) -> Run {
@@ -5,7 +7,7 @@ fn ended(state: RunState, reason: &str, run: Run) -> Run {
 }
 
 #[tokio::test]
-async fn due_jobs_come_earliest_first_with_their_open_runs() {
+async fn due_jobs_are_ordered_by_slot_with_their_load() {
     let fixture = Fixture::new().await;
     fixture.insert_job("later", Some(NOW.plus_ms(1))).await;
     fixture.insert_job("b", Some(NOW)).await;
@@ -28,11 +30,11 @@ async fn due_jobs_come_earliest_first_with_their_open_runs() {
 }
 
 #[tokio::test]
-async fn a_run_may_begin_with_its_claim() {
+async fn running_run_begins_with_its_claim() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     fixture.insert_job("b", Some(NOW)).await;
-    fixture.told();
+    fixture.take_events();
     let now = NOW.plus_ms(3);
     let begins = |id: &str| Run {
         state: RunState::Running,
@@ -46,16 +48,16 @@ async fn a_run_may_begin_with_its_claim() {
         .insert_run(&Run { id: RunId::new("earlier"), ..slot_run("b", NOW) }, NOW)
         .await
         .unwrap();
-    fixture.told();
+    fixture.take_events();
     let claims = [claim("a", NOW, None, vec![run.clone()]), claim("b", NOW, None, vec![fired])];
     let begun = fixture.store.claim(&claims, now).await.unwrap().runs;
     assert_eq!(begun, std::slice::from_ref(&run.id));
     assert_eq!(fixture.run(&run.id).await, run);
     assert_eq!(fixture.job("a").await.state.last_run_at, Some(now));
-    assert_eq!(fixture.job("b").await.state.last_run_at, None, "its slot had fired already");
+    assert_eq!(fixture.job("b").await.state.last_run_at, None, "the slot had fired already");
     let id = run.id.as_str();
     assert_eq!(
-        fixture.told(),
+        fixture.take_events(),
         [
             (EventKind::Run, json!({ "runId": id, "state": "running", "jobId": "a" })),
             (EventKind::Cron, json!({ "jobId": "a", "action": "started", "runId": id })),
@@ -64,10 +66,10 @@ async fn a_run_may_begin_with_its_claim() {
 }
 
 #[tokio::test]
-async fn a_claim_moves_the_job_and_makes_the_runs() {
+async fn claim_advances_job_and_inserts_runs() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
-    fixture.told();
+    fixture.take_events();
     let missed = ended(RunState::Missed, "Too late", slot_run("a", NOW.plus_ms(-1)));
     let run = slot_run("a", NOW);
     let next = NOW.plus_ms(60_000);
@@ -80,10 +82,10 @@ async fn a_claim_moves_the_job_and_makes_the_runs() {
     assert_eq!(fixture.run(&missed.id).await, Run { finished_at: Some(now), ..missed.clone() });
     let state = fixture.job("a").await.state;
     assert_eq!(state.next_run_at, Some(next));
-    assert_eq!(state.last_state, Some(RunState::Missed));
+    assert_eq!(state.last.state, Some(RunState::Missed));
     assert_eq!(state.last_error.as_deref(), Some("Too late"));
     assert_eq!(
-        fixture.told(),
+        fixture.take_events(),
         [
             (
                 EventKind::Run,
@@ -102,7 +104,7 @@ async fn a_claim_moves_the_job_and_makes_the_runs() {
 }
 
 #[tokio::test]
-async fn the_same_slot_fires_once_however_it_is_claimed() {
+async fn concurrent_claims_fire_a_slot_once() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     let attempts = (0..8).map(|_| {
@@ -122,7 +124,7 @@ async fn the_same_slot_fires_once_however_it_is_claimed() {
     }
     assert_eq!(inserted.len(), 1);
 
-    // Even a claim that answers the stored slot cannot fire a slot that has its run.
+    // A claim of the stored slot cannot fire a slot that has a run.
     let again = slot_run("a", NOW);
     let claims = [claim("a", NOW.plus_ms(1), Some(NOW.plus_ms(2)), vec![again])];
     assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap().runs, []);
@@ -131,7 +133,7 @@ async fn the_same_slot_fires_once_however_it_is_claimed() {
 }
 
 #[tokio::test]
-async fn a_claim_of_a_job_that_moved_on_is_dropped() {
+async fn claim_of_another_slot_is_dropped() {
     let fixture = Fixture::new().await;
     fixture.insert_job("moved", Some(NOW.plus_ms(1))).await;
     let mut off = Job { enabled: false, ..job("off") };
@@ -151,7 +153,7 @@ async fn a_claim_of_a_job_that_moved_on_is_dropped() {
 }
 
 #[tokio::test]
-async fn the_newest_final_run_of_a_claim_is_the_one_remembered() {
+async fn claim_sets_last_state_from_newest_final_run() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     let runs = vec![
@@ -160,22 +162,21 @@ async fn the_newest_final_run_of_a_claim_is_the_one_remembered() {
     ];
     fixture.store.claim(&[claim("a", NOW, None, runs)], NOW).await.unwrap();
     let state = fixture.job("a").await.state;
-    assert_eq!(state.last_state, Some(RunState::Skipped));
+    assert_eq!(state.last.state, Some(RunState::Skipped));
     assert_eq!(state.last_error.as_deref(), Some("Still going"));
     assert_eq!(state.consecutive_failures, 0);
 }
 
 #[tokio::test]
-async fn thousands_are_claimed_and_started_in_order() {
+async fn thousands_of_claims_keep_their_order() {
     let fixture = Fixture::new().await;
     let ids: Vec<String> = (0..2_000).map(|n| format!("job-{n}")).collect();
-    let mut write =
-        fixture.store.write("fill", crate::write::Durability::Normal, NOW).await.unwrap();
+    let mut tx = fixture.store.begin("fill", crate::sql::Durability::Normal, NOW).await.unwrap();
     let rows = Value::Array(ids.iter().map(|id| json!(id)).collect()).to_string();
     let insert = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
         SELECT value, value, 1, 1, ?1, 0, '{}' FROM json_each(?2)";
-    write.run(sqlx::query(insert).bind(NOW.0).bind(rows)).await.unwrap();
-    write.commit().await.unwrap();
+    tx.execute(sqlx::query(insert).bind(NOW.0).bind(rows)).await.unwrap();
+    tx.commit().await.unwrap();
 
     let claims: Vec<Claim> =
         ids.iter().map(|id| claim(id, NOW, None, vec![slot_run(id, NOW)])).collect();
@@ -189,67 +190,67 @@ async fn thousands_are_claimed_and_started_in_order() {
 }
 
 #[tokio::test]
-async fn nothing_claimed_writes_nothing() {
+async fn empty_claim_writes_nothing() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.claim(&[], NOW).await.unwrap().runs, []);
     assert_eq!(fixture.store.start_runs(&[], NOW).await.unwrap(), []);
     assert_eq!(fixture.store.last_seq().await.unwrap(), 0);
 }
 
-/// A claim of a slot that is left out, for a job at its revision.
-fn left_out(slot: UnixMs, reason: &str, under: &str) -> Claim {
+/// A claim of a skipped slot with this key.
+fn skipped(slot: UnixMs, reason: &str, coalesce_key: &str) -> Claim {
     let run = ended(RunState::Skipped, reason, slot_run("a", slot));
     let next = Some(slot.plus_ms(60_000));
-    Claim { under: Some(under.to_owned()), ..claim("a", slot, next, vec![run]) }
+    Claim { coalesce_key: Some(coalesce_key.to_owned()), ..claim("a", slot, next, vec![run]) }
 }
 
 #[tokio::test]
-async fn a_slot_that_is_left_out_again_is_counted_in_one_event() {
+async fn skipped_slot_is_coalesced_with_one_event() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     let minute = |n: i64| NOW.plus_ms(n * 60_000);
-    let first = left_out(NOW, "Paused", "1");
+    let first = skipped(NOW, "Paused", "1");
     let row = first.runs[0].id.clone();
     assert_eq!(fixture.store.claim(&[first], NOW).await.unwrap().runs, std::slice::from_ref(&row));
-    fixture.told();
-    let second = left_out(minute(1), "Paused", "1");
+    fixture.take_events();
+    let second = skipped(minute(1), "Paused", "1");
     let planned = second.runs[0].id.clone();
     let claimed = fixture.store.claim(&[second], minute(1)).await.unwrap();
     assert_eq!(claimed.runs, []);
-    assert_eq!(claimed.counted, [crate::Counted { planned, into: row.clone() }]);
-    let told = json!({ "runId": row.as_str(), "state": "skipped", "jobId": "a" });
-    assert_eq!(fixture.told(), [(EventKind::Run, told)]);
+    assert_eq!(claimed.coalesced, [crate::CoalescedSlot { planned, into: row.clone() }]);
+    let event = json!({ "runId": row.as_str(), "state": "skipped", "jobId": "a" });
+    assert_eq!(fixture.take_events(), [(EventKind::Run, event)]);
     let run = fixture.run(&row).await;
     assert_eq!((run.first_slot_at, run.slot_at), (Some(NOW), Some(minute(1))));
-    assert_eq!((run.stands_for, run.created_at), (2, minute(1)));
+    assert_eq!((run.slot_count, run.created_at), (2, minute(1)));
     assert_eq!(fixture.job("a").await.state.next_run_at, Some(minute(2)));
 
-    // The claim of somebody who was slower changes nothing, and neither does one beside it that is good.
+    // A late claim changes nothing and does not affect a valid claim in the same batch.
     fixture.insert_job("b", Some(NOW)).await;
-    let late = left_out(minute(1), "Paused", "1");
+    let late = skipped(minute(1), "Paused", "1");
     let good = slot_run("b", NOW);
     let both = [late, claim("b", NOW, None, vec![good.clone()])];
     let claimed = fixture.store.claim(&both, minute(1)).await.unwrap();
-    assert_eq!((claimed.runs, claimed.counted), (vec![good.id], Vec::new()));
-    let again = left_out(minute(2), "Paused", "1");
+    assert_eq!((claimed.runs, claimed.coalesced), (vec![good.id], Vec::new()));
+    let again = skipped(minute(2), "Paused", "1");
     let moved = claim("b", NOW, None, vec![slot_run("b", NOW)]);
     let claimed = fixture.store.claim(&[again, moved], minute(2)).await.unwrap();
-    assert_eq!((claimed.runs.len(), claimed.counted.len()), (0, 1));
-    assert_eq!(fixture.run(&row).await.stands_for, 3);
+    assert_eq!((claimed.runs.len(), claimed.coalesced.len()), (0, 1));
+    assert_eq!(fixture.run(&row).await.slot_count, 3);
 }
 
 #[tokio::test]
-async fn another_reason_another_state_or_another_revision_is_another_row() {
+async fn different_reason_state_or_key_is_not_coalesced() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     let minute = |n: i64| NOW.plus_ms(n * 60_000);
-    let mut missed = left_out(minute(4), "Busy", "2");
+    let mut missed = skipped(minute(4), "Busy", "2");
     missed.runs[0].state = RunState::Missed;
     let claims = [
-        left_out(minute(0), "Paused", "1"),
-        left_out(minute(1), "Busy", "1"),
-        left_out(minute(2), "Busy", "2"),
-        Claim { under: None, ..left_out(minute(3), "Busy", "2") },
+        skipped(minute(0), "Paused", "1"),
+        skipped(minute(1), "Busy", "1"),
+        skipped(minute(2), "Busy", "2"),
+        Claim { coalesce_key: None, ..skipped(minute(3), "Busy", "2") },
         missed,
     ];
     for (n, claim) in (0..).zip(claims) {

@@ -1,14 +1,14 @@
-//! What is left after the process is gone without a word.
+//! The file after the process was killed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::write::Durability;
+use crate::sql::Durability;
 
 const CHILD_PATH: &str = "ROUSE_STORE_TEST_CHILD";
 
-/// Claims a slot, begins a write that is never committed, and waits to be killed.
+/// Claims a slot, begins a transaction that is never committed, and waits to be killed.
 async fn child(path: &str) {
     let store = Store::open(path.as_ref(), listener(&Arc::default())).await.unwrap();
     let mut job = job("a");
@@ -16,8 +16,8 @@ async fn child(path: &str) {
     store.insert_job(&job, NOW).await.unwrap();
     let claims = [claim("a", NOW, Some(NOW.plus_ms(1)), vec![slot_run("a", NOW)])];
     store.claim(&claims, NOW).await.unwrap();
-    let mut write = store.write("never end", Durability::Full, NOW).await.unwrap();
-    write.run(sqlx::query("DELETE FROM runs")).await.unwrap();
+    let mut tx = store.begin("never end", Durability::Full, NOW).await.unwrap();
+    tx.execute(sqlx::query("DELETE FROM runs")).await.unwrap();
     let mut out = std::io::stdout();
     out.write_all(b"\nready\n").unwrap();
     out.flush().unwrap();
@@ -25,25 +25,21 @@ async fn child(path: &str) {
 }
 
 #[tokio::test]
-async fn a_killed_process_loses_nothing_it_committed() {
+async fn killed_process_keeps_its_commits() {
     if let Ok(path) = std::env::var(CHILD_PATH) {
         return child(&path).await;
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rouse.db");
     let mut process = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "tests::crash::a_killed_process_loses_nothing_it_committed",
-            "--nocapture",
-        ])
+        .args(["--exact", "tests::crash::killed_process_keeps_its_commits", "--nocapture"])
         .env(CHILD_PATH, &path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    assert!(lines.map(Result::unwrap).any(|line| line == "ready"), "the child came up");
+    assert!(lines.map(Result::unwrap).any(|line| line == "ready"), "the child is ready");
     process.kill().unwrap();
     process.wait().unwrap();
 
@@ -58,13 +54,13 @@ async fn a_killed_process_loses_nothing_it_committed() {
 }
 
 #[tokio::test]
-async fn an_image_taken_in_the_middle_of_a_write_is_whole() {
+async fn copied_files_during_a_write_are_consistent() {
     let fixture = Fixture::new().await;
     for n in 0..50 {
         fixture.insert_job(&format!("job-{n}"), None).await;
     }
-    let mut write = fixture.store.write("half", Durability::Full, NOW).await.unwrap();
-    write.run(sqlx::query("DELETE FROM jobs")).await.unwrap();
+    let mut tx = fixture.store.begin("half", Durability::Full, NOW).await.unwrap();
+    tx.execute(sqlx::query("DELETE FROM jobs")).await.unwrap();
     let image = tempfile::tempdir().unwrap();
     for name in ["rouse.db", "rouse.db-wal"] {
         std::fs::copy(fixture.folder.path().join(name), image.path().join(name)).unwrap();

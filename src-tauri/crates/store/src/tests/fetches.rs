@@ -1,7 +1,9 @@
-use rouse_core::Outcome;
-use rouse_core::fetches::FetchHistory as _;
+//! Earlier fetches of a job.
 
-use super::finish::finish;
+use rouse_core::Outcome;
+use rouse_core::fetch_history::FetchHistory as _;
+
+use super::finish::end_of;
 use super::steps::step;
 use super::*;
 use crate::{NewStep, StepEnd, StepKind, StepStatus};
@@ -23,7 +25,7 @@ async fn fetched(fixture: &Fixture, run: &RunId, (url, hash): (&str, &str), at: 
     fixture.store.end_step(run, seq, &end, at).await.unwrap();
 }
 
-/// Three runs of the job `a`, at work.
+/// Three running runs of the job `a`.
 async fn three_runs(fixture: &Fixture) -> [RunId; 3] {
     fixture.insert_job("a", Some(NOW)).await;
     let runs = [0, 1, 2].map(|ms| slot_run("a", NOW.plus_ms(ms)));
@@ -34,7 +36,7 @@ async fn three_runs(fixture: &Fixture) -> [RunId; 3] {
 }
 
 #[tokio::test]
-async fn last_fetch_is_of_another_run_that_ended_well() {
+async fn last_fetch_is_from_another_successful_run() {
     let fixture = Fixture::new().await;
     let job = JobId::new("a");
     let last = async |current: &RunId, url: &str| {
@@ -44,14 +46,14 @@ async fn last_fetch_is_of_another_run_that_ended_well() {
     let [first, second, third] = three_runs(&fixture).await;
     fetched(&fixture, &first, (URL, "one"), NOW).await;
     assert_eq!(last(&first, URL).await, None, "a run is not compared with itself");
-    let done = finish(&first, Outcome::succeeded("Done."));
+    let done = end_of(&first, Outcome::succeeded("Done."));
     fixture.store.finish_run(&done).await.unwrap().unwrap();
 
     assert_eq!(last(&second, URL).await, Some(("one".to_owned(), NOW)));
     assert_eq!(last(&second, "https://example.org/").await, None);
     fetched(&fixture, &second, (URL, "two"), NOW.plus_ms(5)).await;
-    let failed = finish(&second, Outcome::failed("No."));
+    let failed = end_of(&second, Outcome::failed("No."));
     fixture.store.finish_run(&failed).await.unwrap().unwrap();
 
-    assert_eq!(last(&third, URL).await, Some(("one".to_owned(), NOW)), "the second told nobody");
+    assert_eq!(last(&third, URL).await, Some(("one".to_owned(), NOW)), "the second run failed");
 }

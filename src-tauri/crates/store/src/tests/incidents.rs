@@ -1,21 +1,23 @@
-use rouse_core::incident::{Ailment, Incident, IncidentEnd};
+//! Incidents: open, recurring, closed.
+
+use rouse_core::incident::{Incident, IncidentEnd, IncidentKind};
 use rouse_core::{Outcome, RunState};
 
 use super::*;
-use crate::Finish;
+use crate::RunEnd;
 
-/// A run of the job that ended like this.
-async fn end(fixture: &Fixture, job: &str, n: i64, change: impl FnOnce(&mut Finish)) -> RunId {
+/// Ends a run of the job.
+async fn end(fixture: &Fixture, job: &str, n: i64, change: impl FnOnce(&mut RunEnd)) -> RunId {
     let run = slot_run(job, NOW.plus_ms(n));
     fixture.store.insert_run(&run, NOW).await.unwrap();
-    let mut finish = Finish::of(run.id.clone(), Outcome::failed("no network"), NOW.plus_ms(n));
+    let mut finish = RunEnd::of(run.id.clone(), Outcome::failed("no network"), NOW.plus_ms(n));
     change(&mut finish);
     fixture.store.finish_run(&finish).await.unwrap().unwrap();
     run.id
 }
 
 fn opens(class: &str) -> IncidentStep {
-    IncidentStep::Opens { class: class.to_owned(), cause: "no network".to_owned() }
+    IncidentStep::Opened { class: class.to_owned(), cause: "no network".to_owned() }
 }
 
 async fn open(fixture: &Fixture, job: &str) -> Vec<Incident> {
@@ -23,12 +25,13 @@ async fn open(fixture: &Fixture, job: &str) -> Vec<Incident> {
 }
 
 #[tokio::test]
-async fn an_incident_counts_its_failures_and_ends_with_a_success() {
+async fn incident_counts_failures_and_closes_on_success() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     let first = end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
     let id = open(&fixture, "a").await[0].id;
-    let last = end(&fixture, "a", 2, |finish| finish.incident = IncidentStep::GoesOn { id }).await;
+    let last =
+        end(&fixture, "a", 2, |finish| finish.incident = IncidentStep::Recurred { id }).await;
     let wanted = Incident {
         id,
         job_id: Some(JobId::new("a")),
@@ -52,7 +55,8 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
 
     end(&fixture, "a", 4, |finish| {
         finish.outcome = Outcome::succeeded("ok");
-        finish.incident = IncidentStep::Recovers { of: Ailment::Runs, failures: 3, after_ms: 3 };
+        finish.incident =
+            IncidentStep::Resolved { of: IncidentKind::Runs, failures: 3, after_ms: 3 };
     })
     .await;
     assert_eq!(open(&fixture, "a").await, []);
@@ -64,25 +68,25 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
             .unwrap();
     assert_eq!(closed, (NOW.plus_ms(4).0, IncidentEnd::Recovered.name().to_owned()));
     end(&fixture, "a", 5, |finish| finish.incident = opens("network")).await;
-    assert_ne!(open(&fixture, "a").await[0].id, id, "the next one is another one");
+    assert_ne!(open(&fixture, "a").await[0].id, id, "a later failure opens a new incident");
 }
 
 #[tokio::test]
-async fn incidents_of_one_job_are_not_those_of_another_or_of_the_heartbeat() {
+async fn incidents_are_separate_per_job_and_heartbeat() {
     let fixture = Fixture::new().await;
     for (n, job) in [(1, "a"), (2, "b")] {
         fixture.insert_job(job, None).await;
         end(&fixture, job, n, |finish| finish.incident = opens("network")).await;
     }
-    let beat = manual_run();
-    fixture.store.insert_run(&beat, NOW).await.unwrap();
-    let finish = Finish {
+    let heartbeat = manual_run();
+    fixture.store.insert_run(&heartbeat, NOW).await.unwrap();
+    let finish = RunEnd {
         incident: opens("timedOut"),
-        ..Finish::of(beat.id.clone(), Outcome::of(RunState::TimedOut), NOW)
+        ..RunEnd::of(heartbeat.id.clone(), Outcome::of(RunState::TimedOut), NOW)
     };
     fixture.store.finish_run(&finish).await.unwrap().unwrap();
     let of_heartbeat = fixture.store.open_incidents(None).await.unwrap();
-    assert_eq!((of_heartbeat.len(), of_heartbeat[0].last_run.clone()), (1, beat.id));
+    assert_eq!((of_heartbeat.len(), of_heartbeat[0].last_run.clone()), (1, heartbeat.id));
     let asked = [JobId::new("a"), JobId::new("b"), JobId::new("c")];
     let of_jobs = fixture.store.open_incidents_of(&asked).await.unwrap();
     let jobs: Vec<String> =
@@ -91,7 +95,7 @@ async fn incidents_of_one_job_are_not_those_of_another_or_of_the_heartbeat() {
 }
 
 #[tokio::test]
-async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
+async fn run_end_pauses_its_job_with_the_incident() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW.plus_ms(9))).await;
     let reason = "Paused after 1 failure";
@@ -106,14 +110,14 @@ async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
 
     let failing = async || fixture.store.job_counts().await.unwrap().failing;
     assert_eq!(failing().await, 1);
-    // A run by hand that goes well leaves it off, and its reason with it.
+    // A successful manual run leaves the job disabled, with the reason.
     end(&fixture, "a", 2, |finish| finish.outcome = Outcome::succeeded("ok")).await;
     assert_eq!((fixture.job("a").await.state.consecutive_failures, failing().await), (0, 1));
 
     let on = Job { enabled: true, ..fixture.job("a").await };
     fixture.store.update_job(&on, None, NOW.plus_ms(2)).await.unwrap();
     let incident = open(&fixture, "a").await.remove(0);
-    assert!(incident.taken_up && !incident.came_back, "a run that goes well ends it");
+    assert!(incident.taken_up && !incident.came_back, "a successful run closes the incident");
     assert_eq!(fixture.job("a").await.state.consecutive_failures, 0);
     end(&fixture, "a", 3, |finish| finish.incident = opens("network")).await;
     let incidents = open(&fixture, "a").await;
@@ -124,14 +128,14 @@ async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
 }
 
 #[tokio::test]
-async fn editing_a_failing_job_leaves_its_incident_and_removing_it_does_not() {
+async fn edit_keeps_incident_removal_closes_incident() {
     let fixture = Fixture::new().await;
     let job = fixture.insert_job("a", None).await;
     end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
     let renamed = Job { name: "Other".to_owned(), ..job };
     fixture.store.update_job(&renamed, None, NOW).await.unwrap();
     assert_eq!(open(&fixture, "a").await.len(), 1);
-    // One of a job whose last run went well: its condition could not be checked, or it comes and goes.
+    // An incident of a job with a successful last run: an unchecked condition, or a recurring incident.
     end(&fixture, "a", 2, |finish| finish.outcome = Outcome::succeeded("ok")).await;
     assert_eq!(fixture.job("a").await.state.consecutive_failures, 0);
     let again = Job { name: "Another".to_owned(), ..fixture.job("a").await };
@@ -145,7 +149,7 @@ async fn editing_a_failing_job_leaves_its_incident_and_removing_it_does_not() {
 }
 
 #[tokio::test]
-async fn an_incident_that_comes_back_has_paused_nothing_yet() {
+async fn recurring_incident_has_no_pause_reason() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     end(&fixture, "a", 1, |finish| {
@@ -156,21 +160,21 @@ async fn an_incident_that_comes_back_has_paused_nothing_yet() {
     let id = open(&fixture, "a").await[0].id;
     let on = Job { enabled: true, ..fixture.job("a").await };
     fixture.store.update_job(&on, None, NOW).await.unwrap();
-    let recovers = IncidentStep::Recovers { of: Ailment::Runs, failures: 1, after_ms: 1 };
+    let recovers = IncidentStep::Resolved { of: IncidentKind::Runs, failures: 1, after_ms: 1 };
     end(&fixture, "a", 2, |finish| finish.incident = recovers).await;
-    let back = IncidentStep::ComesBack { id, failures: 2, after_ms: 3 };
+    let back = IncidentStep::Reopened { id, failures: 2, after_ms: 3 };
     end(&fixture, "a", 3, |finish| finish.incident = back).await;
-    assert_eq!(open(&fixture, "a").await[0].paused_because, None, "its job is on");
+    assert_eq!(open(&fixture, "a").await[0].paused_because, None, "the job is enabled");
 }
 
 #[tokio::test]
-async fn an_incident_that_comes_back_is_open_again_and_keeps_its_count() {
+async fn recurring_incident_reopens_with_its_count() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
     let id = open(&fixture, "a").await[0].id;
-    let (of, job) = (Ailment::Runs, JobId::new("a"));
-    let recovers = IncidentStep::Recovers { of, failures: 1, after_ms: 1 };
+    let (of, job) = (IncidentKind::Runs, JobId::new("a"));
+    let recovers = IncidentStep::Resolved { of, failures: 1, after_ms: 1 };
     end(&fixture, "a", 2, |finish| finish.incident = recovers.clone()).await;
     let since = |ms| fixture.store.recovered_incidents(Some(&job), NOW.plus_ms(ms));
     assert_eq!(since(3).await.unwrap(), []);
@@ -179,7 +183,7 @@ async fn an_incident_that_comes_back_is_open_again_and_keeps_its_count() {
     assert_eq!(fixture.store.recovered_incidents(None, NOW).await.unwrap(), []);
     assert_eq!(fixture.store.jobs_with_incidents().await.unwrap(), []);
 
-    let back = IncidentStep::ComesBack { id, failures: 2, after_ms: 3 };
+    let back = IncidentStep::Reopened { id, failures: 2, after_ms: 3 };
     let last = end(&fixture, "a", 4, |finish| finish.incident = back).await;
     let again = open(&fixture, "a").await;
     assert_eq!((again[0].id, again[0].count, again[0].came_back), (id, 2, true));
@@ -191,14 +195,14 @@ async fn an_incident_that_comes_back_is_open_again_and_keeps_its_count() {
 }
 
 #[tokio::test]
-async fn a_job_whose_condition_cannot_be_checked_is_counted_among_those_that_fail() {
+async fn unchecked_condition_counts_as_failing() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     fixture.insert_job("b", None).await;
     end(&fixture, "b", 1, |finish| finish.incident = opens("network")).await;
     let failing = async || fixture.store.job_counts().await.unwrap().failing;
     assert_eq!(failing().await, 1);
-    let unchecked = |finish: &mut Finish, incident: IncidentStep| {
+    let unchecked = |finish: &mut RunEnd, incident: IncidentStep| {
         finish.outcome = Outcome::succeeded("17");
         finish.incident = incident;
     };
@@ -206,33 +210,33 @@ async fn a_job_whose_condition_cannot_be_checked_is_counted_among_those_that_fai
     assert_eq!(failing().await, 2);
     end(&fixture, "b", 3, |finish| finish.incident = opens("condition")).await;
     assert_eq!(failing().await, 2, "each job once");
-    let over = IncidentStep::Recovers { of: Ailment::Condition, failures: 1, after_ms: 1 };
+    let over = IncidentStep::Resolved { of: IncidentKind::Condition, failures: 1, after_ms: 1 };
     end(&fixture, "a", 4, |finish| unchecked(finish, over)).await;
     assert_eq!(failing().await, 1);
 }
 
 #[tokio::test]
-async fn a_run_that_is_told_knows_whether_its_job_is_still_paused() {
+async fn announced_run_shows_whether_its_job_is_paused() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     fixture.insert_job("b", None).await;
     let paused = end(&fixture, "a", 1, |finish| {
         finish.incident = opens("network");
-        finish.pause_job = Some("Paused because one run asked too often".to_owned());
+        finish.pause_job = Some("Paused because a run requested too many approvals".to_owned());
     })
     .await;
     let well = end(&fixture, "b", 1, |finish| finish.outcome = Outcome::succeeded("ok")).await;
     let off = Job { enabled: false, ..fixture.job("b").await };
     fixture.store.update_job(&off, None, NOW).await.unwrap();
-    let told = async || {
-        let told = fixture.store.told_runs(&[paused.clone(), well.clone()]).await.unwrap();
+    let announced = async || {
+        let runs = fixture.store.announced_runs(&[paused.clone(), well.clone()]).await.unwrap();
         [&paused, &well]
-            .map(|run| (told[run].job_name.clone(), told[run].state, told[run].is_paused))
+            .map(|run| (runs[run].job_name.clone(), runs[run].state, runs[run].is_paused))
     };
     let (a, b) = ("Job a".to_owned(), "Job b".to_owned());
     let wanted = [(a.clone(), RunState::Failed, true), (b.clone(), RunState::Succeeded, false)];
-    assert_eq!(told().await, wanted, "a person has switched the other one off");
+    assert_eq!(announced().await, wanted, "a person has disabled the other job");
     let on = Job { enabled: true, ..fixture.job("a").await };
     fixture.store.update_job(&on, None, NOW).await.unwrap();
-    assert_eq!(told().await, [(a, RunState::Failed, false), (b, RunState::Succeeded, false)]);
+    assert_eq!(announced().await, [(a, RunState::Failed, false), (b, RunState::Succeeded, false)]);
 }

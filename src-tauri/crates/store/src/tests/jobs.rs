@@ -1,3 +1,5 @@
+//! Jobs: editing, listing, searching, planning.
+
 use rouse_core::job::Payload;
 use rouse_core::slots::{DecidedSlots, Plan};
 
@@ -14,19 +16,19 @@ async fn names(fixture: &Fixture, query: JobQuery) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_saved_job_is_read_back_whole() {
+async fn job_round_trips() {
     let fixture = Fixture::new().await;
     let mut job = job("a");
     job.state.next_run_at = Some(NOW);
     job.state.consecutive_failures = 3;
-    job.state.last_state = Some(RunState::Failed);
+    job.state.last = Some(RunState::Failed).into();
     job.state.last_error = Some("no network".to_owned());
     let saved = fixture.store.insert_job(&job, NOW).await.unwrap();
     job.state.revision = 1;
     assert_eq!(saved, job);
     assert_eq!(fixture.job("a").await, job);
     let event = json!({ "jobId": "a", "action": "added", "nextRunAtMs": NOW.0 });
-    assert_eq!(fixture.told(), [cron(event)]);
+    assert_eq!(fixture.take_events(), [cron(event)]);
 
     let stored: String = sqlx::query_scalar("SELECT definition FROM jobs")
         .fetch_one(&fixture.store.readers)
@@ -37,85 +39,85 @@ async fn a_saved_job_is_read_back_whole() {
 }
 
 #[tokio::test]
-async fn a_taken_id_is_refused() {
+async fn taken_job_id_is_refused() {
     let fixture = Fixture::new().await;
     let first = fixture.insert_job("a", None).await;
     let refused =
         fixture.store.insert_job(&Job { name: "Other".to_owned(), ..job("a") }, NOW).await;
     assert!(matches!(refused, Err(StoreError::Exists { what: "job", .. })), "{refused:?}");
     assert_eq!(fixture.job("a").await, first);
-    assert_eq!(fixture.told().len(), 1);
+    assert_eq!(fixture.take_events().len(), 1);
 }
 
 #[tokio::test]
-async fn an_update_keeps_what_the_engine_knows() {
+async fn update_keeps_run_history_of_the_job() {
     let fixture = Fixture::new().await;
     let mut edited = job("a");
     edited.state.consecutive_failures = 2;
-    edited.state.last_state = Some(RunState::Failed);
+    edited.state.last = Some(RunState::Failed).into();
     let mut edited = fixture.store.insert_job(&edited, NOW).await.unwrap();
-    fixture.told();
+    fixture.take_events();
 
     edited.name = "New name".to_owned();
     edited.state.next_run_at = Some(UnixMs(5));
     edited.state.consecutive_failures = 0;
-    edited.state.last_state = None;
+    edited.state.last = None.into();
     let saved = fixture.store.update_job(&edited, Some(1), NOW).await.unwrap();
     assert_eq!((saved.name.as_str(), saved.state.revision), ("New name", 2));
     assert_eq!(
-        (saved.state.consecutive_failures, saved.state.last_state),
+        (saved.state.consecutive_failures, saved.state.last.state),
         (2, Some(RunState::Failed))
     );
     assert_eq!(saved.state.next_run_at, Some(UnixMs(5)));
     assert_eq!(fixture.job("a").await, saved);
     let event = json!({ "jobId": "a", "action": "updated", "nextRunAtMs": 5 });
-    assert_eq!(fixture.told(), [cron(event)]);
+    assert_eq!(fixture.take_events(), [cron(event)]);
 }
 
 #[tokio::test]
-async fn a_stale_or_lost_update_changes_nothing() {
+async fn stale_or_missing_update_changes_nothing() {
     let fixture = Fixture::new().await;
     let job = fixture.insert_job("a", None).await;
     fixture.store.update_job(&job, None, NOW).await.unwrap();
-    fixture.told();
+    fixture.take_events();
     let other = Job { name: "Other".to_owned(), ..job.clone() };
     let refused = fixture.store.update_job(&other, Some(1), NOW).await;
     assert!(matches!(refused, Err(StoreError::Stale { expected: 1, found: 2 })), "{refused:?}");
     assert_eq!(fixture.job("a").await.name, job.name);
     let refused = fixture.store.update_job(&super::job("b"), None, NOW).await;
     assert!(matches!(refused, Err(StoreError::NotFound { .. })), "{refused:?}");
-    assert_eq!(fixture.told(), []);
+    assert_eq!(fixture.take_events(), []);
 }
 
 #[tokio::test]
-async fn a_pause_keeps_the_error_and_enabling_forgets_the_failures() {
+async fn pause_keeps_error_and_enabling_resets_failures() {
     let fixture = Fixture::new().await;
     let mut failing = job("a");
     failing.state.consecutive_failures = 5;
     failing.state.last_error = Some("no network".to_owned());
     failing.state.next_run_at = Some(NOW);
     fixture.store.insert_job(&failing, NOW).await.unwrap();
-    fixture.told();
+    fixture.take_events();
 
-    fixture.store.record_pause(&failing.id, "Failed 5 times in a row", NOW).await.unwrap();
+    fixture.store.pause_job(&failing.id, "Failed 5 times in a row", NOW).await.unwrap();
     let mut paused = fixture.job("a").await;
     assert_eq!((paused.enabled, paused.state.next_run_at, paused.state.revision), (false, None, 2));
     assert_eq!(paused.state.last_error.as_deref(), Some("no network"));
     assert_eq!(paused.state.consecutive_failures, 5);
     let event = json!({ "jobId": "a", "action": "updated", "error": "Failed 5 times in a row" });
-    assert_eq!(fixture.told(), [cron(event)]);
+    assert_eq!(fixture.take_events(), [cron(event)]);
     assert_eq!(fixture.store.next_due_at().await.unwrap(), None);
 
     paused.enabled = true;
     let enabled = fixture.store.update_job(&paused, Some(2), NOW).await.unwrap();
     assert_eq!(enabled.state.consecutive_failures, 0);
 
-    let lost = fixture.store.record_pause(&JobId::new("x"), "", NOW).await;
+    let lost = fixture.store.pause_job(&JobId::new("x"), "", NOW).await;
     assert!(matches!(lost, Err(StoreError::NotFound { .. })), "{lost:?}");
 }
 
 #[tokio::test]
-async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
+async fn deleted_job_keeps_runs_and_cancels_waiting_ones() {
     let fixture = Fixture::new().await;
     let going = fixture.running("a").await;
     let waiting = Run { slot_at: Some(NOW.plus_ms(1)), ..slot_run("a", NOW) };
@@ -127,13 +129,13 @@ async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
     assert_eq!(fixture.store.job(&JobId::new("a")).await.unwrap(), None);
     let cancelled = fixture.run(&waiting.id).await;
     assert_eq!(cancelled.state, RunState::Cancelled);
-    assert_eq!(cancelled.reason.as_deref(), Some("Its job was deleted"));
+    assert_eq!(cancelled.reason.as_deref(), Some("The job was deleted"));
     assert_eq!(cancelled.finished_at, Some(NOW.plus_ms(9)));
     assert_eq!((cancelled.job_id, cancelled.job_name.as_str()), (Some(JobId::new("a")), "Job a"));
     assert_eq!(fixture.run(&going).await.state, RunState::Running);
     assert_eq!(fixture.run(&other).await.state, RunState::Queued);
     assert_eq!(
-        fixture.told(),
+        fixture.take_events(),
         [
             (
                 EventKind::Run,
@@ -146,7 +148,7 @@ async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
 }
 
 #[tokio::test]
-async fn the_list_is_in_the_order_of_what_comes_next() {
+async fn job_list_is_ordered_by_next_slot() {
     let fixture = Fixture::new().await;
     for (id, name, next) in
         [("1", "b", None), ("2", "A", None), ("3", "x", Some(9)), ("4", "y", Some(3))]
@@ -167,7 +169,7 @@ async fn the_list_is_in_the_order_of_what_comes_next() {
 }
 
 #[tokio::test]
-async fn the_search_looks_into_name_description_and_payload_in_any_language() {
+async fn search_covers_name_description_and_payload() {
     let fixture = Fixture::new().await;
     let mut lamp = Job { name: "ÜBER die Lampe".to_owned(), ..job("1") };
     lamp.session_target = rouse_core::job::SessionTarget::Main;
@@ -184,7 +186,7 @@ async fn the_search_looks_into_name_description_and_payload_in_any_language() {
     }
 }
 
-/// Jobs of which some are due at the same time, some have the same name and some no slot at all.
+/// Jobs with equal slots, equal names, or without a slot.
 async fn many_jobs(count: i64) -> Fixture {
     let fixture = Fixture::new().await;
     for n in 0..count {
@@ -197,7 +199,7 @@ async fn many_jobs(count: i64) -> Fixture {
     fixture
 }
 
-/// Every page of a query, each of which holds as many as were asked for, but the last.
+/// All pages of a query; each but the last page is full.
 async fn pages(fixture: &Fixture, mut query: JobQuery) -> Vec<Vec<String>> {
     let mut pages: Vec<Vec<String>> = Vec::new();
     loop {
@@ -211,7 +213,7 @@ async fn pages(fixture: &Fixture, mut query: JobQuery) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn pages_hold_every_job_once_in_the_order_of_the_list() {
+async fn job_pages_contain_every_job_once_in_order() {
     let fixture = many_jobs(24).await;
     let tea = Some(" TEA".to_owned());
     for query in [
@@ -229,7 +231,7 @@ async fn pages_hold_every_job_once_in_the_order_of_the_list() {
 }
 
 #[tokio::test]
-async fn a_page_continues_where_a_job_was_deleted_and_a_strange_cursor_begins_at_the_top() {
+async fn job_page_continues_after_deleted_cursor_job() {
     let fixture = many_jobs(9).await;
     let query = JobQuery { include_disabled: true, limit: 3, ..JobQuery::default() };
     let whole = names(&fixture, JobQuery { limit: 0, ..query.clone() }).await;
@@ -245,7 +247,7 @@ async fn a_page_continues_where_a_job_was_deleted_and_a_strange_cursor_begins_at
 }
 
 #[tokio::test]
-async fn an_id_is_found_by_its_beginning() {
+async fn search_finds_id_by_prefix() {
     let fixture = Fixture::new().await;
     for id in ["9f1c-aa", "a-9f1c"] {
         let job = Job { name: "Tea".to_owned(), ..job(id) };
@@ -256,7 +258,7 @@ async fn an_id_is_found_by_its_beginning() {
 }
 
 #[tokio::test]
-async fn counts_are_zero_without_jobs_and_know_failing_ones() {
+async fn job_counts_include_failing_jobs() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.job_counts().await.unwrap(), JobCounts::default());
     let mut failing = job("a");
@@ -269,12 +271,12 @@ async fn counts_are_zero_without_jobs_and_know_failing_ones() {
 }
 
 #[tokio::test]
-async fn re_planning_writes_and_tells_only_what_changed() {
+async fn save_plans_emits_only_moved_jobs() {
     let fixture = Fixture::new().await;
     for id in ["a", "b", "c", "d"] {
         fixture.insert_job(id, Some(NOW)).await;
     }
-    fixture.told();
+    fixture.take_events();
     let known = fixture.store.planned_jobs().await.unwrap();
     let plan = |id: &str, next, until| {
         let job = known.iter().find(|job| job.id.as_str() == id).expect("planned").clone();
@@ -286,7 +288,7 @@ async fn re_planning_writes_and_tells_only_what_changed() {
         plan("c", None, None),
         plan("d", Some(NOW), Some(UnixMs(6))),
     ];
-    fixture.store.set_next_run(&plans, NOW).await.unwrap();
+    fixture.store.save_plans(&plans, NOW).await.unwrap();
     assert_eq!(fixture.job("d").await.state.decided, plans[3].1.decided);
     let (_, Plan { decided, .. }) = plans[1];
     assert_eq!(fixture.job("b").await.state.decided, decided);
@@ -295,10 +297,10 @@ async fn re_planning_writes_and_tells_only_what_changed() {
     assert_eq!(fixture.job("b").await.state.next_run_at, Some(UnixMs(7)));
     assert_eq!(fixture.job("b").await.state.revision, 1);
     assert_eq!(fixture.job("c").await.state.next_run_at, None);
-    let mut told = fixture.told();
-    told.sort_by_key(|(_, data)| data["jobId"].to_string());
+    let mut events = fixture.take_events();
+    events.sort_by_key(|(_, data)| data["jobId"].to_string());
     assert_eq!(
-        told,
+        events,
         [
             cron(json!({ "jobId": "b", "action": "updated", "nextRunAtMs": 7 })),
             cron(json!({ "jobId": "c", "action": "updated" })),
@@ -307,25 +309,25 @@ async fn re_planning_writes_and_tells_only_what_changed() {
 }
 
 #[tokio::test]
-async fn of_many_jobs_that_move_at_once_one_event_tells() {
+async fn many_moved_jobs_share_one_event() {
     let fixture = Fixture::new().await;
     for number in 0..101 {
         fixture.insert_job(&format!("job-{number}"), Some(NOW)).await;
     }
-    fixture.told();
+    fixture.take_events();
     let plan = Plan { next: Some(UnixMs(7)), decided: DecidedSlots::default() };
     let known = fixture.store.planned_jobs().await.unwrap();
     let mut moved: Vec<_> = known.into_iter().map(|job| (job, plan)).collect();
-    fixture.store.set_next_run(&moved, NOW).await.unwrap();
-    assert_eq!(fixture.told(), [cron(json!({ "action": "updated", "jobs": 101 }))]);
+    fixture.store.save_plans(&moved, NOW).await.unwrap();
+    assert_eq!(fixture.take_events(), [cron(json!({ "action": "updated", "jobs": 101 }))]);
     assert_eq!(fixture.job("job-100").await.state.next_run_at, Some(UnixMs(7)));
     moved.truncate(100);
-    fixture.store.set_next_run(&moved, NOW).await.unwrap();
-    assert_eq!(fixture.told().len(), 100, "so many are named");
+    fixture.store.save_plans(&moved, NOW).await.unwrap();
+    assert_eq!(fixture.take_events().len(), 100, "up to the limit each has an event");
 }
 
 #[tokio::test]
-async fn the_next_slot_is_the_earliest_of_enabled_jobs() {
+async fn next_due_is_earliest_enabled_slot() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.next_due_at().await.unwrap(), None);
     fixture.insert_job("a", Some(UnixMs(20))).await;
@@ -337,32 +339,32 @@ async fn the_next_slot_is_the_earliest_of_enabled_jobs() {
 }
 
 #[tokio::test]
-async fn a_broken_row_neither_hides_the_others_nor_stays_due() {
+async fn unreadable_job_is_listed_apart_and_not_due() {
     let fixture = Fixture::new().await;
     fixture.insert_job("broken", Some(UnixMs(1))).await;
     fixture.insert_job("good", Some(UnixMs(2))).await;
-    let mut write =
-        fixture.store.write("break it", crate::write::Durability::Normal, NOW).await.unwrap();
+    let mut tx =
+        fixture.store.begin("damage a row", crate::sql::Durability::Normal, NOW).await.unwrap();
     let query = "UPDATE jobs SET definition = '{\"name\": 4}' WHERE id = 'broken'";
-    write.run(sqlx::query(query)).await.unwrap();
-    write.commit().await.unwrap();
+    tx.execute(sqlx::query(query)).await.unwrap();
+    tx.commit().await.unwrap();
 
     let page = fixture.store.jobs(&JobQuery::default()).await.unwrap();
     assert_eq!(page.jobs.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["good"]);
-    assert_eq!(page.broken.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["broken"]);
-    assert_eq!(fixture.store.broken_jobs().await.unwrap(), []);
+    assert_eq!(page.unreadable.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["broken"]);
+    assert_eq!(fixture.store.unreadable_jobs().await.unwrap(), []);
     let unreadable = fixture.store.job(&JobId::new("broken")).await;
     assert!(matches!(unreadable, Err(StoreError::Unreadable { .. })), "{unreadable:?}");
     let due = fixture.due().await;
     assert_eq!(due.len(), 1);
     assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(UnixMs(2)));
-    let broken = fixture.store.broken_jobs().await.unwrap();
-    assert_eq!(broken, page.broken, "in the same words");
+    let broken = fixture.store.unreadable_jobs().await.unwrap();
+    assert_eq!(broken, page.unreadable, "with the same reason");
     assert_eq!(fixture.store.job_counts().await.unwrap().failing, 1);
 }
 
 #[tokio::test]
-async fn a_schedule_that_this_version_would_refuse_stays_readable() {
+async fn stored_invalid_schedule_stays_readable() {
     let fixture = Fixture::new().await;
     let mut strange = job("a");
     strange.schedule.spec = rouse_core::job::ScheduleSpec::Cron {

@@ -1,6 +1,6 @@
-//! The index of the memory.
+//! The full-text index of the memory.
 
-use rouse_core::memory::{FileText, IndexChanges, IndexedFile, MemoryIndex as _};
+use rouse_core::memory::{IndexChanges, IndexedFile, IndexedText, MemoryIndex as _};
 
 use super::*;
 
@@ -14,11 +14,11 @@ fn file(path: &str) -> IndexedFile {
     }
 }
 
-fn text(path: &str, text: &str) -> FileText {
-    FileText { file: file(path), text: text.to_owned() }
+fn text(path: &str, text: &str) -> IndexedText {
+    IndexedText { file: file(path), text: text.to_owned() }
 }
 
-fn changed(files: impl IntoIterator<Item = FileText>) -> IndexChanges {
+fn changed(files: impl IntoIterator<Item = IndexedText>) -> IndexChanges {
     IndexChanges { changed: files.into_iter().collect(), ..IndexChanges::default() }
 }
 
@@ -38,7 +38,7 @@ async fn found(fixture: &Fixture, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn words_are_found_in_texts_and_paths_with_what_stands_around_them() {
+async fn search_finds_words_in_texts_and_paths() {
     let fixture = holding(&[
         ("garden.md", "# Beds\nThe tomatoes stand in the second bed, the beans in the third."),
         ("house/wifi.md", "The password of the guests is on the router."),
@@ -60,11 +60,11 @@ async fn words_are_found_in_texts_and_paths_with_what_stands_around_them() {
     let hits = fixture.store.search("router", 1).await.unwrap();
     assert_eq!(hits[0].snippet, "The password of the guests is on the router.");
     assert_eq!(hits[0].modified_at, NOW);
-    assert_eq!(fixture.told(), [], "the index is nobody's news");
+    assert_eq!(fixture.take_events(), [], "the index emits no events");
 }
 
 #[tokio::test]
-async fn more_and_rarer_words_come_first_and_no_more_than_asked_for() {
+async fn search_ranks_rare_words_and_respects_limit() {
     let fixture = holding(&[
         ("a.md", "the the the the"),
         ("b.md", "the key of the shed"),
@@ -76,7 +76,7 @@ async fn more_and_rarer_words_come_first_and_no_more_than_asked_for() {
 }
 
 #[tokio::test]
-async fn a_long_text_is_shown_where_the_word_is() {
+async fn snippet_of_long_text_contains_the_word() {
     let long = format!("{} the needle {}", "hay ".repeat(5_000), "straw ".repeat(5_000));
     let fixture = holding(&[("long.md", &long)]).await;
     let snippet = fixture.store.search("needle", 1).await.unwrap().remove(0).snippet;
@@ -85,7 +85,7 @@ async fn a_long_text_is_shown_where_the_word_is() {
 }
 
 #[tokio::test]
-async fn words_without_spaces_between_them_are_found() {
+async fn search_finds_words_without_spaces() {
     let fixture =
         holding(&[("旅行.md", "来週東京に行く。カメラを忘れない。"), ("京東.md", "京と東")]).await;
     assert_eq!(found(&fixture, "東京").await, ["旅行.md"]);
@@ -95,9 +95,9 @@ async fn words_without_spaces_between_them_are_found() {
     assert_eq!(snippet, "来週東京に行く。カメラを忘れない。");
 }
 
-/// Everything that means something to FTS5, alone and together, and much that means nothing.
+/// Every token with a meaning in FTS5, and many without, alone and combined.
 #[tokio::test]
-async fn no_query_is_an_expression() {
+async fn query_is_never_an_fts_expression() {
     let fixture = holding(&[("a.md", "plain words, nothing NEAR them")]).await;
     let pieces = [
         "\"",
@@ -146,13 +146,13 @@ async fn no_query_is_an_expression() {
         let query: String = picked.map(|index| pieces[index]).collect();
         found(&fixture, &query).await;
     }
-    assert_eq!(found(&fixture, "NOT plain").await, ["a.md"], "it looks for the word `not`");
+    assert_eq!(found(&fixture, "NOT plain").await, ["a.md"], "searches for the word `not`");
     assert_eq!(found(&fixture, "text:plain").await, ["a.md"]);
     assert_eq!(found(&fixture, &"plain ".repeat(100_000)).await, ["a.md"]);
 }
 
 #[tokio::test]
-async fn what_changed_is_found_anew_and_what_is_gone_is_not() {
+async fn index_follows_changed_and_deleted_files() {
     let fixture = holding(&[("a.md", "apples"), ("b.md", "bananas")]).await;
     let touched = IndexedFile { stamp: None, ..file("b.md") };
     let changes = IndexChanges {
@@ -174,7 +174,7 @@ async fn what_changed_is_found_anew_and_what_is_gone_is_not() {
 }
 
 #[tokio::test]
-async fn ten_thousand_files_are_many_writes_and_all_there_after_a_restart() {
+async fn ten_thousand_files_survive_a_restart() {
     let fixture = Fixture::new().await;
     let files =
         (0..10_000).map(|number| text(&format!("n{number}.md"), &format!("word{number} shared")));
@@ -195,9 +195,9 @@ async fn ten_thousand_files_are_many_writes_and_all_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_closed_store_says_what_can_still_be_done() {
+async fn closed_store_explains_search_failure() {
     let fixture = holding(&[("a.md", "apples")]).await;
     fixture.store.close().await;
-    let said = fixture.store.search("apples", 1).await.unwrap_err().to_string();
-    assert!(said.contains("can still be read by their paths"), "{said}");
+    let error = fixture.store.search("apples", 1).await.unwrap_err().to_string();
+    assert!(error.contains("Read its files by their paths"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Tests against real files. Each verb has one that would fail without it.
+//! Tests against real files. Each verb has a test that would fail without the verb.
 
 mod approvals;
 mod attempts;
@@ -6,21 +6,21 @@ mod backup;
 mod causes;
 mod claims;
 mod crash;
-mod due;
+mod due_jobs;
 mod events;
 mod fetches;
 mod finish;
-mod garbled;
+mod unreadable_rows;
 #[cfg(unix)]
-mod identity;
+mod file_identity;
 mod incidents;
 mod jobs;
 mod memory;
-mod opening;
+mod open;
 mod outbox;
-mod pages;
-mod plans;
-mod prepared;
+mod run_list;
+mod query_plans;
+mod prepared_claims;
 mod retention;
 mod runs;
 mod sessions;
@@ -29,9 +29,9 @@ mod spending;
 mod steps;
 mod summaries;
 mod system_events;
-mod turns;
-mod upgrade;
-mod walks;
+mod transactions;
+mod migrations;
+mod batches;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -40,9 +40,9 @@ use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::stored_job_from_json;
-use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Usage;
 use rouse_core::slots::DecidedSlots;
+use rouse_core::time::QuietPolicy;
 use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
 
@@ -51,29 +51,29 @@ use crate::{Claim, DueJob, EventListener, Store};
 /// The instant most tests begin at.
 const NOW: UnixMs = UnixMs(1_800_000_000_000);
 
-/// A store in a folder of its own, and everything its listener was told.
+/// A store in a temporary folder, and the events of the listener.
 struct Fixture {
     folder: tempfile::TempDir,
     store: Store,
-    told: Arc<Mutex<Vec<Event>>>,
+    events: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Fixture {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let told = Arc::default();
-        let store = Store::open(&folder.path().join("rouse.db"), listener(&told)).await.unwrap();
-        Self { folder, store, told }
+        let events = Arc::default();
+        let store = Store::open(&folder.path().join("rouse.db"), listener(&events)).await.unwrap();
+        Self { folder, store, events }
     }
 
     fn path(&self) -> PathBuf {
         self.folder.path().join("rouse.db")
     }
 
-    /// What was told since the last time, as `kind data`.
-    fn told(&self) -> Vec<(EventKind, Value)> {
-        let told = std::mem::take(&mut *self.told.lock().unwrap());
-        told.into_iter().map(|event| (event.kind, event.data)).collect()
+    /// The events since the last call.
+    fn take_events(&self) -> Vec<(EventKind, Value)> {
+        let events = std::mem::take(&mut *self.events.lock().unwrap());
+        events.into_iter().map(|event| (event.kind, event.data)).collect()
     }
 
     async fn insert_job(&self, id: &str, next: Option<UnixMs>) -> Job {
@@ -82,7 +82,7 @@ impl Fixture {
         self.store.insert_job(&job, NOW).await.unwrap()
     }
 
-    /// A job with one queued run that its slot asked for.
+    /// A job with a queued run for the slot.
     async fn queued(&self, job: &str) -> RunId {
         self.insert_job(job, Some(NOW)).await;
         let run = slot_run(job, NOW);
@@ -90,28 +90,27 @@ impl Fixture {
         let claimed =
             self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap().runs;
         assert_eq!(claimed, std::slice::from_ref(&id));
-        self.told();
+        self.take_events();
         id
     }
 
-    /// The same, at work.
+    /// A job with a running run for the slot.
     async fn running(&self, job: &str) -> RunId {
         let id = self.queued(job).await;
         self.store.start_runs(std::slice::from_ref(&id), NOW.plus_ms(5)).await.unwrap();
-        self.told();
+        self.take_events();
         id
     }
 
-    /// Changes one row as no verb of the store would.
+    /// Damages a row.
     async fn garble(&self, statement: &'static str, id: &str) {
-        let mut write =
-            self.store.write("garble", crate::write::Durability::Full, NOW).await.unwrap();
-        let changed = write.run(sqlx::query(statement).bind(id)).await.unwrap();
-        assert_eq!(changed.rows_affected(), 1);
-        write.commit().await.unwrap();
+        let mut tx = self.store.begin("garble", crate::sql::Durability::Full, NOW).await.unwrap();
+        let changed = tx.execute(sqlx::query(statement).bind(id)).await.unwrap();
+        assert_eq!(changed, 1);
+        tx.commit().await.unwrap();
     }
 
-    /// Everything that is due now.
+    /// All due jobs.
     async fn due(&self) -> Vec<DueJob> {
         let (mut batches, mut due) = (self.store.due_jobs(NOW, 3), Vec::new());
         while let Some(batch) = batches.next().await.unwrap() {
@@ -129,15 +128,15 @@ impl Fixture {
     }
 }
 
-/// Every session with its first and its newest instant and the number of its messages.
+/// Key, creation, last change and message count of every session.
 async fn sessions(store: &Store) -> Vec<(String, i64, i64, i64)> {
     let query = "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY key";
     sqlx::query_as(query).fetch_all(&store.readers).await.unwrap()
 }
 
-fn listener(told: &Arc<Mutex<Vec<Event>>>) -> EventListener {
-    let told = told.clone();
-    Arc::new(move |events| told.lock().unwrap().extend_from_slice(events))
+fn listener(received: &Arc<Mutex<Vec<Event>>>) -> EventListener {
+    let received = received.clone();
+    Arc::new(move |events| received.lock().unwrap().extend_from_slice(events))
 }
 
 fn job(id: &str) -> Job {
@@ -175,8 +174,8 @@ fn manual_run() -> Run {
 
 fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>) -> Claim {
     let decided = DecidedSlots { until: Some(slot_at), settled_until: None };
-    let (under, fired) = (None, Vec::new());
-    Claim { job_id: JobId::new(job), slot_at, next_run_at, decided, runs, under, fired }
+    let (coalesce_key, fired) = (None, Vec::new());
+    Claim { job_id: JobId::new(job), slot_at, next_run_at, decided, runs, coalesce_key, fired }
 }
 
 fn delivery(id: &str) -> NewDelivery {
@@ -186,6 +185,6 @@ fn delivery(id: &str) -> NewDelivery {
         to: None,
         title: "Job a".to_owned(),
         body: "Done.".to_owned(),
-        quiet_hours: QuietPolicy::Respect,
+        quiet_hours: QuietPolicy::RESPECT,
     }
 }

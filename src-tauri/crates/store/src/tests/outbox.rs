@@ -1,13 +1,15 @@
+//! Deliveries: due, held, digested, settled.
+
 use rouse_core::delivery::{Delivery, DeliveryState};
 
 use super::*;
 
-fn told(id: &str, state: &str) -> (EventKind, Value) {
+fn delivery_event(id: &str, state: &str) -> (EventKind, Value) {
     (EventKind::Delivery, json!({ "deliveryId": id, "state": state }))
 }
 
 #[tokio::test]
-async fn a_delivery_is_due_until_it_is_settled() {
+async fn delivery_is_due_until_settled() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
     let named = NewDelivery {
@@ -29,7 +31,7 @@ async fn a_delivery_is_due_until_it_is_settled() {
         created_at: NOW,
         next_attempt_at: Some(NOW),
         settled_at: None,
-        quiet_hours: QuietPolicy::Respect,
+        quiet_hours: QuietPolicy::RESPECT,
         held_until: None,
         digest: None,
     };
@@ -57,41 +59,45 @@ async fn a_delivery_is_due_until_it_is_settled() {
     assert_eq!(settled, wanted);
     assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
     assert_eq!(
-        fixture.told(),
-        [told("d1", "pending"), told("d1", "pending"), told("d1", "delivered")]
+        fixture.take_events(),
+        [
+            delivery_event("d1", "pending"),
+            delivery_event("d1", "pending"),
+            delivery_event("d1", "delivered")
+        ]
     );
 }
 
 #[tokio::test]
-async fn what_cannot_be_seen_is_in_no_delivery() {
+async fn delivery_contains_no_invisible_characters() {
     let fixture = Fixture::new().await;
-    let sly = NewDelivery {
+    let hidden = NewDelivery {
         title: "\u{202e}Mo\u{200b}rning".to_owned(),
         body: "\u{1b}It\u{2066} rains\u{2028}Take a coat\u{7f}".to_owned(),
         ..delivery("d1")
     };
-    fixture.store.enqueue_delivery(None, &sly, NOW).await.unwrap();
-    let stored = fixture.store.delivery(&sly.id).await.unwrap().unwrap();
+    fixture.store.enqueue_delivery(None, &hidden, NOW).await.unwrap();
+    let stored = fixture.store.delivery(&hidden.id).await.unwrap().unwrap();
     assert_eq!((stored.title.as_str(), stored.body.as_str()), ("Morning", "It rains\nTake a coat"));
 }
 
 #[tokio::test]
-async fn a_settled_delivery_never_moves_again() {
+async fn settled_delivery_never_changes() {
     let fixture = Fixture::new().await;
     let id = DeliveryId::new("d1");
     fixture.store.enqueue_delivery(None, &delivery("d1"), NOW).await.unwrap();
     fixture.store.settle_delivery(&id, DeliveryState::Failed, Some("gave up"), NOW).await.unwrap();
     let before = fixture.store.delivery(&id).await.unwrap();
-    fixture.told();
+    fixture.take_events();
     fixture.store.settle_delivery(&id, DeliveryState::Delivered, None, NOW).await.unwrap();
     fixture.store.postpone_delivery(&id, "late", NOW, NOW).await.unwrap();
     assert_eq!(fixture.store.delivery(&id).await.unwrap(), before);
     assert_eq!(before.unwrap().reason.as_deref(), Some("gave up"));
-    assert_eq!(fixture.told(), []);
+    assert_eq!(fixture.take_events(), []);
 }
 
 #[tokio::test]
-async fn due_deliveries_come_earliest_first_and_belong_to_their_run() {
+async fn due_deliveries_are_ordered_by_attempt() {
     let fixture = Fixture::new().await;
     let run = fixture.queued("a").await;
     fixture.store.enqueue_delivery(Some(&run), &delivery("young"), NOW.plus_ms(2)).await.unwrap();
@@ -106,27 +112,23 @@ async fn due_deliveries_come_earliest_first_and_belong_to_their_run() {
 }
 
 #[tokio::test]
-async fn a_held_delivery_waits_for_the_morning_and_survives_a_restart() {
+async fn held_delivery_survives_a_restart() {
     let fixture = Fixture::new().await;
     let id = DeliveryId::new("d1");
-    let quiet_hours = {
-        let mut none = Vec::new();
-        let document = json!({ "q": { "from": "22:00", "to": "07:00" } });
-        let mut fields = rouse_core::json_fields::Fields::new("", document, &mut none);
-        QuietPolicy::read(&mut fields, "q", None)
-    };
+    let quiet_hours: QuietPolicy =
+        serde_json::from_value(json!({ "from": "22:00", "to": "07:00" })).unwrap();
     let loud = NewDelivery { quiet_hours: quiet_hours.clone(), ..delivery("d1") };
     fixture.store.enqueue_delivery(None, &loud, NOW).await.unwrap();
-    fixture.told();
+    fixture.take_events();
     let morning = NOW.plus_ms(9_000);
     fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
     fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
-    assert_eq!(fixture.told(), [told("d1", "held")], "the same again is no news");
+    assert_eq!(fixture.take_events(), [delivery_event("d1", "held")], "no change, no event");
     assert_eq!(fixture.store.due_deliveries(morning, 5).await.unwrap(), []);
     assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
 
     fixture.store.close().await;
-    let store = Store::open(&fixture.path(), listener(&fixture.told)).await.unwrap();
+    let store = Store::open(&fixture.path(), listener(&fixture.events)).await.unwrap();
     let held = store.held_deliveries().await.unwrap();
     assert_eq!((held[0].id.clone(), held[0].held_until), (id.clone(), Some(morning)));
     assert_eq!(held[0].quiet_hours, quiet_hours);
@@ -137,7 +139,7 @@ async fn a_held_delivery_waits_for_the_morning_and_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn what_a_digest_tells_shares_its_fate() {
+async fn digested_deliveries_settle_with_their_digest() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let run = fixture.queued("a").await;
@@ -150,25 +152,29 @@ async fn what_a_digest_tells_shares_its_fate() {
     }
     let digest = delivery("digest-1");
     store.digest_deliveries(&ids, &digest, NOW.plus_ms(9)).await.unwrap();
-    assert_eq!(store.held_deliveries().await.unwrap(), [], "they are told once");
+    assert_eq!(store.held_deliveries().await.unwrap(), [], "announced once");
     store.digest_deliveries(&ids[..2], &delivery("digest-2"), NOW.plus_ms(9)).await.unwrap();
     assert_eq!(store.delivery(&DeliveryId::new("digest-2")).await.unwrap(), None);
     store.hold_delivery(&ids[0], NOW.plus_ms(99), NOW).await.unwrap();
     assert_eq!(store.delivery(&ids[0]).await.unwrap().unwrap().held_until, Some(NOW.plus_ms(9)));
 
-    fixture.told();
+    fixture.take_events();
     let later = NOW.plus_ms(10);
     store.settle_delivery(&digest.id, DeliveryState::Delivered, None, later).await.unwrap();
     for id in &ids {
-        let told = store.delivery(id).await.unwrap().unwrap();
+        let settled = store.delivery(id).await.unwrap().unwrap();
         assert_eq!(
-            (told.state, told.digest.as_ref()),
+            (settled.state, settled.digest.as_ref()),
             (DeliveryState::Delivered, Some(&digest.id))
         );
-        assert_eq!(told.settled_at, Some(later));
-        assert_eq!(told.reason.as_deref(), Some("Told in one notification with others."));
+        assert_eq!(settled.settled_at, Some(later));
+        assert_eq!(settled.reason.as_deref(), Some("Announced in a digest with others."));
     }
-    assert_eq!(fixture.told().len(), 4, "the digest and each of the three, held before or not");
+    assert_eq!(
+        fixture.take_events().len(),
+        4,
+        "the digest and each of the three, held before or not"
+    );
 
     let query = crate::RunQuery { digest: Some(digest.id), ..crate::RunQuery::default() };
     let page = store.runs(&query).await.unwrap();

@@ -1,3 +1,5 @@
+//! Retention: pruned rows, kept rows, slots that never fire again.
+
 use rouse_core::SessionKey;
 use rouse_core::approval::GateDecision;
 use rouse_core::message::Message;
@@ -10,7 +12,7 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// A run of `job` that is over, for the slot at `slot`.
+/// A succeeded run for a slot of `job`.
 async fn ended(fixture: &Fixture, job: &str, slot: UnixMs) -> RunId {
     let run = Run {
         state: RunState::Succeeded,
@@ -39,7 +41,7 @@ async fn prune(fixture: &Fixture, job: &str, keep: u32, now: UnixMs) {
     while fixture.store.prune_runs_of(Some(&JobId::new(job)), keep, now).await.unwrap() {}
 }
 
-/// Whether the slot can still get a run.
+/// Whether a run of this slot can be inserted.
 async fn fires(fixture: &Fixture, job: &str, slot: UnixMs) -> bool {
     let run = Run { id: RunId::generate(slot), ..slot_run(job, slot) };
     let before = runs_of(fixture, job).await;
@@ -53,35 +55,35 @@ async fn spans(fixture: &Fixture) -> Vec<(String, i64, i64)> {
 }
 
 #[tokio::test]
-async fn the_newest_runs_of_each_job_are_kept() {
+async fn pruning_keeps_newest_runs_of_each_job() {
     let fixture = Fixture::new().await;
     for minute in 0..120 {
         ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
     }
     ended(&fixture, "b", NOW).await;
     let now = NOW.plus_ms(DAY);
-    assert_eq!(fixture.store.crowded_jobs(10).await.unwrap(), [Some(JobId::new("a"))]);
+    assert_eq!(fixture.store.jobs_over_limit(10).await.unwrap(), [Some(JobId::new("a"))]);
     prune(&fixture, "a", 10, now).await;
     let kept: Vec<UnixMs> = (110..120).map(|minute| NOW.plus_ms(minute * MINUTE)).collect();
     assert_eq!(runs_of(&fixture, "a").await, kept);
     assert_eq!(runs_of(&fixture, "b").await.len(), 1);
-    assert!(fixture.store.crowded_jobs(10).await.unwrap().is_empty());
+    assert!(fixture.store.jobs_over_limit(10).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_run_whose_calls_count_to_this_hour_is_kept() {
+async fn pruning_keeps_runs_within_rate_limit_window() {
     let fixture = Fixture::new().await;
     for minute in 0..4 {
         let run = ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
         let gate = match minute {
-            0 => Some(GateDecision::Refused { why: None, rewritten_by: None }),
+            0 => Some(GateDecision::Refused { refusal: None, rewritten_by: None }),
             _ => None,
         };
         let call = NewStep { gate, ..step(&run, StepKind::ToolCall, true) };
         fixture.store.begin_step(&call, NOW.plus_ms(minute * MINUTE)).await.unwrap();
     }
     let called =
-        async |now: UnixMs| fixture.store.called_since(now.plus_ms(-HOUR)).await.unwrap().len();
+        async |now: UnixMs| fixture.store.tool_calls_since(now.plus_ms(-HOUR)).await.unwrap().len();
     let soon = NOW.plus_ms(5 * MINUTE);
     prune(&fixture, "a", 1, soon).await;
     while fixture.store.prune_oldest_runs(soon).await.unwrap() {}
@@ -92,7 +94,7 @@ async fn a_run_whose_calls_count_to_this_hour_is_kept() {
 }
 
 #[tokio::test]
-async fn a_step_is_small() {
+async fn pruning_step_is_limited() {
     let fixture = Fixture::new().await;
     for minute in 0..120 {
         ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
@@ -103,7 +105,7 @@ async fn a_step_is_small() {
 }
 
 #[tokio::test]
-async fn a_slot_whose_run_is_gone_never_fires_again() {
+async fn pruned_slot_never_fires_again() {
     let fixture = Fixture::new().await;
     let day = |n: i64| NOW.plus_ms(n * DAY);
     for n in 0..12 {
@@ -115,21 +117,21 @@ async fn a_slot_whose_run_is_gone_never_fires_again() {
     }
     assert!(fires(&fixture, "b", day(2)).await, "another job's slot");
     assert!(fires(&fixture, "a", day(2).plus_ms(-6 * HOUR)).await, "a slot that never fired");
-    assert!(fires(&fixture, "a", day(12)).await, "the next one");
+    assert!(fires(&fixture, "a", day(12)).await, "the next slot");
 
-    // By way of a claim, as after the clock was set back.
+    // By a claim after a clock rollback.
     fixture.insert_job("a", Some(day(3))).await;
     let again = claim("a", day(3), Some(day(4)), vec![slot_run("a", day(3))]);
     assert!(fixture.store.claim(&[again], day(3)).await.unwrap().runs.is_empty());
-    assert_eq!(fixture.job("a").await.state.next_run_at, Some(day(4)), "it moves on");
-    // And not when the job was deleted in between and comes back.
+    assert_eq!(fixture.job("a").await.state.next_run_at, Some(day(4)), "the next slot moves on");
+    // Nor after the job was deleted and restored.
     fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
     fixture.insert_job("a", Some(day(3))).await;
     assert!(!fires(&fixture, "a", day(3)).await);
 }
 
 #[tokio::test]
-async fn near_slots_share_a_row_and_old_rows_become_one() {
+async fn near_pruned_slots_share_a_span() {
     let fixture = Fixture::new().await;
     for minute in 0..200 {
         ended(&fixture, "often", NOW.plus_ms(minute * MINUTE)).await;
@@ -145,13 +147,13 @@ async fn near_slots_share_a_row_and_old_rows_become_one() {
     let daily: Vec<_> =
         spans(&fixture).await.into_iter().filter(|(job, ..)| job == "daily").collect();
     assert_eq!(daily[0], ("daily".to_owned(), NOW.0, NOW.plus_ms(100 * DAY).0));
-    assert_eq!(daily.len(), 1 + 389, "one for each day of the last 400");
+    assert_eq!(daily.len(), 1 + 389, "a row for each day of the last 400");
     assert!(!fires(&fixture, "daily", NOW.plus_ms(50 * DAY)).await);
     assert!(!fires(&fixture, "daily", NOW.plus_ms(450 * DAY)).await);
 }
 
 #[tokio::test]
-async fn a_step_of_the_clock_holds_no_job_up_for_its_length() {
+async fn clock_jump_does_not_block_slots_in_between() {
     let fixture = Fixture::new().await;
     let far = NOW.plus_ms(400 * DAY);
     for minute in 0..30 {
@@ -160,16 +162,19 @@ async fn a_step_of_the_clock_holds_no_job_up_for_its_length() {
     for minute in 0..30 {
         ended(&fixture, "a", far.plus_ms(minute * MINUTE)).await;
     }
-    // While the clock is wrong the runs of both times go; then it is set right.
+    // Runs of both times are pruned while the clock is wrong; then the clock is corrected.
     prune(&fixture, "a", 10, far.plus_ms(HOUR)).await;
     assert!(fires(&fixture, "a", NOW.plus_ms(40 * MINUTE)).await, "the present");
     assert!(fires(&fixture, "a", NOW.plus_ms(30 * DAY)).await, "the time in between");
-    assert!(!fires(&fixture, "a", NOW.plus_ms(5 * MINUTE)).await, "what fired before");
-    assert!(!fires(&fixture, "a", far.plus_ms(5 * MINUTE)).await, "what fired while it was wrong");
+    assert!(!fires(&fixture, "a", NOW.plus_ms(5 * MINUTE)).await, "fired before");
+    assert!(
+        !fires(&fixture, "a", far.plus_ms(5 * MINUTE)).await,
+        "fired while the clock was wrong"
+    );
 }
 
 #[tokio::test]
-async fn a_run_of_the_future_stays() {
+async fn pruning_keeps_slots_in_the_future() {
     let fixture = Fixture::new().await;
     let future = NOW.plus_ms(DAY);
     ended(&fixture, "a", future).await;
@@ -181,59 +186,59 @@ async fn a_run_of_the_future_stays() {
     assert!(!fires(&fixture, "a", future).await);
 }
 
-/// A slot of `job` that did not run.
-async fn quiet(fixture: &Fixture, job: &str, slot: UnixMs, state: RunState) {
+/// An idle row of `job`.
+async fn idle(fixture: &Fixture, job: &str, slot: UnixMs, state: RunState) {
     let run = Run { id: RunId::generate(slot), created_at: slot, ..slot_run(job, slot) };
     let run = Run { state, reason: Some("Everything was paused".to_owned()), ..run };
     fixture.store.insert_run(&run, slot).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_long_pause_takes_nothing_of_the_history() {
+async fn idle_rows_do_not_displace_executed_runs() {
     let fixture = Fixture::new().await;
     for minute in 0..5 {
         ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
     }
     for minute in 5..405 {
         let state = if minute < 390 { RunState::Skipped } else { RunState::Missed };
-        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), state).await;
+        idle(&fixture, "a", NOW.plus_ms(minute * MINUTE), state).await;
     }
     let now = NOW.plus_ms(DAY);
-    assert_eq!(fixture.store.crowded_jobs(300).await.unwrap(), [Some(JobId::new("a"))]);
+    assert_eq!(fixture.store.jobs_over_limit(300).await.unwrap(), [Some(JobId::new("a"))]);
     prune(&fixture, "a", 300, now).await;
     let minutes = |range: std::ops::Range<i64>| range.map(|minute| NOW.plus_ms(minute * MINUTE));
     let kept: Vec<UnixMs> = minutes(0..5).chain(minutes(205..405)).collect();
-    assert_eq!(runs_of(&fixture, "a").await, kept, "all that ran, and the newest that did not");
-    assert!(fixture.store.crowded_jobs(300).await.unwrap().is_empty());
-    assert!(!fires(&fixture, "a", NOW.plus_ms(100 * MINUTE)).await, "its slot has had its answer");
+    assert_eq!(runs_of(&fixture, "a").await, kept, "executed runs, and the newest idle rows");
+    assert!(fixture.store.jobs_over_limit(300).await.unwrap().is_empty());
+    assert!(!fires(&fixture, "a", NOW.plus_ms(100 * MINUTE)).await, "the slot was skipped");
 
-    // Of neither kind are more kept than the settings say.
+    // Neither kind exceeds the limit.
     prune(&fixture, "a", 3, now).await;
     let kept: Vec<UnixMs> = minutes(2..5).chain(minutes(402..405)).collect();
     assert_eq!(runs_of(&fixture, "a").await, kept);
-    assert!(fixture.store.crowded_jobs(3).await.unwrap().is_empty());
+    assert!(fixture.store.jobs_over_limit(3).await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_run_that_was_cancelled_while_it_waited_did_not_run() {
+async fn run_cancelled_before_start_is_idle() {
     let fixture = Fixture::new().await;
     ended(&fixture, "a", NOW).await;
     for minute in 1..4 {
-        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Cancelled).await;
+        idle(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Cancelled).await;
     }
     prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
     assert_eq!(runs_of(&fixture, "a").await, [NOW, NOW.plus_ms(3 * MINUTE)]);
 }
 
 #[tokio::test]
-async fn when_space_is_short_a_job_keeps_the_newest_that_ran() {
+async fn size_pruning_keeps_newest_executed_run() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     for minute in 0..3 {
         ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
     }
     for minute in 3..6 {
-        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Skipped).await;
+        idle(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Skipped).await;
     }
     while fixture.store.prune_oldest_runs(NOW.plus_ms(DAY)).await.unwrap() {}
     let kept = [NOW.plus_ms(2 * MINUTE), NOW.plus_ms(5 * MINUTE)];
@@ -241,7 +246,7 @@ async fn when_space_is_short_a_job_keeps_the_newest_that_ran() {
 }
 
 #[tokio::test]
-async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
+async fn pruned_run_takes_its_rows_open_delivery_keeps_run() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let session = SessionKey::of_job(&JobId::new("a"));
@@ -270,21 +275,21 @@ async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
     assert!(store.run(&ids[0]).await.unwrap().is_none());
     assert!(store.delivery(&DeliveryId::new("d0")).await.unwrap().is_none());
     assert!(store.steps(&ids[0]).await.unwrap().is_empty());
-    assert!(store.run(&ids[1]).await.unwrap().is_some(), "its delivery is still on its way");
+    assert!(store.run(&ids[1]).await.unwrap().is_some(), "the delivery is pending");
     assert!(store.delivery(&DeliveryId::new("d1")).await.unwrap().is_some());
-    assert!(store.run(&ids[2]).await.unwrap().is_some(), "its delivery waits for the morning");
+    assert!(store.run(&ids[2]).await.unwrap().is_some(), "the delivery is held");
     assert!(store.delivery(&DeliveryId::new("d2")).await.unwrap().is_some());
     assert_eq!(store.messages(&session, 100).await.unwrap().len(), 3);
     assert_eq!(sessions(store).await[0].3, 3);
 }
 
 #[tokio::test]
-async fn the_result_that_the_next_one_is_compared_with_stays() {
+async fn pruning_keeps_last_result() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     ended(&fixture, "a", NOW).await;
     let with_result = [r#"UPDATE runs SET result = '{"battery":20}'"#];
-    fixture.store.turns.take().await.alone(&with_result).await.unwrap();
+    fixture.store.writers.acquire().await.execute_outside_transaction(&with_result).await.unwrap();
     for minute in 1..10 {
         let slot = NOW.plus_ms(minute * MINUTE);
         let failed = Run {
@@ -314,7 +319,7 @@ async fn open_runs_are_never_pruned() {
 }
 
 #[tokio::test]
-async fn the_oldest_of_all_go_first_but_each_job_keeps_its_newest() {
+async fn size_pruning_takes_oldest_and_keeps_newest_of_job() {
     let fixture = Fixture::new().await;
     for job in ["a", "b"] {
         fixture.insert_job(job, None).await;
@@ -335,7 +340,7 @@ async fn the_oldest_of_all_go_first_but_each_job_keeps_its_newest() {
 }
 
 #[tokio::test]
-async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
+async fn message_pruning_is_per_run_and_spares_main() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let job = SessionKey::of_job(&JobId::new("a"));
@@ -359,7 +364,7 @@ async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
 }
 
 #[tokio::test]
-async fn what_was_said_in_a_run_that_waits_stays_until_it_is_over() {
+async fn message_pruning_keeps_open_runs() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let waiting = fixture.running("a").await;
@@ -378,7 +383,7 @@ async fn what_was_said_in_a_run_that_waits_stays_until_it_is_over() {
 }
 
 #[tokio::test]
-async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
+async fn settled_lines_are_bounded_pending_ones_stay() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let waiting = store.queue_system_event("Wait for me", "wake", &[], NOW).await.unwrap();
@@ -387,7 +392,7 @@ async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
         seen.push(store.queue_system_event(&format!("Line {n}"), "wake", &[], NOW).await.unwrap());
     }
     store.drain_system_events(&RunId::new("r"), &seen, NOW).await.unwrap();
-    while store.prune_leftovers(NOW).await.unwrap() {}
+    while store.prune_settled_rows(NOW).await.unwrap() {}
     let sql = "SELECT count(*) FROM system_events";
     let left: i64 = sqlx::query_scalar(sql).fetch_one(&store.readers).await.unwrap();
     assert_eq!(left, 1_001);
@@ -395,7 +400,7 @@ async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
     assert_eq!(pending.iter().map(|event| event.id).collect::<Vec<_>>(), [waiting]);
 }
 
-/// Fills the file with runs of 100 kB each.
+/// Inserts runs of 100 kB each.
 async fn fill(fixture: &Fixture, count: i64) {
     for n in 0..count {
         let run = Run {
@@ -414,7 +419,7 @@ fn bytes(fixture: &Fixture) -> u64 {
 }
 
 #[tokio::test]
-async fn the_file_shrinks() {
+async fn released_pages_shrink_the_file() {
     let fixture = Fixture::new().await;
     fill(&fixture, 60).await;
     let before = fixture.store.file_size().await.unwrap();
@@ -423,35 +428,35 @@ async fn the_file_shrinks() {
     let pruned = fixture.store.file_size().await.unwrap();
     assert!(pruned.free > 5_000_000, "{pruned:?}");
     while fixture.store.file_size().await.unwrap().free > 0 {
-        fixture.store.give_space_back(NOW).await.unwrap();
+        fixture.store.release_free_pages(NOW).await.unwrap();
     }
     fixture.store.close().await;
     assert!(bytes(&fixture) < 1_500_000, "{}", bytes(&fixture));
 }
 
 #[tokio::test]
-async fn a_file_from_before_is_written_anew_once() {
+async fn rebuild_converts_an_older_file() {
     let fixture = Fixture::new().await;
     fill(&fixture, 30).await;
     {
-        let mut writer = fixture.store.turns.take().await;
-        writer.alone(&["PRAGMA auto_vacuum = NONE", "VACUUM"]).await.unwrap();
+        let mut writer = fixture.store.writers.acquire().await;
+        writer.execute_outside_transaction(&["PRAGMA auto_vacuum = NONE", "VACUUM"]).await.unwrap();
     }
     prune(&fixture, "a", 5, NOW.plus_ms(DAY)).await;
     assert!(!fixture.store.file_size().await.unwrap().can_shrink);
-    fixture.store.write_file_anew().await.unwrap();
+    fixture.store.rebuild_file().await.unwrap();
     let size = fixture.store.file_size().await.unwrap();
     assert!(size.can_shrink && size.free == 0, "{size:?}");
     assert_eq!(runs_of(&fixture, "a").await.len(), 5);
     fixture.insert_job("b", None).await;
     fixture.store.close().await;
     assert!(bytes(&fixture) < 1_500_000, "{}", bytes(&fixture));
-    let store = Store::open(&fixture.path(), listener(&fixture.told)).await.unwrap();
+    let store = Store::open(&fixture.path(), listener(&fixture.events)).await.unwrap();
     assert!(store.job(&JobId::new("b")).await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn slots_that_were_counted_never_fire_again_with_their_row_and_without_it() {
+async fn coalesced_slots_never_fire_again_after_pruning() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
     let minute = |n: i64| NOW.plus_ms(n * MINUTE);
@@ -459,13 +464,13 @@ async fn slots_that_were_counted_never_fire_again_with_their_row_and_without_it(
         let reason = Some("Everything was paused".to_owned());
         let run = Run { state: RunState::Skipped, reason, ..slot_run("a", minute(n)) };
         let claim = claim("a", minute(n), Some(minute(n + 1)), vec![run]);
-        let claim = Claim { under: Some("1".to_owned()), ..claim };
+        let claim = Claim { coalesce_key: Some("1".to_owned()), ..claim };
         fixture.store.claim(&[claim], minute(n)).await.unwrap();
     }
     assert_eq!(runs_of(&fixture, "a").await, [minute(99)]);
     assert!(!fires(&fixture, "a", minute(50)).await);
-    assert!(fires(&fixture, "a", minute(50).plus_ms(-HOUR)).await, "one before");
-    assert!(fires(&fixture, "a", minute(100)).await, "the next one");
+    assert!(fires(&fixture, "a", minute(50).plus_ms(-HOUR)).await, "the slot before");
+    assert!(fires(&fixture, "a", minute(100)).await, "the next slot");
     prune(&fixture, "a", 0, NOW.plus_ms(DAY)).await;
     assert!(!fires(&fixture, "a", minute(50)).await);
     assert_eq!(spans(&fixture).await, [("a".to_owned(), NOW.0, minute(99).0)]);

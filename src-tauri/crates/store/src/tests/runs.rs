@@ -1,21 +1,23 @@
+//! Runs: rows, start, requeue, history.
+
 use std::collections::HashMap;
 
 use rouse_core::{Outcome, SessionKey};
 
 use super::*;
-use crate::Finish;
+use crate::RunEnd;
 
-fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
-    Finish::of(run_id.clone(), outcome, NOW.plus_ms(10))
+fn finish(run_id: &RunId, outcome: Outcome) -> RunEnd {
+    RunEnd::of(run_id.clone(), outcome, NOW.plus_ms(10))
 }
 
 #[tokio::test]
-async fn a_run_is_read_back_whole() {
+async fn run_round_trips() {
     let fixture = Fixture::new().await;
     let run = Run {
         state: RunState::Failed,
         reason: Some("why".to_owned()),
-        stands_for: 3,
+        slot_count: 3,
         started_at: Some(UnixMs(1)),
         finished_at: Some(UnixMs(2)),
         attempt: 2,
@@ -32,13 +34,13 @@ async fn a_run_is_read_back_whole() {
             ..Usage::NONE
         },
         payload: json!({ "text": "Größe ✓", "n": 1.5, "deep": [null, { "a": true }] }),
-        fell_back: Some("n did not answer".to_owned()),
+        fallback_reason: Some("n did not answer".to_owned()),
         ..slot_run("a", NOW)
     };
     fixture.store.insert_run(&run, NOW).await.unwrap();
     assert_eq!(fixture.run(&run.id).await, run);
     let event = json!({ "runId": run.id.as_str(), "state": "failed", "jobId": "a" });
-    assert_eq!(fixture.told(), [(EventKind::Run, event)]);
+    assert_eq!(fixture.take_events(), [(EventKind::Run, event)]);
     assert_eq!(fixture.store.run(&RunId::new("x")).await.unwrap(), None);
 
     let plain = manual_run();
@@ -48,7 +50,7 @@ async fn a_run_is_read_back_whole() {
 }
 
 #[tokio::test]
-async fn waiting_runs_come_oldest_first() {
+async fn queued_runs_are_ordered_by_creation() {
     let fixture = Fixture::new().await;
     let young = Run { created_at: NOW.plus_ms(5), ..manual_run() };
     let old = Run { created_at: NOW, ..manual_run() };
@@ -73,7 +75,7 @@ async fn only_queued_runs_start() {
     let cancelled = fixture.queued("c").await;
     let no = finish(&cancelled, Outcome::of(RunState::Cancelled));
     fixture.store.finish_run(&no).await.unwrap();
-    fixture.told();
+    fixture.take_events();
     let now = NOW.plus_ms(7);
     let ids = [cancelled.clone(), RunId::new("x"), running.clone(), queued.clone()];
     assert_eq!(fixture.store.start_runs(&ids, now).await.unwrap(), std::slice::from_ref(&queued));
@@ -86,7 +88,7 @@ async fn only_queued_runs_start() {
     assert_eq!(fixture.run(&running).await.started_at, Some(NOW.plus_ms(5)));
     assert_eq!(fixture.job("b").await.state.last_run_at, Some(NOW.plus_ms(5)));
     assert_eq!(
-        fixture.told(),
+        fixture.take_events(),
         [
             (EventKind::Run, json!({ "runId": queued.as_str(), "state": "running", "jobId": "a" })),
             (
@@ -98,7 +100,7 @@ async fn only_queued_runs_start() {
 }
 
 #[tokio::test]
-async fn the_last_result_is_that_of_the_newest_success() {
+async fn last_result_is_from_newest_success() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;
     let job_id = JobId::new("a");
@@ -120,7 +122,7 @@ async fn the_last_result_is_that_of_the_newest_success() {
 }
 
 #[tokio::test]
-async fn recent_states_are_the_newest_of_each_job_the_newest_last() {
+async fn recent_states_end_with_the_newest() {
     let fixture = Fixture::new().await;
     let states = [RunState::Failed, RunState::Succeeded, RunState::Skipped, RunState::Running];
     for (n, state) in (0..).zip(states) {
@@ -140,7 +142,7 @@ async fn recent_states_are_the_newest_of_each_job_the_newest_last() {
 }
 
 #[tokio::test]
-async fn live_runs_are_those_that_run_and_then_those_that_wait() {
+async fn live_runs_list_running_before_queued() {
     let fixture = Fixture::new().await;
     let mut made = Vec::new();
     for (n, (job, state)) in [
@@ -158,21 +160,21 @@ async fn live_runs_are_those_that_run_and_then_those_that_wait() {
         fixture.store.insert_run(&run, NOW).await.unwrap();
         made.push(run.id);
     }
-    let asked = [JobId::new("a"), JobId::new("nobody")];
+    let asked = [JobId::new("a"), JobId::new("missing")];
     let live = fixture.store.live_runs(&asked).await.unwrap();
     let expected = vec![made[1].clone(), made[0].clone()];
     assert_eq!(live, HashMap::from([(JobId::new("a"), expected)]));
 }
 
 #[tokio::test]
-async fn a_run_that_was_cut_off_is_put_back_once() {
+async fn interrupted_run_is_requeued_once() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
-    let put_back = fixture.store.put_back(&id, NOW.plus_ms(50)).await.unwrap().unwrap();
+    let put_back = fixture.store.requeue_run(&id, NOW.plus_ms(50)).await.unwrap().unwrap();
     assert_eq!((put_back.state, put_back.attempt), (RunState::Queued, 2));
-    assert_eq!(put_back.started_at, Some(NOW.plus_ms(5)), "it began when it began");
+    assert_eq!(put_back.started_at, Some(NOW.plus_ms(5)), "the start does not change");
     assert_eq!(fixture.run(&id).await, put_back);
-    assert_eq!(fixture.told().len(), 1);
-    assert_eq!(fixture.store.put_back(&id, NOW.plus_ms(60)).await.unwrap(), None);
-    assert_eq!(fixture.told(), []);
+    assert_eq!(fixture.take_events().len(), 1);
+    assert_eq!(fixture.store.requeue_run(&id, NOW.plus_ms(60)).await.unwrap(), None);
+    assert_eq!(fixture.take_events(), []);
 }

@@ -1,7 +1,9 @@
+//! Settings.
+
 use super::*;
 
 #[tokio::test]
-async fn a_setting_is_what_was_written_last() {
+async fn setting_returns_the_last_value() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.store.setting("pause").await.unwrap(), None);
     fixture.store.put_setting("pause", &json!({ "untilMs": 5 }), None, NOW).await.unwrap();
@@ -10,5 +12,5 @@ async fn a_setting_is_what_was_written_last() {
     fixture.store.put_setting("pause", &json!(false), Some(event.clone()), NOW).await.unwrap();
     assert_eq!(fixture.store.setting("pause").await.unwrap(), Some(json!(false)));
     assert_eq!(fixture.store.setting("other").await.unwrap(), Some(Value::Null));
-    assert_eq!(fixture.told(), [event]);
+    assert_eq!(fixture.take_events(), [event]);
 }

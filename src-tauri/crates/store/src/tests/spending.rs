@@ -1,14 +1,16 @@
-use rouse_core::money::{BudgetStop, MicroUsd, Spent};
+//! Spending and budgets, under a correct and a wrong clock.
+
+use rouse_core::budget::{BudgetStop, MicroUsd, Spent};
 use rouse_core::{JobId, Outcome};
 
-use super::finish::finish;
+use super::finish::end_of;
 use super::*;
-use crate::{Finish, NewStep, StepEnd, StepKind, StepStatus};
+use crate::{NewStep, RunEnd, StepEnd, StepKind, StepStatus};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// A call of a run that ends at `at` and costs this.
+/// A model call of a run that ends at `at`.
 async fn call(fixture: &Fixture, run: &RunId, tokens: u64, cost: Option<u64>, at: UnixMs) {
     let step = NewStep {
         gate: None,
@@ -31,17 +33,17 @@ fn spent(tokens: u64, usd: u64, unpriced_tokens: u64) -> Spent {
 }
 
 #[tokio::test]
-async fn call_outside_of_runs_counts_for_the_day() {
+async fn spending_without_run_counts_for_the_day() {
     let fixture = Fixture::new().await;
     let usage = Usage { input_tokens: 100, cost_micro_usd: Some(7), ..Usage::default() };
     for usage in [usage, Usage::default()] {
-        fixture.store.spend_outside_runs("models.test", usage, NOW).await.unwrap();
+        fixture.store.record_spending_without_run("models.test", usage, NOW).await.unwrap();
     }
     assert_eq!(fixture.store.spent_since(NOW, NOW).await.unwrap(), spent(100, 7, 0));
 }
 
 #[tokio::test]
-async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
+async fn spending_is_summed_by_run_job_and_time() {
     let fixture = Fixture::new().await;
     let (a, b) = (fixture.running("a").await, fixture.running("b").await);
     call(&fixture, &a, 10, Some(4), NOW).await;
@@ -61,9 +63,9 @@ async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
     assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
 }
 
-/// A row that says more than any call can use counts as the most that is believed; a sum over it is still a number.
+/// Amounts beyond any real call are capped, so that sums do not overflow.
 #[tokio::test]
-async fn an_absurd_row_does_not_keep_the_others_from_being_summed() {
+async fn absurd_row_is_capped_in_sums() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     for absurd in [u64::MAX, i64::MAX.unsigned_abs()] {
@@ -77,23 +79,23 @@ async fn an_absurd_row_does_not_keep_the_others_from_being_summed() {
     assert_eq!(store.spent_since(NOW, NOW).await.unwrap(), sum);
     let of_jobs = store.spent_by_jobs(std::slice::from_ref(&job), NOW, NOW).await.unwrap();
     assert_eq!(of_jobs[&job], sum);
-    let again = store.put_back(&run, NOW).await.unwrap().unwrap();
+    let again = store.requeue_run(&run, NOW).await.unwrap().unwrap();
     assert_eq!(again.usage.input_tokens, 4_000_000_000);
     assert_eq!(again.usage.cost_micro_usd, None);
 }
 
 #[tokio::test]
-async fn what_was_spent_stays_when_its_run_and_its_job_are_gone() {
+async fn spending_survives_run_and_job() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW).await;
-    let gone = Finish { delete_job: true, ..finish(&run, Outcome::succeeded("x")) };
+    let gone = RunEnd { delete_job: true, ..end_of(&run, Outcome::succeeded("x")) };
     fixture.store.finish_run(&gone).await.unwrap();
     assert_eq!(fixture.store.spent_since(NOW, NOW).await.unwrap(), spent(10, 4, 0));
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_buys_nothing_twice() {
+async fn clock_rollback_keeps_spending() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW).await;
@@ -106,7 +108,7 @@ async fn a_clock_that_was_set_back_buys_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_decades_ahead_blocks_one_day_and_not_all() {
+async fn spending_decades_ahead_counts_on_one_day() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW.plus_ms(20_000 * DAY_MS)).await;
@@ -116,7 +118,7 @@ async fn a_clock_that_was_decades_ahead_blocks_one_day_and_not_all() {
     assert_eq!(fixture.store.spent_since(tomorrow, tomorrow).await.unwrap(), Spent::default());
 }
 
-/// What counts from an hour before `now` on: of the job, of everything, and shown beside the job.
+/// The spending since an hour before `now`: of the job, of everything, and as displayed with the job.
 async fn counts_at(fixture: &Fixture, now: UnixMs) -> [Spent; 3] {
     let (job, since) = (JobId::new("a"), now.plus_ms(-HOUR_MS));
     let of_job = fixture.store.spent_by_job(&job, since, now).await.unwrap();
@@ -126,7 +128,7 @@ async fn counts_at(fixture: &Fixture, now: UnixMs) -> [Spent; 3] {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_early_for_a_moment_buys_nothing_twice_when_it_is_right_again() {
+async fn short_clock_rollback_counts_spending_once() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW).await;
@@ -135,27 +137,27 @@ async fn a_clock_that_is_early_for_a_moment_buys_nothing_twice_when_it_is_right_
         assert_eq!(counts_at(&fixture, NOW).await, [spent(10, 4, 0); 3], "right after {back}");
     }
     let month = fixture.store.spent_since(NOW.plus_ms(-50 * DAY_MS), NOW).await.unwrap();
-    assert_eq!(month, spent(10, 4, 0), "it counts once");
+    assert_eq!(month, spent(10, 4, 0), "counted once");
     let tomorrow = NOW.plus_ms(DAY_MS);
     assert_eq!(counts_at(&fixture, tomorrow).await, [Spent::default(); 3]);
 }
 
 #[tokio::test]
-async fn what_was_spent_while_the_clock_was_ahead_counts_when_it_is_met_and_when_its_day_comes() {
+async fn spending_ahead_counts_when_seen_and_on_its_day() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     let all = [spent(10, 4, 0); 3];
     let ahead = NOW.plus_ms(400 * DAY_MS);
     call(&fixture, &run, 10, Some(4), ahead).await;
-    assert_eq!(counts_at(&fixture, NOW.plus_ms(300 * DAY_MS)).await, all, "not ahead as far");
-    // Early in between.
+    assert_eq!(counts_at(&fixture, NOW.plus_ms(300 * DAY_MS)).await, all, "a plausible date");
+    // With a clock rollback in between.
     for days in [0, -10, 0] {
         assert_eq!(counts_at(&fixture, NOW.plus_ms(days * DAY_MS)).await, all, "{days}");
     }
     assert_eq!(counts_at(&fixture, NOW.plus_ms(DAY_MS)).await, [Spent::default(); 3]);
     assert_eq!(counts_at(&fixture, ahead).await, all);
 
-    // What is met later counts by itself.
+    // Rows seen later count by themselves.
     call(&fixture, &run, 1, None, ahead).await;
     let next = NOW.plus_ms(2 * DAY_MS);
     assert_eq!(counts_at(&fixture, next).await, [spent(1, 0, 1); 3]);
@@ -164,7 +166,7 @@ async fn what_was_spent_while_the_clock_was_ahead_counts_when_it_is_met_and_when
 }
 
 #[tokio::test]
-async fn rows_that_lie_ahead_are_met_anew_when_nobody_can_read_when_they_were() {
+async fn unreadable_seen_entries_are_rebuilt() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW.plus_ms(400 * DAY_MS)).await;
@@ -176,18 +178,18 @@ async fn rows_that_lie_ahead_are_met_anew_when_nobody_can_read_when_they_were() 
 }
 
 #[tokio::test]
-async fn a_budget_is_told_once_whoever_meets_it() {
+async fn used_up_budget_is_announced_once() {
     let fixture = Fixture::new().await;
     let runs = [fixture.running("a").await, fixture.running("b").await, fixture.running("c").await];
     for (run, (key, id)) in runs.iter().zip([("day/1", "d1"), ("day/1", "d2"), ("day/2", "d3")]) {
         let stop = BudgetStop {
             key: key.to_owned(),
-            is_of_everything: false,
-            passes_with_the_day: true,
+            is_global: false,
+            resets_daily: true,
             words: "used up".to_owned(),
         };
         let outcome = Outcome { budget: Some(stop), ..Outcome::skipped("used up") };
-        let end = Finish { deliveries: vec![delivery(id)], ..finish(run, outcome) };
+        let end = RunEnd { deliveries: vec![delivery(id)], ..end_of(run, outcome) };
         fixture.store.finish_run(&end).await.unwrap();
     }
     let due = fixture.store.due_deliveries(NOW.plus_ms(DAY_MS), 10).await.unwrap();
@@ -196,46 +198,49 @@ async fn a_budget_is_told_once_whoever_meets_it() {
 }
 
 #[tokio::test]
-async fn a_budget_of_the_day_is_no_failure_in_a_row() {
+async fn daily_budget_stop_is_no_consecutive_failure() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     let stop = BudgetStop {
         key: "k".to_owned(),
-        is_of_everything: false,
-        passes_with_the_day: true,
+        is_global: false,
+        resets_daily: true,
         words: "used up".to_owned(),
     };
     let outcome = Outcome { budget: Some(stop), ..Outcome::failed("used up") };
-    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    fixture.store.finish_run(&end_of(&run, outcome)).await.unwrap();
     let state = fixture.job("a").await.state;
     assert_eq!((state.consecutive_failures, state.last_error.as_deref()), (0, Some("used up")));
 }
 
 #[tokio::test]
-async fn a_run_that_goes_on_knows_what_it_has_cost() {
+async fn requeued_run_keeps_its_usage() {
     let fixture = Fixture::new().await;
     let run = fixture.running("a").await;
     call(&fixture, &run, 10, Some(4), NOW).await;
     call(&fixture, &run, 5, Some(2), NOW).await;
-    let back = fixture.store.put_back(&run, NOW).await.unwrap().unwrap();
+    let back = fixture.store.requeue_run(&run, NOW).await.unwrap().unwrap();
     assert_eq!((back.usage.tokens(), back.usage.cost_micro_usd), (15, Some(6)));
     fixture.store.start_runs(std::slice::from_ref(&run), NOW).await.unwrap();
     call(&fixture, &run, 1, None, NOW).await;
     let usage = Usage { input_tokens: 1, ..Usage::default() };
-    let outcome =
-        Outcome { usage, fell_back: Some("m was away".to_owned()), ..Outcome::succeeded("x") };
-    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    let outcome = Outcome {
+        usage,
+        fallback_reason: Some("m was away".to_owned()),
+        ..Outcome::succeeded("x")
+    };
+    fixture.store.finish_run(&end_of(&run, outcome)).await.unwrap();
     let ended = fixture.run(&run).await;
     assert_eq!(
         (ended.usage.tokens(), ended.usage.cost_micro_usd),
         (16, None),
         "a part has no price"
     );
-    assert_eq!(ended.fell_back.as_deref(), Some("m was away"));
+    assert_eq!(ended.fallback_reason.as_deref(), Some("m was away"));
 }
 
 #[tokio::test]
-async fn the_usage_of_the_newest_runs_leaves_out_those_that_used_nothing() {
+async fn recent_usage_skips_runs_without_usage() {
     let fixture = Fixture::new().await;
     let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() };
     for (minute, (state, tokens)) in [
@@ -253,7 +258,7 @@ async fn the_usage_of_the_newest_runs_leaves_out_those_that_used_nothing() {
         fixture.store.insert_run(&run, at).await.unwrap();
     }
     let job = JobId::new("a");
-    let found = |most| fixture.store.usage_of_newest_runs(&job, most);
+    let found = |most| fixture.store.recent_usage(&job, most);
     assert_eq!(found(9).await.unwrap(), [usage(4), usage(2), usage(1)]);
     let id = RunId::generate(NOW);
     let newest = Run { id, state: RunState::Succeeded, usage: usage(9), ..slot_run("a", NOW) };

@@ -1,3 +1,5 @@
+//! The journal of a run.
+
 use rouse_core::SessionKey;
 use rouse_core::approval::{GateDecision, Refusal};
 use rouse_core::message::Message;
@@ -18,7 +20,7 @@ pub(super) fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep 
 }
 
 #[tokio::test]
-async fn a_step_is_journalled_before_and_after() {
+async fn step_is_journalled_before_and_after() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let first = fixture.store.begin_step(&step(&id, StepKind::ModelTurn, true), NOW).await.unwrap();
@@ -75,11 +77,11 @@ async fn a_step_is_journalled_before_and_after() {
             json!({ "runId": id.as_str(), "state": "running", "jobId": "a", "step": step }),
         )
     };
-    assert_eq!(fixture.told(), [event(1), event(2), event(2)]);
+    assert_eq!(fixture.take_events(), [event(1), event(2), event(2)]);
 }
 
 #[tokio::test]
-async fn there_is_no_step_without_its_run() {
+async fn step_without_run_is_refused() {
     let fixture = Fixture::new().await;
     let lost = fixture.store.begin_step(&step(&RunId::new("x"), StepKind::Note, true), NOW).await;
     assert!(matches!(lost, Err(StoreError::NotFound { what: "run", .. })), "{lost:?}");
@@ -96,7 +98,7 @@ async fn there_is_no_step_without_its_run() {
 }
 
 #[tokio::test]
-async fn an_unrepeatable_call_is_known_whatever_became_of_it() {
+async fn unrepeatable_call_is_known_after_its_end() {
     let fixture = Fixture::new().await;
     let (a, b) = (fixture.running("a").await, fixture.running("b").await);
     fixture.store.begin_step(&step(&a, StepKind::ToolCall, true), NOW).await.unwrap();
@@ -115,14 +117,16 @@ async fn an_unrepeatable_call_is_known_whatever_became_of_it() {
     assert!(fixture.store.has_unrepeatable_step(&b).await.unwrap());
 }
 
-/// Earlier versions have written no kind, and a newer one may write one that this does not know.
+/// Earlier versions wrote no reason, and a newer version may write an unknown reason.
 #[tokio::test]
-async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
+async fn refusal_of_any_version_reads_and_counts_as_no_call() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let call = |gate| NewStep { gate: Some(gate), ..step(&id, StepKind::ToolCall, true) };
-    let refused =
-        |why, by: Option<&str>| GateDecision::Refused { why, rewritten_by: by.map(str::to_owned) };
+    let refused = |refusal, hook: Option<&str>| GateDecision::Refused {
+        refusal,
+        rewritten_by: hook.map(str::to_owned),
+    };
     let decisions = [
         refused(Some(Refusal::RateLimited { wait_ms: 40_000 }), None),
         refused(Some(Refusal::Denied { reason: Some("Not that.".to_owned()) }), Some("guard")),
@@ -135,11 +139,11 @@ async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
         steps.map(|step| step.gate).collect::<Vec<_>>()
     };
     assert_eq!(gates().await, decisions.map(Some));
-    let called = async || fixture.store.called_since(NOW).await.unwrap().len();
+    let called = async || fixture.store.tool_calls_since(NOW).await.unwrap().len();
     assert_eq!(called().await, 0);
     for stored in [
         r#"UPDATE run_steps SET gate = '{"decision":"refused"}' WHERE run_id = ?1 AND seq = 1"#,
-        r#"UPDATE run_steps SET gate = '{"decision":"refused","why":{"kind":"later","more":1}}' WHERE run_id = ?1 AND seq = 1"#,
+        r#"UPDATE run_steps SET gate = '{"decision":"refused","refusal":{"kind":"later","more":1}}' WHERE run_id = ?1 AND seq = 1"#,
     ] {
         fixture.garble(stored, id.as_str()).await;
         assert_eq!(gates().await[0], Some(refused(None, None)));
@@ -147,23 +151,27 @@ async fn a_refusal_reads_whatever_version_has_written_it_and_is_never_a_call() {
     }
     let made = GateDecision::Rewritten { rewritten_by: "guard".to_owned() };
     fixture.store.begin_step(&call(made), NOW.plus_ms(1)).await.unwrap();
-    assert_eq!(called().await, 1, "a call that a hook has rewritten is one");
+    assert_eq!(called().await, 1, "a rewritten call counts");
 }
 
 #[tokio::test]
-async fn a_call_counts_also_of_a_run_that_was_made_days_ago() {
+async fn call_of_a_run_created_days_ago_counts() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let call = step(&id, StepKind::ToolCall, true);
     fixture.store.begin_step(&call, NOW.plus_ms(1)).await.unwrap();
     let ended = "UPDATE runs SET created_at = created_at - 7 * 86400000, finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
     fixture.garble(ended, id.as_str()).await;
-    assert_eq!(fixture.store.called_since(NOW).await.unwrap().len(), 1, "its question waited");
-    assert_eq!(fixture.store.called_since(NOW.plus_ms(2)).await.unwrap().len(), 0);
+    assert_eq!(
+        fixture.store.tool_calls_since(NOW).await.unwrap().len(),
+        1,
+        "the approval was pending"
+    );
+    assert_eq!(fixture.store.tool_calls_since(NOW.plus_ms(2)).await.unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn a_call_counts_also_when_a_clock_was_early_in_between() {
+async fn call_counts_after_a_clock_rollback() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let call = step(&id, StepKind::ToolCall, true);
@@ -171,20 +179,24 @@ async fn a_call_counts_also_when_a_clock_was_early_in_between() {
     let ended = "UPDATE runs SET finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
     fixture.garble(ended, id.as_str()).await;
     let early = NOW.plus_ms(-10 * 86_400_000);
-    assert!(fixture.store.take_nearer(60_000, early).await.unwrap());
-    assert_eq!(fixture.store.called_since(early).await.unwrap().len(), 1);
-    assert_eq!(fixture.store.called_since(NOW).await.unwrap().len(), 1, "and it is right again");
-    assert_eq!(fixture.store.called_since(NOW.plus_ms(1)).await.unwrap().len(), 0);
+    assert!(fixture.store.adjust_after_clock_rollback(60_000, early).await.unwrap());
+    assert_eq!(fixture.store.tool_calls_since(early).await.unwrap().len(), 1);
+    assert_eq!(
+        fixture.store.tool_calls_since(NOW).await.unwrap().len(),
+        1,
+        "and the clock is right again"
+    );
+    assert_eq!(fixture.store.tool_calls_since(NOW.plus_ms(1)).await.unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn what_was_refused_has_told_nobody_anything_from_outside() {
+async fn refused_call_does_not_taint() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let id = fixture.running("a").await;
     let session = SessionKey::of_job(&JobId::new("a"));
-    let told = Message::User { text: "x".to_owned() };
-    store.append_messages(&session, Some(&id), &[told], NOW).await.unwrap();
+    let message = Message::User { text: "x".to_owned() };
+    store.append_messages(&session, Some(&id), &[message], NOW).await.unwrap();
     let end = StepEnd {
         status: StepStatus::Failed,
         output: Some(json!("no")),
@@ -197,17 +209,17 @@ async fn what_was_refused_has_told_nobody_anything_from_outside() {
         let seq = store.begin_step(&call, NOW).await.unwrap();
         store.end_step(&id, seq, &end, NOW).await.unwrap();
     };
-    let knows = async || {
+    let tainted = async || {
         let tools = ["http"];
-        let of_run = store.has_called(&id, &tools).await.unwrap();
-        let of_session = store.session_knows_outside(&session, &tools).await.unwrap();
-        let of_any = store.any_has_called(std::slice::from_ref(&id), &tools).await.unwrap();
+        let of_run = store.has_called_tool(&id, &tools).await.unwrap();
+        let of_session = store.is_session_tainted(&session, &tools).await.unwrap();
+        let of_any = store.is_any_run_tainted(std::slice::from_ref(&id), &tools).await.unwrap();
         [of_run, of_session, of_any]
     };
-    let why = Some(Refusal::RateLimited { wait_ms: 1 });
-    call(GateDecision::Refused { why, rewritten_by: None }).await;
-    assert_eq!(knows().await, [false; 3]);
-    // One that failed may have been answered before it did.
+    let refusal = Some(Refusal::RateLimited { wait_ms: 1 });
+    call(GateDecision::Refused { refusal, rewritten_by: None }).await;
+    assert_eq!(tainted().await, [false; 3]);
+    // A failed call may have returned content before.
     call(GateDecision::Rewritten { rewritten_by: "guard".to_owned() }).await;
-    assert_eq!(knows().await, [true; 3]);
+    assert_eq!(tainted().await, [true; 3]);
 }

@@ -1,16 +1,20 @@
+//! Summaries in transcripts, and the taint of runs.
+
 use rouse_core::SessionKey;
 use rouse_core::message::Message;
 use rouse_core::run::Usage;
 
 use super::*;
-use crate::{Entry, NewStep, Note, StepEnd, StepKind, StepStatus, Summary};
+use crate::{
+    JournalNote, NewStep, StepEnd, StepKind, StepStatus, TranscriptEntry, TranscriptSummary,
+};
 
-fn said(text: &str) -> Message {
+fn user(text: &str) -> Message {
     Message::User { text: text.to_owned() }
 }
 
-fn summary(text: &str, until: i64) -> Summary {
-    Summary {
+fn summary(text: &str, until: i64) -> TranscriptSummary {
+    TranscriptSummary {
         text: text.to_owned(),
         made_by: RunId::new("r9"),
         until,
@@ -28,43 +32,50 @@ async fn texts(fixture: &Fixture, session: &SessionKey) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn a_summary_stands_in_the_transcript_and_is_no_message() {
+async fn summary_is_part_of_the_transcript_but_no_message() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let (main, other) = (SessionKey::main(), SessionKey::of_job(&JobId::new("a")));
     let run = RunId::new("r1");
     assert_eq!(store.summary(&main).await.unwrap(), None);
-    // What is said may look like one.
-    let four = [said("1"), said("2"), said(r#"{"role":"summary""#), said("4")];
+    // A message may look like a summary.
+    let four = [user("1"), user("2"), user(r#"{"role":"summary""#), user("4")];
     store.append_messages(&main, Some(&run), &four, NOW).await.unwrap();
     store.append_messages(&other, None, &four[..1], NOW).await.unwrap();
     let second = store.messages(&main, 10).await.unwrap()[1].id;
     let first = summary("\"One\"\nand two", second);
     store.add_summary(&main, first.clone(), NOW.plus_ms(5)).await.unwrap();
-    store.append_messages(&main, Some(&run), &[said("5")], NOW.plus_ms(6)).await.unwrap();
+    store.append_messages(&main, Some(&run), &[user("5")], NOW.plus_ms(6)).await.unwrap();
 
     assert_eq!(store.summary(&main).await.unwrap(), Some(first.clone()));
     assert_eq!(store.summary(&other).await.unwrap(), None);
     assert_eq!(texts(&fixture, &main).await.len(), 5);
-    assert_eq!(store.messages_of(&main, &run).await.unwrap().len(), 5);
+    assert_eq!(store.messages_of_run(&main, &run).await.unwrap().len(), 5);
     let after = store.messages_after(&main, second, 10).await.unwrap();
     let after: Vec<Message> = after.into_iter().map(|stored| stored.message).collect();
-    assert_eq!(after, [four[2].clone(), four[3].clone(), said("5")]);
+    assert_eq!(after, [four[2].clone(), four[3].clone(), user("5")]);
     let newest = store.messages_after(&main, second, 2).await.unwrap();
     assert_eq!(newest[0].message, four[3]);
-    assert_eq!(store.count_after(&main, second).await.unwrap(), 4, "rows, the summary among them");
+    assert_eq!(store.count_rows_after(&main, second).await.unwrap(), 4, "rows with the summary");
     let rows = store.transcript_before(&main, None, 3).await.unwrap();
-    let rows: Vec<Entry> = rows.into_iter().map(|row| row.entry).collect();
+    let rows: Vec<TranscriptEntry> = rows.into_iter().map(|row| row.entry).collect();
     let [_, _, _, four] = four;
-    assert_eq!(rows, [Entry::Said(four), Entry::Summary(first), Entry::Said(said("5"))]);
+    assert_eq!(
+        rows,
+        [
+            TranscriptEntry::Message(four),
+            TranscriptEntry::Summary(first),
+            TranscriptEntry::Message(user("5"))
+        ]
+    );
 
     let second = summary("More", second + 1);
     store.add_summary(&main, second.clone(), NOW.plus_ms(7)).await.unwrap();
-    assert_eq!(store.summary(&main).await.unwrap(), Some(second), "the newest one counts");
+    assert_eq!(store.summary(&main).await.unwrap(), Some(second), "the newest summary counts");
 }
 
 #[tokio::test]
-async fn a_summary_outlives_its_run_and_goes_with_its_session() {
+async fn summary_survives_its_run_and_goes_with_its_session() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let session = SessionKey::of_job(&JobId::new("a"));
@@ -78,8 +89,8 @@ async fn a_summary_outlives_its_run_and_goes_with_its_session() {
             ..slot_run("a", at)
         };
         store.insert_run(&run, at).await.unwrap();
-        store.append_messages(&session, Some(&run.id), &[said("x")], at).await.unwrap();
-        let made = Summary { made_by: run.id.clone(), ..summary("So far", 1) };
+        store.append_messages(&session, Some(&run.id), &[user("x")], at).await.unwrap();
+        let made = TranscriptSummary { made_by: run.id.clone(), ..summary("So far", 1) };
         store.add_summary(&session, made, at).await.unwrap();
         runs.push(run.id);
     }
@@ -89,12 +100,12 @@ async fn a_summary_outlives_its_run_and_goes_with_its_session() {
     assert_eq!(store.transcript_before(&session, None, 9).await.unwrap().len(), 3);
     assert!(store.summary(&session).await.unwrap().is_some());
     while store.prune_oldest_runs(later).await.unwrap() {}
-    assert_eq!(store.session(&session).await.unwrap(), None, "nothing is left of it");
+    assert_eq!(store.session(&session).await.unwrap(), None, "the session is deleted");
     assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn whether_runs_know_something_from_outside_is_asked_of_their_journals() {
+async fn run_taint_is_read_from_journals() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let (reads, notes) = (fixture.running("a").await, fixture.running("b").await);
@@ -110,12 +121,12 @@ async fn whether_runs_know_something_from_outside_is_asked_of_their_journals() {
     store.begin_step(&step, NOW).await.unwrap();
     let tell = async |from_outside: bool| {
         let input = json!({ "fromOutside": from_outside });
-        let note = Note { run_id: &notes, name: "n", input, output: None, is_error: false };
-        store.note(note, NOW).await.unwrap();
+        let note = JournalNote { run_id: &notes, name: "n", input, output: None, is_error: false };
+        store.add_note(note, NOW).await.unwrap();
     };
     tell(false).await;
     let any =
-        async |runs: &[RunId], tools: &[&str]| store.any_has_called(runs, tools).await.unwrap();
+        async |runs: &[RunId], tools: &[&str]| store.is_any_run_tainted(runs, tools).await.unwrap();
     let both = [notes.clone(), reads.clone()];
     assert!(any(&both, &["http"]).await);
     assert!(!any(&both, &["echo"]).await && !any(&both[..1], &["http"]).await);
@@ -125,7 +136,7 @@ async fn whether_runs_know_something_from_outside_is_asked_of_their_journals() {
 }
 
 #[tokio::test]
-async fn whether_a_summary_was_asked_for_in_vain_is_asked_of_all_runs_at_once() {
+async fn unfinished_summary_is_found_in_any_run() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let runs = [fixture.running("a").await, fixture.running("b").await, fixture.running("c").await];
@@ -144,7 +155,7 @@ async fn whether_a_summary_was_asked_for_in_vain_is_asked_of_all_runs_at_once() 
         let end = StepEnd { status, output: None, is_error: false, usage, duration_ms: None };
         store.end_step(run, seq, &end, NOW).await.unwrap();
     };
-    let in_vain = async |runs: &[RunId]| store.any_asked_in_vain(runs).await.unwrap();
+    let in_vain = async |runs: &[RunId]| store.has_unfinished_summary(runs).await.unwrap();
     asks(&runs[0], StepKind::Summary, StepStatus::Finished).await;
     asks(&runs[1], StepKind::ModelTurn, StepStatus::Failed).await;
     assert!(!in_vain(&runs).await && !in_vain(&[]).await);

@@ -1,16 +1,18 @@
+//! Lines queued for the main session.
+
 use rouse_core::Outcome;
 
 use super::*;
-use crate::Finish;
+use crate::RunEnd;
 
 #[tokio::test]
-async fn lines_wait_in_order_and_over_a_restart() {
+async fn queued_lines_keep_order_across_a_restart() {
     let fixture = Fixture::new().await;
     let first = fixture.store.queue_system_event("Tea is ready", "cron:a", &[], NOW).await.unwrap();
     let second =
         fixture.store.queue_system_event("Look up", "wake", &[], NOW.plus_ms(1)).await.unwrap();
     assert_eq!(
-        fixture.told(),
+        fixture.take_events(),
         [
             (EventKind::Heartbeat, json!({ "queued": 1 })),
             (EventKind::Heartbeat, json!({ "queued": 2 })),
@@ -25,28 +27,28 @@ async fn lines_wait_in_order_and_over_a_restart() {
 }
 
 #[tokio::test]
-async fn only_a_line_in_the_persons_words_is_theirs() {
+async fn only_user_reminders_are_trusted() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
-    for (slot, is_line_by_person) in [(NOW, true), (NOW.plus_ms(1), false)] {
+    for (slot, is_user_reminder) in [(NOW, true), (NOW.plus_ms(1), false)] {
         let run =
             Run { payload: json!({ "kind": "systemEvent", "text": "Tea" }), ..slot_run("a", slot) };
         fixture.store.insert_run(&run, slot).await.unwrap();
-        let finish = Finish {
+        let finish = RunEnd {
             system_event: Some("Tea".to_owned()),
-            is_line_by_person,
-            ..Finish::of(run.id.clone(), Outcome::succeeded("Tea"), slot)
+            is_user_reminder,
+            ..RunEnd::of(run.id.clone(), Outcome::succeeded("Tea"), slot)
         };
         fixture.store.finish_run(&finish).await.unwrap().unwrap();
     }
-    let untold = fixture.store.untold_reminders(NOW.plus_ms(1)).await.unwrap();
-    assert_eq!(untold.len(), 2, "both are told where there is no model");
+    let reminders = fixture.store.undelivered_reminders(NOW.plus_ms(1)).await.unwrap();
+    assert_eq!(reminders.len(), 2, "both need a delivery without a model");
     let pending = fixture.store.pending_system_events(1_000).await.unwrap();
     assert_eq!(pending.iter().map(|line| line.from_outside).collect::<Vec<_>>(), [false, true]);
 }
 
 #[tokio::test]
-async fn a_long_queue_is_read_as_far_as_is_asked_and_counted_whole() {
+async fn long_queue_is_limited_but_counted_completely() {
     let fixture = Fixture::new().await;
     for number in 0..5 {
         fixture.store.queue_system_event(&format!("{number}"), "wake", &[], NOW).await.unwrap();

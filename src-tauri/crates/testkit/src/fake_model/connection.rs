@@ -1,21 +1,19 @@
-//! One connection of the fake server: one request, one reply, closed.
+//! One connection of the server: one request, one reply.
 //!
-//! The last byte of a request stays in the socket until the reply is chosen: closing a socket that holds unread bytes
-//! is how a standard-library server makes the kernel send a reset.
+//! The last byte of a request stays unread until the reply is chosen: closing a socket with unread bytes makes the kernel send a reset.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use super::{Ending, Recorded, Reply, Shared, lock};
 
-/// Reads one request and writes its reply. A client that goes away early is part of what is tested, so a failing
-/// socket only ends the connection.
+/// Reads one request and writes its reply. A socket error ends the connection, because tests disconnect early.
 pub(super) fn serve(mut stream: TcpStream, shared: &Shared) {
-    let Ok(Some((request, last_byte_waits))) = read_request(&mut stream) else { return };
+    let Ok(Some((request, has_unread_byte))) = read_request(&mut stream) else { return };
     let reply = (shared.handler)(&request);
     lock(&shared.requests).push(request);
     let mut last = [0_u8; 1];
-    if last_byte_waits
+    if has_unread_byte
         && !matches!(reply.ending, Ending::Reset(_))
         && stream.read_exact(&mut last).is_err()
     {
@@ -23,12 +21,12 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) {
     }
     if write_reply(&mut stream, &reply).is_ok() && matches!(reply.ending, Ending::Hold(_)) {
         wait_for_close(&mut stream);
-        *lock(&shared.gone) += 1;
+        *lock(&shared.disconnects) += 1;
         shared.changed.notify_all();
     }
 }
 
-/// The request, and whether the last byte of its body is still in the socket; none for a client that says nothing.
+/// The request and whether the last byte of its body is unread; none if the client sent nothing.
 fn read_request(stream: &mut TcpStream) -> io::Result<Option<(Recorded, bool)>> {
     let Some(head) = read_head(stream)? else { return Ok(None) };
     let mut lines = head.split("\r\n");
@@ -43,8 +41,8 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Option<(Recorded, bool)>> 
     let length =
         request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0_usize);
     let mut body = vec![0_u8; length];
-    if let Some((last, all_others)) = body.split_last_mut() {
-        stream.read_exact(all_others)?;
+    if let Some((last, others)) = body.split_last_mut() {
+        stream.read_exact(others)?;
         stream.peek(std::slice::from_mut(last))?;
     }
     request.body = String::from_utf8_lossy(&body).into_owned();
@@ -77,7 +75,7 @@ fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
         Ending::Whole => reply.body.as_bytes(),
         Ending::Cut(end) | Ending::Reset(end) | Ending::Hold(end) => &reply.body.as_bytes()[..end],
     };
-    for piece in body.chunks(reply.piece) {
+    for piece in body.chunks(reply.piece_bytes) {
         write!(stream, "{:x}\r\n", piece.len())?;
         stream.write_all(piece)?;
         stream.write_all(b"\r\n")?;
@@ -89,7 +87,7 @@ fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing is read from a client that waits for an answer, so the first result means that it went away.
+/// Waits for the end of the stream; a waiting client sends nothing.
 fn wait_for_close(stream: &mut TcpStream) {
     let mut nothing = [0_u8; 1];
     while matches!(stream.read(&mut nothing), Ok(read) if read > 0) {}

@@ -1,9 +1,8 @@
-//! A model server on a real socket: plain HTTP/1.1 on loopback, one thread a connection.
+//! A model server on loopback: plain HTTP/1.1, one thread per connection.
 //!
-//! Owns the recording of requests and the ways in which a reply can arrive: whole, dripped in small pieces, cut,
-//! reset, or held until the client goes away. It refuses to understand what it replays: what a provider's format
-//! looks like is in the fixtures of the tests and in `sse`. Replies are chunked, because a chunk is what a client
-//! reads as one piece; so a drip stays a drip however the kernel joins the bytes.
+//! Owns the recorded requests and the delivery of a reply: whole, in small pieces, truncated, reset or held open. Never interprets a
+//! body; the wire formats are in `sse` and in the fixtures. Replies are chunked, because a client reads a chunk as one piece even when
+//! the kernel joins packets.
 
 pub mod sse;
 
@@ -17,69 +16,69 @@ use std::thread;
 
 use serde_json::Value;
 
-/// A running server; it stops when it is dropped.
+/// A running server. Stops when dropped.
 pub struct FakeModel {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
 
-/// What one request said.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// `POST`.
+    /// Such as `POST`.
     pub method: String,
-    /// `/v1/messages`.
+    /// Such as `/v1/messages`.
     pub path: String,
-    /// Names in lower case.
+    /// Lower-case names and values.
     pub headers: Vec<(String, String)>,
     /// The body as text; empty for a reply that resets the connection.
     pub body: String,
 }
 
-/// One reply.
+/// A reply.
 #[derive(Debug, Clone)]
 pub struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
     ending: Ending,
-    piece: usize,
+    piece_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// The whole body and its end.
+    /// The whole body with its end.
     Whole,
-    /// The connection closes after so many bytes, without the end of the body.
+    /// Closes the connection after this number of bytes, without the end of the body.
     Cut(usize),
-    /// The connection is reset after so many bytes.
+    /// Resets the connection after this number of bytes.
     Reset(usize),
-    /// After so many bytes nothing comes any more, until the client closes.
+    /// Sends nothing after this number of bytes, until the client closes.
     Hold(usize),
 }
 
 struct Shared {
     handler: Box<dyn Fn(&Recorded) -> Reply + Send + Sync>,
     requests: Mutex<Vec<Recorded>>,
-    gone: Mutex<usize>,
+    disconnects: Mutex<usize>,
     changed: Condvar,
     stopping: AtomicBool,
 }
 
 impl FakeModel {
-    /// Replies with these, in order; afterwards with status 500.
+    /// Replies in order; afterwards with status 500.
     #[must_use]
     pub fn replying(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
         Self::start(move |_| {
             let next = replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             next.unwrap_or_else(|| {
-                Reply::json(500, r#"{"error":{"message":"the script is over"}}"#)
+                Reply::json(500, r#"{"error":{"message":"the script has ended"}}"#)
             })
         })
     }
 
-    /// Replies with what `handler` makes of each request.
+    /// Replies to each request through `handler`.
     ///
     /// # Panics
     /// When loopback has no free port.
@@ -90,7 +89,7 @@ impl FakeModel {
         let shared = Arc::new(Shared {
             handler: Box::new(handler),
             requests: Mutex::default(),
-            gone: Mutex::default(),
+            disconnects: Mutex::default(),
             changed: Condvar::new(),
             stopping: AtomicBool::new(false),
         });
@@ -99,13 +98,13 @@ impl FakeModel {
         Self { address, shared }
     }
 
-    /// `http://127.0.0.1:…`, without a slash at the end.
+    /// `http://127.0.0.1:PORT`, without a final slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         lock(&self.shared.requests).clone()
@@ -117,11 +116,12 @@ impl FakeModel {
         self.requests().iter().map(Recorded::json).collect()
     }
 
-    /// Blocks until a client has gone away while its reply was held.
+    /// Blocks until a client disconnects during a held reply.
     pub fn wait_until_client_gone(&self) {
-        let mut gone = lock(&self.shared.gone);
-        while *gone == 0 {
-            gone = self.shared.changed.wait(gone).unwrap_or_else(PoisonError::into_inner);
+        let mut disconnects = lock(&self.shared.disconnects);
+        while *disconnects == 0 {
+            disconnects =
+                self.shared.changed.wait(disconnects).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -129,7 +129,7 @@ impl FakeModel {
 impl Drop for FakeModel {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts; when nobody listens any more there is nothing to wake.
+        // Wakes the accepting thread; an error means that it has ended.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -141,7 +141,7 @@ impl Recorded {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; nothing when it is none.
+    /// The body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
@@ -167,7 +167,7 @@ impl Reply {
         Self::new(status, "text/html; charset=utf-8", body)
     }
 
-    /// A body of another type.
+    /// A body of the given type.
     #[must_use]
     pub fn typed(content_type: &str, body: impl Into<String>) -> Self {
         Self::new(200, content_type, body)
@@ -175,38 +175,38 @@ impl Reply {
 
     fn new(status: u16, content_type: &str, body: impl Into<String>) -> Self {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-        Self { status, headers, body: body.into(), ending: Ending::Whole, piece: usize::MAX }
+        Self { status, headers, body: body.into(), ending: Ending::Whole, piece_bytes: usize::MAX }
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// In pieces of so many bytes.
+    /// Sends pieces of this number of bytes.
     #[must_use]
-    pub const fn dripped(mut self, piece: usize) -> Self {
-        self.piece = piece;
+    pub const fn dripped(mut self, piece_bytes: usize) -> Self {
+        self.piece_bytes = piece_bytes;
         self
     }
 
-    /// Closes the connection after `text` first appeared.
+    /// Closes the connection after the first `text`.
     #[must_use]
     pub fn cut_after(mut self, text: &str) -> Self {
         self.ending = Ending::Cut(self.end_of(text));
         self
     }
 
-    /// Resets the connection after `text` first appeared.
+    /// Resets the connection after the first `text`.
     #[must_use]
     pub fn reset_after(mut self, text: &str) -> Self {
         self.ending = Ending::Reset(self.end_of(text));
         self
     }
 
-    /// Says nothing more after `text` first appeared, until the client closes.
+    /// Sends nothing after the first `text`, until the client closes.
     #[must_use]
     pub fn held_after(mut self, text: &str) -> Self {
         self.ending = Ending::Hold(self.end_of(text));
@@ -214,8 +214,7 @@ impl Reply {
     }
 
     fn end_of(&self, text: &str) -> usize {
-        let start =
-            self.body.find(text).expect("BUG: the reply does not hold the text to stop after");
+        let start = self.body.find(text).expect("BUG: the reply does not contain the text");
         start + text.len()
     }
 }

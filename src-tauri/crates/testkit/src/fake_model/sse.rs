@@ -1,21 +1,20 @@
-//! Small event streams in the two wire formats, for tests that care about what a model says and not how it is spelled.
+//! Small event streams in the two wire formats.
 
 use serde_json::{Value, json};
 
-/// An answer in words, as Chat Completions streams it.
+/// A text answer in Chat Completions format.
 #[must_use]
 pub fn chat_says(text: &str) -> String {
     chat(&json!({"role": "assistant", "content": text}), "stop")
 }
 
-/// A wish to call one tool, as Chat Completions streams it.
+/// A tool call in Chat Completions format.
 #[must_use]
 pub fn chat_calls(id: &str, tool: &str, arguments: &Value) -> String {
     chat_calls_each(&[(id, tool, arguments)])
 }
 
-/// A wish to call several tools in one answer, as Chat Completions streams it: of each call its id, its tool and its
-/// arguments.
+/// Tool calls in Chat Completions format: `(call id, tool, arguments)`.
 #[must_use]
 pub fn chat_calls_each(calls: &[(&str, &str, &Value)]) -> String {
     let call = |(index, (id, tool, arguments)): (usize, &(&str, &str, &Value))| {
@@ -26,14 +25,14 @@ pub fn chat_calls_each(calls: &[(&str, &str, &Value)]) -> String {
     chat(&json!({"role": "assistant", "tool_calls": calls}), "tool_calls")
 }
 
-/// An answer in words, as the Messages format streams it.
+/// A text answer in Messages format.
 #[must_use]
 pub fn messages_says(text: &str) -> String {
     let delta = json!({"type": "text_delta", "text": text});
     messages(&json!({"type": "text", "text": ""}), &delta, "end_turn")
 }
 
-/// A wish to call one tool, as the Messages format streams it.
+/// A tool call in Messages format.
 #[must_use]
 pub fn messages_calls(id: &str, tool: &str, arguments: &Value) -> String {
     let delta = json!({"type": "input_json_delta", "partial_json": arguments.to_string()});

@@ -1,11 +1,8 @@
-//! A disk that fails on demand and remembers what it had promised: a layer of SQLite's own file system.
+//! A SQLite VFS that injects faults, and records writes to simulate power cuts.
 //!
-//! [`FaultyDisk::over`] watches one folder. SQLite's calls for files in it are counted and written down before they go
-//! on to the real file system; a chosen call, or every call from one on, fails instead. From what was written down,
-//! [`Record::image`] makes the files as a power cut could have left them: what was synced is there, what was not is
-//! there, gone or torn. It refuses to imitate SQLite: everything above the file system is the real library. One could
-//! get it wrong by letting files outside the folder through this layer; a second store of the same test would then
-//! share its faults.
+//! [`FaultyDisk::over`] watches one folder: calls for its files are counted and recorded before the real VFS. A chosen call, or every
+//! call from one on, fails. [`Record::image`] builds the files as a power cut could leave them. Everything above the VFS is the real
+//! SQLite. Pitfall: files outside the folder must bypass the faults, or a second store of the test would share them.
 
 mod record;
 mod vfs;
@@ -17,49 +14,49 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 pub use record::{Entry, Record};
 
-/// How a call fails.
+/// The error of a failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The disk cannot read or write (EIO).
+    /// An I/O error (EIO).
     Broken,
-    /// There is no room left (ENOSPC); only calls that need room fail.
+    /// A full disk (ENOSPC): only calls that need space fail.
     Full,
 }
 
-/// How long a fault lasts.
+/// The duration of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
-    /// For that one call.
+    /// One call.
     Once,
-    /// Until [`FaultyDisk::mend`].
+    /// Until [`FaultyDisk::repair`].
     UntilMended,
 }
 
-/// What became of the calls that a fault was meant for.
+/// The effect of a fault, in calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hits {
-    /// SQLite was told that the disk cannot read or write.
+    /// Calls with an I/O error.
     pub broken: u64,
-    /// SQLite was told that there is no room left.
+    /// Calls with a full disk.
     pub full: u64,
-    /// The disk was full, and the call needed no room.
+    /// Calls that succeeded on a full disk.
     pub spared: u64,
 }
 
-/// A watched folder. Dropped, it is watched no more.
+/// A watched folder, until dropped.
 pub struct FaultyDisk {
     folder: PathBuf,
-    state: Arc<Watched>,
+    state: Arc<WatchedFolder>,
 }
 
-/// A folder's state, and who waits for its files to be closed.
+/// The state of a watched folder.
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchedFolder {
     state: Mutex<State>,
     all_closed: Condvar,
 }
 
-/// What is known and planned about the calls for one folder.
+/// The counts, the planned fault and the record of a folder.
 #[derive(Debug, Default)]
 struct State {
     calls: u64,
@@ -77,7 +74,7 @@ struct Plan {
     lasts: Lasts,
 }
 
-/// What SQLite asks of a file.
+/// The kinds of calls that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
     Open,
@@ -90,68 +87,69 @@ enum Call {
 }
 
 impl FaultyDisk {
-    /// Watches `folder`, which exists, until the answer is dropped. What is in it already is taken as synced.
+    /// Watches an existing folder. Its present files count as synced.
     ///
     /// # Panics
     /// When the folder cannot be read.
     #[must_use]
     pub fn over(folder: &Path) -> Self {
-        let folder = folder.canonicalize().expect("a folder to watch");
+        let folder = folder.canonicalize().expect("the folder exists");
         let state = State { record: Record::of_folder(&folder), ..State::default() };
-        let state = Arc::new(Watched { state: Mutex::new(state), all_closed: Condvar::new() });
+        let state =
+            Arc::new(WatchedFolder { state: Mutex::new(state), all_closed: Condvar::new() });
         vfs::watch(&folder, &state);
         Self { folder, state }
     }
 
-    /// Calls made so far that could fail.
+    /// The calls so far that could fail.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.state().calls
     }
 
-    /// From now on, the call with this number fails; calls are counted from 0.
+    /// Plans a fault at call `at`, counted from 0.
     pub fn fail_at(&self, at: u64, fault: Fault, lasts: Lasts) {
         self.state().plan(Plan { at, fault, lasts });
     }
 
-    /// From the next call on, everything fails.
+    /// Fails every call from now on.
     pub fn fail_now(&self, fault: Fault) {
         let mut state = self.state();
         let at = state.calls;
         state.plan(Plan { at, fault, lasts: Lasts::UntilMended });
     }
 
-    /// How often the planned fault has struck so far; what is planned anew is counted anew.
+    /// The effect of the current fault.
     #[must_use]
     pub fn hits(&self) -> Hits {
         self.state().hits
     }
 
-    /// No call fails any more.
-    pub fn mend(&self) {
+    /// Ends the fault.
+    pub fn repair(&self) {
         self.state().plan = None;
     }
 
-    /// Waits until SQLite has closed every file in the folder: nothing that was dropped can write any more.
+    /// Waits until SQLite has closed every file in the folder, so that no dropped store can still write.
     ///
     /// # Panics
-    /// When a call panicked.
+    /// After a panic in a call.
     pub fn wait_until_closed(&self) {
         let closed = self.state.all_closed.wait_while(self.state(), |state| state.open_files > 0);
-        drop(closed.expect("BUG: a call panicked while it was counted"));
+        drop(closed.expect("BUG: the disk state is poisoned"));
     }
 
-    /// Writes down what the calls do from now on.
+    /// Starts the record.
     pub fn record(&self) {
         self.state().is_recording = true;
     }
 
-    /// Writes down that the person was told something is saved.
+    /// Records that `number` was acknowledged as saved.
     pub fn note(&self, number: u64) {
         self.state().record.push(Entry::Note(number));
     }
 
-    /// What was written down so far.
+    /// The record so far.
     #[must_use]
     pub fn recorded(&self) -> Record {
         self.state().record.clone()
@@ -164,7 +162,7 @@ impl FaultyDisk {
 
 impl Drop for FaultyDisk {
     fn drop(&mut self) {
-        vfs::forget(&self.folder);
+        vfs::unwatch(&self.folder);
     }
 }
 
@@ -173,22 +171,22 @@ impl State {
         (self.plan, self.hits) = (Some(plan), Hits::default());
     }
 
-    /// Counts a call; answers how it fails, if it does. Whoever asks fails it so.
+    /// Counts a call and returns its fault, if any.
     fn count(&mut self, call: Call) -> Option<Fault> {
         let number = self.calls;
         self.calls += 1;
         let plan = self.plan?;
-        let is_meant = match plan.lasts {
+        let is_due = match plan.lasts {
             Lasts::Once => number == plan.at,
             Lasts::UntilMended => number >= plan.at,
         };
-        if !is_meant {
+        if !is_due {
             return None;
         }
-        let needs_room = matches!(call, Call::Open | Call::Write | Call::Share);
+        let needs_space = matches!(call, Call::Open | Call::Write | Call::Share);
         match plan.fault {
             Fault::Broken => self.hits.broken += 1,
-            Fault::Full if needs_room => self.hits.full += 1,
+            Fault::Full if needs_space => self.hits.full += 1,
             Fault::Full => {
                 self.hits.spared += 1;
                 return None;
@@ -197,7 +195,7 @@ impl State {
         Some(plan.fault)
     }
 
-    fn write_down(&mut self, entry: impl FnOnce() -> Entry) {
+    fn add_entry(&mut self, entry: impl FnOnce() -> Entry) {
         if self.is_recording {
             let entry = entry();
             self.record.push(entry);
@@ -205,16 +203,16 @@ impl State {
     }
 }
 
-impl Watched {
+impl WatchedFolder {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("BUG: a call panicked while it was counted")
+        self.state.lock().expect("BUG: the disk state is poisoned")
     }
 
-    fn opened(&self) {
+    fn count_open(&self) {
         self.lock().open_files += 1;
     }
 
-    fn closed(&self) {
+    fn count_close(&self) {
         let mut state = self.lock();
         state.open_files -= 1;
         if state.open_files == 0 {

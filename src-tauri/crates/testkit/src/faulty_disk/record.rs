@@ -1,32 +1,31 @@
-//! What was written and synced, and the files as a power cut could have left them.
+//! The writes and syncs of a folder, and its files after a power cut.
 //!
-//! A write that was not synced may be there, be gone, or be there in some of its sectors; those of one file need not
-//! arrive in order, and neither do those of two. A sync of a file makes all of that file certain; SQLite syncs the folder,
-//! too, when it syncs a new file for the first time, and that makes every name in it certain.
+//! An unsynced write survives wholly, in some sectors or not at all, in any order. A sync makes a whole file durable; the first sync of
+//! a new file makes all names in the folder durable, because SQLite then syncs the folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A sector arrives as a whole.
+/// The unit of an atomic write, in bytes.
 const SECTOR: usize = 512;
 
-/// What a call did. Files are named as they are in their folder.
+/// The effect of a call. Files are names in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names of the parts say it")]
+#[expect(missing_docs, reason = "the field names are clear")]
 pub enum Entry {
-    /// Bytes were written.
+    /// A write.
     Write { file: String, at: usize, bytes: Vec<u8> },
-    /// The file was cut or stretched.
+    /// A change of size.
     Truncate { file: String, size: usize },
-    /// Everything about the file is certain.
+    /// A sync.
     Sync { file: String },
-    /// The file was deleted.
+    /// A deletion.
     Delete { file: String },
-    /// Somebody was told that something is saved.
+    /// An acknowledgement.
     Note(u64),
 }
 
-/// What happened in a folder, in order.
+/// The calls for a folder, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     before: BTreeMap<String, Vec<u8>>,
@@ -34,19 +33,19 @@ pub struct Record {
 }
 
 #[derive(Debug, Default)]
-struct OnDisk {
-    certain: Option<Vec<u8>>,
+struct FileState {
+    durable: Option<Vec<u8>>,
     unsynced: Vec<Entry>,
 }
 
 impl Record {
     pub(super) fn of_folder(folder: &Path) -> Self {
         let mut before = BTreeMap::new();
-        for entry in std::fs::read_dir(folder).expect("a folder to watch") {
+        for entry in std::fs::read_dir(folder).expect("the folder exists") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_file() && !name.ends_with("-shm") {
-                before.insert(name, std::fs::read(&path).expect("a file to watch"));
+                before.insert(name, std::fs::read(&path).expect("the file exists"));
             }
         }
         Self { before, entries: Vec::new() }
@@ -62,7 +61,7 @@ impl Record {
         &self.entries
     }
 
-    /// The notes among the first `upto` entries.
+    /// The acknowledgements in the first `upto` entries.
     pub fn notes(&self, upto: usize) -> impl Iterator<Item = u64> {
         self.entries[..upto].iter().filter_map(|entry| match entry {
             Entry::Note(number) => Some(*number),
@@ -70,28 +69,28 @@ impl Record {
         })
     }
 
-    /// The files as they may be when the power goes after the first `upto` entries; `chance` decides what became of
-    /// what was not synced.
+    /// The files after a power cut behind the first `upto` entries. `chance` gives random numbers, which decide about unsynced
+    /// entries.
     pub fn image(&self, upto: usize, mut chance: impl FnMut() -> u64) -> BTreeMap<String, Vec<u8>> {
-        let files = self.on_disk(upto);
-        // Half of all power cuts leave something simple: nothing or everything of what was not synced.
-        let luck = match chance() % 8 {
-            0 | 1 => Luck::Nothing,
-            2 | 3 => Luck::Everything,
-            _ => Luck::Some,
+        let files = self.file_states(upto);
+        // In half of all images, none or all unsynced entries survive.
+        let survival = match chance() % 8 {
+            0 | 1 => Survival::None,
+            2 | 3 => Survival::All,
+            _ => Survival::Some,
         };
-        let images = files.into_iter().filter_map(|(name, on_disk)| {
-            let bytes = on_disk.survives(luck, &mut chance)?;
+        let images = files.into_iter().filter_map(|(name, file)| {
+            let bytes = file.survive(survival, &mut chance)?;
             Some((name, bytes))
         });
         images.collect()
     }
 
-    fn on_disk(&self, upto: usize) -> BTreeMap<String, OnDisk> {
-        let known = |(name, bytes): (&String, &Vec<u8>)| {
-            (name.clone(), OnDisk { certain: Some(bytes.clone()), unsynced: Vec::new() })
+    fn file_states(&self, upto: usize) -> BTreeMap<String, FileState> {
+        let initial = |(name, bytes): (&String, &Vec<u8>)| {
+            (name.clone(), FileState { durable: Some(bytes.clone()), unsynced: Vec::new() })
         };
-        let mut files: BTreeMap<String, OnDisk> = self.before.iter().map(known).collect();
+        let mut files: BTreeMap<String, FileState> = self.before.iter().map(initial).collect();
         for entry in &self.entries[..upto] {
             let name = match entry {
                 Entry::Write { file, .. }
@@ -103,9 +102,9 @@ impl Record {
             let on_disk = files.entry(name.clone()).or_default();
             if matches!(entry, Entry::Sync { .. }) {
                 let is_new = on_disk.is_new();
-                on_disk.settle();
+                on_disk.commit();
                 if is_new {
-                    files.values_mut().for_each(OnDisk::settle_names);
+                    files.values_mut().for_each(FileState::commit_names);
                 }
             } else {
                 on_disk.unsynced.push(entry.clone());
@@ -116,58 +115,58 @@ impl Record {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Luck {
-    Nothing,
-    Everything,
+enum Survival {
+    None,
+    All,
     Some,
 }
 
-impl OnDisk {
-    /// Whether nobody has made its name certain yet.
+impl FileState {
+    /// Whether its name is not durable yet.
     fn is_new(&self) -> bool {
-        self.certain.is_none() || self.last_delete().is_some()
+        self.durable.is_none() || self.last_delete().is_some()
     }
 
     fn last_delete(&self) -> Option<usize> {
         self.unsynced.iter().rposition(|entry| matches!(entry, Entry::Delete { .. }))
     }
 
-    /// The folder was synced: what was deleted in it is gone.
-    fn settle_names(&mut self) {
+    /// Makes a deletion durable, after a sync of the folder.
+    fn commit_names(&mut self) {
         if let Some(at) = self.last_delete() {
             self.unsynced.drain(..=at);
-            self.certain = None;
+            self.durable = None;
         }
     }
 
-    fn settle(&mut self) {
+    fn commit(&mut self) {
         for entry in std::mem::take(&mut self.unsynced) {
-            apply(&mut self.certain, &entry, || true);
+            apply(&mut self.durable, &entry, || true);
         }
-        // A file that was synced exists.
-        self.certain.get_or_insert_default();
+        // A synced file exists.
+        self.durable.get_or_insert_default();
     }
 
-    fn survives(mut self, luck: Luck, chance: &mut impl FnMut() -> u64) -> Option<Vec<u8>> {
+    fn survive(mut self, survival: Survival, chance: &mut impl FnMut() -> u64) -> Option<Vec<u8>> {
         for entry in std::mem::take(&mut self.unsynced) {
-            let (arrives, is_torn) = match luck {
-                Luck::Nothing => (false, false),
-                Luck::Everything => (true, false),
-                Luck::Some => (!chance().is_multiple_of(3), chance().is_multiple_of(3)),
+            let (is_applied, is_torn) = match survival {
+                Survival::None => (false, false),
+                Survival::All => (true, false),
+                Survival::Some => (!chance().is_multiple_of(3), chance().is_multiple_of(3)),
             };
-            if arrives {
-                apply(&mut self.certain, &entry, || !is_torn || chance().is_multiple_of(2));
+            if is_applied {
+                apply(&mut self.durable, &entry, || !is_torn || chance().is_multiple_of(2));
             } else if matches!(entry, Entry::Delete { .. }) {
-                // The name still leads to the old file; what was written to a new one of that name is out of sight.
+                // The name still refers to the old file; writes to a new file of that name are invisible.
                 break;
             }
         }
-        self.certain
+        self.durable
     }
 }
 
-/// Applies what was done to a file; `arrives` is asked for each sector of a write.
-fn apply(file: &mut Option<Vec<u8>>, entry: &Entry, mut arrives: impl FnMut() -> bool) {
+/// Applies an entry to a file. `is_written` decides about each sector.
+fn apply(file: &mut Option<Vec<u8>>, entry: &Entry, mut is_written: impl FnMut() -> bool) {
     match entry {
         Entry::Delete { .. } => *file = None,
         Entry::Truncate { size, .. } => file.get_or_insert_default().resize(*size, 0),
@@ -177,7 +176,7 @@ fn apply(file: &mut Option<Vec<u8>>, entry: &Entry, mut arrives: impl FnMut() ->
             while from < bytes.len() {
                 let in_sector = SECTOR - (at + from) % SECTOR;
                 let to = bytes.len().min(from + in_sector);
-                if arrives() {
+                if is_written() {
                     let end = at + to;
                     if file.len() < end {
                         file.resize(end, 0);
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_is_always_there() {
+    fn synced_write_is_in_every_image() {
         let images = images(&[write(0, 1, 600), sync(), write(600, 2, 10)]);
         assert!(images.iter().flatten().all(|bytes| bytes[..600] == [1; 600]));
         assert_eq!(images.iter().flatten().count(), 200);
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_synced_may_be_torn_between_sectors_only() {
+    fn unsynced_write_is_torn_at_sectors_only() {
         let images = images(&[write(0, 1, 1_024), sync(), write(0, 2, 1_024)]);
         let halves = |bytes: &Vec<u8>| (bytes[0], bytes[511], bytes[512], bytes[1_023]);
         let seen: std::collections::BTreeSet<_> = images.iter().flatten().map(halves).collect();
@@ -232,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_may_come_back_until_it_is_certain() {
+    fn deleted_file_may_return_until_a_folder_sync() {
         let gone = Entry::Delete { file: "f".into() };
         let images = images(&[write(0, 1, 4), sync(), gone]);
         assert!(images.iter().any(Option::is_none) && images.iter().any(Option::is_some));
     }
 
     #[test]
-    fn the_first_sync_of_a_new_file_makes_every_name_certain() {
+    fn first_sync_of_a_new_file_makes_every_name_durable() {
         let gone = Entry::Delete { file: "f".into() };
         let other = |entry: Entry| match entry {
             Entry::Write { at, bytes, .. } => Entry::Write { file: "g".into(), at, bytes },
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_comes_back_holds_nothing_of_its_successor() {
+    fn restored_file_has_no_content_of_its_successor() {
         let gone = Entry::Delete { file: "f".into() };
         let images = images(&[write(0, 1, 600), sync(), gone, write(0, 2, 600)]);
         let is_one_file = |bytes: &Vec<u8>| !(bytes.contains(&1) && bytes.contains(&2));
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_those_before_the_cut() {
+    fn notes_stop_at_the_power_cut() {
         let entries = vec![Entry::Note(1), sync(), Entry::Note(2)];
         let record = Record { before: BTreeMap::new(), entries };
         assert_eq!(record.notes(2).collect::<Vec<_>>(), [1]);

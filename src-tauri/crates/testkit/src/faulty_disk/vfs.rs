@@ -1,8 +1,7 @@
-//! The layer itself: SQLite's C interface to a file system, wrapped around the one of the system.
+//! The C interface of the VFS, around the VFS of the system.
 //!
-//! It becomes the default of the process when the first folder is watched, and hands every file outside watched folders
-//! straight on. A watched file is ours with the system's own behind it in the same piece of memory, which SQLite
-//! allocates at the size that we name.
+//! Becomes the default VFS of the process when the first folder is watched; files outside watched folders pass straight through. A
+//! watched file is our struct followed by that of the system, in one allocation of SQLite.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -11,37 +10,37 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use libsqlite3_sys as sqlite;
 
-use super::{Call, Entry, Fault, Watched};
+use super::{Call, Entry, Fault, WatchedFolder};
 
-/// The folders that are watched.
-static WATCHED: Mutex<Vec<(PathBuf, Arc<Watched>)>> = Mutex::new(Vec::new());
-/// The file system of the system, and ours around it.
-static LAYER: OnceLock<Layer> = OnceLock::new();
+/// The watched folders.
+static WATCHED: Mutex<Vec<(PathBuf, Arc<WatchedFolder>)>> = Mutex::new(Vec::new());
+/// The VFS of the system, below ours.
+static INNER_VFS: OnceLock<InnerVfs> = OnceLock::new();
 
-struct Layer {
-    inner: *mut sqlite::sqlite3_vfs,
+struct InnerVfs {
+    vfs: *mut sqlite::sqlite3_vfs,
 }
 
-// SAFETY: SQLite registers a file system for the whole process and calls it from every thread.
-unsafe impl Send for Layer {}
-// SAFETY: as above; nothing here changes after it is made.
-unsafe impl Sync for Layer {}
+// SAFETY: SQLite registers a VFS for the whole process and calls it from every thread.
+unsafe impl Send for InnerVfs {}
+// SAFETY: as above; it is immutable.
+unsafe impl Sync for InnerVfs {}
 
-/// A watched file. The system's own stands right behind it.
+/// A watched file. The struct of the system follows it.
 #[repr(C)]
 struct File {
     base: sqlite::sqlite3_file,
-    /// From `Box::into_raw`, until the file is closed.
+    /// From `Box::into_raw`; freed by `close`.
     watch: *mut Watch,
 }
 
 struct Watch {
     name: String,
-    state: Arc<Watched>,
+    state: Arc<WatchedFolder>,
 }
 
 static METHODS: sqlite::sqlite3_io_methods = sqlite::sqlite3_io_methods {
-    // Without the third version SQLite asks for no memory map, so every byte comes by `write`.
+    // Version 2 has no memory maps, so that every write passes `xWrite`.
     iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
@@ -63,25 +62,25 @@ static METHODS: sqlite::sqlite3_io_methods = sqlite::sqlite3_io_methods {
     xUnfetch: None,
 };
 
-/// Watches a folder; the first time, the layer is put in.
-pub(super) fn watch(folder: &Path, state: &Arc<Watched>) {
-    LAYER.get_or_init(put_in);
+/// Watches a folder. Registers the VFS at the first one.
+pub(super) fn watch(folder: &Path, state: &Arc<WatchedFolder>) {
+    INNER_VFS.get_or_init(register);
     watched().push((folder.to_owned(), Arc::clone(state)));
 }
 
-pub(super) fn forget(folder: &Path) {
+pub(super) fn unwatch(folder: &Path) {
     watched().retain(|(known, _)| known != folder);
 }
 
-fn watched() -> MutexGuard<'static, Vec<(PathBuf, Arc<Watched>)>> {
-    WATCHED.lock().expect("BUG: a call panicked while it looked for its folder")
+fn watched() -> MutexGuard<'static, Vec<(PathBuf, Arc<WatchedFolder>)>> {
+    WATCHED.lock().expect("BUG: the list of folders is poisoned")
 }
 
-fn put_in() -> Layer {
-    // SAFETY: the system's file system lives as long as the process, and ours is leaked on purpose to do so, too.
+fn register() -> InnerVfs {
+    // SAFETY: the VFS of the system lives as long as the process; ours is leaked.
     unsafe {
         let inner = sqlite::sqlite3_vfs_find(ptr::null());
-        assert!(!inner.is_null(), "SQLite has a file system");
+        assert!(!inner.is_null(), "SQLite has no VFS");
         let mut ours = ptr::read(inner);
         ours.szOsFile += c_int::try_from(size_of::<File>()).expect("small");
         ours.pNext = ptr::null_mut();
@@ -90,16 +89,16 @@ fn put_in() -> Layer {
         ours.xDelete = Some(delete);
         let ours = Box::leak(Box::new(ours));
         let registered = sqlite::sqlite3_vfs_register(ours, 1);
-        assert_eq!(registered, sqlite::SQLITE_OK, "SQLite takes the layer");
-        Layer { inner }
+        assert_eq!(registered, sqlite::SQLITE_OK, "SQLite rejects the VFS");
+        InnerVfs { vfs: inner }
     }
 }
 
 fn inner_vfs() -> *mut sqlite::sqlite3_vfs {
-    LAYER.get().expect("BUG: a call came before the layer was put in").inner
+    INNER_VFS.get().expect("BUG: a call before the registration").vfs
 }
 
-/// The watch over a path, if it lies in a watched folder.
+/// The watch of a file in a watched folder.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -123,21 +122,21 @@ unsafe extern "C" fn open(
     flags: c_int,
     out: *mut c_int,
 ) -> c_int {
-    let inner = inner_vfs();
-    // SAFETY: SQLite hands over memory of the size that we named, and a name or null.
+    let vfs = inner_vfs();
+    // SAFETY: SQLite passes memory of `szOsFile` bytes, and a name or null.
     unsafe {
-        let open = (*inner).xOpen.expect("a file system opens files");
-        let Some(watch) = watch_of(name) else { return open(inner, name, file, flags, out) };
+        let open = (*vfs).xOpen.expect("xOpen is set");
+        let Some(watch) = watch_of(name) else { return open(vfs, name, file, flags, out) };
         (*file).pMethods = ptr::null();
         if watch.state.lock().count(Call::Open).is_some() {
             return sqlite::SQLITE_CANTOPEN;
         }
         let ours = file.cast::<File>();
-        let behind = behind(file);
-        (*behind).pMethods = ptr::null();
-        let opened = open(inner, name, behind, flags, out);
-        if !(*behind).pMethods.is_null() {
-            watch.state.opened();
+        let inner = inner_file(file);
+        (*inner).pMethods = ptr::null();
+        let opened = open(vfs, name, inner, flags, out);
+        if !(*inner).pMethods.is_null() {
+            watch.state.count_open();
             (*ours).watch = Box::into_raw(Box::new(watch));
             (*file).pMethods = &METHODS;
         }
@@ -151,29 +150,29 @@ unsafe extern "C" fn delete(
     sync_folder: c_int,
 ) -> c_int {
     let inner = inner_vfs();
-    // SAFETY: SQLite hands over a C string.
+    // SAFETY: SQLite passes a C string.
     unsafe {
         if let Some(watch) = watch_of(name) {
             let mut state = watch.state.lock();
             if state.count(Call::Delete).is_some() {
                 return sqlite::SQLITE_IOERR_DELETE;
             }
-            state.write_down(|| Entry::Delete { file: watch.name.clone() });
+            state.add_entry(|| Entry::Delete { file: watch.name.clone() });
         }
-        (*inner).xDelete.expect("a file system deletes files")(inner, name, sync_folder)
+        (*inner).xDelete.expect("xDelete is set")(inner, name, sync_folder)
     }
 }
 
-/// The system's file behind ours.
+/// The struct of the system behind ours.
 ///
 /// # Safety
-/// `file` is one that `open` has seen.
-unsafe fn behind(file: *mut sqlite::sqlite3_file) -> *mut sqlite::sqlite3_file {
-    // SAFETY: `szOsFile` asked for room for both, and a file of SQLite is aligned like a pointer, as ours is.
+/// `file` was passed to `open`.
+unsafe fn inner_file(file: *mut sqlite::sqlite3_file) -> *mut sqlite::sqlite3_file {
+    // SAFETY: `szOsFile` covers both, and both are aligned like a pointer.
     unsafe { file.cast::<File>().add(1).cast() }
 }
 
-/// Counts a call for a watched file; answers how it fails, if it does.
+/// Counts a call for a watched file and returns its fault, if any.
 ///
 /// # Safety
 /// `file` is open and ours.
@@ -182,24 +181,24 @@ unsafe fn count(file: *mut sqlite::sqlite3_file, call: Call) -> Option<Fault> {
     unsafe { (*(*file.cast::<File>()).watch).state.lock().count(call) }
 }
 
-/// Writes down what a call has done.
+/// Records the effect of a call.
 ///
 /// # Safety
 /// `file` is open and ours.
-unsafe fn write_down(file: *mut sqlite::sqlite3_file, entry: impl FnOnce(String) -> Entry) {
+unsafe fn add_entry(file: *mut sqlite::sqlite3_file, entry: impl FnOnce(String) -> Entry) {
     // SAFETY: by contract; the watch lives until `close`.
     let watch = unsafe { &*(*file.cast::<File>()).watch };
-    watch.state.lock().write_down(|| entry(watch.name.clone()));
+    watch.state.lock().add_entry(|| entry(watch.name.clone()));
 }
 
 unsafe extern "C" fn close(file: *mut sqlite::sqlite3_file) -> c_int {
-    // SAFETY: SQLite closes a file once, and it is ours.
+    // SAFETY: SQLite closes each of our files once.
     unsafe {
         let watch = Box::from_raw((*file.cast::<File>()).watch);
-        let behind = behind(file);
-        let closed = (*(*behind).pMethods).xClose.expect("a file closes")(behind);
+        let inner = inner_file(file);
+        let closed = (*(*inner).pMethods).xClose.expect("xClose is set")(inner);
         (*file).pMethods = ptr::null();
-        watch.state.closed();
+        watch.state.count_close();
         closed
     }
 }
@@ -210,13 +209,13 @@ unsafe extern "C" fn read(
     amount: c_int,
     at: sqlite::sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite reads from an open file of ours.
+    // SAFETY: `file` is open and ours.
     unsafe {
         if count(file, Call::Read).is_some() {
             return sqlite::SQLITE_IOERR_READ;
         }
-        let behind = behind(file);
-        (*(*behind).pMethods).xRead.expect("a file is read")(behind, buffer, amount, at)
+        let inner = inner_file(file);
+        (*(*inner).pMethods).xRead.expect("xRead is set")(inner, buffer, amount, at)
     }
 }
 
@@ -226,21 +225,21 @@ unsafe extern "C" fn write(
     amount: c_int,
     at: sqlite::sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite writes `amount` bytes of `buffer` to an open file of ours.
+    // SAFETY: `file` is open and ours; `buffer` has `amount` bytes.
     unsafe {
         match count(file, Call::Write) {
             Some(Fault::Full) => return sqlite::SQLITE_FULL,
             Some(Fault::Broken) => return sqlite::SQLITE_IOERR_WRITE,
             None => {}
         }
-        let behind = behind(file);
+        let inner = inner_file(file);
         let written =
-            (*(*behind).pMethods).xWrite.expect("a file is written")(behind, buffer, amount, at);
+            (*(*inner).pMethods).xWrite.expect("xWrite is set")(inner, buffer, amount, at);
         if written == sqlite::SQLITE_OK {
-            let length = usize::try_from(amount).expect("SQLite writes no negative amount");
+            let length = usize::try_from(amount).expect("the amount is not negative");
             let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), length);
-            let at = usize::try_from(at).expect("SQLite writes behind the start");
-            write_down(file, |file| Entry::Write { file, at, bytes: bytes.to_vec() });
+            let at = usize::try_from(at).expect("the offset is not negative");
+            add_entry(file, |file| Entry::Write { file, at, bytes: bytes.to_vec() });
         }
         written
     }
@@ -250,31 +249,31 @@ unsafe extern "C" fn truncate(
     file: *mut sqlite::sqlite3_file,
     size: sqlite::sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite cuts an open file of ours.
+    // SAFETY: `file` is open and ours.
     unsafe {
         if count(file, Call::Truncate).is_some() {
             return sqlite::SQLITE_IOERR_TRUNCATE;
         }
-        let behind = behind(file);
-        let cut = (*(*behind).pMethods).xTruncate.expect("a file is cut")(behind, size);
-        if cut == sqlite::SQLITE_OK {
-            let size = usize::try_from(size).expect("SQLite cuts behind the start");
-            write_down(file, |file| Entry::Truncate { file, size });
+        let inner = inner_file(file);
+        let result = (*(*inner).pMethods).xTruncate.expect("xTruncate is set")(inner, size);
+        if result == sqlite::SQLITE_OK {
+            let size = usize::try_from(size).expect("the size is not negative");
+            add_entry(file, |file| Entry::Truncate { file, size });
         }
-        cut
+        result
     }
 }
 
 unsafe extern "C" fn sync(file: *mut sqlite::sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: SQLite syncs an open file of ours.
+    // SAFETY: `file` is open and ours.
     unsafe {
         if count(file, Call::Sync).is_some() {
             return sqlite::SQLITE_IOERR_FSYNC;
         }
-        let behind = behind(file);
-        let synced = (*(*behind).pMethods).xSync.expect("a file is synced")(behind, flags);
+        let inner = inner_file(file);
+        let synced = (*(*inner).pMethods).xSync.expect("xSync is set")(inner, flags);
         if synced == sqlite::SQLITE_OK {
-            write_down(file, |file| Entry::Sync { file });
+            add_entry(file, |file| Entry::Sync { file });
         }
         synced
     }
@@ -287,36 +286,36 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     out: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite maps the memory that belongs to an open file of ours.
+    // SAFETY: `file` is open and ours.
     unsafe {
         if extend != 0 && count(file, Call::Share).is_some() {
             return sqlite::SQLITE_IOERR_SHMSIZE;
         }
-        let behind = behind(file);
-        (*(*behind).pMethods).xShmMap.expect("memory is shared")(behind, region, size, extend, out)
+        let inner = inner_file(file);
+        (*(*inner).pMethods).xShmMap.expect("xShmMap is set")(inner, region, size, extend, out)
     }
 }
 
-/// Hands a call on to the system's file.
-macro_rules! hand_on {
+/// Defines a method that forwards to the file of the system.
+macro_rules! forward {
     ($name:ident, $method:ident, ($($argument:ident: $kind:ty),*) $(-> $answer:ty)?) => {
         unsafe extern "C" fn $name(file: *mut sqlite::sqlite3_file $(, $argument: $kind)*) $(-> $answer)? {
-            // SAFETY: SQLite calls with an open file of ours and with what the method wants.
+            // SAFETY: `file` is open and ours; the arguments are those of SQLite.
             unsafe {
-                let behind = behind(file);
-                (*(*behind).pMethods).$method.expect("the system's files can do it")(behind $(, $argument)*)
+                let inner = inner_file(file);
+                (*(*inner).pMethods).$method.expect("the method is set")(inner $(, $argument)*)
             }
         }
     };
 }
 
-hand_on!(file_size, xFileSize, (size: *mut sqlite::sqlite3_int64) -> c_int);
-hand_on!(lock_file, xLock, (level: c_int) -> c_int);
-hand_on!(unlock_file, xUnlock, (level: c_int) -> c_int);
-hand_on!(check_reserved_lock, xCheckReservedLock, (out: *mut c_int) -> c_int);
-hand_on!(file_control, xFileControl, (what: c_int, with: *mut c_void) -> c_int);
-hand_on!(sector_size, xSectorSize, () -> c_int);
-hand_on!(device_characteristics, xDeviceCharacteristics, () -> c_int);
-hand_on!(shm_lock, xShmLock, (at: c_int, count: c_int, flags: c_int) -> c_int);
-hand_on!(shm_barrier, xShmBarrier, ());
-hand_on!(shm_unmap, xShmUnmap, (delete: c_int) -> c_int);
+forward!(file_size, xFileSize, (size: *mut sqlite::sqlite3_int64) -> c_int);
+forward!(lock_file, xLock, (level: c_int) -> c_int);
+forward!(unlock_file, xUnlock, (level: c_int) -> c_int);
+forward!(check_reserved_lock, xCheckReservedLock, (out: *mut c_int) -> c_int);
+forward!(file_control, xFileControl, (what: c_int, with: *mut c_void) -> c_int);
+forward!(sector_size, xSectorSize, () -> c_int);
+forward!(device_characteristics, xDeviceCharacteristics, () -> c_int);
+forward!(shm_lock, xShmLock, (at: c_int, count: c_int, flags: c_int) -> c_int);
+forward!(shm_barrier, xShmBarrier, ());
+forward!(shm_unmap, xShmUnmap, (delete: c_int) -> c_int);

@@ -15,8 +15,8 @@ pub(super) fn output_tokens(turn: &VendorTurn) -> u64 {
 }
 
 /// A refusal in the shape of the wire.
-pub(super) fn refusal(wire: VendorWire, status: u16, words: &str) -> Reply {
-    let error = json!({ "type": "invalid_request_error", "message": words });
+pub(super) fn refusal(wire: VendorWire, status: u16, message: &str) -> Reply {
+    let error = json!({ "type": "invalid_request_error", "message": message });
     let body = match wire {
         VendorWire::Messages => json!({ "type": "error", "error": error }),
         VendorWire::Chat | VendorWire::Responses => json!({ "error": error }),
@@ -64,7 +64,7 @@ fn chat(vendor: &ModelVendor, number: usize, turn: &VendorTurn, usage: PromptUsa
             events.push(delta(json!({}), Some("tool_calls")));
         }
     }
-    let mut told = json!({
+    let mut usage_json = json!({
         "prompt_tokens": usage.input(), "completion_tokens": usage.output,
         "total_tokens": usage.input() + usage.output,
         "prompt_tokens_details": { "cached_tokens": usage.read },
@@ -73,9 +73,9 @@ fn chat(vendor: &ModelVendor, number: usize, turn: &VendorTurn, usage: PromptUsa
     if vendor.reports_cost {
         #[expect(clippy::cast_precision_loss, reason = "the bill of a test is small")]
         let usd = usage.micro_usd() as f64 / 1e6;
-        told["cost"] = json!(usd);
+        usage_json["cost"] = json!(usd);
     }
-    events.push(chunk(json!([]), told));
+    events.push(chunk(json!([]), usage_json));
     events.push("data: [DONE]\n\n".to_owned());
     events.concat()
 }
@@ -112,7 +112,7 @@ fn responses(vendor: &ModelVendor, number: usize, turn: &VendorTurn, usage: Prom
             "model": vendor.model, "status": status, "output": output, "usage": usage,
         })
     };
-    let told = json!({
+    let usage_json = json!({
         "input_tokens": usage.input(), "output_tokens": usage.output,
         "total_tokens": usage.input() + usage.output,
         "input_tokens_details": { "cached_tokens": usage.read },
@@ -128,7 +128,7 @@ fn responses(vendor: &ModelVendor, number: usize, turn: &VendorTurn, usage: Prom
     delta["output_index"] = json!(1);
     let placed = |kind: &str, at: usize, item: &Value| json!({ "type": format!("response.output_item.{kind}"), "output_index": at, "item": item });
     let created = response("in_progress", json!([]), Value::Null);
-    let completed = response("completed", json!([reasoning, item]), told);
+    let completed = response("completed", json!([reasoning, item]), usage_json);
     named_events([
         json!({ "type": "response.created", "response": created }),
         placed("added", 0, &reasoning),

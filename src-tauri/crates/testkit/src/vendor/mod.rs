@@ -1,8 +1,8 @@
 //! Doubles of model vendors: servers that refuse what the vendor refuses and count tokens as the vendor counts them.
 //!
-//! Owns the script of the answers and the record of refusals. The facts about each vendor are data (`table`), the reading of a
-//! request is in `rules`, the spelling of an answer in `answers`, the prompt cache in `prompt_cache`. Pitfall: a double that
-//! forgives a request proves nothing, so a request after the end of the script is a refusal too.
+//! Owns the script and the refusals. The vendors are data (`table`); `rules` checks requests, `answers` encodes answers, and
+//! `prompt_cache` counts cached tokens. Pitfall: a double that accepts a bad request proves nothing, so a request after the end of the
+//! script is refused too.
 
 mod answers;
 mod prompt_cache;
@@ -46,16 +46,16 @@ pub struct ModelVendor {
     pub name: &'static str,
     /// The kind of the provider in the settings.
     pub kind: &'static str,
-    /// The path that the base address ends in.
+    /// The path of the base URL.
     pub base: &'static str,
     /// The model in the settings.
     pub model: &'static str,
     /// Whether a person runs the server without a key.
     pub is_local: bool,
     wire: VendorWire,
-    /// Reasoning that stands before the words of every answer.
+    /// Reasoning before the text of every answer.
     reasoning: &'static str,
-    /// Whether the usage names the cost.
+    /// Whether the usage contains the cost.
     reports_cost: bool,
     rules: VendorRules,
 }
@@ -63,14 +63,14 @@ pub struct ModelVendor {
 /// One answer of the script.
 #[derive(Debug, Clone)]
 pub enum VendorTurn {
-    /// Words.
+    /// Text.
     Says(String),
     /// A call of one tool.
     Calls(&'static str, Value),
 }
 
 impl VendorTurn {
-    /// Words.
+    /// An answer of text.
     #[must_use]
     pub fn says(text: &str) -> Self {
         Self::Says(text.to_owned())
@@ -97,19 +97,19 @@ impl ModelVendor {
     #[must_use]
     pub fn start(&'static self) -> VendorDouble {
         let state = Arc::new(Mutex::new(State::default()));
-        let answering = Arc::clone(&state);
-        let server = FakeModel::start(move |request| self.answer(request, &mut lock(&answering)));
+        let shared = Arc::clone(&state);
+        let server = FakeModel::start(move |request| self.answer(request, &mut lock(&shared)));
         VendorDouble { vendor: self, server, state }
     }
 
     fn answer(&self, request: &Recorded, state: &mut State) -> Reply {
         let body = request.json();
-        let fault = rules::fault_of(self, request, &body);
-        let turn = if fault.is_none() { state.script.pop_front() } else { None };
+        let rejection = rules::rejection_of(self, request, &body);
+        let turn = if rejection.is_none() { state.script.pop_front() } else { None };
         let Some(turn) = turn else {
-            let (status, words) = fault.unwrap_or((500, "The script is over.".to_owned()));
-            state.refusals.push(format!("HTTP {status}: {words} {}", request.body));
-            return answers::refusal(self.wire, status, &words);
+            let (status, message) = rejection.unwrap_or((500, "The script has ended.".to_owned()));
+            state.refusals.push(format!("HTTP {status}: {message} {}", request.body));
+            return answers::refusal(self.wire, status, &message);
         };
         let usage = state.cache.charge(&body, answers::output_tokens(&turn));
         state.usage.push(usage);
@@ -118,7 +118,7 @@ impl ModelVendor {
 }
 
 impl VendorDouble {
-    /// The settings that make this server the model.
+    /// The settings for this server as the model provider.
     #[must_use]
     pub fn settings(&self) -> String {
         let ModelVendor { name, kind, base, model, is_local, .. } = self.vendor;

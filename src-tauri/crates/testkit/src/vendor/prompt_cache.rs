@@ -9,28 +9,28 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::Value;
 
-/// How many blocks before a mark a cached prefix may end.
+/// The maximum number of blocks between the end of a cached prefix and a mark.
 const LOOKBACK: usize = 20;
-/// The shortest prefix that is cached, in tokens.
-const SHORTEST: u64 = 1_024;
-/// Bytes of one token.
-const TOKEN: u64 = 4;
+/// The minimum length of a cached prefix.
+const MIN_PREFIX_TOKENS: u64 = 1_024;
+/// The bytes of a token.
+const TOKEN_BYTES: u64 = 4;
 
-/// The tokens of one answer or of many.
+/// The tokens of one or more answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptUsage {
-    /// Input that is in no cached prefix.
+    /// Uncached input.
     pub fresh: u64,
-    /// Input that is written to the cache.
+    /// Input written to the cache.
     pub written: u64,
-    /// Input that is read from the cache.
+    /// Input read from the cache.
     pub read: u64,
     /// Output.
     pub output: u64,
 }
 
 impl PromptUsage {
-    /// The sum of both.
+    /// The sum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -65,7 +65,7 @@ struct Block {
 }
 
 impl PrefixCache {
-    /// The usage of a request whose answer has so many tokens. Its marked prefixes are cached from now on.
+    /// The usage of a request with an answer of `output` tokens. Caches its marked prefixes.
     pub(super) fn charge(&mut self, body: &Value, output: u64) -> PromptUsage {
         let blocks = blocks_of(body);
         let (mut hasher, mut bytes) = (DefaultHasher::new(), 0);
@@ -73,17 +73,18 @@ impl PrefixCache {
         for block in &blocks {
             block.text.hash(&mut hasher);
             bytes += block.text.len() as u64;
-            prefixes.push((hasher.finish(), bytes / TOKEN));
+            prefixes.push((hasher.finish(), bytes / TOKEN_BYTES));
         }
         let marks: Vec<usize> = (0..blocks.len()).filter(|at| blocks[*at].is_marked).collect();
         let near = marks.iter().flat_map(|mark| mark.saturating_sub(LOOKBACK)..=*mark);
         let cached = near.filter(|at| self.0.contains(&prefixes[*at].0));
         let read = cached.map(|at| prefixes[at].1).max().unwrap_or(0);
-        let long = marks.iter().map(|at| prefixes[*at]).filter(|(_, tokens)| *tokens >= SHORTEST);
+        let long =
+            marks.iter().map(|at| prefixes[*at]).filter(|(_, tokens)| *tokens >= MIN_PREFIX_TOKENS);
         let long: Vec<(u64, u64)> = long.collect();
         self.0.extend(long.iter().map(|(hash, _)| *hash));
         let end = long.last().map_or(read, |(_, tokens)| read.max(*tokens));
-        PromptUsage { fresh: bytes / TOKEN - end, written: end - read, read, output }
+        PromptUsage { fresh: bytes / TOKEN_BYTES - end, written: end - read, read, output }
     }
 }
 
@@ -137,7 +138,7 @@ fn block_of(value: &Value) -> Block {
     Block { text, is_marked: value["cache_control"].is_object() }
 }
 
-/// All texts of a value, whatever fields hold them: the fields differ by wire, the prompt does not.
+/// Appends all strings of a value; the field names differ by wire, the prompt does not.
 fn add_text(text: &mut String, value: &Value) {
     match value {
         Value::String(words) => text.push_str(words),

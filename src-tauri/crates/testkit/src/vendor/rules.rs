@@ -1,4 +1,4 @@
-//! The refusals of a vendor, with their status codes.
+//! Rejections of requests by a fake vendor, with their status codes.
 //!
 //! Owns the checks that all vendors of a wire share; a difference between vendors is a field of `VendorRules`. Error texts are
 //! the vendors' own, so that the classification of errors meets real ones.
@@ -9,11 +9,11 @@ use super::prompt_cache::marks_in;
 use super::{ModelVendor, VENDOR_KEY, VendorWire};
 use crate::fake_model::Recorded;
 
-/// The most marks of one request.
-const MOST_MARKS: usize = 4;
+/// The maximum number of `cache_control` marks in a request.
+const MAX_CACHE_MARKS: usize = 4;
 
-/// A refusal: its status and its words.
-type Fault = (u16, String);
+/// Status and message.
+type Rejection = (u16, String);
 
 /// The rules of one vendor.
 #[derive(Debug)]
@@ -23,10 +23,10 @@ pub(super) struct VendorRules {
     pub(super) fields: &'static [&'static str],
     pub(super) required: &'static [&'static str],
     /// The status of an unknown field.
-    pub(super) unknown_field: u16,
+    pub(super) unknown_field_status: u16,
     pub(super) content: ContentShape,
     /// The field that bounds an answer, and its maximum.
-    pub(super) most_output: Option<(&'static str, u64)>,
+    pub(super) max_output: Option<(&'static str, u64)>,
 }
 
 /// The content of a message on Chat Completions.
@@ -38,20 +38,27 @@ pub(super) enum ContentShape {
     Parts,
 }
 
-/// Why the vendor refuses `request`.
-pub(super) fn fault_of(vendor: &ModelVendor, request: &Recorded, body: &Value) -> Option<Fault> {
+/// The rejection of `request`; none if accepted.
+pub(super) fn rejection_of(
+    vendor: &ModelVendor,
+    request: &Recorded,
+    body: &Value,
+) -> Option<Rejection> {
     let rules = &vendor.rules;
     if request.method != "POST" || request.path != rules.path {
-        return Some((404, format!("There is no {} {}.", request.method, request.path)));
+        return Some((404, format!("Unknown path: {} {}.", request.method, request.path)));
     }
     if !vendor.is_local && !has_key(vendor.wire, request) {
         return Some((401, "Incorrect API key provided.".to_owned()));
     }
     let Some(fields) = body.as_object() else {
-        return Some((400, "The body is no JSON object.".to_owned()));
+        return Some((400, "The body is not a JSON object.".to_owned()));
     };
     if let Some(name) = fields.keys().find(|name| !rules.fields.contains(&name.as_str())) {
-        return Some((rules.unknown_field, format!("{name}: Extra inputs are not permitted")));
+        return Some((
+            rules.unknown_field_status,
+            format!("{name}: Extra inputs are not permitted"),
+        ));
     }
     if let Some(name) = rules.required.iter().find(|name| !fields.contains_key(**name)) {
         return Some((400, format!("{name}: Field required")));
@@ -59,22 +66,22 @@ pub(super) fn fault_of(vendor: &ModelVendor, request: &Recorded, body: &Value) -
     if body["model"] != vendor.model {
         return Some((404, format!("model {} not found", body["model"])));
     }
-    if let Some((name, most)) = rules.most_output
-        && body[name].as_u64().is_some_and(|wanted| wanted > most)
+    if let Some((name, limit)) = rules.max_output
+        && body[name].as_u64().is_some_and(|wanted| wanted > limit)
     {
-        return Some((400, format!("{name}: {} > {most}", body[name])));
+        return Some((400, format!("{name}: {} > {limit}", body[name])));
     }
-    if marks_in(body) > MOST_MARKS {
+    if marks_in(body) > MAX_CACHE_MARKS {
         let found = marks_in(body);
-        let words = format!(
-            "A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {found}."
+        let reason = format!(
+            "A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {found}."
         );
-        return Some((400, words));
+        return Some((400, reason));
     }
     match vendor.wire {
-        VendorWire::Chat => chat_fault(rules, body),
-        VendorWire::Responses => responses_fault(body),
-        VendorWire::Messages => messages_fault(request, body),
+        VendorWire::Chat => chat_rejection(rules, body),
+        VendorWire::Responses => responses_rejection(body),
+        VendorWire::Messages => messages_rejection(request, body),
     }
 }
 
@@ -85,13 +92,13 @@ fn has_key(wire: VendorWire, request: &Recorded) -> bool {
     }
 }
 
-fn chat_fault(rules: &VendorRules, body: &Value) -> Option<Fault> {
+fn chat_rejection(rules: &VendorRules, body: &Value) -> Option<Rejection> {
     let mut open: Vec<&str> = Vec::new();
     for (at, message) in items(&body["messages"]).enumerate() {
         let (role, content) = (message["role"].as_str().unwrap_or_default(), &message["content"]);
         if rules.content == ContentShape::TextOnly && content.is_array() {
-            let words = format!("body -> messages -> {at} -> content: str type expected");
-            return Some((422, words));
+            let reason = format!("body -> messages -> {at} -> content: str type expected");
+            return Some((422, reason));
         }
         if content.is_null() && message["tool_calls"].is_null() {
             return Some((400, "invalid message content type: <nil>".to_owned()));
@@ -119,8 +126,8 @@ fn chat_fault(rules: &VendorRules, body: &Value) -> Option<Fault> {
             }
             _ if open.is_empty() => return Some((400, format!("messages[{at}]: unknown role"))),
             _ => {
-                let words = format!("No tool output found for function call {}.", open.join(", "));
-                return Some((400, words));
+                let reason = format!("No tool output found for function call {}.", open.join(", "));
+                return Some((400, reason));
             }
         }
     }
@@ -129,9 +136,9 @@ fn chat_fault(rules: &VendorRules, body: &Value) -> Option<Fault> {
         .then(|| (400, "tool_choice is only allowed when tools are specified".to_owned()))
 }
 
-/// With `store: false` the vendor keeps nothing, so a reasoning item must come back sealed, and a call that has an id needs the
-/// reasoning item before it.
-fn responses_fault(body: &Value) -> Option<Fault> {
+/// With `store: false` the vendor stores nothing: a reasoning item must return encrypted, and a call with an id must follow its
+/// reasoning item.
+fn responses_rejection(body: &Value) -> Option<Rejection> {
     if body["store"] != false {
         return Some((400, "store: the organisation requires zero data retention".to_owned()));
     }
@@ -141,22 +148,22 @@ fn responses_fault(body: &Value) -> Option<Fault> {
         let id = item["id"].as_str().unwrap_or_default();
         match item["type"].as_str() {
             Some("reasoning") if !item["encrypted_content"].is_string() => {
-                let words = format!("Item with id '{id}' not found. Items are not persisted.");
-                return Some((404, words));
+                let reason = format!("Item with id '{id}' not found. Items are not persisted.");
+                return Some((404, reason));
             }
             Some("function_call") if !id.is_empty() && before["type"] != "reasoning" => {
-                let words = format!(
+                let reason = format!(
                     "Item '{id}' of type 'function_call' was provided without its required 'reasoning' item."
                 );
-                return Some((400, words));
+                return Some((400, reason));
             }
             Some("function_call") => calls.extend(item["call_id"].as_str()),
             Some("function_call_output") => {
                 let id = item["call_id"].as_str().unwrap_or_default();
                 if !calls.contains(&id) {
-                    let words =
+                    let reason =
                         format!("No tool call found for function call output with call_id {id}.");
-                    return Some((400, words));
+                    return Some((400, reason));
                 }
             }
             _ => {}
@@ -166,7 +173,7 @@ fn responses_fault(body: &Value) -> Option<Fault> {
     None
 }
 
-fn messages_fault(request: &Recorded, body: &Value) -> Option<Fault> {
+fn messages_rejection(request: &Recorded, body: &Value) -> Option<Rejection> {
     if request.header("anthropic-version").is_none() {
         return Some((400, "anthropic-version: header is required".to_owned()));
     }
@@ -176,21 +183,21 @@ fn messages_fault(request: &Recorded, body: &Value) -> Option<Fault> {
             let is_blank = block["type"] == "text"
                 && block["text"].as_str().is_none_or(|it| it.trim().is_empty());
             if is_blank {
-                let words = format!("messages.{at}: text content blocks must be non-empty");
-                return Some((400, words));
+                let reason = format!("messages.{at}: text content blocks must be non-empty");
+                return Some((400, reason));
             }
         }
         let results: Vec<&str> =
             items(&message["content"]).filter_map(|block| block["tool_use_id"].as_str()).collect();
         if let Some(id) = open.iter().find(|id| !results.contains(*id)) {
-            let words = format!(
+            let reason = format!(
                 "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {id}."
             );
-            return Some((400, words));
+            return Some((400, reason));
         }
         if let Some(id) = results.iter().find(|id| !open.contains(*id)) {
-            let words = format!("messages.{at}: unexpected `tool_use_id` found: {id}.");
-            return Some((400, words));
+            let reason = format!("messages.{at}: unexpected `tool_use_id` found: {id}.");
+            return Some((400, reason));
         }
         let uses = items(&message["content"]).filter(|block| block["type"] == "tool_use");
         open = uses.filter_map(|block| block["id"].as_str()).collect();

@@ -3,7 +3,7 @@
 use super::rules::{ContentShape, VendorRules};
 use super::{ModelVendor, VendorWire};
 
-/// Fields that every Chat Completions server takes.
+/// Fields of every Chat Completions server.
 const CHAT_FIELDS: &[&str] = &[
     "model",
     "messages",
@@ -80,7 +80,7 @@ const MESSAGES_FIELDS: &[&str] = &[
     "service_tier",
 ];
 
-/// Chat Completions on a server that a person runs.
+/// A local Chat Completions server.
 const LOCAL: ModelVendor = ModelVendor {
     name: "local",
     kind: "openai",
@@ -94,9 +94,9 @@ const LOCAL: ModelVendor = ModelVendor {
         path: "/v1/chat/completions",
         fields: CHAT_FIELDS,
         required: &["model", "messages"],
-        unknown_field: 400,
+        unknown_field_status: 400,
         content: ContentShape::Parts,
-        most_output: None,
+        max_output: None,
     },
 };
 
@@ -111,13 +111,13 @@ pub static OPENAI: ModelVendor = ModelVendor {
         path: "/v1/responses",
         fields: RESPONSES_FIELDS,
         required: &["model", "input"],
-        most_output: Some(("max_output_tokens", 128_000)),
+        max_output: Some(("max_output_tokens", 128_000)),
         ..LOCAL.rules
     },
     ..LOCAL
 };
 
-/// A compatible server whose validator takes text only.
+/// A compatible server that accepts text only.
 pub static STRICT_TEXT: ModelVendor = ModelVendor {
     name: "strict",
     model: "mistral-7b-instruct",
@@ -125,7 +125,7 @@ pub static STRICT_TEXT: ModelVendor = ModelVendor {
     ..LOCAL
 };
 
-/// Claude behind a gateway. Without `max_tokens` the gateway bounds an answer at 4,096 tokens, so the field is required here.
+/// Claude behind a gateway. Without `max_tokens` the gateway truncates answers at 4,096 tokens, so the field is required here.
 pub static CLAUDE_AT_WORK: ModelVendor = ModelVendor {
     name: "work",
     model: "claude-sonnet-5-5",
@@ -133,7 +133,7 @@ pub static CLAUDE_AT_WORK: ModelVendor = ModelVendor {
     rules: VendorRules {
         fields: GATEWAY_FIELDS,
         required: &["model", "messages", "max_tokens"],
-        most_output: Some(("max_tokens", 128_000)),
+        max_output: Some(("max_tokens", 128_000)),
         ..LOCAL.rules
     },
     ..LOCAL
@@ -151,7 +151,7 @@ pub static ANTHROPIC: ModelVendor = ModelVendor {
         path: "/v1/messages",
         fields: MESSAGES_FIELDS,
         required: &["model", "messages", "max_tokens"],
-        most_output: Some(("max_tokens", 128_000)),
+        max_output: Some(("max_tokens", 128_000)),
         ..LOCAL.rules
     },
     ..LOCAL
@@ -168,7 +168,7 @@ pub static OPENROUTER: ModelVendor = ModelVendor {
     rules: VendorRules {
         path: "/api/v1/chat/completions",
         fields: OPENROUTER_FIELDS,
-        most_output: Some(("max_tokens", 128_000)),
+        max_output: Some(("max_tokens", 128_000)),
         ..LOCAL.rules
     },
     ..LOCAL
@@ -189,7 +189,7 @@ pub static UNPARSED_REASONER: ModelVendor = ModelVendor {
     ..LOCAL
 };
 
-/// All of them.
+/// All vendors.
 pub static VENDORS: [&ModelVendor; 8] = [
     &OPENAI,
     &STRICT_TEXT,

@@ -1,10 +1,9 @@
-//! The only way out of a sandbox whose job grants hosts: a proxy in the engine that answers inside.
+//! The proxy in the engine through which a sandboxed command reaches granted hosts.
 //!
-//! It takes `CONNECT` and plain `http://` requests, and opens a connection only to a host that was granted, at an
-//! address that the rules of `http` allow, looked up once and connected to as it was judged. It refuses to decrypt: of
-//! an encrypted connection it knows the host that was asked for and nothing more, so whoever runs a granted host, or the
-//! network that many hosts share, decides where the words go from there. One could get it wrong by trusting the name in
-//! a header, or by connecting to a name instead of the address that was judged.
+//! Accepts `CONNECT` and plain `http://` requests, and connects only to granted hosts, at addresses that `http_guard` resolved and
+//! checked. Never decrypts: of an encrypted connection the proxy knows the requested host alone, so the operator of a granted host, or
+//! of a network shared by many hosts, decides where the data goes. Pitfall: to trust a `Host` header, or to connect to a name instead of
+//! the checked address.
 
 use std::io;
 use std::sync::Arc;
@@ -13,19 +12,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::http::{Fetcher, OwnPorts, Rules, Target};
+use crate::http_guard::{Fetcher, HostRules, UrlTarget};
 
-/// The variables by which programs find a proxy.
+/// Environment variables by which programs find a proxy.
 #[cfg(not(windows))]
 pub(super) const VARIABLES: &[&str] =
     &["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// The most bytes of a request's head.
-const HEAD: usize = 16 << 10;
-/// The most connections at once.
-const CONNECTIONS: usize = 64;
+const MAX_HEAD_BYTES: usize = 16 << 10;
+const MAX_CONNECTIONS: usize = 64;
 
-/// A proxy at work. Dropping it ends every connection.
+/// A running proxy. Dropping closes every connection.
 pub(super) struct Proxy(JoinHandle<()>);
 
 impl Drop for Proxy {
@@ -34,56 +31,54 @@ impl Drop for Proxy {
     }
 }
 
-/// Answers at `listener` for these hosts.
-pub(super) fn answer(
+/// Serves `listener` for these hosts.
+pub(super) fn start_proxy(
     listener: std::net::TcpListener,
     hosts: &[String],
     fetcher: Fetcher,
 ) -> io::Result<Proxy> {
     let listener = TcpListener::from_std(listener)?;
-    let granted = Rules::new(hosts, OwnPorts::default());
-    let door = Arc::new(Door { granted, fetcher });
-    Ok(Proxy(tokio::spawn(accept(listener, door))))
+    let rules = Arc::new(ProxyRules { granted: HostRules::for_job(hosts), fetcher });
+    Ok(Proxy(tokio::spawn(accept_connections(listener, rules))))
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>) {
+async fn accept_connections(listener: TcpListener, rules: Arc<ProxyRules>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Some(ended) = connections.join_next() => drop(ended),
-            accepted = listener.accept(), if connections.len() < CONNECTIONS => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&door)))),
-                Err(error) => return tracing::debug!(%error, "the proxy of a command ended"),
+            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&rules)))),
+                Err(error) => return tracing::debug!(%error, "the proxy of a command stopped"),
             },
         }
     }
 }
 
-/// Who may go through.
-struct Door {
-    granted: Rules,
+struct ProxyRules {
+    granted: HostRules,
     fetcher: Fetcher,
 }
 
-async fn serve(mut stream: TcpStream, door: Arc<Door>) {
-    if let Err(error) = pass(&mut stream, &door).await {
-        tracing::debug!(%error, "a connection of a command ended");
+async fn serve(mut stream: TcpStream, rules: Arc<ProxyRules>) {
+    if let Err(error) = forward(&mut stream, &rules).await {
+        tracing::debug!(%error, "a proxied connection failed");
     }
 }
 
-async fn pass(stream: &mut TcpStream, door: &Door) -> io::Result<()> {
+async fn forward(stream: &mut TcpStream, rules: &ProxyRules) -> io::Result<()> {
     let Some((head, rest)) = read_head(stream).await? else {
         return refuse(stream, "400 Bad Request", "This is not a request.").await;
     };
-    let request = match Request::read(&head) {
+    let request = match ProxyRequest::parse(&head) {
         Ok(request) => request,
         Err(why) => return refuse(stream, "400 Bad Request", &why).await,
     };
-    let mut server = match door.open(&request.target).await {
+    let mut server = match rules.connect(&request.target).await {
         Ok(server) => server,
         Err(why) => return refuse(stream, "403 Forbidden", &why).await,
     };
-    match &request.forwarded {
+    match &request.forwarded_head {
         Some(head) => server.write_all(head.as_bytes()).await?,
         None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
     }
@@ -91,9 +86,9 @@ async fn pass(stream: &mut TcpStream, door: &Door) -> io::Result<()> {
     copy_bidirectional(stream, &mut server).await.map(drop)
 }
 
-impl Door {
-    async fn open(&self, target: &Target) -> Result<TcpStream, String> {
-        if !self.granted.names(target) {
+impl ProxyRules {
+    async fn connect(&self, target: &UrlTarget) -> Result<TcpStream, String> {
+        if !self.granted.includes(target) {
             return Err(format!("This job may not reach {}:{}.", target.host(), target.port()));
         }
         self.granted
@@ -101,7 +96,7 @@ impl Door {
             .or_else(|_| self.fetcher.rules.check_port(target))
             .map_err(|error| error.to_string())?;
         let addresses =
-            self.fetcher.checked_addresses(target).await.map_err(|error| error.to_string())?;
+            self.fetcher.resolve_checked(target).await.map_err(|error| error.to_string())?;
         let sockets: Vec<_> = addresses.iter().map(|ip| (*ip, target.port()).into()).collect();
         TcpStream::connect(sockets.as_slice())
             .await
@@ -109,18 +104,18 @@ impl Door {
     }
 }
 
-/// What is asked for.
-struct Request {
-    target: Target,
-    /// The head to send on; none when the connection itself is wanted.
-    forwarded: Option<String>,
+/// A parsed proxy request.
+struct ProxyRequest {
+    target: UrlTarget,
+    /// The head for the server; `None` for a tunnel.
+    forwarded_head: Option<String>,
 }
 
-impl Request {
-    fn read(head: &str) -> Result<Self, String> {
-        // Some servers end a line there (RFC 9112, section 2.2): a second host could hide in one.
+impl ProxyRequest {
+    fn parse(head: &str) -> Result<Self, String> {
+        // Some servers accept a bare CR or LF as a line end (RFC 9112, section 2.2), behind which a second host could hide.
         if head.replace("\r\n", "").contains(['\r', '\n']) {
-            return Err("A line of this request ends in a half of a line end.".to_owned());
+            return Err("The request contains an incomplete line end.".to_owned());
         }
         let (line, headers) = head.split_once("\r\n").ok_or("This is not a request.")?;
         let mut words = line.split(' ');
@@ -131,20 +126,20 @@ impl Request {
         };
         let is_tunnel = method == "CONNECT";
         let url = if is_tunnel { format!("https://{wanted}/") } else { wanted.to_owned() };
-        let target = Target::parse(&url).map_err(|error| error.to_string())?;
+        let target = UrlTarget::parse(&url).map_err(|error| error.to_string())?;
         if is_tunnel {
-            return Ok(Self { target, forwarded: None });
+            return Ok(Self { target, forwarded_head: None });
         }
         if target.is_encrypted() {
-            return Err("An encrypted page is asked for with CONNECT.".to_owned());
+            return Err("Use CONNECT for an encrypted page.".to_owned());
         }
-        let forwarded = Some(rewritten(method, version, headers, &target));
-        Ok(Self { target, forwarded })
+        let forwarded_head = Some(rewrite_head(method, version, headers, &target));
+        Ok(Self { target, forwarded_head })
     }
 }
 
-/// The head as the server is to see it: for the host that was judged, and for one request.
-fn rewritten(method: &str, version: &str, headers: &str, target: &Target) -> String {
+/// Rewrites a request's head for the checked host and a single request.
+fn rewrite_head(method: &str, version: &str, headers: &str, target: &UrlTarget) -> String {
     let url = target.url();
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -153,12 +148,12 @@ fn rewritten(method: &str, version: &str, headers: &str, target: &Target) -> Str
         "{method} {}{query} {version}\r\nHost: {authority}\r\nConnection: close\r\n",
         url.path()
     );
-    let is_ours = |name: &str| {
+    let is_replaced = |name: &str| {
         ["host", "connection", "keep-alive"].iter().any(|own| name.eq_ignore_ascii_case(own))
             || name.get(..6).is_some_and(|begin| begin.eq_ignore_ascii_case("proxy-"))
     };
     for line in headers.split("\r\n").filter(|line| !line.is_empty()) {
-        if !line.split_once(':').is_some_and(|(name, _)| is_ours(name.trim())) {
+        if !line.split_once(':').is_some_and(|(name, _)| is_replaced(name.trim())) {
             head.push_str(line);
             head.push_str("\r\n");
         }
@@ -166,10 +161,10 @@ fn rewritten(method: &str, version: &str, headers: &str, target: &Target) -> Str
     head + "\r\n"
 }
 
-/// The head of a request, and what was read beyond it; none when it has no end.
+/// Reads the head and the following bytes of a request; `None` without a complete head.
 async fn read_head(stream: &mut TcpStream) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut bytes = Vec::new();
-    while bytes.len() < HEAD {
+    while bytes.len() < MAX_HEAD_BYTES {
         if stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
@@ -183,10 +178,10 @@ async fn read_head(stream: &mut TcpStream) -> io::Result<Option<(String, Vec<u8>
 
 async fn refuse(stream: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {
     let length = why.len();
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}"
     );
-    stream.write_all(answer.as_bytes()).await?;
+    stream.write_all(response.as_bytes()).await?;
     stream.shutdown().await
 }
 
@@ -195,13 +190,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_host_hides_in_half_of_a_line_end() {
-        let read = |header: &str| {
-            Request::read(&format!("GET http://a.example/ HTTP/1.1\r\n{header}\r\n\r\n"))
+    fn incomplete_line_end_is_refused() {
+        let parse = |header: &str| {
+            ProxyRequest::parse(&format!("GET http://a.example/ HTTP/1.1\r\n{header}\r\n\r\n"))
         };
-        assert!(read("X: 1").is_ok());
+        assert!(parse("X: 1").is_ok());
         for header in ["X: 1\nHost: b.example", "X: 1\rHost: b.example", "\n"] {
-            assert!(read(header).is_err(), "{header:?}");
+            assert!(parse(header).is_err(), "{header:?}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The profile by which macOS confines a command, as text.
+//! The Seatbelt profile of macOS, as text.
 //!
-//! Everything is refused but what is named, and of two rules that fit the later one counts: so the refusals of what is
-//! hidden and of the network stand at the end, and after them only the private home and the way to the proxy. `git`, `python3` and `make` of
-//! `/usr/bin` look up the developer folder and run what is there (xcode-select(1)), so that can be read. It is text that is tested
-//! wherever Rouse is built. One could get it wrong by writing a path into it, which a folder's name could then leave.
+//! Denies by default. The later rule has precedence, so the denials of hidden folders and the network come last, followed by the
+//! private home and the proxy's port alone. The developer folder is readable because `git`, `python3` and `make` of `/usr/bin` run
+//! from there (xcode-select(1)). Compiled for tests on every system. Pitfall: a path in the text, which a folder's name could break out
+//! of.
 
 use rouse_core::job::FolderAccess;
 
-/// The paths come as parameters, so that no name of a folder can be read as a rule.
+/// Paths are parameters, so that no folder's name is parsed as a rule.
 const RULES: &str = r#"(version 1)
 (deny default)
 (import "system.sb")
@@ -29,24 +29,23 @@ const RULES: &str = r#"(version 1)
 (allow file-read* (literal "/dev/random") (literal "/dev/urandom"))
 "#;
 
-/// What is hidden, the private home that may lie in it, and the end of every network.
+/// Hidden folders, the private home that may lie in a hidden folder, and the network.
 const LAST_RULES: &str = r#"(deny file-read* file-write* (subpath (param "HIDDEN")))
 (allow file-read* file-write* (subpath (param "HOME")))
 (deny network*)
 "#;
 
-/// The parameter that names a granted folder.
-pub(super) fn folder(at: usize) -> String {
-    format!("FOLDER{at}")
+/// The name of a granted folder's parameter.
+pub(super) fn folder_parameter(index: usize) -> String {
+    format!("FOLDER{index}")
 }
 
-/// The profile of a command that may use granted folders like this, and whose only way into a network is the proxy at this
-/// port of this computer, if any.
+/// Builds the profile of a command with this access to granted folders, and with the proxy's port as the only network.
 pub(super) fn profile(granted: &[FolderAccess], proxy_port: Option<u16>) -> String {
     let mut text = RULES.to_owned();
-    for (at, access) in granted.iter().enumerate() {
+    for (index, access) in granted.iter().enumerate() {
         let write = if *access == FolderAccess::Write { " file-write*" } else { "" };
-        let folder = folder(at);
+        let folder = folder_parameter(index);
         text.push_str(&format!("(allow file-read*{write} (subpath (param \"{folder}\")))\n"));
     }
     text.push_str(LAST_RULES);
@@ -60,7 +59,7 @@ pub(super) fn profile(granted: &[FolderAccess], proxy_port: Option<u16>) -> Stri
 mod tests {
     use super::*;
 
-    fn rules(text: &str) -> Vec<String> {
+    fn parse_rules(text: &str) -> Vec<String> {
         let (mut depth, mut rules, mut rule) = (0_usize, Vec::new(), String::new());
         for character in text.chars() {
             rule.push(character);
@@ -77,13 +76,13 @@ mod tests {
         rules
     }
 
-    fn place(rules: &[String], of: &str) -> usize {
-        rules.iter().position(|rule| rule.starts_with(of)).expect(of)
+    fn position(rules: &[String], start: &str) -> usize {
+        rules.iter().position(|rule| rule.starts_with(start)).expect(start)
     }
 
     #[test]
-    fn everything_is_refused_but_what_is_named() {
-        let rules = rules(&profile(&[], None));
+    fn profile_denies_all_but_the_named_paths() {
+        let rules = parse_rules(&profile(&[], None));
         assert_eq!(rules[..2], ["(version 1)", "(deny default)"]);
         assert_eq!(rules.last().expect("rules"), "(deny network*)");
         let allows = rules.iter().filter(|rule| rule.starts_with("(allow"));
@@ -95,24 +94,26 @@ mod tests {
         assert!(
             writes[1].ends_with(r#"file-write-data (literal "/dev/null") (literal "/dev/zero"))"#)
         );
-        let hidden = place(&rules, "(deny file-read* file-write* (subpath (param \"HIDDEN\")))");
+        let hidden = position(&rules, "(deny file-read* file-write* (subpath (param \"HIDDEN\")))");
         assert_eq!(writes[2], r#"(allow file-read* file-write* (subpath (param "HOME")))"#);
-        let home = place(&rules, writes[2]);
+        let home = position(&rules, writes[2]);
         let last_allowed = rules[..home].iter().rposition(|rule| rule.starts_with("(allow"));
-        assert!(hidden < home && Some(hidden) > last_allowed, "the later rule counts");
+        assert!(hidden < home && Some(hidden) > last_allowed, "the later rule has precedence");
     }
 
     #[test]
-    fn granted_folder_is_writable_only_when_granted_for_writing() {
-        let rules = rules(&profile(&[FolderAccess::Read, FolderAccess::Write], None));
-        let read = place(&rules, r#"(allow file-read* (subpath (param "FOLDER0")))"#);
-        let write = place(&rules, r#"(allow file-read* file-write* (subpath (param "FOLDER1")))"#);
-        assert!(read < write && write < place(&rules, "(deny file-read*"));
+    fn granted_folder_is_writable_only_by_a_write_grant() {
+        let rules = parse_rules(&profile(&[FolderAccess::Read, FolderAccess::Write], None));
+        let read = position(&rules, r#"(allow file-read* (subpath (param "FOLDER0")))"#);
+        let write =
+            position(&rules, r#"(allow file-read* file-write* (subpath (param "FOLDER1")))"#);
+        assert!(read < write && write < position(&rules, "(deny file-read*"));
     }
 
     #[test]
-    fn the_proxy_is_the_only_way_into_a_network() {
-        let (without, with) = (rules(&profile(&[], None)), rules(&profile(&[], Some(49_152))));
+    fn proxy_port_is_the_only_network() {
+        let without = parse_rules(&profile(&[], None));
+        let with = parse_rules(&profile(&[], Some(49_152)));
         assert!(!without.iter().any(|rule| rule.starts_with("(allow network")));
         let (last, before) = with.split_last().expect("rules");
         assert_eq!(last, r#"(allow network-outbound (remote ip "localhost:49152"))"#);

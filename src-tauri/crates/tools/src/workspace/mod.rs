@@ -1,110 +1,67 @@
-//! The folder that file tools may see, reached only through handles.
+//! Access to the workspace folder through handles.
 //!
-//! Owns the way from a path that somebody wrote to an open file or folder. A path is never compared as text to decide
-//! whether it is inside: it is taken apart into plain components and opened beneath the workspace's own handle, so that
-//! neither `..`, nor a link that points out, nor a folder swapped for a link between check and use leads outside.
+//! Owns the way from a written path to an open file or folder. Never compares paths as text to decide containment: a path is split
+//! into plain components and opened beneath the workspace's handle, so that neither `..`, nor a link, nor a folder swapped for a link
+//! between check and use leads outside.
 //!
-//! - Linux: `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`; links that stay inside work. Where the kernel or
-//!   a filter does not know `openat2`, and on other Unixes: component by component, and no link is followed.
-//! - Windows: component by component too; every folder on the way is held open without the right to delete or rename
-//!   it, so that it cannot be exchanged under way, and no link or junction is followed.
+//! - Linux: `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`; links that stay inside work. Without `openat2`, and on other
+//!   Unixes: component by component, and links are refused.
+//! - Windows (preview): component by component; every folder on the way is held open without the right to delete or rename it. Links
+//!   and junctions are refused.
 //!
-//! Writing is stricter (`write`): no link on the way is followed on any system, not even one that stays inside, because
-//! a person has said yes to one place; folders are made one by one beneath their own handle, the last name is never
-//! followed, and a file is replaced whole, so that nothing is ever written through a name.
+//! Writes are stricter (`write`): links are refused on every system, because an approval is for one path. Folders are created one by
+//! one beneath their own handle, and a file is replaced as a whole.
 //!
-//! It refuses everything that is neither a regular file nor a folder: reading a device or a pipe can hang or do things.
-//! It refuses files with a second name (hard links), because nothing tells whether the other name is outside.
-//! One could get this wrong by resolving the path first and opening it by name afterwards.
+//! Refuses devices, pipes and sockets, which can block or act when read, and hard links, whose other name may lie outside.
+//! Pitfall: to resolve a path first and open it by name afterwards.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
+mod entry;
 mod error;
+mod folders;
+mod ignore_rules;
+mod path;
 mod write;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use rouse_core::UnixMs;
-use rouse_core::visible::visible_path;
-
+pub(crate) use entry::{EntryKind, FileVersion, FolderEntry};
 pub(crate) use error::WorkspaceError;
-pub(crate) use write::{MOST_READ, digest, fingerprint};
+pub(crate) use folders::{GrantedFolder, ResolvedPath, RunFolders, expand_granted_path};
+pub(crate) use ignore_rules::IgnoreRules;
+pub(crate) use path::{RelativePath, expand_home, home_folder};
+pub(crate) use write::{MAX_FINGERPRINT_BYTES, file_fingerprint, sha256_hex};
 
 /// An open workspace.
 pub(crate) struct Workspace {
-    root: system::Root,
+    root: system::RootHandle,
     path: PathBuf,
 }
 
-/// A path of plain components, below a workspace. Empty means the workspace itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RelativePath(PathBuf);
-
-/// One entry of a folder, as it is: a link is a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) name: std::ffi::OsString,
-    pub(crate) kind: EntryKind,
-    pub(crate) size: u64,
-    pub(crate) trace: Trace,
-}
-
-/// What the system tells of a file without reading it, and what is another when its content is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trace {
-    /// When the content was last written, or said to have been.
-    pub(crate) modified_at: UnixMs,
-    /// The latest sign of a change. Another change within the grain of the system's clock leaves no other sign.
-    pub(crate) latest_at: UnixMs,
-    /// Everything of it, to compare.
-    pub(crate) stamp: String,
-}
-
-/// What stands at a path, itself: a link is a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) kind: EntryKind,
-    /// Whether it is one of several names of a file.
-    has_other_names: bool,
-    /// Whether nobody may write it.
-    is_read_only: bool,
-}
-
-/// What an entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    File,
-    Folder,
-    Link,
-    /// A device, a pipe, a socket.
-    Other,
-}
-
 impl Workspace {
-    /// Opens the folder `path`. It is the person's own setting, so links on the way to it are followed.
+    /// Opens the folder `path`. Links on the way are followed: the path is the person's own setting.
     pub(crate) fn open(path: &Path) -> Result<Self, WorkspaceError> {
         let root = system::open_root(path).map_err(|source| WorkspaceError::Root { source })?;
         Ok(Self { root, path: path.to_owned() })
     }
 
-    /// The folder at `path`, as a workspace of its own: nothing leads out of it into the rest of this one. A link in its
-    /// place is not followed.
-    pub(crate) fn below(&self, path: &RelativePath) -> Result<Self, WorkspaceError> {
-        let root =
-            system::open_below(&self.root, path).map_err(|source| self.refusal(path, source))?;
+    /// Opens a subfolder as a separate workspace, out of which no path leads. Refuses a link in its place.
+    pub(crate) fn open_subfolder(&self, path: &RelativePath) -> Result<Self, WorkspaceError> {
+        let root = system::open_subfolder(&self.root, path)
+            .map_err(|source| self.open_error(path, source))?;
         Ok(Self { root, path: self.path.join(path.as_path()) })
     }
 
-    /// Takes a written path apart. An absolute one is taken as relative when it begins with the workspace's own path;
-    /// that is only a way of reading it: what counts is that it is then opened beneath the handle.
-    pub(crate) fn relative(&self, text: &str) -> Result<RelativePath, WorkspaceError> {
-        let at_home = from_home(text);
+    /// Splits a written path into plain components. An absolute path is accepted if it begins with the workspace's path; the open
+    /// beneath the handle is the actual check.
+    pub(crate) fn parse_path(&self, text: &str) -> Result<RelativePath, WorkspaceError> {
+        let at_home = expand_home(text);
         let path = at_home.as_deref().unwrap_or_else(|| Path::new(text));
         let below = if path.has_root() { path.strip_prefix(&self.path).ok() } else { Some(path) };
         let below = below.ok_or_else(|| WorkspaceError::Outside { path: text.to_owned() })?;
@@ -124,25 +81,28 @@ impl Workspace {
         Ok(RelativePath(plain))
     }
 
-    /// A real path beneath this one, whose names need not be text; none when it does not lie there.
-    pub(crate) fn beneath(&self, real: &Path) -> Option<RelativePath> {
+    /// Makes a real path relative to the workspace; `None` if outside. The names need not be UTF-8.
+    pub(crate) fn relative_path(&self, real: &Path) -> Option<RelativePath> {
         let inside = real.strip_prefix(&self.path).ok()?;
         let is_plain = |part| matches!(part, Component::Normal(name) if system::is_plain(name));
         inside.components().all(is_plain).then(|| RelativePath(inside.to_owned()))
     }
 
-    /// Opens a regular file that has no other name for reading, and tells its size.
+    /// Opens a regular file without hard links for reading; returns the size too.
     pub(crate) fn open_file(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
-        let (file, size) = self.open_any_name(path)?;
-        if system::has_other_names(&file).map_err(|source| self.refusal(path, source))? {
+        let (file, size) = self.open_linked_file(path)?;
+        if system::has_hard_links(&file).map_err(|source| self.open_error(path, source))? {
             return Err(WorkspaceError::HardLink { path: path.to_string() });
         }
         Ok((file, size))
     }
 
-    /// The same for whoever shows nothing of what is in it.
-    pub(crate) fn open_any_name(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
-        let failed = |source| self.refusal(path, source);
+    /// Like `open_file`, hard links included. For callers that do not disclose the content.
+    pub(crate) fn open_linked_file(
+        &self,
+        path: &RelativePath,
+    ) -> Result<(File, u64), WorkspaceError> {
+        let failed = |source| self.open_error(path, source);
         let file = system::open_file(&self.root, path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
@@ -154,16 +114,17 @@ impl Workspace {
         Ok((file, metadata.len()))
     }
 
-    /// At most `most` entries of a folder, in no order, and whether there are more.
-    pub(crate) fn entries(
+    /// Lists at most `limit` entries of a folder in no order; returns whether there are more.
+    pub(crate) fn list_entries(
         &self,
         path: &RelativePath,
-        most: usize,
-    ) -> Result<(Vec<Entry>, bool), WorkspaceError> {
-        system::entries(&self.root, path, most).map_err(|source| self.refusal(path, source))
+        limit: usize,
+    ) -> Result<(Vec<FolderEntry>, bool), WorkspaceError> {
+        system::list_entries(&self.root, path, limit)
+            .map_err(|source| self.open_error(path, source))
     }
 
-    fn refusal(&self, path: &RelativePath, source: io::Error) -> WorkspaceError {
+    fn open_error(&self, path: &RelativePath, source: io::Error) -> WorkspaceError {
         let path = path.to_string();
         match source.kind() {
             io::ErrorKind::NotFound => WorkspaceError::Missing { path },
@@ -176,42 +137,4 @@ impl Workspace {
             _ => WorkspaceError::Open { path, source },
         }
     }
-}
-
-impl RelativePath {
-    /// The entry `name` of this folder, which came from the folder's own listing.
-    pub(crate) fn child(&self, name: &std::ffi::OsStr) -> Self {
-        Self(self.0.join(name))
-    }
-
-    pub(crate) fn as_path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The folder that it lies in, and its name there; none for the workspace itself.
-    pub(crate) fn split(&self) -> Option<(Self, &std::ffi::OsStr)> {
-        Some((Self(self.0.parent()?.to_owned()), self.0.file_name()?))
-    }
-}
-
-/// With slashes on every system, and `.` for the workspace itself. Everything in it is to be seen: a person is asked
-/// about the path that is shown, and another one must not look like it.
-impl fmt::Display for RelativePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.0.iter().map(|name| name.to_string_lossy()).collect();
-        let joined = visible_path(&names.join("/"));
-        f.write_str(if joined.is_empty() { "." } else { &joined })
-    }
-}
-
-/// The person's home folder.
-pub(crate) fn home() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)
-}
-
-/// What `~` and `~/…` mean; none for every other path.
-pub(crate) fn from_home(text: &str) -> Option<PathBuf> {
-    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
-    Some(home()?.join(rest.trim_start_matches('/')))
 }

@@ -1,4 +1,4 @@
-//! Opening beneath a folder's handle, on Unix. The rules are in the module above.
+//! Opening beneath a folder's handle, on Unix. `workspace` states the rules.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
@@ -14,48 +14,49 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::{Entry, EntryKind, RelativePath, Standing, Trace};
+use super::entry::{EntryKind, FileVersion, FolderEntry, TargetState};
+use super::path::RelativePath;
 
-pub(super) struct Root(OwnedFd);
+pub(super) struct RootHandle(OwnedFd);
 
-/// Which links on the way are followed.
+/// Treatment of links on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Links {
-    /// Those that stay inside, where the kernel itself sees to that.
-    Inside,
-    /// None: what is allowed to be written is one place, and a link can be led to another one.
-    Never,
+enum LinkPolicy {
+    /// Follow links that stay inside, if the kernel enforces that.
+    FollowInside,
+    /// Refuse links: a write is approved for a single path, and a link can be redirected.
+    Refuse,
 }
 
-// Opening a pipe without this would wait for a writer; a terminal without NOCTTY could become ours.
+// Without NONBLOCK, opening a pipe would wait for a writer; without NOCTTY, a terminal could become the controlling one.
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
 
-pub(super) fn open_root(path: &Path) -> io::Result<Root> {
-    Ok(Root(rustix::fs::open(path, FOLDER, Mode::empty())?))
+pub(super) fn open_root(path: &Path) -> io::Result<RootHandle> {
+    Ok(RootHandle(rustix::fs::open(path, FOLDER, Mode::empty())?))
 }
 
-/// The folder at `path` as a root of its own.
-pub(super) fn open_below(root: &Root, path: &RelativePath) -> io::Result<Root> {
-    Ok(Root(beneath(root.0.as_fd(), path, FOLDER | OFlags::NOFOLLOW, Links::Inside)?))
+pub(super) fn open_subfolder(root: &RootHandle, path: &RelativePath) -> io::Result<RootHandle> {
+    let flags = FOLDER | OFlags::NOFOLLOW;
+    Ok(RootHandle(open_beneath(root.0.as_fd(), path, flags, LinkPolicy::FollowInside)?))
 }
 
-/// Whether a component can be opened as it is written.
+/// Whether a component can be opened as written.
 pub(super) fn is_plain(name: &OsStr) -> bool {
     !name.as_bytes().contains(&0)
 }
 
-pub(super) fn open_file(root: &Root, path: &RelativePath) -> io::Result<File> {
-    Ok(File::from(beneath(root.0.as_fd(), path, FILE, Links::Inside)?))
+pub(super) fn open_file(root: &RootHandle, path: &RelativePath) -> io::Result<File> {
+    Ok(File::from(open_beneath(root.0.as_fd(), path, FILE, LinkPolicy::FollowInside)?))
 }
 
-pub(super) fn entries(
-    root: &Root,
+pub(super) fn list_entries(
+    root: &RootHandle,
     path: &RelativePath,
-    most: usize,
-) -> io::Result<(Vec<Entry>, bool)> {
-    let folder = beneath(root.0.as_fd(), path, FOLDER, Links::Inside)?;
+    limit: usize,
+) -> io::Result<(Vec<FolderEntry>, bool)> {
+    let folder = open_beneath(root.0.as_fd(), path, FOLDER, LinkPolicy::FollowInside)?;
     let mut found = Vec::new();
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
@@ -63,38 +64,37 @@ pub(super) fn entries(
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        if found.len() == most {
+        if found.len() == limit {
             return Ok((found, true));
         }
-        found.extend(described(&folder, name)?);
+        found.extend(describe_entry(&folder, name)?);
     }
     Ok((found, false))
 }
 
-/// The entry as it is now; none when it has gone since the folder was read.
-fn described(folder: &OwnedFd, name: &CStr) -> io::Result<Option<Entry>> {
-    let Some(stat) = stat_of(folder, name)? else { return Ok(None) };
+/// Describes an entry; `None` if gone since the folder was read.
+fn describe_entry(folder: &OwnedFd, name: &CStr) -> io::Result<Option<FolderEntry>> {
+    let Some(stat) = stat_entry(folder, name)? else { return Ok(None) };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let name = OsStr::from_bytes(name.to_bytes()).to_owned();
-    Ok(Some(Entry { name, kind: kind_of(&stat), size, trace: trace_of(&stat) }))
+    Ok(Some(FolderEntry { name, kind: kind_of(&stat), size, version: version_of(&stat) }))
 }
 
-/// The time of a change of the content can be set to anything, that of a change of the file cannot; a file that was put
-/// in place of another has another number.
-fn trace_of(stat: &Stat) -> Trace {
+/// The modification time can be set to anything, the change time cannot; a replaced file has another inode.
+fn version_of(stat: &Stat) -> FileVersion {
     let Stat { st_size, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, st_ino, .. } = stat;
     let stamp = format!("{st_size} {st_mtime}.{st_mtime_nsec} {st_ctime}.{st_ctime_nsec} {st_ino}");
     let (modified_at, changed_at) = (instant(*st_mtime), instant(*st_ctime));
-    Trace { modified_at, latest_at: modified_at.max(changed_at), stamp }
+    FileVersion { modified_at, latest_at: modified_at.max(changed_at), stamp }
 }
 
-/// Seconds since 1970, which every system counts in a type of its own; those before are of no use here.
+/// Converts seconds since 1970, a different type on every system; earlier times become 1970.
 fn instant(seconds: impl TryInto<i64>) -> UnixMs {
     UnixMs(seconds.try_into().unwrap_or(0).saturating_mul(1_000))
 }
 
-/// What the name itself stands for; none when nothing is there.
-fn stat_of(folder: &OwnedFd, name: impl Arg) -> io::Result<Option<Stat>> {
+/// The metadata of the name itself, links not followed; `None` if missing.
+fn stat_entry(folder: &OwnedFd, name: impl Arg) -> io::Result<Option<Stat>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -111,44 +111,48 @@ fn kind_of(stat: &Stat) -> EntryKind {
     }
 }
 
-/// Whether the open file has more than one name.
-pub(super) fn has_other_names(file: &File) -> io::Result<bool> {
+pub(super) fn has_hard_links(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 1)
 }
 
-/// A name in an open folder, where something is to be put.
-pub(super) struct Place<'p> {
+/// A name in an open folder, to be written.
+pub(super) struct WriteTarget<'p> {
     folder: OwnedFd,
     name: &'p OsStr,
 }
 
-/// The place of `path`, to which no link leads; the folders on the way can be made where they are missing.
-pub(super) fn place<'p>(
-    root: &Root,
+/// Opens the folder of `path`; links on the way are refused.
+pub(super) fn open_target<'p>(
+    root: &RootHandle,
     path: &'p RelativePath,
-    makes_folders: bool,
-) -> io::Result<Place<'p>> {
-    let (above, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
-    let folder = match makes_folders {
-        true => made(root, &above)?,
-        false => beneath(root.0.as_fd(), &above, FOLDER, Links::Never)?,
-    };
-    Ok(Place { folder, name })
+) -> io::Result<WriteTarget<'p>> {
+    let (parent, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
+    let folder = open_beneath(root.0.as_fd(), &parent, FOLDER, LinkPolicy::Refuse)?;
+    Ok(WriteTarget { folder, name })
 }
 
-fn made(root: &Root, path: &RelativePath) -> io::Result<OwnedFd> {
-    match beneath(root.0.as_fd(), path, FOLDER, Links::Never) {
+/// Like `open_target`; creates missing folders on the way.
+pub(super) fn create_target<'p>(
+    root: &RootHandle,
+    path: &'p RelativePath,
+) -> io::Result<WriteTarget<'p>> {
+    let (parent, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok(WriteTarget { folder: create_folders(root, &parent)?, name })
+}
+
+fn create_folders(root: &RootHandle, path: &RelativePath) -> io::Result<OwnedFd> {
+    match open_beneath(root.0.as_fd(), path, FOLDER, LinkPolicy::Refuse) {
         Err(Errno::NOENT) => {}
         answer => return Ok(answer?),
     }
-    let (above, name) = path.split().ok_or(io::ErrorKind::NotFound)?;
-    let above = made(root, &above)?;
-    make_folder_in(&above, name)?;
-    Ok(openat(&above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
+    let (parent, name) = path.split().ok_or(io::ErrorKind::NotFound)?;
+    let parent = create_folders(root, &parent)?;
+    create_folder_in(&parent, name)?;
+    Ok(openat(&parent, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// Whether it was not there.
-fn make_folder_in(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
+/// Returns whether the folder is new.
+fn create_folder_in(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     match rustix::fs::mkdirat(folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
         Ok(()) => rustix::fs::fsync(folder)?,
         Err(Errno::EXIST) => return Ok(false),
@@ -157,27 +161,27 @@ fn make_folder_in(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     Ok(true)
 }
 
-impl Place<'_> {
-    pub(super) fn look(&self) -> io::Result<Option<Standing>> {
-        let standing = |stat: Stat| Standing {
+impl WriteTarget<'_> {
+    pub(super) fn state(&self) -> io::Result<Option<TargetState>> {
+        let state = |stat: Stat| TargetState {
             kind: kind_of(&stat),
-            has_other_names: stat.st_nlink > 1,
+            has_hard_links: stat.st_nlink > 1,
             is_read_only: stat.st_mode & 0o222 == 0,
         };
-        Ok(stat_of(&self.folder, self.name)?.map(standing))
+        Ok(stat_entry(&self.folder, self.name)?.map(state))
     }
 
-    /// Whether it was not there.
-    pub(super) fn make_folder(&self) -> io::Result<bool> {
-        make_folder_in(&self.folder, self.name)
+    /// Returns whether the folder is new.
+    pub(super) fn create_folder(&self) -> io::Result<bool> {
+        create_folder_in(&self.folder, self.name)
     }
 
-    /// Puts a file here, whole or not at all.
+    /// Replaces the file atomically.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
-        // Of what was there: who may read, write and start it, and nothing that lends rights.
-        let mode =
-            stat_of(&self.folder, self.name)?.map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
-        let (name, mut file) = self.beside()?;
+        // Permission bits of the replaced file, without setuid, setgid and sticky.
+        let mode = stat_entry(&self.folder, self.name)?
+            .map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
+        let (name, mut file) = self.create_temporary()?;
         let written = || -> io::Result<()> {
             file.write_all(content)?;
             if let Some(mode) = mode {
@@ -188,28 +192,28 @@ impl Place<'_> {
             Ok(rustix::fs::fsync(&self.folder)?)
         }();
         if written.is_err() {
-            // It may have its new name already; then there is nothing to take away.
-            let gone = rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty());
-            tracing::debug!(?gone, "a file that could not be written was taken away");
+            // Fails if the rename has succeeded already.
+            let removed = rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty());
+            tracing::debug!(?removed, "removed the temporary file of a failed write");
         }
         written
     }
 
-    /// A new file beside this place, under a name that nothing has.
-    fn beside(&self) -> io::Result<(String, File)> {
+    /// Creates a temporary file in the target's folder.
+    fn create_temporary(&self) -> io::Result<(String, File)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         const NEW: OFlags = OFlags::WRONLY
             .union(OFlags::CREATE)
             .union(OFlags::EXCL)
             .union(OFlags::NOFOLLOW)
             .union(OFlags::CLOEXEC);
-        let everybody = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".rouse-{}-{count}.tmp", std::process::id());
-            match openat(&self.folder, name.as_str(), NEW, everybody) {
+            match openat(&self.folder, name.as_str(), NEW, mode) {
                 Ok(file) => return Ok((name, File::from(file))),
-                // Left behind by a process of the same number that was killed.
+                // Left by a killed process with the same id.
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -217,63 +221,62 @@ impl Place<'_> {
     }
 }
 
-/// `O_NOFOLLOW` answers this when the last component is a link, `openat2` when a link has no place to lead to, or none is
-/// followed.
+/// `O_NOFOLLOW` returns this for a link as the last component, `openat2` for a broken or refused link.
 pub(super) fn is_link_refusal(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// What opening a socket or a device without a driver answers.
+/// Opening a socket or a device without a driver returns these.
 pub(super) fn is_special_file(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP))
 }
 
 #[cfg(target_os = "linux")]
-fn beneath(
+fn open_beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
-    links: Links,
+    links: LinkPolicy,
 ) -> rustix::io::Result<OwnedFd> {
-    match kernel_beneath(root, path, flags, links) {
-        // Unknown to the kernel, or forbidden by a filter that does not know it: the walk is stricter, not weaker.
+    match openat2_beneath(root, path, flags, links) {
+        // Unknown to the kernel, or forbidden by an older filter. The walk is stricter.
         Err(Errno::NOSYS | Errno::PERM) => walk_beneath(root, path, flags),
         answer => answer,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn beneath(
+fn open_beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
-    _: Links,
+    _: LinkPolicy,
 ) -> rustix::io::Result<OwnedFd> {
     walk_beneath(root, path, flags)
 }
 
 #[cfg(target_os = "linux")]
-fn kernel_beneath(
+fn openat2_beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
-    links: Links,
+    links: LinkPolicy,
 ) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
 
-    // The kernel gives up with AGAIN when something is renamed while it looks; so often in a row means on purpose.
+    // The kernel returns AGAIN if something is renamed meanwhile; this many in a row are an attack.
     const TRIES: usize = 16;
-    let unfollowed = match links {
-        Links::Inside => ResolveFlags::NO_MAGICLINKS,
-        Links::Never => ResolveFlags::NO_SYMLINKS,
+    let link_flags = match links {
+        LinkPolicy::FollowInside => ResolveFlags::NO_MAGICLINKS,
+        LinkPolicy::Refuse => ResolveFlags::NO_SYMLINKS,
     };
-    let resolve = ResolveFlags::BENEATH | unfollowed;
+    let resolve = ResolveFlags::BENEATH | link_flags;
     let path = if path.as_path().as_os_str().is_empty() { Path::new(".") } else { path.as_path() };
     let mut tries = (0..TRIES).map(|_| openat2(root, path, flags, Mode::empty(), resolve));
     tries.find(|answer| !matches!(answer, Err(Errno::AGAIN))).unwrap_or(Err(Errno::AGAIN))
 }
 
-/// One component after the other, following no link.
+/// Opens the components in order and refuses links.
 pub(super) fn walk_beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,

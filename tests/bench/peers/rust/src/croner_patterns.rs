@@ -9,7 +9,7 @@ use croner::Cron;
 
 const PATTERNS: [&str; 4] = ["* * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 29 2 *"];
 const ZONES: [Tz; 2] = [Tz::UTC, Tz::America__New_York];
-/// Instants spread over 2026, so that no answer is the neighbour of the one before.
+/// Instants spread over 2026, so that consecutive results differ.
 const INSTANTS: usize = 64;
 
 pub(crate) fn patterns() -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ fn instant(index: usize) -> DateTime<Utc> {
     DateTime::from_timestamp_secs(1_767_225_617 + index as i64 * 494_621).expect("a date of 2026")
 }
 
-/// The fastest of many rounds, in nanoseconds a call: what others take of the machine only adds to the others.
+/// The fastest of many rounds, in nanoseconds per call; other load only slows rounds down.
 fn nanos(mut call: impl FnMut(usize)) -> f64 {
     let (began, mut best, mut rounds) = (Instant::now(), Duration::MAX, 0);
     while rounds < 5 || began.elapsed() < Duration::from_millis(300) {

@@ -1,8 +1,7 @@
-//! Crates that schedule, asked what every peer is asked: one job a second, many jobs at one instant, what a pattern
-//! costs.
+//! Rust schedulers for the peer comparison: a job per second, many jobs at one instant, the cost of a pattern.
 //!
-//! Prints one fact a line, fields parted by tabs; `cargo xtask bench --peers` does the sums. A handler does nothing but
-//! take the time, so that what is measured is the scheduler.
+//! Prints a fact per line with tab-separated fields; `cargo xtask bench --peers` computes the statistics. Handlers
+//! only read the time.
 
 mod croner_patterns;
 mod tokio_jobs;
@@ -14,28 +13,28 @@ use anyhow::{Context as _, bail};
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
         ["tokio-cron-scheduler", "lateness", seconds, ..] => {
-            say_version("tokio-cron-scheduler")?;
+            print_version("tokio-cron-scheduler")?;
             tokio_jobs::lateness(seconds.parse()?).await?;
         }
         ["tokio-cron-scheduler", "burst", count, lead] => {
-            say_version("tokio-cron-scheduler")?;
+            print_version("tokio-cron-scheduler")?;
             tokio_jobs::burst(count.parse()?, lead.parse()?).await?;
         }
         ["croner", "patterns", ..] => {
-            say_version("croner")?;
+            print_version("croner")?;
             croner_patterns::patterns()?;
         }
-        _ => bail!("ask for tokio-cron-scheduler lateness or burst, or for croner patterns"),
+        _ => bail!("usage: tokio-cron-scheduler lateness|burst, or croner patterns"),
     }
     println!("end");
     Ok(())
 }
 
-/// The version that the manifest pins.
-fn say_version(name: &str) -> anyhow::Result<()> {
+/// Prints the pinned version of the manifest.
+fn print_version(name: &str) -> anyhow::Result<()> {
     let pin = format!("{name} = \"=");
     let mut lines = include_str!("../Cargo.toml").lines();
     let version = lines.find_map(|line| line.strip_prefix(&pin)).context("pinned")?;

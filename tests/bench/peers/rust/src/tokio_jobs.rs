@@ -1,4 +1,4 @@
-//! tokio-cron-scheduler: jobs in memory, looked at twice a second.
+//! tokio-cron-scheduler: jobs in memory, polled twice a second.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) async fn burst(count: usize, lead: u64) -> anyhow::Result<()> {
     let date = DateTime::from_timestamp_secs(due.as_secs().cast_signed()).expect("a date");
     let [second, minute, hour] = [date.second(), date.minute(), date.hour()];
     let pattern = format!("{second} {minute} {hour} {} {} *", date.day(), date.month());
-    // Its channels hold two hundred jobs unless told otherwise; what does not fit is lost.
+    // The default channel holds two hundred jobs and drops the rest.
     let scheduler = JobScheduler::new_with_channel_size(count.max(200)).await?;
     let (sender, mut receiver) = unbounded_channel();
     for number in 0..count {

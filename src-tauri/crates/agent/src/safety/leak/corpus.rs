@@ -1,4 +1,4 @@
-//! Text without secrets: what nobody may take for one.
+//! Texts without secrets: no false findings.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Known, find, find_stored_counting};
+use super::{StoredValues, find, find_stored};
 
 const CLEAN: &[(&str, &str)] = &[
     ("the lock file", include_str!("../../../../../../Cargo.lock")),
@@ -20,15 +20,15 @@ const CLEAN: &[(&str, &str)] = &[
 
 #[test]
 fn clean_text_is_left_alone() {
-    let nothing = Known::new(std::iter::empty());
+    let nothing = StoredValues::new(std::iter::empty());
     for (name, text) in CLEAN {
         assert_eq!(find(text, &nothing), Vec::new(), "{name}");
     }
 }
 
 #[test]
-fn what_only_looks_random_is_no_secret() {
-    let nothing = Known::new(std::iter::empty());
+fn random_looking_text_is_no_secret() {
+    let nothing = StoredValues::new(std::iter::empty());
     let clean = [
         "commit 1f5f6ed0c0a73f2a3b6d3e0f5f1c9a8b7e6d5c4b",
         "checksum = \"c88e4a1a5d9a7f0ac6ad0f1f7d5a0f4b3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f\"",
@@ -49,7 +49,7 @@ fn what_only_looks_random_is_no_secret() {
     }
 }
 
-/// Files of every kind that agents write: code, prose, lock files, data, and pictures inside of text.
+/// Code, prose, lock files, data, and pictures as data URLs.
 fn ordinary_files(folder: &Path, files: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let entry = entry.expect("an entry");
@@ -74,7 +74,7 @@ fn ordinary_files(folder: &Path, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// Values as people have them, some of which are no good secrets.
+/// Typical values of secrets, some weak.
 const STORED: [&str; 9] = [
     "marigold-63-Rumba",
     "hunter7hunter7",
@@ -88,18 +88,15 @@ const STORED: [&str; 9] = [
 ];
 
 #[test]
-fn nothing_stored_is_seen_in_ordinary_files_and_reading_them_is_little_work() {
-    let known = Known::new(STORED.iter().map(|secret| ("mail", *secret)));
-    let (mut files, mut bytes, mut work) = (Vec::new(), 0, 0);
+fn ordinary_files_hold_no_stored_value() {
+    let stored = StoredValues::new(STORED.iter().map(|secret| ("mail", *secret)));
+    let (mut files, mut bytes) = (Vec::new(), 0);
     ordinary_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."), &mut files);
     for (name, text) in &files {
-        let (found, read) = find_stored_counting(text, &known);
+        let found = find_stored(text, &stored);
         let seen: Vec<&str> = found.iter().map(|finding| &text[finding.at.clone()]).collect();
         assert!(seen.is_empty(), "{name}: {seen:?}");
         bytes += text.len();
-        work += read;
     }
     assert!(bytes > 2 << 20, "{bytes} bytes are no corpus");
-    // Six times, when this was written.
-    assert!(work < 12 * bytes, "{work} for {bytes}");
 }

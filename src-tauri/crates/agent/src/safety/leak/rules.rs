@@ -1,9 +1,8 @@
-//! What secrets look like: the rules of `rules.toml`.
+//! The shapes of secrets: the rules of `rules.toml`.
 //!
-//! Owns how a rule is read and when it is looked at: one pass over the text finds the keywords of all rules, and a rule's
-//! expression runs only around its own, as far as it can reach. Expressions run in linear time and are compiled when they
-//! are first needed: all two hundred at once would take longer than a start of Rouse. One could get it wrong by cutting
-//! the text around a keyword: an expression would take the cut for the end of a word.
+//! Owns the matching. One pass over the text finds the keywords of all rules; the expression of a rule runs only around its
+//! own keywords, within its reach. Expressions run in linear time and are compiled on first use: all two hundred at once
+//! take longer than a start of Rouse. Pitfall: a text that is cut around a keyword ends a word where none ends.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -14,48 +13,47 @@ use regex_automata::util::syntax;
 use regex_automata::{Input, Span};
 use serde::Deserialize;
 
-use super::Finding;
-use super::view::View;
+use super::finding::LeakFinding;
 
-/// What stands between a name and its value: the rest of the name, a sign and quotes, also where JSON escapes them.
+/// Between a name and a value: the rest of the name, an operator and quotes, with or without escapes of JSON.
 const BETWEEN: &str =
     r#"[ \t\w.-]{0,20}[\s'"\\]{0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=\\]{0,6}"#;
 
-/// How far a rule may reach that has no bound of its own.
-const FARTHEST: usize = 16 << 10;
+/// The reach in bytes of an expression without a maximum length.
+const MAX_REACH: usize = 16 << 10;
 
-/// A keyword that is no part of the secret may stand so far from it.
-const NEAR: usize = 256;
+/// The distance in bytes of a keyword outside the expression.
+const KEYWORD_DISTANCE: usize = 256;
 
-/// Bits for each byte that a value beside a name has at least, where its rule says nothing.
-const DULLEST: f64 = 2.0;
+/// The default minimum entropy of a value beside a name, in bits per byte.
+const MIN_ENTROPY: f64 = 2.0;
 
-/// The rules, read when a text is looked at for the first time.
+/// The rules, parsed on first use.
 pub(super) static RULES: LazyLock<Rules> =
     LazyLock::new(|| Rules::read(include_str!("rules.toml")).expect("BUG: rules.toml is tested"));
 
-/// All rules, and where to look at which.
+/// All rules with their keywords.
 pub(super) struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<LeakRule>,
     keywords: AhoCorasick,
     /// The rules of each keyword.
     of_keyword: Vec<Vec<usize>>,
 }
 
-/// The file.
+/// The rules file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    shaped: Vec<Line>,
-    beside: Vec<Line>,
-    own_shaped: Vec<Line>,
-    own_beside: Vec<Line>,
+struct RulesFile {
+    shaped: Vec<RuleEntry>,
+    beside: Vec<RuleEntry>,
+    own_shaped: Vec<RuleEntry>,
+    own_beside: Vec<RuleEntry>,
 }
 
-/// A line of it.
+/// An entry of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct RuleEntry {
     id: String,
     shape: Option<String>,
     name: Option<String>,
@@ -70,15 +68,15 @@ struct Line {
     likely: bool,
 }
 
-struct Rule {
+struct LeakRule {
     id: String,
     expression: String,
     allow: Vec<String>,
     entropy: f64,
-    /// Whether the value is told by the name beside it, so that a word may stand there.
+    /// Whether a name beside the value is part of the rule. Then a value without digits counts as an ordinary word.
     is_beside: bool,
     certain: bool,
-    /// Whether a keyword is always a part of what the expression matches.
+    /// Whether each keyword is a part of the expression.
     holds_its_keywords: bool,
     compiled: OnceLock<Compiled>,
 }
@@ -91,7 +89,7 @@ struct Compiled {
 
 impl Rules {
     fn read(text: &str) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let file: RulesFile = toml::from_str(text).map_err(|error| error.to_string())?;
         let lines = [file.shaped, file.beside, file.own_shaped, file.own_beside];
         let mut rules = Vec::new();
         let mut of_word: HashMap<String, Vec<usize>> = HashMap::new();
@@ -99,38 +97,38 @@ impl Rules {
             for keyword in &line.keywords {
                 of_word.entry(keyword.clone()).or_default().push(rules.len());
             }
-            rules.push(Rule::of(line)?);
+            rules.push(LeakRule::of(line)?);
         }
         let (words, of_keyword): (Vec<String>, Vec<Vec<usize>>) = of_word.into_iter().unzip();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            // Every text is read by it, byte for byte.
+            // The fastest kind, because the automaton reads every text.
             .kind(Some(AhoCorasickKind::DFA))
             .build(&words)
             .map_err(|error| error.to_string())?;
         Ok(Self { rules, keywords, of_keyword })
     }
 
-    /// Adds what the rules find in `view`.
-    pub(super) fn find(&self, view: &View<'_>, found: &mut Vec<Finding>) {
+    /// Adds the findings of all rules in `text`.
+    pub(super) fn find(&self, text: &str, found: &mut Vec<LeakFinding>) {
         let mut places: HashMap<usize, Vec<Span>> = HashMap::new();
-        for hit in self.keywords.find_overlapping_iter(view.bytes()) {
+        for hit in self.keywords.find_overlapping_iter(text) {
             for rule in &self.of_keyword[hit.pattern().as_usize()] {
                 let reach = self.rules[*rule].compiled().reach;
                 let start = hit.start().saturating_sub(reach);
-                let end = (hit.end() + reach).min(view.bytes().len());
+                let end = (hit.end() + reach).min(text.len());
                 widen(places.entry(*rule).or_default(), Span { start, end });
             }
         }
         for (rule, spans) in places {
             for span in spans {
-                self.rules[rule].find(view, span, found);
+                self.rules[rule].find(text, span, found);
             }
         }
     }
 }
 
-/// Adds `span`, as a part of the last one where they touch, so that no byte is read twice.
+/// Adds `span`, merged with a touching last span, so that no byte is read twice.
 fn widen(spans: &mut Vec<Span>, span: Span) {
     match spans.last_mut() {
         Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
@@ -138,8 +136,8 @@ fn widen(spans: &mut Vec<Span>, span: Span) {
     }
 }
 
-impl Rule {
-    fn of(line: Line) -> Result<Self, String> {
+impl LeakRule {
+    fn of(line: RuleEntry) -> Result<Self, String> {
         let is_beside = line.name.is_some();
         let expression = match (line.shape, line.name, line.value) {
             (Some(shape), None, None) => shape,
@@ -156,7 +154,7 @@ impl Rule {
             holds_its_keywords: line.keywords.iter().all(|word| is_in(word, &expression)),
             expression,
             allow: line.allow,
-            entropy: line.entropy.unwrap_or(if is_beside { DULLEST } else { 0.0 }),
+            entropy: line.entropy.unwrap_or(if is_beside { MIN_ENTROPY } else { 0.0 }),
             is_beside,
             certain: !line.likely && !is_beside,
             compiled: OnceLock::new(),
@@ -171,25 +169,27 @@ impl Rule {
                 .iter()
                 .map(|allow| regex(allow).expect("BUG: every rule is tested"))
                 .collect(),
-            reach: reach(&self.expression) + if self.holds_its_keywords { 0 } else { NEAR },
+            reach: reach(&self.expression)
+                + if self.holds_its_keywords { 0 } else { KEYWORD_DISTANCE },
         })
     }
 
-    fn find(&self, view: &View<'_>, span: Span, found: &mut Vec<Finding>) {
+    fn find(&self, text: &str, span: Span, found: &mut Vec<LeakFinding>) {
         let compiled = self.compiled();
         let mut captures = compiled.regex.create_captures();
-        let mut input = Input::new(view.bytes()).span(span);
+        let mut input = Input::new(text).span(span);
         loop {
             compiled.regex.captures(input.clone(), &mut captures);
             let Some(whole) = captures.get_match() else { return };
             let groups = captures.group_len();
             let secret = (1..groups).find_map(|group| captures.get_group(group));
             let secret = secret.unwrap_or_else(|| whole.span());
-            if self.is_secret(compiled, &view.bytes()[secret.range()]) {
-                let at = view.in_text(secret.range());
-                found.push(Finding { what: self.id.clone(), certain: self.certain, at });
+            if self.is_secret(compiled, &text.as_bytes()[secret.range()]) {
+                let at =
+                    text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
+                found.push(LeakFinding { what: self.id.clone(), certain: self.certain, at });
             }
-            // Not behind the whole match: its last byte may be the first of the next one.
+            // Not after the whole match: the last byte may be the first of the next match.
             let next = secret.end.max(whole.start() + 1);
             if next > span.end {
                 return;
@@ -207,14 +207,14 @@ impl Rule {
     }
 }
 
-/// The alphabet, and mostly one letter, are what people write where a secret would stand.
+/// Whether the value is the alphabet or mostly a single letter, as in examples.
 fn is_placeholder(secret: &[u8]) -> bool {
     let lower = secret.to_ascii_lowercase();
     lower.windows(26).any(|part| part == b"abcdefghijklmnopqrstuvwxyz")
         || secret.chunk_by(|one, next| one == next).any(|run| run.len() * 2 > secret.len())
 }
 
-/// Whether `expression` spells `word` out.
+/// Whether `expression` holds `word` literally.
 fn is_in(word: &str, expression: &str) -> bool {
     expression.to_ascii_lowercase().replace('\\', "").contains(word)
 }
@@ -231,14 +231,14 @@ fn regex(expression: &str) -> Result<Regex, String> {
         .map_err(|error| error.to_string())
 }
 
-/// How many bytes the expression can match.
+/// The most bytes that the expression can match.
 fn reach(expression: &str) -> usize {
     let parsed = syntax::parse_with(expression, &config());
     let longest = parsed.ok().and_then(|parsed| parsed.properties().maximum_len());
-    longest.unwrap_or(FARTHEST).min(FARTHEST)
+    longest.unwrap_or(MAX_REACH).min(MAX_REACH)
 }
 
-/// Bits for each byte.
+/// The entropy in bits per byte.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {
@@ -257,8 +257,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::safety::leak::known::Known;
-    use crate::safety::leak::{find, redacted};
+    use crate::safety::leak::{StoredValues, find, redacted};
 
     #[derive(Deserialize)]
     struct Samples {
@@ -278,7 +277,7 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        RULES.find(&View::of(text), &mut found);
+        RULES.find(text, &mut found);
         found.into_iter().map(|finding| finding.what).collect()
     }
 
@@ -320,8 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_redacted_holds_no_half_of_the_secret() {
-        let nothing = Known::new(std::iter::empty());
+    fn redaction_leaves_no_part_of_the_secret() {
+        let nothing = StoredValues::new(std::iter::empty());
         for sample in samples() {
             for found in &sample.found {
                 let text = whole(found);
@@ -340,7 +339,7 @@ mod tests {
 
     #[test]
     fn samples_are_found_within_json_and_addresses_and_pages() {
-        let nothing = Known::new(std::iter::empty());
+        let nothing = StoredValues::new(std::iter::empty());
         for sample in samples() {
             let text = whole(&sample.found[0]);
             let json = serde_json::json!({"content": format!("first\n{text}\nlast")}).to_string();

@@ -1,21 +1,21 @@
-//! `cron.estimate`: what a job will probably cost a month.
+//! `cron.estimate`: the estimated cost of a job per month.
 //!
-//! Owns the guess: the median of what the newest runs have used, times the slots of the next 30 days, by the engine's own
-//! function. A median, because one run that went in circles says nothing about the next thirty. It refuses to guess
-//! without a run: a model can answer a task of ten words with ten or with ten thousand.
+//! Owns the estimate: the median usage of the newest runs times the slots of the next 30 days. The median ignores single outliers.
+//! Never estimates without a run, because the length of a task says nothing about the length of an answer.
 
-use rouse_core::money::MicroUsd;
+use rouse_core::budget::MicroUsd;
 use rouse_core::run::Usage;
 use rouse_core::slots::{DecidedSlots, Slots};
-use rouse_core::words::grouped;
+use rouse_core::text::group_thousands;
 use rouse_core::{JobId, UnixMs};
 
+use super::schedule::compile_slots;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{CronEstimateParams, CronEstimateResult};
 
-/// The runs that are looked at.
-const NEWEST: u32 = 20;
+/// Maximum number of runs behind an estimate.
+const MAX_RUNS: u32 = 20;
 /// A month.
 const MONTH_MS: i64 = 30 * 24 * 3_600_000;
 
@@ -25,80 +25,84 @@ pub(crate) async fn estimate(
 ) -> Result<CronEstimateResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    let (slots, _) = super::slots_of(context, &schedule, params.id.as_deref()).await?;
+    let (slots, _) = compile_slots(context, &schedule, params.id.as_deref()).await?;
     let usages = match &params.id.map(JobId::new) {
-        Some(id) => context.store.usage_of_newest_runs(id, NEWEST).await?,
+        Some(id) => context.store.recent_usage(id, MAX_RUNS).await?,
         None => Vec::new(),
     };
-    let runs = schedule.spec.has_slots().then(|| runs_within(&slots, now, MONTH_MS));
-    Ok(of_usages(&usages, runs))
+    let runs = schedule.spec.has_slots().then(|| slots_within(&slots, now, MONTH_MS));
+    Ok(estimate_from(&usages, runs))
 }
 
-/// How often it fires in the `span_ms` milliseconds after `now`.
-pub(super) fn runs_within(slots: &Slots, now: UnixMs, span_ms: i64) -> u32 {
+/// The number of slots in the `span_ms` milliseconds after `now`.
+pub(super) fn slots_within(slots: &Slots, now: UnixMs, span_ms: i64) -> u32 {
     let until = now.plus_ms(span_ms);
     let first = slots.next_after(now).filter(|first| *first <= until);
     first.map_or(0, |first| slots.passed(first, DecidedSlots::default(), until, 1).count)
 }
 
-fn of_usages(usages: &[Usage], runs_per_month: Option<u32>) -> CronEstimateResult {
+fn estimate_from(usages: &[Usage], runs_per_month: Option<u32>) -> CronEstimateResult {
     let tokens = median(usages.iter().map(|usage| usage.tokens()).collect());
-    // A price that was not known to older runs is known by now; one that is not known to the newest is not.
+    // The newest run decides whether the price is known; older runs may predate the price.
     let is_known = usages.first().is_some_and(|newest| newest.cost_micro_usd.is_some());
     let costs = usages.iter().filter_map(|usage| usage.cost_micro_usd).collect();
     let cost = is_known.then(|| median(costs)).flatten();
-    let by_month = |amount: Option<u64>| Some(amount?.saturating_mul(u64::from(runs_per_month?)));
+    let per_month = |amount: Option<u64>| Some(amount?.saturating_mul(u64::from(runs_per_month?)));
     let mut result = CronEstimateResult {
         text: String::new(),
         based_on_runs: u32::try_from(usages.len()).unwrap_or(u32::MAX),
         runs_per_month,
         tokens_per_run: tokens,
         cost_per_run_micro_usd: cost,
-        tokens_per_month: by_month(tokens),
-        cost_per_month_micro_usd: by_month(cost),
+        tokens_per_month: per_month(tokens),
+        cost_per_month_micro_usd: per_month(cost),
     };
-    result.text = in_words(&result);
+    result.text = describe(&result);
     result
 }
 
-fn in_words(estimate: &CronEstimateResult) -> String {
+fn describe(estimate: &CronEstimateResult) -> String {
     let Some(tokens) = estimate.tokens_per_run else {
-        return "No finished runs yet, so nobody knows what it will cost.".to_owned();
+        return "No finished runs yet, so there is no estimate.".to_owned();
     };
-    let of_runs = match estimate.based_on_runs {
-        1 => "its last run".to_owned(),
-        runs => format!("its last {runs} runs"),
+    let basis = match estimate.based_on_runs {
+        1 => "the last run".to_owned(),
+        runs => format!("the last {runs} runs"),
     };
     let amount = |cost: Option<u64>, tokens: Option<u64>| match cost {
-        Some(cost) if cost > 0 => rounded(cost),
-        Some(_) | None => format!("{} tokens", grouped(roughly(tokens.unwrap_or(0)))),
+        Some(cost) if cost > 0 => round_cost(cost),
+        Some(_) | None => format!("{} tokens", group_thousands(round_tokens(tokens.unwrap_or(0)))),
     };
     let per_run = amount(estimate.cost_per_run_micro_usd, Some(tokens));
     let price = match estimate.cost_per_run_micro_usd {
-        Some(0) => " Its model costs nothing.",
+        Some(0) => " The model is free.",
         Some(_) => "",
-        None => " The price of its model is not known.",
+        None => " The price of the model is unknown.",
     };
     match estimate.runs_per_month {
         None => {
-            format!("About {per_run} a run, by {of_runs}. How often it runs is not known.{price}")
+            format!(
+                "About {per_run} per run, based on {basis}. The number of runs is unknown.{price}"
+            )
         }
         Some(0) => format!(
-            "It does not run within the next month; about {per_run} a run, by {of_runs}.{price}"
+            "No runs in the next 30 days; about {per_run} per run, based on {basis}.{price}"
         ),
         Some(runs) => {
             let per_month = amount(estimate.cost_per_month_micro_usd, estimate.tokens_per_month);
             let times = match runs {
                 1 => "1 run".to_owned(),
-                _ => format!("{} runs", grouped(u64::from(runs))),
+                _ => format!("{} runs", group_thousands(u64::from(runs))),
             };
-            format!("About {per_month} a month: {times} at about {per_run}, by {of_runs}.{price}")
+            format!(
+                "About {per_month} per month: {times} at about {per_run}, based on {basis}.{price}"
+            )
         }
     }
 }
 
-/// To the cent, or, below one, to the first places that say something.
-fn rounded(micro_usd: u64) -> String {
+/// Rounds a cost to cents, or to significant digits below one cent.
+fn round_cost(micro_usd: u64) -> String {
     let step = match micro_usd {
         0..100 => 1,
         100..10_000 => 100,
@@ -107,8 +111,8 @@ fn rounded(micro_usd: u64) -> String {
     MicroUsd((micro_usd + step / 2) / step * step).to_string()
 }
 
-/// To the first two places, as one says about how many.
-fn roughly(tokens: u64) -> u64 {
+/// Rounds to two significant digits.
+fn round_tokens(tokens: u64) -> u64 {
     let step = 10_u64.pow(tokens.checked_ilog10().unwrap_or(0).saturating_sub(1));
     (tokens + step / 2) / step * step
 }
@@ -127,55 +131,52 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_run_times_the_runs_of_a_month() {
+    fn estimate_is_median_times_runs_per_month() {
         let usages = [
             usage(1_000, Some(40_000)),
             usage(1_200, Some(42_000)),
             usage(90_000, Some(9_000_000)),
         ];
-        let estimate = of_usages(&usages, Some(30));
+        let estimate = estimate_from(&usages, Some(30));
         assert_eq!(estimate.tokens_per_month, Some(36_000));
         assert_eq!(estimate.cost_per_month_micro_usd, Some(1_260_000));
         assert_eq!(
             estimate.text,
-            "About 1.26 USD a month: 30 runs at about 0.04 USD, by its last 3 runs."
+            "About 1.26 USD per month: 30 runs at about 0.04 USD, based on the last 3 runs."
         );
     }
 
     #[test]
-    fn the_newest_run_says_whether_the_price_is_known() {
+    fn newest_run_decides_whether_the_price_is_known() {
         let (old, new) = (usage(1_000, None), usage(1_000, Some(40_000)));
-        let cost = |usages: &[Usage]| of_usages(usages, Some(30)).cost_per_run_micro_usd;
+        let cost = |usages: &[Usage]| estimate_from(usages, Some(30)).cost_per_run_micro_usd;
         assert_eq!(cost(&[new, old]), Some(40_000));
         assert_eq!(cost(&[old, new]), None);
     }
 
     #[test]
-    fn tokens_where_no_price_is_known_and_nothing_where_no_run_is() {
-        let words = |usages: &[Usage], runs| of_usages(usages, runs).text;
+    fn estimate_shows_cost_else_tokens_else_none() {
+        let text = |usages: &[Usage], runs| estimate_from(usages, runs).text;
+        assert_eq!(text(&[], Some(30)), "No finished runs yet, so there is no estimate.");
         assert_eq!(
-            words(&[], Some(30)),
-            "No finished runs yet, so nobody knows what it will cost."
+            text(&[usage(10, None)], Some(2)),
+            "About 20 tokens per month: 2 runs at about 10 tokens, based on the last run. The price of the model is unknown."
         );
         assert_eq!(
-            words(&[usage(10, None)], Some(2)),
-            "About 20 tokens a month: 2 runs at about 10 tokens, by its last run. The price of its model is not known."
+            text(&[usage(10, Some(0))], Some(1)),
+            "About 10 tokens per month: 1 run at about 10 tokens, based on the last run. The model is free."
         );
         assert_eq!(
-            words(&[usage(10, Some(0))], Some(1)),
-            "About 10 tokens a month: 1 run at about 10 tokens, by its last run. Its model costs nothing."
+            text(&[usage(1_321, Some(0))], Some(1_440)),
+            "About 1,900,000 tokens per month: 1,440 runs at about 1,300 tokens, based on the last run. The model is free."
         );
         assert_eq!(
-            words(&[usage(1_321, Some(0))], Some(1_440)),
-            "About 1,900,000 tokens a month: 1,440 runs at about 1,300 tokens, by its last run. Its model costs nothing."
+            text(&[usage(10, Some(1_234))], None),
+            "About 0.0012 USD per run, based on the last run. The number of runs is unknown."
         );
         assert_eq!(
-            words(&[usage(10, Some(1_234))], None),
-            "About 0.0012 USD a run, by its last run. How often it runs is not known."
-        );
-        assert_eq!(
-            words(&[usage(10, Some(12))], Some(0)),
-            "It does not run within the next month; about 0.000012 USD a run, by its last run."
+            text(&[usage(10, Some(12))], Some(0)),
+            "No runs in the next 30 days; about 0.000012 USD per run, based on the last run."
         );
     }
 }

@@ -1,21 +1,22 @@
-//! `cron.preview`: the next slots by the engine's own function, and a change of clocks in words.
+//! `cron.preview`: the next slots, with notes on clock changes. Uses the same functions as the engine.
 
 use chrono::SecondsFormat;
 use rouse_core::UnixMs;
-use rouse_core::job::ScheduleSpec;
+use rouse_core::job::{JobError, ScheduleSpec};
 use rouse_core::schedule::{
     ClockNote, CronPattern, Transition, Zone, Zones, format_duration, instant_note,
     interval_effect, transitions_in,
 };
 use rouse_core::slots::Slots;
 
+use super::schedule::{compile_slots, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
 
-/// Changes of clocks that are put into words at most; of the others there is a number.
-const MOST_NOTES: usize = 3;
-/// Slots after a change whose times are looked for among those before it: the day of an hourly job.
+/// Maximum number of notes on clock changes; the rest is counted.
+const MAX_NOTES: usize = 3;
+/// Number of slots compared after a clock change: one day of an hourly job.
 const SLOTS_COMPARED: usize = 24;
 
 pub(crate) async fn preview(
@@ -24,31 +25,31 @@ pub(crate) async fn preview(
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
-    let spread_ms = match params.id {
+    // The jitter of a job depends on its id. A new job has none, so its slots are shown without jitter.
+    let jitter_ms = match params.id {
         Some(_) => None,
         None => schedule.jitter_ms.take().filter(|ms| *ms > 0),
     };
-    let (slots, decided) = super::slots_of(context, &schedule, params.id.as_deref()).await?;
-    let first = slots.first_plan(decided, now)?.next;
+    let (slots, decided) = compile_slots(context, &schedule, params.id.as_deref()).await?;
+    let first = slots.first_plan(decided, now).map_err(JobError::from)?.next;
     let local = zones.local();
-    let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
+    let zone = spec_zone(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
-    let next = following(&slots, first, count);
-    let clock = Follows::of(&schedule.spec);
-    let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
+    let next = next_slots(&slots, first, count);
+    let clock = ClockUse::of(&schedule.spec);
+    let jitter = jitter_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
     let changes = next.last().map(|last| clock.notes((zone, local), now, *last));
     Ok(CronPreviewResult {
-        text: super::schedule_text(context, &schedule.spec).await?.0,
+        text: schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
-        notes: spread.into_iter().chain(changes.into_iter().flatten()).collect(),
-        next: next.into_iter().map(|at| slot(at, &slots, &clock, (zone, local))).collect(),
+        notes: jitter.into_iter().chain(changes.into_iter().flatten()).collect(),
+        next: next.into_iter().map(|at| slot_view(at, &slots, &clock, (zone, local))).collect(),
     })
 }
 
-/// The next slots of a job as it is written down, whether or not it is on.
-pub(super) async fn of_job(
+/// The description and the next slots of a job, enabled or not.
+pub(super) async fn preview_job(
     context: &Context,
     job: &rouse_core::job::Job,
     count: usize,
@@ -57,22 +58,27 @@ pub(super) async fn of_job(
     let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones)
         .map_err(|reason| RpcError::field("schedule", &reason))?;
     let local = zones.local();
-    let zone = zone_of(&job.schedule.spec, &zones).unwrap_or(local);
-    let clock = Follows::of(&job.schedule.spec);
+    let zone = spec_zone(&job.schedule.spec, &zones).unwrap_or(local);
+    let clock = ClockUse::of(&job.schedule.spec);
     let first = job.state.next_run_at.filter(|first| *first > now);
     let first = first.or_else(|| slots.plan_after(job.state.decided, now).next);
-    let next = following(&slots, first, count);
-    let next = next.into_iter().map(|at| slot(at, &slots, &clock, (zone, local))).collect();
-    Ok((super::schedule_text(context, &job.schedule.spec).await?.0, next))
+    let next = next_slots(&slots, first, count);
+    let next = next.into_iter().map(|at| slot_view(at, &slots, &clock, (zone, local))).collect();
+    Ok((schedule_text(context, &job.schedule.spec).await?.0, next))
 }
 
-fn following(slots: &Slots, first: Option<UnixMs>, count: usize) -> Vec<UnixMs> {
+fn next_slots(slots: &Slots, first: Option<UnixMs>, count: usize) -> Vec<UnixMs> {
     std::iter::successors(first, |last| slots.next_after(*last)).take(count).collect()
 }
 
-/// What the clock does is said of the time that the trigger asks for: a job that is spread fires somewhat later.
-fn slot(at: UnixMs, slots: &Slots, clock: &Follows, (zone, local): (Zone, Zone)) -> PreviewSlot {
-    let written =
+/// Converts a slot. The note on a clock change refers to the time before jitter.
+fn slot_view(
+    at: UnixMs,
+    slots: &Slots,
+    clock: &ClockUse,
+    (zone, local): (Zone, Zone),
+) -> PreviewSlot {
+    let format =
         |zone: Zone| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
     let offset_ms = slots.offset_ms();
     let note = clock.note(zone, at.plus_ms(-offset_ms)).map(|note| match offset_ms {
@@ -80,10 +86,10 @@ fn slot(at: UnixMs, slots: &Slots, clock: &Follows, (zone, local): (Zone, Zone))
         later @ ..1_000 => format!("{note}, and {} later", format_duration(later)),
         later => format!("{note}, and {} later", format_duration(later / 1_000 * 1_000)),
     });
-    PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
+    PreviewSlot { at_ms: at.0, job_time: format(zone), local_time: format(local), note }
 }
 
-fn zone_of(spec: &ScheduleSpec, zones: &Zones) -> Option<Zone> {
+fn spec_zone(spec: &ScheduleSpec, zones: &Zones) -> Option<Zone> {
     match spec {
         ScheduleSpec::Cron { tz, .. } => zones.zone(tz),
         ScheduleSpec::At { tz, .. } => tz.as_ref().and_then(|tz| zones.zone(tz)),
@@ -94,73 +100,72 @@ fn zone_of(spec: &ScheduleSpec, zones: &Zones) -> Option<Zone> {
     }
 }
 
-/// How a schedule goes by the clock on the wall, whose changes it may have to be told of.
-enum Follows {
-    /// Times of the clock.
+/// How a schedule uses the wall clock.
+enum ClockUse {
+    /// Wall clock times.
     Pattern(CronPattern),
-    /// Elapsed time, in milliseconds: the times that the clock shows change with it.
+    /// Elapsed time in milliseconds, so that the wall clock times move with a clock change.
     Elapsed(i64),
     /// One instant.
     Instant,
-    /// Nothing.
-    Nothing,
+    /// None.
+    Unused,
 }
 
-impl Follows {
+impl ClockUse {
     fn of(spec: &ScheduleSpec) -> Self {
         match spec {
             ScheduleSpec::Cron { expr, .. } => {
-                CronPattern::parse(expr).map_or(Self::Nothing, Self::Pattern)
+                CronPattern::parse(expr).map_or(Self::Unused, Self::Pattern)
             }
             ScheduleSpec::Every { every_ms, .. } => Self::Elapsed(*every_ms),
             ScheduleSpec::At { .. } => Self::Instant,
-            ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Self::Nothing,
+            ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Self::Unused,
         }
     }
 
-    /// Why one slot is not simply the time that was asked for.
+    /// The note on a clock change that moved the slot.
     fn note(&self, zone: Zone, at: UnixMs) -> Option<ClockNote> {
         match self {
             Self::Pattern(pattern) => pattern.clock_note(zone, at.0),
             Self::Instant => instant_note(zone, at.0),
-            Self::Elapsed(_) | Self::Nothing => None,
+            Self::Elapsed(_) | Self::Unused => None,
         }
     }
 
-    /// What the changes of the clock up to the last slot mean, in the job's zone and for who reads another clock. An
-    /// interval is told only of those that it shows.
+    /// Notes on clock changes up to the last slot, in the zone of the job and in the local zone.
     fn notes(&self, (zone, local): (Zone, Zone), now: UnixMs, last: UnixMs) -> Vec<String> {
         let changes = |zone| transitions_in(zone, now.0, last.0.saturating_add(1));
-        let of_job = changes(zone);
-        let of_reader = if zone.name() == local.name() { Vec::new() } else { changes(local) };
-        let here = of_reader.iter().filter_map(|change| {
-            let by_job = of_job.iter().find(|other| other.at == change.at);
-            Some((change.at, false, self.here_in_words(change, by_job, (zone, local))?))
+        let job_changes = changes(zone);
+        let local_changes = if zone.name() == local.name() { Vec::new() } else { changes(local) };
+        let local_notes = local_changes.iter().filter_map(|change| {
+            let job_change = job_changes.iter().find(|other| other.at == change.at);
+            Some((change.at, false, self.local_note(change, job_change, (zone, local))?))
         });
-        let there = of_job.iter().filter_map(|change| {
-            let (has_effect, words) = self.in_words(change)?;
-            Some((change.at, has_effect, words))
+        let job_notes = job_changes.iter().filter_map(|change| {
+            let (has_effect, note) = self.job_note(change)?;
+            Some((change.at, has_effect, note))
         });
-        let mut told: Vec<(i64, bool, String)> = there.chain(here).collect();
-        told.sort_by_key(|(at, ..)| *at);
-        let more = told.len().saturating_sub(MOST_NOTES);
+        let mut notes: Vec<(i64, bool, String)> = job_notes.chain(local_notes).collect();
+        notes.sort_by_key(|(at, ..)| *at);
+        let more = notes.len().saturating_sub(MAX_NOTES);
         if more > 0 {
-            // What moves or leaves out a slot is told before what only happens meanwhile.
-            told.sort_by_key(|(_, has_effect, _)| !has_effect);
-            told.truncate(MOST_NOTES);
-            told.sort_by_key(|(at, ..)| *at);
+            // Changes with an effect on slots take precedence.
+            notes.sort_by_key(|(_, has_effect, _)| !has_effect);
+            notes.truncate(MAX_NOTES);
+            notes.sort_by_key(|(at, ..)| *at);
         }
-        let mut words: Vec<String> = told.into_iter().map(|(.., words)| words).collect();
-        words.extend(match more {
+        let mut texts: Vec<String> = notes.into_iter().map(|(.., text)| text).collect();
+        texts.extend(match more {
             0 => None,
-            1 => Some("And 1 more change of the clock".to_owned()),
-            more => Some(format!("And {more} more changes of the clock")),
+            1 => Some("And 1 more clock change".to_owned()),
+            more => Some(format!("And {more} more clock changes")),
         });
-        words
+        texts
     }
 
-    /// The change, and whether it has an effect on the slots.
-    fn in_words(&self, change: &Transition) -> Option<(bool, String)> {
+    /// Whether the change affects slots, and the note in the zone of the job.
+    fn job_note(&self, change: &Transition) -> Option<(bool, String)> {
         match self {
             Self::Pattern(pattern) => Some(match pattern.effect_of(change) {
                 Some(effect) => (true, format!("{change}; {effect}")),
@@ -168,31 +173,32 @@ impl Follows {
             }),
             Self::Elapsed(every_ms) => interval_effect(change, *every_ms)
                 .map(|effect| (true, format!("{change}; {effect}"))),
-            Self::Instant | Self::Nothing => None,
+            Self::Instant | Self::Unused => None,
         }
     }
-    /// What a change of the reader's own clock means for a pattern of another zone, whose clock changes by `by_job` at the
-    /// same instant; none when the pattern shows the same times here after it.
-    fn here_in_words(
+
+    /// The note on a clock change in the local zone for a pattern in another zone, whose own change at the same instant is
+    /// `job_change`; none if the local times stay the same.
+    fn local_note(
         &self,
         change: &Transition,
-        by_job: Option<&Transition>,
+        job_change: Option<&Transition>,
         (zone, local): (Zone, Zone),
     ) -> Option<String> {
         let Self::Pattern(pattern) = self else { return None };
         let seconds = |change: &Transition| change.offset_after - change.offset_before;
-        let later_ms = i64::from(seconds(change) - by_job.map_or(0, seconds)) * 1000;
+        let later_ms = i64::from(seconds(change) - job_change.map_or(0, seconds)) * 1000;
         let next = |from: i64| pattern.next_after(zone, from);
         let slots = std::iter::successors(next(change.at - 1), |last| next(*last));
-        let shows_the_same =
+        let is_unchanged =
             |slot: i64| next(slot + later_ms - 1).is_some_and(|found| found == slot + later_ms);
-        if slots.take(SLOTS_COMPARED).all(shows_the_same) {
+        if slots.take(SLOTS_COMPARED).all(is_unchanged) {
             return None;
         }
-        let (by, way) =
+        let (shift, direction) =
             (format_duration(later_ms.abs()), if later_ms > 0 { "later" } else { "earlier" });
         Some(format!(
-            "{change} in {}; it goes by {}, so from then on it fires {by} {way} by your clock",
+            "{change} in {}; the job uses {}, so it then fires {shift} {direction} on your clock",
             local.name(),
             zone.name()
         ))

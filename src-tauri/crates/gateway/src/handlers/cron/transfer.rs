@@ -1,60 +1,62 @@
-//! `cron.export`, `cron.ledger` and `cron.import`: jobs and their runs, out and in.
+//! `cron.export`, `cron.ledger` and `cron.import`: export and import of jobs, and run logs.
 //!
-//! A file is read by `core::import`; here its jobs meet those that are there. An import never fires anything, switches
-//! nothing on unasked, and replaces nothing unasked; one job that cannot be taken does not keep the others out. One
-//! could get this wrong by reporting something else in a dry run than what happens then: both take the same way, and
-//! part only at the last step.
+//! `core::import` parses a file; this module merges its jobs with existing ones. An import never fires a job, and enables or
+//! replaces jobs only on request. An invalid job does not prevent the import of others.
+//! Pitfall: a dry run with another report than the import; both share the code up to the last step.
 
 use std::collections::HashSet;
 
 use rouse_core::cause::SOURCES;
-use rouse_core::import::{self, Entry, Format, ORIGIN};
+use rouse_core::import::{self, ImportEntry, ImportFormat, ORIGIN};
 use rouse_core::job::{
-    Job, Payload, ScheduleSpec, check_bounds, facts, imported_job_from_json, job_to_json,
-    patch_job, strangers_of_state,
+    Job, Payload, ScheduleSpec, check_bounds, imported_job_from_json, job_facts, patch_job,
+    to_json, unknown_state_keys,
 };
-use rouse_core::visible::visible_line;
+use rouse_core::text::escape_line;
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value, json};
 
-use super::{check_call, found, preview, warnings, zone_of};
+use super::job_lookup::find_job;
+use super::preview::preview_job;
+use super::schedule::schedule_zone;
+use super::tool_call::check_call;
+use super::warnings::warnings_of_known;
 use crate::context::Context;
-use crate::convert::{wire_state, wire_trigger};
 use crate::error::RpcError;
-use crate::handlers::check_secrets;
-use crate::handlers::grants::good_of;
+use crate::handlers::grants::valid_grants;
+use crate::handlers::input::check_secrets;
 use crate::wire::{
     CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
-    CronLedgerResult, GrantView, ImportFormat, ImportLine, ImportOutcome, JobFact, JobWarning,
-    LedgerEntry, PreviewSlot, RfcStatus,
+    CronLedgerResult, GrantView, ImportLine, ImportOutcome, JobFact, JobWarning, LedgerEntry,
+    PreviewSlot, RfcStatus,
 };
 
-/// Runs of one page of a ledger.
-const PAGE: u32 = 500;
-/// What two versions of a job may differ in and still be the same.
-const NOT_COMPARED: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs"];
-/// Next times that are told of a job.
-const MOST_NEXT: usize = 3;
-const PASSED: &str = "Its time has passed, so it stays off.";
-const SWITCHED_OFF: &str = "It was on; updating switches it off.";
-const SWITCHED_ON: &str = "The same job is here already and off; it is switched on.";
+/// Runs per page of a run log.
+const LEDGER_PAGE: u32 = 500;
+/// Fields that do not count in a comparison of two versions of a job.
+const IGNORED_FIELDS: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs"];
+/// Number of slots in the report.
+const MAX_SLOTS: usize = 3;
+const TIME_PASSED: &str = "The time has passed, so the job stays disabled.";
+const DISABLED: &str = "The update disables the job.";
+const ENABLED: &str = "The same job exists and is disabled; the import enables it.";
 
 pub(crate) async fn export(
     context: &Context,
     params: CronExportParams,
 ) -> Result<CronExportResult, RpcError> {
     let jobs = match params.id {
-        Some(id) => vec![found(context, &id).await?],
+        Some(id) => vec![find_job(context, &id).await?],
         None => {
             let all = JobQuery { include_disabled: true, ..JobQuery::default() };
             context.store.jobs(&all).await?.jobs
         }
     };
     Ok(CronExportResult {
-        format: Format::Rouse.name().to_owned(),
+        format: ImportFormat::Rouse.name().to_owned(),
         version: import::VERSION,
-        jobs: jobs.iter().map(job_to_json).collect(),
+        jobs: jobs.iter().map(to_json).collect(),
     })
 }
 
@@ -66,7 +68,7 @@ pub(crate) async fn ledger(
     let query = RunQuery {
         job_id: Some(id.clone()),
         before: params.before,
-        limit: PAGE,
+        limit: LEDGER_PAGE,
         ..RunQuery::default()
     };
     let page = context.store.runs(&query).await?;
@@ -74,16 +76,11 @@ pub(crate) async fn ledger(
     Ok(CronLedgerResult { entries, next: page.next })
 }
 
-/// A run that is over.
+/// The log entry of a finished run.
 fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
     let ended = run.finished_at?;
-    let status = match run.state.rfc_status() {
-        Some("ok") => Some(RfcStatus::Ok),
-        Some("error") => Some(RfcStatus::Error),
-        Some("skipped") => Some(RfcStatus::Skipped),
-        _ => None,
-    };
-    // A log that is read by the RFC alone finds in each line what came of the run, and in each error why.
+    let status = run.state.rfc_status();
+    // Readers of the RFC format expect a summary in each entry and an error in each failed one.
     let error = run.error.clone();
     let error = error.or_else(|| run.reason.clone().filter(|_| status == Some(RfcStatus::Error)));
     let summary = run.summary.clone().or_else(|| error.clone()).or_else(|| run.reason.clone());
@@ -95,42 +92,42 @@ fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
         error,
         summary,
         run_at_ms: run.started_at.map(|at| at.0),
-        duration_ms: run.took_ms(),
+        duration_ms: run.duration_ms(),
         run_id: run.id.to_string(),
         name: run.job_name.clone(),
-        state: wire_state(run.state),
+        state: run.state,
         reason: run.reason.clone(),
-        trigger: wire_trigger(run.trigger),
+        trigger: run.trigger,
         slot_at_ms: run.slot_at.map(|at| at.0),
         first_slot_at_ms: run.first_slot_at.map(|at| at.0),
-        stands_for: run.stands_for,
+        slot_count: run.slot_count,
         attempt: run.attempt,
         model: run.model.clone(),
     })
 }
 
-/// What the person wants done with the file's jobs.
+/// The options of an import.
 #[derive(Clone, Copy)]
-struct Wish {
+struct ImportOptions {
     dry_run: bool,
     enable: bool,
     update: bool,
 }
 
-/// A job of the file, ready to meet what is here.
-struct Arrival {
+/// A parsed job of the file.
+struct ParsedJob {
     job: Job,
-    /// Whether the job is meant to be on afterwards.
+    /// Whether the import enables the job.
     enable: bool,
-    /// Whether it may be on as it now is, whatever the job that it replaces was.
-    may_be_on: bool,
-    /// What is here under its id.
-    present: Option<Job>,
-    about: About,
+    /// Whether the job may be enabled at all, also if the existing job is.
+    can_be_enabled: bool,
+    /// The existing job with the same id.
+    existing: Option<Job>,
+    report: JobReport,
 }
 
-/// What is told of a job that is taken.
-struct About {
+/// Details of a parsed job for the report.
+struct JobReport {
     notes: Vec<String>,
     warnings: Vec<JobWarning>,
     schedule_text: String,
@@ -143,76 +140,76 @@ pub(crate) async fn import(
     context: &Context,
     params: CronImportParams,
 ) -> Result<CronImportResult, RpcError> {
-    let wish = Wish {
+    let options = ImportOptions {
         dry_run: params.dry_run.unwrap_or(false),
         enable: params.enable.unwrap_or(false),
         update: params.update.unwrap_or(false),
     };
-    let file = import::read(&params.text, params.format.map(core_format))
+    let file = import::read(&params.text, params.format)
         .map_err(|error| RpcError::field("text", &error.to_string()))?;
-    // Once for all of its jobs, so that a model which was started a moment ago is not missed.
+    // Detects models once for all jobs, because a model may have been started since.
     context.models.list(true).await;
     let mut seen = HashSet::new();
     let mut lines = Vec::with_capacity(file.entries.len());
     for entry in file.entries {
-        let entry = Entry { name: context.gate.safety().words(&entry.name), ..entry };
-        let place = entry.place();
-        let line = import_one(context, entry, wish, &mut seen).await;
-        lines.push(line.unwrap_or_else(|error| refused(place, error.message)));
+        let entry = ImportEntry { name: context.gate.safety().redact_stored(&entry.name), ..entry };
+        let label = entry.place();
+        let line = import_job(context, entry, options, &mut seen).await;
+        lines.push(line.unwrap_or_else(|error| refused_line(label, error.message)));
     }
-    Ok(CronImportResult { format: wire_format(file.format), lines })
+    Ok(CronImportResult { format: file.format, lines })
 }
 
-async fn import_one(
+async fn import_job(
     context: &Context,
-    entry: Entry,
-    wish: Wish,
+    entry: ImportEntry,
+    options: ImportOptions,
     seen: &mut HashSet<JobId>,
 ) -> Result<ImportLine, RpcError> {
     let name = entry.name.clone();
-    let mut arrival = match read(context, entry, wish).await? {
-        Ok(arrival) => arrival,
-        Err(reason) => return Ok(refused(name, reason)),
+    let mut parsed = match parse_entry(context, entry, options).await? {
+        Ok(parsed) => parsed,
+        Err(reason) => return Ok(refused_line(name, reason)),
     };
-    let id = arrival.job.id.clone();
+    let id = parsed.job.id.clone();
     if !seen.insert(id.clone()) {
-        return Ok(refused(name, format!("Another job of this file has the same id {id}.")));
+        return Ok(refused_line(name, format!("Another job of this file has the same id {id}.")));
     }
-    let Some(present) = arrival.present.take() else {
-        let Arrival { job, enable, about, .. } = arrival;
-        if !wish.dry_run {
+    let Some(existing) = parsed.existing.take() else {
+        let ParsedJob { job, enable, report, .. } = parsed;
+        if !options.dry_run {
             context.scheduler.add_job(job).await?;
         }
-        return Ok(line(name, &id, ImportOutcome::Created, enable, about));
+        return Ok(imported_line(name, &id, ImportOutcome::Created, enable, report));
     };
-    meet(context, &present, arrival, wish, name).await
+    merge(context, &existing, parsed, options, name).await
 }
 
-/// The entry as a job, or why there is none.
-async fn read(
+/// Parses an entry; the inner error is the reason for a refusal.
+async fn parse_entry(
     context: &Context,
-    entry: Entry,
-    wish: Wish,
-) -> Result<Result<Arrival, String>, RpcError> {
-    let Entry { job, mut notes, is_faithful, .. } = entry;
+    entry: ImportEntry,
+    options: ImportOptions,
+) -> Result<Result<ParsedJob, String>, RpcError> {
+    let ImportEntry { job, mut notes, is_faithful, .. } = entry;
     let mut document = match job {
         Ok(document) => document,
         Err(reason) => return Ok(Err(reason)),
     };
     check_bounds(&document)?;
     check_secrets(context, "", &document).await?;
-    let present = match document["id"].as_str() {
+    let existing = match document["id"].as_str() {
         Some(id) => context.store.job(&JobId::new(id)).await?,
         None => None,
     };
-    let mut may_be_on = is_faithful;
-    let mut enable = wish.enable && is_faithful && can_fire_here(&document);
+    let mut can_be_enabled = is_faithful;
+    let mut enable = options.enable && is_faithful && has_known_source(&document);
     if let Some(fields) = document.as_object_mut() {
-        // An interval without an anchor counts from here: read anew, the same job would be another each time.
-        if let Some(present) = &present {
-            fields.entry("createdAtMs").or_insert_with(|| present.created_at.0.into());
+        // The anchor of an interval defaults to the creation time: without the existing one, each import would differ.
+        if let Some(existing) = &existing {
+            fields.entry("createdAtMs").or_insert_with(|| existing.created_at.0.into());
         }
-        let state = fields.remove("state").filter(Value::is_object).map(strangers_of_state);
+        let state = fields.remove("state").filter(Value::is_object).map(unknown_state_keys);
         fields.extend(state.map(|state| ("state".to_owned(), state)));
         enable &= fields.get("enabled") != Some(&Value::Bool(false));
         fields.insert("enabled".to_owned(), Value::Bool(enable));
@@ -220,127 +217,128 @@ async fn read(
     let now = context.clock.now();
     let mut job = imported_job_from_json(document, now, context.clock.zones())?;
     if matches!(job.schedule.spec, ScheduleSpec::At { at, .. } if at <= now) {
-        (may_be_on, enable, job.enabled) = (false, false, false);
-        notes.push(PASSED.to_owned());
+        (can_be_enabled, enable, job.enabled) = (false, false, false);
+        notes.push(TIME_PASSED.to_owned());
     }
     if let ScheduleSpec::Event(trigger) = &job.schedule.spec
         && !trigger.can_come()
     {
-        notes.push(nothing_comes_from(&trigger.source));
+        notes.push(unknown_source(&trigger.source));
     }
-    if let Some(unknown) = unknown_tool(context, &job) {
-        (may_be_on, enable, job.enabled) = (false, false, false);
-        notes.push(unknown);
+    if let Some(note) = unknown_tool(context, &job) {
+        (can_be_enabled, enable, job.enabled) = (false, false, false);
+        notes.push(note);
     } else {
         check_call(context, &job).await?;
     }
-    let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
-    let warnings = warnings::of_known(context, &job).await?;
-    let facts = facts_of(&job);
-    let about = About { notes, warnings, schedule_text, zone: zone_of(context, &job), next, facts };
-    Ok(Ok(Arrival { job, enable, may_be_on, present, about }))
+    let (schedule_text, next) = preview_job(context, &job, MAX_SLOTS).await?;
+    let warnings = warnings_of_known(context, &job).await?;
+    let facts = job_facts(&to_json(&job));
+    let zone = schedule_zone(context, &job);
+    let report = JobReport { notes, warnings, schedule_text, zone, next, facts };
+    Ok(Ok(ParsedJob { job, enable, can_be_enabled, existing, report }))
 }
 
-fn facts_of(job: &Job) -> Vec<JobFact> {
-    let fact = |(about, text): (&str, String)| JobFact { about: about.to_owned(), text };
-    facts(&job_to_json(job)).into_iter().map(fact).collect()
-}
-
-/// Of a job whose tool is not here: nobody can say whether its call could be made, so it comes in and stays off.
+/// The note on a job with an unknown tool, which stays disabled because its call cannot be checked.
 fn unknown_tool(context: &Context, job: &Job) -> Option<String> {
     let Payload::ToolCall(call) = &job.payload else { return None };
     let is_known = context.gate.tools().get(&call.tool).is_some();
-    (!is_known).then(|| format!("There is no tool `{}` here, so it stays off.", call.tool))
+    (!is_known).then(|| format!("There is no tool `{}`, so the job stays disabled.", call.tool))
 }
 
-/// Whether it waits for no event, or for one that can come.
-fn can_fire_here(document: &Value) -> bool {
+/// Whether the event source is known, if the job has an event trigger.
+fn has_known_source(document: &Value) -> bool {
     let schedule = &document["schedule"];
     let source = schedule["source"].as_str().unwrap_or_default().trim();
     schedule["kind"] != "event" || SOURCES.contains(&source)
 }
 
-fn nothing_comes_from(source: &str) -> String {
+fn unknown_source(source: &str) -> String {
     let sources = SOURCES.join(", ");
-    format!("No event ever comes from `{source}` here, so it stays off. Sources are {sources}.")
+    format!("Unknown event source `{source}`, so the job stays disabled. Sources are {sources}.")
 }
 
-/// A job of the file whose id is here already.
-async fn meet(
+/// Merges a job of the file with the existing job of the same id.
+async fn merge(
     context: &Context,
-    present: &Job,
-    arrival: Arrival,
-    wish: Wish,
+    existing: &Job,
+    parsed: ParsedJob,
+    options: ImportOptions,
     name: String,
 ) -> Result<ImportLine, RpcError> {
-    let Arrival { mut job, enable, may_be_on, mut about, .. } = arrival;
+    let ParsedJob { mut job, enable, can_be_enabled, mut report, .. } = parsed;
     let skipped = |reason: String| ImportLine {
         reason: Some(reason),
-        ..untold(name.clone(), Some(&present.id), ImportOutcome::Skipped, present.enabled)
+        ..base_line(name.clone(), Some(&existing.id), ImportOutcome::Skipped, existing.enabled)
     };
-    let is_same = definition(present) == definition(&job);
-    if is_same && (present.enabled || !enable) {
-        return Ok(skipped("The same job is here already.".to_owned()));
+    let is_same = definition(existing) == definition(&job);
+    if is_same && (existing.enabled || !enable) {
+        return Ok(skipped("The same job exists already.".to_owned()));
     }
-    if !is_same && !wish.update {
-        let here = &present.name;
+    if !is_same && !options.update {
         return Ok(skipped(format!(
-            "A job with its id is here already, as \u{201c}{here}\u{201d}, and differs. Updating replaces it."
+            "The existing job “{}” has the same id. An update would replace it.",
+            existing.name
         )));
     }
-    // What is on stays on: taking a new definition is no reason to stop a job. One that nobody has looked at yet is.
-    job.enabled = (enable || present.enabled) && may_be_on;
+    // An enabled job stays enabled after an update, unless the new version needs review.
+    job.enabled = (enable || existing.enabled) && can_be_enabled;
     let (outcome, patch) = if is_same {
-        about.notes.insert(0, SWITCHED_ON.to_owned());
+        report.notes.insert(0, ENABLED.to_owned());
         (ImportOutcome::SwitchedOn, json!({ "enabled": true }))
     } else {
-        if present.enabled && !job.enabled {
-            about.notes.insert(0, SWITCHED_OFF.to_owned());
+        if existing.enabled && !job.enabled {
+            report.notes.insert(0, DISABLED.to_owned());
         }
-        (ImportOutcome::Updated, replacing(&job_to_json(present), &job_to_json(&job)))
+        (ImportOutcome::Updated, replacement_patch(&to_json(existing), &to_json(&job)))
     };
-    // Asked also in a dry run, which must not promise more than is done.
-    let after = patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
-    if !after.is_same_work(present) {
-        about.notes.extend(taken_back(&good_of(context, present).await?));
+    // Also in a dry run, which must report the same errors.
+    let updated = patch_job(existing, patch.clone(), context.clock.now(), context.clock.zones())?;
+    if !updated.is_same_work(existing) {
+        report.notes.extend(revocation_notes(&valid_grants(context, existing).await?));
     }
-    if !wish.dry_run {
-        let revision = Some(present.state.revision);
-        context.scheduler.replace_job(&present.id, patch, revision).await?;
+    if !options.dry_run {
+        let revision = Some(existing.state.revision);
+        context.scheduler.replace_job(&existing.id, patch, revision).await?;
     }
-    Ok(line(name, &present.id, outcome, job.enabled, about))
+    Ok(imported_line(name, &existing.id, outcome, job.enabled, report))
 }
 
-/// What becomes of the standing yeses of a job that a file gives other work: nobody has given them for that.
-fn taken_back(grants: &[GrantView]) -> Vec<String> {
+/// Notes on grants that an update revokes, because they were made for other work.
+fn revocation_notes(grants: &[GrantView]) -> Vec<String> {
     let note = |grant: &GrantView| {
-        let (tool, covers) = (&grant.tool, grant.covers.in_words());
-        visible_line(&format!(
-            "What it does or may reach changes, so your standing yes to {tool} ({covers}) is taken back."
+        let (tool, covers) = (&grant.tool, grant.covers.describe());
+        escape_line(&format!(
+            "The work of the job changes, so your grant for {tool} ({covers}) is revoked."
         ))
     };
     grants.iter().map(note).collect()
 }
 
-fn line(
+fn imported_line(
     name: String,
     id: &JobId,
     outcome: ImportOutcome,
     enabled: bool,
-    about: About,
+    report: JobReport,
 ) -> ImportLine {
-    let About { notes, warnings, schedule_text, zone, next, facts } = about;
+    let JobReport { notes, warnings, schedule_text, zone, next, facts } = report;
     let schedule_text = Some(schedule_text);
-    let bare = untold(name, Some(id), outcome, enabled);
-    ImportLine { notes, warnings, schedule_text, zone, next, facts, ..bare }
+    let base = base_line(name, Some(id), outcome, enabled);
+    ImportLine { notes, warnings, schedule_text, zone, next, facts, ..base }
 }
 
-fn refused(name: String, reason: String) -> ImportLine {
-    ImportLine { reason: Some(reason), ..untold(name, None, ImportOutcome::Refused, false) }
+fn refused_line(name: String, reason: String) -> ImportLine {
+    ImportLine { reason: Some(reason), ..base_line(name, None, ImportOutcome::Refused, false) }
 }
 
-/// A line that says no more than what became of the job.
-fn untold(name: String, id: Option<&JobId>, outcome: ImportOutcome, enabled: bool) -> ImportLine {
+/// A line with the outcome only.
+fn base_line(
+    name: String,
+    id: Option<&JobId>,
+    outcome: ImportOutcome,
+    enabled: bool,
+) -> ImportLine {
     ImportLine {
         name,
         id: id.map(ToString::to_string),
@@ -356,45 +354,25 @@ fn untold(name: String, id: Option<&JobId>, outcome: ImportOutcome, enabled: boo
     }
 }
 
-/// What makes a job the job that it is. On which line of its file it stood is no part of that: a comment above moves it.
+/// The document for a comparison: without state and without the line of its origin, which a comment in the file moves.
 fn definition(job: &Job) -> Value {
-    let mut document = job_to_json(job);
+    let mut document = to_json(job);
     if let Some(fields) = document.as_object_mut() {
-        fields.retain(|key, _| !NOT_COMPARED.contains(&key.as_str()));
+        fields.retain(|key, _| !IGNORED_FIELDS.contains(&key.as_str()));
         let origin = fields.get_mut(ORIGIN).and_then(Value::as_object_mut);
         origin.and_then(|origin| origin.remove("line"));
     }
     document
 }
 
-/// The merge patch that makes `to` of `from`: keys that are not in `to` go.
-fn replacing(from: &Value, to: &Value) -> Value {
+/// The merge patch from `from` to `to`, which removes keys missing in `to`.
+fn replacement_patch(from: &Value, to: &Value) -> Value {
     let (Value::Object(from), Value::Object(to)) = (from, to) else { return to.clone() };
-    let gone = from.keys().filter(|key| !to.contains_key(*key));
-    let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    let removed = from.keys().filter(|key| !to.contains_key(*key));
+    let mut patch: Map<String, Value> = removed.map(|key| (key.clone(), Value::Null)).collect();
     for (key, value) in to {
         let before = from.get(key).unwrap_or(&Value::Null);
-        patch.insert(key.clone(), replacing(before, value));
+        patch.insert(key.clone(), replacement_patch(before, value));
     }
     Value::Object(patch)
-}
-
-const fn core_format(format: ImportFormat) -> Format {
-    match format {
-        ImportFormat::Rouse => Format::Rouse,
-        ImportFormat::Rfc => Format::Rfc,
-        ImportFormat::OpenClaw => Format::OpenClaw,
-        ImportFormat::Crontab => Format::Crontab,
-        ImportFormat::SystemCrontab => Format::SystemCrontab,
-    }
-}
-
-const fn wire_format(format: Format) -> ImportFormat {
-    match format {
-        Format::Rouse => ImportFormat::Rouse,
-        Format::Rfc => ImportFormat::Rfc,
-        Format::OpenClaw => ImportFormat::OpenClaw,
-        Format::Crontab => ImportFormat::Crontab,
-        Format::SystemCrontab => ImportFormat::SystemCrontab,
-    }
 }

@@ -1,4 +1,4 @@
-//! The power goes at any moment: what was answered for is there, and the file is whole.
+//! Power cuts at any disk call: every promise is kept, and the file is intact.
 
 use rouse_testkit::Dice;
 use rouse_testkit::FaultyDisk;
@@ -8,7 +8,7 @@ use rouse_testkit::faulty_disk::Record;
 use super::script::{Promise, Script, broken};
 use super::{folder, folder_of, integrity, open};
 
-/// What happened on the disk while the store was opened, written to, emptied of its log, closed and opened again.
+/// Records the disk while the store is opened, written to, checkpointed, closed and opened again.
 async fn recorded() -> (Record, Vec<Promise>) {
     let folder = folder();
     let disk = FaultyDisk::over(folder.path());
@@ -30,7 +30,7 @@ async fn recorded() -> (Record, Vec<Promise>) {
     (disk.recorded(), script.promises)
 }
 
-/// As SQLite does by itself when the log has grown: its pages go into the file, and it begins anew.
+/// Checkpoints the write-ahead log, as SQLite does with a large log.
 async fn empty_the_log(folder: &std::path::Path) {
     let url = format!("sqlite:{}", folder.join(super::FILE).display());
     let file = sqlx::SqlitePool::connect(&url).await.expect("opened");
@@ -39,7 +39,7 @@ async fn empty_the_log(folder: &std::path::Path) {
 }
 
 #[tokio::test]
-async fn whatever_a_power_cut_leaves_behind_holds_what_was_answered_for() {
+async fn power_cut_keeps_every_promise() {
     let (record, promises) = recorded().await;
     let length = record.entries().len();
     let images = count_or(300);
@@ -49,11 +49,11 @@ async fn whatever_a_power_cut_leaves_behind_holds_what_was_answered_for() {
         // Every moment comes once before any comes twice.
         let upto = if images >= length { n % (length + 1) } else { dice.below(length + 1) };
         let image = folder_of(&record.image(upto, || dice.number()));
-        let told = record.notes(upto).last().unwrap_or(0);
-        let told = &promises[..usize::try_from(told).expect("few")];
+        let noted = record.notes(upto).last().unwrap_or(0);
+        let noted = &promises[..usize::try_from(noted).expect("few")];
         let place = format!("ROUSE_SEED={seed}, after {upto} of {length} calls");
         let store = open(image.path()).await.unwrap_or_else(|error| panic!("{place}: {error:?}"));
-        let broken = broken(&store, told).await.unwrap_or_else(|error| panic!("{place}: {error}"));
+        let broken = broken(&store, noted).await.unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(broken, [], "{place}");
         Script::new(&FaultyDisk::over(image.path())).round(&store, 99).await;
         store.close().await;

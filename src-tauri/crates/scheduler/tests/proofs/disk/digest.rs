@@ -1,7 +1,6 @@
-//! A digest of a proof's run: two runs of one seed are the same when their digests are.
+//! A digest of a proof's run: equal digests mean equal runs of a seed.
 //!
-//! Owns what counts: the calls to the disk in their order, with file, place and length. Never the bytes, because SQLite
-//! draws the salt of its log by chance.
+//! Owns the disk calls in order, with file, offset and length. Never the bytes, because SQLite salts the log at random.
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 

@@ -1,4 +1,5 @@
-//! The disk refuses a call, or every call from one on: nothing that was answered for is lost, and it goes on when it can.
+//! A failing disk call, or failing calls from an instant on: every promise is kept, and the store recovers with the
+//! disk.
 
 use rouse_testkit::FaultyDisk;
 use rouse_testkit::dice::is_long;
@@ -8,10 +9,10 @@ use super::script::{Script, broken};
 use super::{folder, integrity, open};
 
 const ROUNDS: i64 = 2;
-/// In the short form every so many-th call fails; each fault begins elsewhere.
+/// The short form fails every n-th call; each fault has another offset.
 const STRIDE: u64 = 7;
 
-/// Plays the script while call `at` fails; answers how many calls there were, and what the fault struck.
+/// Plays the script while call `at` fails. Returns the number of calls and the hits of the fault.
 async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
     let place = format!("call {at:?}, {fault:?}, {lasts:?}");
     let folder = folder();
@@ -30,7 +31,7 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
         }
     }
     let (calls, hits) = (disk.calls(), disk.hits());
-    disk.mend();
+    disk.repair();
     let healed = match store {
         Some(store) => store,
         None => open(folder.path()).await.unwrap_or_else(|error| panic!("{place}: {error}")),
@@ -48,7 +49,7 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
 }
 
 #[tokio::test]
-async fn no_call_that_fails_loses_what_was_answered_for() {
+async fn failed_disk_call_keeps_every_promise() {
     let (all, _) = play(None, Fault::Broken, Lasts::Once).await;
     let faults = [
         (Fault::Broken, Lasts::Once),

@@ -1,20 +1,19 @@
-//! The whole engine, one life after another, each ended by a power cut at a call that nobody chose.
+//! The whole engine over several process lives, each ended by a power cut at a random disk call.
 //!
-//! Between the cuts there is everything that a person and a machine do: jobs of all schedules made, changed, switched
-//! off and on and removed, pauses, runs by hand, attempts that fail and are made again, questions of runs answered, steps of the clock both ways, other zone
-//! data, and time. At the end the ledger and the timeline are compared with the rows. Whether a call that got no answer
-//! was done is read from the next life; it must have been done whole or not at all.
+//! Between the cuts: jobs of all schedules added, edited, disabled, enabled and deleted, pauses, manual runs, retries,
+//! approvals, clock jumps both ways, new zone data, and time. At the end, the ledger and the timeline are compared with
+//! the rows. Whether an unacknowledged call was done is read in the next life; the call must be whole or absent.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::approval::{Answer, AnsweredFrom, ApprovalState};
+use rouse_core::approval::{ApprovalDecision, ApprovalState, DecisionSurface};
 use rouse_core::id::seed_ids;
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::time::Clock as _;
 use rouse_core::{ApprovalId, JobId, Run, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::{RunMode, SchedulerHandle};
-use rouse_store::{Decided, RunQuery, Store};
+use rouse_scheduler::{ManualRunMode, SchedulerHandle};
+use rouse_store::{DecisionResult, RunQuery, Store};
 use rouse_testkit::dice::{count_or, first_seed};
 use rouse_testkit::faulty_disk::{Fault, Lasts};
 use rouse_testkit::{Dice, FaultyDisk, ManualClock};
@@ -22,55 +21,55 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::digest::Digest;
-use super::hands::{ATTEMPTS, Effect, Ledger, start};
+use super::engine::{ATTEMPTS, Effect, EffectLedger, start};
 use super::script::NOW;
-use super::timeline::{Event, Required, name};
+use super::timeline::{RequiredSlots, TimelineEvent, name};
 use super::{folder, folder_of, integrity, open};
-use crate::rules::Rules;
-use crate::world::shape::{DAY, HOUR, MINUTE, SECOND, Shape, ZONES};
+use crate::rules::ZoneRelease;
+use crate::world::shape::{DAY, HOUR, MINUTE, SECOND, ScheduleShape, ZONES};
 
 const LIVES: usize = 8;
 const JOBS: usize = 7;
 const STEPS: usize = 60;
 
 /// A world of several lives.
-struct Lives {
+struct EngineLives {
     dice: Dice,
     clock: ManualClock,
-    rules: Rules,
-    ledger: Ledger,
+    rules: ZoneRelease,
+    ledger: EffectLedger,
     folder: TempDir,
-    events: Vec<Event>,
-    /// The last call got no answer: its event is the last but what happened to the clock since.
+    events: Vec<TimelineEvent>,
+    /// The index of the event of an unacknowledged call.
     unsure: Option<usize>,
-    /// Jobs that are there, with their schedule and whether they are on.
-    jobs: HashMap<JobId, (Shape, bool)>,
-    /// Who waits for whom.
+    /// Existing jobs, with schedule and enabled state.
+    jobs: HashMap<JobId, (ScheduleShape, bool)>,
+    /// Follow-up jobs and their sources.
     listeners: HashMap<JobId, JobId>,
     made: usize,
     versions: usize,
     is_paused: bool,
-    /// Which life this is.
+    /// The number of the current life.
     life: usize,
-    /// Questions that a person has seen, with the life in which.
+    /// Approvals that were shown, with the life in which.
     seen: HashMap<ApprovalId, usize>,
-    /// Answers that were acknowledged, with their name.
+    /// Decisions that were acknowledged, by name.
     answers: Vec<(ApprovalId, &'static str)>,
-    /// Answers to what an earlier life had asked.
+    /// Decisions on approvals of an earlier life.
     answered_later: usize,
-    /// Waits for a next attempt that a power cut has left.
+    /// Backoffs that survived a power cut.
     waits_left: usize,
     /// Every call to the disk, every event and every effect so far.
     trace: Digest,
 }
 
-impl Lives {
+impl EngineLives {
     fn new(seed: u64) -> Self {
         Self {
             dice: Dice::new(seed),
             clock: ManualClock::new(NOW),
-            rules: Rules::default(),
-            ledger: Ledger::default(),
+            rules: ZoneRelease::default(),
+            ledger: EffectLedger::default(),
             folder: folder(),
             events: Vec::new(),
             unsure: None,
@@ -92,7 +91,7 @@ impl Lives {
         self.clock.now().0
     }
 
-    /// One life up to its power cut; the next one finds what the cut left.
+    /// Plays a life up to the power cut. The next life starts from the disk image.
     fn live(&mut self) {
         self.life += 1;
         let disk = FaultyDisk::over(self.folder.path());
@@ -103,7 +102,7 @@ impl Lives {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime");
         runtime.block_on(self.days());
-        // The power goes now at the latest: closing writes nothing more.
+        // The power is cut by now: closing writes nothing more.
         disk.fail_now(Fault::Broken);
         drop(runtime);
         disk.wait_until_closed();
@@ -115,7 +114,7 @@ impl Lives {
         self.folder = folder_of(&image);
         let span = self.dice.between(0, 20 * MINUTE);
         self.pass(span);
-        // Nobody is there to see these.
+        // These happen while Rouse is off.
         match self.dice.below(8) {
             0 => self.set_clock(),
             1 => self.change_zones(),
@@ -141,18 +140,22 @@ impl Lives {
         }
     }
 
-    /// Whether the call that got no answer was done. None when the disk is gone already.
+    /// Finds out whether the unacknowledged call was done. None when the disk has failed already.
     async fn learn(&mut self, store: &Store) -> Option<()> {
         let Some(place) = self.unsure else { return Some(()) };
         let event = self.events[place].clone();
-        let (Event::Saved { id, .. } | Event::Switched { id, .. } | Event::Removed { id }) = &event
+        let (TimelineEvent::Saved { id, .. }
+        | TimelineEvent::Switched { id, .. }
+        | TimelineEvent::Removed { id }) = &event
         else {
-            panic!("nobody called: {event:?}")
+            panic!("no call: {event:?}")
         };
         let job = store.job(id).await.ok()?;
         let is_done = match &event {
-            Event::Saved { version, .. } => job.is_some_and(|job| job.name == name(*version)),
-            Event::Switched { is_on, .. } => job.is_some_and(|job| job.enabled == *is_on),
+            TimelineEvent::Saved { version, .. } => {
+                job.is_some_and(|job| job.name == name(*version))
+            }
+            TimelineEvent::Switched { is_on, .. } => job.is_some_and(|job| job.enabled == *is_on),
             _ => job.is_none(),
         };
         self.unsure = None;
@@ -164,22 +167,22 @@ impl Lives {
         Some(())
     }
 
-    fn know(&mut self, event: &Event) {
+    fn know(&mut self, event: &TimelineEvent) {
         match event {
-            Event::Saved { id, shape, .. } => {
+            TimelineEvent::Saved { id, shape, .. } => {
                 let is_on = self.jobs.get(id).is_none_or(|(_, is_on)| *is_on);
                 self.jobs.insert(id.clone(), (shape.clone(), is_on));
             }
-            Event::Switched { id, is_on } => {
+            TimelineEvent::Switched { id, is_on } => {
                 self.jobs.get_mut(id).expect("there").1 = *is_on;
             }
-            Event::Removed { id } => drop(self.jobs.remove(id)),
+            TimelineEvent::Removed { id } => drop(self.jobs.remove(id)),
             _ => {}
         }
     }
 
-    /// Notes a call; without an answer, nobody knows.
-    fn note<T, E>(&mut self, event: Event, answer: &Result<T, E>) -> Option<()> {
+    /// Records a call. An unacknowledged call is resolved in the next life.
+    fn note<T, E>(&mut self, event: TimelineEvent, answer: &Result<T, E>) -> Option<()> {
         self.events.push(event.clone());
         if answer.is_err() {
             self.unsure = Some(self.events.len() - 1);
@@ -213,23 +216,23 @@ impl Lives {
         self.see(handle).await
     }
 
-    /// Waits until the engine has done what is to be done now.
+    /// Waits until the engine has caught up.
     async fn see(&mut self, handle: &SchedulerHandle) -> Option<()> {
         handle.status().await.ok()?;
         if handle.problem().is_some() {
             return None;
         }
-        self.events.push(Event::Seen);
+        self.events.push(TimelineEvent::Seen);
         Some(())
     }
 
     fn pass(&mut self, span: i64) {
         let from = self.now();
         self.clock.advance(u64::try_from(span).expect("positive"));
-        self.events.push(Event::Passed { from, to: self.now(), rules: self.rules });
+        self.events.push(TimelineEvent::Passed { from, to: self.now(), rules: self.rules });
     }
 
-    /// Up to the lead of the next whole minute, some reads long, and over it.
+    /// Advances into the lead of the next whole minute, reads a few times, and advances past the minute.
     async fn pass_a_lead(&mut self, store: &Store) -> Option<()> {
         let whole = (self.now() / MINUTE + 1) * MINUTE;
         let lead = self.dice.between(1, 5);
@@ -251,35 +254,35 @@ impl Lives {
         let from = self.now();
         if self.dice.once_in(2) {
             self.clock.set(UnixMs(from - by));
-            self.events.push(Event::SetBack { to: from - by });
+            self.events.push(TimelineEvent::SetBack { to: from - by });
         } else {
             self.clock.set(UnixMs(from + by));
-            self.events.push(Event::Passed { from, to: from + by, rules: self.rules });
+            self.events.push(TimelineEvent::Passed { from, to: from + by, rules: self.rules });
         }
     }
 
     fn change_zones(&mut self) {
         if self.dice.once_in(2) {
             self.rules = self.rules.another(&mut self.dice);
-            self.events.push(Event::NewRules(self.rules));
+            self.events.push(TimelineEvent::NewRules(self.rules));
         }
         let local = *self.dice.pick(&ZONES);
         self.clock.set_zones(self.rules.zones(local));
     }
 
-    fn shape(&mut self) -> Shape {
+    fn shape(&mut self) -> ScheduleShape {
         let now = self.now();
         match self.dice.below(6) {
-            0 => Shape::Once(now + self.dice.between(1, 2 * HOUR)),
+            0 => ScheduleShape::Once(now + self.dice.between(1, 2 * HOUR)),
             1 | 2 => {
                 let tz = *self.dice.pick(&ZONES);
                 let soon = now + self.dice.between(MINUTE, 30 * MINUTE);
                 let time = self.rules.local(soon, tz).time();
                 let (hour, minute) =
                     (chrono::Timelike::hour(&time), chrono::Timelike::minute(&time));
-                Shape::At { hour, minute, day: None, tz }
+                ScheduleShape::At { hour, minute, day: None, tz }
             }
-            _ => Shape::Every { every_ms: self.dice.between(1, 7) * MINUTE, anchor: 0 },
+            _ => ScheduleShape::Every { every_ms: self.dice.between(1, 7) * MINUTE, anchor: 0 },
         }
     }
 
@@ -291,7 +294,7 @@ impl Lives {
         self.made += 1;
         let id = JobId::new(format!("job-{number}"));
         if number.is_multiple_of(2) {
-            // Who waits for it is there before it can end, or it is not waited for.
+            // The follow-up job exists before the first end of the source.
             let listener = JobId::new(format!("after-{number}"));
             let schedule = json!({ "kind": "event", "source": "job", "filters": { "jobId": id, "status": "ok" } });
             handle.add_job(job(&listener, "after", number, schedule, at)).await.ok()?;
@@ -300,10 +303,10 @@ impl Lives {
         self.versions += 1;
         let version = self.versions;
         let added = handle.add_job(job(&id, &name(version), number, shape.schedule(), at)).await;
-        self.note(Event::Saved { id, version, shape, at }, &added)
+        self.note(TimelineEvent::Saved { id, version, shape, at }, &added)
     }
 
-    fn any(&mut self) -> Option<(JobId, Shape, bool)> {
+    fn any(&mut self) -> Option<(JobId, ScheduleShape, bool)> {
         let mut ids: Vec<&JobId> = self.jobs.keys().collect();
         ids.sort_unstable();
         let id = (!ids.is_empty()).then(|| (*self.dice.pick(&ids)).clone())?;
@@ -313,7 +316,7 @@ impl Lives {
 
     async fn by_hand(&mut self, handle: &SchedulerHandle) {
         if let Some((id, ..)) = self.any() {
-            drop(handle.run_now(&id, RunMode::Force).await);
+            drop(handle.run_now(&id, ManualRunMode::Force).await);
         }
     }
 
@@ -332,23 +335,23 @@ impl Lives {
         schedule.as_object_mut().expect("an object").extend(new);
         let patch = json!({ "name": name(version), "schedule": schedule });
         let updated = handle.update_job(&id, patch, None).await;
-        self.note(Event::Saved { id, version, shape, at }, &updated)
+        self.note(TimelineEvent::Saved { id, version, shape, at }, &updated)
     }
 
     async fn switch(&mut self, handle: &SchedulerHandle) -> Option<()> {
         let Some((id, shape, was_on)) = self.any() else { return Some(()) };
         let is_on = !was_on;
-        if is_on && matches!(shape, Shape::Once(at) if at <= self.now()) {
+        if is_on && matches!(shape, ScheduleShape::Once(at) if at <= self.now()) {
             return Some(());
         }
         let updated = handle.update_job(&id, json!({ "enabled": is_on }), None).await;
-        self.note(Event::Switched { id, is_on }, &updated)
+        self.note(TimelineEvent::Switched { id, is_on }, &updated)
     }
 
     async fn remove(&mut self, handle: &SchedulerHandle) -> Option<()> {
         let Some((id, ..)) = self.any() else { return Some(()) };
         let removed = handle.remove_job(&id, None).await;
-        self.note(Event::Removed { id }, &removed)
+        self.note(TimelineEvent::Removed { id }, &removed)
     }
 
     async fn pause_or_resume(&mut self, handle: &SchedulerHandle) -> Option<()> {
@@ -363,10 +366,10 @@ impl Lives {
         Some(())
     }
 
-    /// Looks at the open questions and answers one of them.
+    /// Decides an open approval.
     async fn answer(&mut self, handle: &SchedulerHandle, store: &Store) -> Option<()> {
         let open: Vec<ApprovalId> =
-            store.pending_approvals().await.ok()?.into_iter().map(|asked| asked.id).collect();
+            store.pending_approvals().await.ok()?.into_iter().map(|approval| approval.id).collect();
         for id in &open {
             self.seen.entry(id.clone()).or_insert(self.life);
         }
@@ -375,34 +378,37 @@ impl Lives {
         }
         let id = self.dice.pick(&open).clone();
         let (answer, name) = match self.dice.below(4) {
-            0 => (Answer::Deny { reason: None }, "denied"),
-            _ => (Answer::Once, "approved"),
+            0 => (ApprovalDecision::Deny { reason: None }, "denied"),
+            _ => (ApprovalDecision::Once, "approved"),
         };
-        if let Decided::Counts { .. } = handle.decide(&id, answer, AnsweredFrom::Page).await.ok()? {
+        if let DecisionResult::Counts { .. } =
+            handle.decide(&id, answer, DecisionSurface::Page).await.ok()?
+        {
             self.answered_later += usize::from(self.seen[&id] < self.life);
             self.answers.push((id, name));
         }
         Some(())
     }
 
-    /// Every question that is still open takes its answer, and its run goes on.
+    /// Decides every open approval; the run must resume.
     async fn answer_the_rest(&self, handle: &SchedulerHandle, store: &Store) -> Result<(), String> {
-        for asked in store.pending_approvals().await.expect("read") {
-            let decided = handle.decide(&asked.id, Answer::Once, AnsweredFrom::Page).await;
-            let (goes_on, is_withdrawn) = match &decided {
-                Ok(Decided::Counts { goes_on, .. }) => (!goes_on.is_empty(), false),
-                // Its run was ended since it was looked for: by the end of its job, or for another run of it.
-                Ok(Decided::TooLate(asked)) => {
-                    (false, matches!(asked.state, ApprovalState::Withdrawn { .. }))
+        for approval in store.pending_approvals().await.expect("read") {
+            let decided =
+                handle.decide(&approval.id, ApprovalDecision::Once, DecisionSurface::Page).await;
+            let (is_resumed, is_withdrawn) = match &decided {
+                Ok(DecisionResult::Counts { resumed, .. }) => (!resumed.is_empty(), false),
+                // The run ended meanwhile, with the job or replaced by another run.
+                Ok(DecisionResult::TooLate(approval)) => {
+                    (false, matches!(approval.state, ApprovalState::Withdrawn { .. }))
                 }
                 Err(_) => (false, false),
             };
-            if !goes_on && !is_withdrawn {
-                return Err(format!("{} takes no answer: {decided:?}", asked.id));
+            if !is_resumed && !is_withdrawn {
+                return Err(format!("{} takes no answer: {decided:?}", approval.id));
             }
-            let run = store.run(&asked.run_id).await.expect("read").expect("it asks");
+            let run = store.run(&approval.run_id).await.expect("read").expect("a run");
             if run.state == RunState::AwaitingApproval {
-                return Err(format!("{} waits for an answer that it has got", run.id));
+                return Err(format!("{} waits for a recorded decision", run.id));
             }
         }
         Ok(())
@@ -416,7 +422,7 @@ impl Lives {
         whole.value()
     }
 
-    /// A last life on a good disk, in which everything comes to its end; then the books are compared.
+    /// A last life on a good disk, in which everything ends; then the books are compared.
     fn close_the_books(mut self) -> Result<(), String> {
         seed_ids(self.dice.number());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -434,29 +440,28 @@ impl Lives {
             compared
         })?;
         let checked = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let said = checked.expect("a runtime").block_on(integrity(self.folder.path()));
-        if said == "ok" { Ok(()) } else { Err(said) }
+        let verdict = checked.expect("a runtime").block_on(integrity(self.folder.path()));
+        if verdict == "ok" { Ok(()) } else { Err(verdict) }
     }
 
     async fn compare(&self, store: &Store) -> Result<(), String> {
         let effects = self.ledger.lock().expect("whole").clone();
         let mut worked = HashSet::new();
         for Effect { run, first, attempt } in &effects {
-            // A run that makes up for another one does so only when that had not done anything yet, and a further attempt
-            // is made only after the one before it.
+            // A catch-up run works only if the interrupted run had not, and a retry only after the attempt before.
             if !worked.insert((first.clone(), *attempt)) {
                 return Err(format!("{run} repeats work of {first}, attempt {attempt}"));
             }
             if *attempt > 1 && !worked.contains(&(first.clone(), attempt - 1)) {
-                return Err(format!("{run} makes attempt {attempt} without the one before"));
+                return Err(format!("{run} makes attempt {attempt} without the attempt before"));
             }
             if store.run(run).await.expect("read").is_none() {
                 return Err(format!("run {run} worked and has no row"));
             }
-            for asked in store.approvals_of(run).await.expect("read") {
+            for asked in store.approvals_of_run(run).await.expect("read") {
                 let is_allowed = matches!(asked.state, ApprovalState::Approved { .. });
                 if !is_allowed || asked.used_at.is_none() {
-                    return Err(format!("run {run} worked, and its question is {asked:?}"));
+                    return Err(format!("run {run} worked, and the approval is {asked:?}"));
                 }
             }
         }
@@ -465,14 +470,16 @@ impl Lives {
         let saved: HashSet<&JobId> = self
             .events
             .iter()
-            .filter_map(|event| if let Event::Saved { id, .. } = event { Some(id) } else { None })
+            .filter_map(
+                |event| if let TimelineEvent::Saved { id, .. } = event { Some(id) } else { None },
+            )
             .collect();
         for id in saved {
-            let required = Required::of(id, &self.events);
+            let required = RequiredSlots::of(id, &self.events);
             let rows = rows_of(store, id).await;
-            let told = |why| format!("{id}: {why}: {required:?}");
-            required.check(&rows).map_err(told)?;
-            self.check_next(store, id, &required).await.map_err(told)?;
+            let describe = |why| format!("{id}: {why}: {required:?}");
+            required.check(&rows).map_err(describe)?;
+            self.check_next(store, id, &required).await.map_err(describe)?;
         }
         for (listener, source) in &self.listeners {
             let fired = rows_of(store, listener).await;
@@ -486,24 +493,24 @@ impl Lives {
         Ok(())
     }
 
-    /// Who waits for the next attempt has failed, has attempts left, and may go on.
+    /// A run in backoff has failed, has attempts left, and may continue.
     async fn check_waits(&self, store: &Store) -> Result<(), String> {
         let running = store.running_runs().await.expect("read");
         for run in running.iter().filter(|run| run.next_attempt_at.is_some()) {
             let is_for_nothing = run.attempt >= ATTEMPTS || run.error.is_none();
             if is_for_nothing || (self.is_off(run) && run.trigger != RunTrigger::Manual) {
-                return Err(format!("it waits and must not: {run:?}"));
+                return Err(format!("the run must not wait: {run:?}"));
             }
         }
         Ok(())
     }
 
-    /// Whether its job is switched off.
+    /// Whether the job is disabled.
     fn is_off(&self, run: &Run) -> bool {
         run.job_id.as_ref().and_then(|id| self.jobs.get(id)).is_some_and(|(_, is_on)| !is_on)
     }
 
-    /// A question that was seen is there, and an answer that was acknowledged counts.
+    /// A shown approval exists, and an acknowledged decision counts.
     async fn check_answers(&self, store: &Store) -> Result<(), String> {
         for id in self.seen.keys() {
             if store.approval(id).await.expect("read").is_none() {
@@ -511,8 +518,8 @@ impl Lives {
             }
         }
         for (id, name) in &self.answers {
-            let asked = store.approval(id).await.expect("read");
-            let state = asked.map(|asked| asked.state);
+            let approval = store.approval(id).await.expect("read");
+            let state = approval.map(|approval| approval.state);
             if state.as_ref().map(ApprovalState::name) != Some(name) {
                 return Err(format!("{id} was {name} and is {state:?}"));
             }
@@ -520,26 +527,32 @@ impl Lives {
         Ok(())
     }
 
-    /// A job is where it was left, and its next slot is the next one.
-    async fn check_next(&self, store: &Store, id: &JobId, must: &Required) -> Result<(), String> {
+    /// A job is in the last known state, and the next slot is right.
+    async fn check_next(
+        &self,
+        store: &Store,
+        id: &JobId,
+        must: &RequiredSlots,
+    ) -> Result<(), String> {
         let job = store.job(id).await.expect("read");
         let job = match (job, must.is_removed) {
             (None, true) => return Ok(()),
-            (Some(_), true) => return Err("it was removed and is there".to_owned()),
-            (None, false) => return Err("it was saved and is gone".to_owned()),
+            (Some(_), true) => return Err("removed, but present".to_owned()),
+            (None, false) => return Err("saved, but missing".to_owned()),
             (Some(job), false) => job,
         };
         let last = must.versions.last().expect("saved");
         if (job.enabled, &job.name) != (must.is_on, &name(last.number)) {
-            return Err(format!("it is {}, on: {}", job.name, job.enabled));
+            return Err(format!("found {}, on: {}", job.name, job.enabled));
         }
         let (next, now) = (job.state.next_run_at.map(|at| at.0), self.now());
         let nearest = last.shape.next_after(now, self.rules).filter(|_| job.enabled);
-        let has_fired = matches!(last.shape, Shape::Once(_)) && next.is_none() && must.was_set_back;
+        let has_fired =
+            matches!(last.shape, ScheduleShape::Once(_)) && next.is_none() && must.was_set_back;
         if has_fired || last.may_be_next(next, nearest, self.rules) {
             return Ok(());
         }
-        Err(format!("at {now} its next slot is {next:?}, not {nearest:?}"))
+        Err(format!("at {now} the next slot is {next:?}, not {nearest:?}"))
     }
 }
 
@@ -579,9 +592,9 @@ pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i
     job_from_json(document, UnixMs(now), chrono_tz::UTC).expect("a valid job")
 }
 
-/// The lives of a seed, and the digest of all that happened in them.
-fn lives_of(seed: u64) -> (Lives, u64) {
-    let mut lives = Lives::new(seed);
+/// Plays the lives of a seed. Returns lives and digest.
+fn lives_of(seed: u64) -> (EngineLives, u64) {
+    let mut lives = EngineLives::new(seed);
     (0..LIVES).for_each(|_| lives.live());
     let digest = lives.digest();
     (lives, digest)
@@ -607,7 +620,7 @@ fn same_seed_plays_same_lives_on_busy_machine() {
 }
 
 #[test]
-fn many_lives_and_power_cuts_lose_no_slot_and_repeat_no_work() {
+fn power_cuts_lose_no_slot_and_repeat_no_work() {
     let worlds = count_or(24);
     let (mut effects, mut answers, mut answered_later, mut again, mut waits_left) = (0, 0, 0, 0, 0);
     for n in 0..worlds {
@@ -630,7 +643,7 @@ fn many_lives_and_power_cuts_lose_no_slot_and_repeat_no_work() {
     assert!(waits_left > 0, "no wait for an attempt outlived a cut");
     assert!(answers >= worlds, "hardly anything was asked: {answers} answers");
     assert!(answered_later > 0, "no answer came after a cut");
-    // They have some twelve each; how many fall out of a world hangs on where the power is cut.
+    // About twelve each; the exact number depends on the cuts.
     assert!(effects > worlds * 5, "hardly anything happened: {effects} effects");
 }
 
@@ -638,12 +651,12 @@ fn every_minute() -> Value {
     json!({ "kind": "every", "everyMs": MINUTE, "anchorMs": 0 })
 }
 
-/// A full disk: a sentence for the person, no busy engine, and it goes on by itself.
+/// A full disk is reported, causes no busy loop, and passes.
 #[tokio::test]
-async fn a_full_disk_is_said_costs_nothing_and_passes() {
+async fn full_disk_is_reported_and_passes() {
     let folder = folder();
     let disk = FaultyDisk::over(folder.path());
-    let (clock, ledger) = (ManualClock::new(NOW), Ledger::default());
+    let (clock, ledger) = (ManualClock::new(NOW), EffectLedger::default());
     let store = open(folder.path()).await.expect("a store");
     let handle = start(&store, &clock, &ledger).await.expect("started");
     let id = handle
@@ -653,21 +666,21 @@ async fn a_full_disk_is_said_costs_nothing_and_passes() {
         .id;
     disk.fail_now(Fault::Full);
     clock.advance(MINUTE.unsigned_abs());
-    handle.status().await.expect("it answers");
-    let sentence = handle.problem().expect("it is said");
+    handle.status().await.expect("an answer");
+    let sentence = handle.problem().expect("a sentence");
     assert!(sentence.contains("disk is full"), "{sentence}");
 
-    // While it keeps still, the disk is asked for nothing but what people ask.
-    handle.status().await.expect("it answers");
+    // In a backoff the engine makes no disk call of its own.
+    handle.status().await.expect("an answer");
     let before = disk.calls();
     for _ in 0..20 {
-        handle.clock_changed().await.expect("it answers");
+        handle.clock_changed().await.expect("an answer");
     }
-    assert!(disk.calls() - before <= 2, "{} calls while it keeps still", disk.calls() - before);
+    assert!(disk.calls() - before <= 2, "{} disk calls in the backoff", disk.calls() - before);
 
-    disk.mend();
+    disk.repair();
     clock.advance(2_000);
-    handle.status().await.expect("it answers");
+    handle.status().await.expect("an answer");
     assert_eq!(handle.problem(), None);
     handle.shutdown().await;
     let query = RunQuery { job_id: Some(id), limit: 10, ..RunQuery::default() };

@@ -1,15 +1,15 @@
-//! Power cuts and bad disks, below the real store and the real engine.
+//! Power cuts and disk errors, below the real store and the real engine.
 //!
-//! What the store has answered for is noted beside the calls that made it durable; afterwards the files as a power cut
-//! or an error left them are opened by the real store, which must know everything that was answered for.
+//! Each acknowledged write is noted beside the disk calls that made it durable. The real store then opens the files in
+//! the state after a cut or an error, and must know every acknowledged write.
 
 mod cuts;
 mod errors;
 mod lives;
-mod set_back;
+mod clock_rollback;
 
 mod digest;
-mod hands;
+mod engine;
 mod script;
 mod timeline;
 
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 /// The name that a store's file has here.
 const FILE: &str = "rouse.db";
 
-/// A folder in memory where the system has one: what is judged is SQLite's calls, not the disk of this machine.
+/// A folder in memory if the system supports it: the subject is SQLite's calls, not this machine's disk.
 fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let mut builder = tempfile::Builder::new();
@@ -41,17 +41,17 @@ fn folder_of(files: &BTreeMap<String, Vec<u8>>) -> TempDir {
     folder
 }
 
-/// Opens a store whose answers this thread blocks for, so that a seed repeats its run call by call.
+/// Opens a store that blocks this thread, so that a seed repeats the run call by call.
 async fn open(folder: &Path) -> Result<Store, rouse_store::StoreError> {
     rouse_store::block_while_waiting();
     Store::open(&folder.join(FILE), Arc::new(|_| ())).await
 }
 
-/// What SQLite says about the file; "ok" when all is well.
+/// The result of SQLite's integrity check; "ok" for an intact file.
 async fn integrity(folder: &Path) -> String {
     let url = format!("sqlite:{}?mode=ro", folder.join(FILE).display());
     let file = sqlx::SqlitePool::connect(&url).await.expect("opened");
-    let said = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&file).await;
+    let verdict = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&file).await;
     file.close().await;
-    said.expect("an answer")
+    verdict.expect("an answer")
 }

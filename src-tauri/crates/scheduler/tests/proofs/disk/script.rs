@@ -1,49 +1,51 @@
-//! Writes of every durable kind, and what each of them promises once it has been answered.
+//! Writes of every durable kind, and the promise of each acknowledged write.
 
 use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Permit,
-    Surroundings,
+    Approval, ApprovalDecision, ApprovalState, Authorization, DecisionSurface, Fingerprint,
+    GrantScope, NewGrant, Surroundings,
 };
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::job::job_from_json;
-use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Usage;
 use rouse_core::slots::DecidedSlots;
+use rouse_core::time::QuietPolicy;
 use rouse_core::{
     ApprovalId, DeliveryId, Job, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs,
 };
-use rouse_store::{Claim, Decided, Finish, NewStep, Park, StepKind, Store, StoreError};
+use rouse_store::{
+    Claim, DecisionResult, NewStep, ParkRequest, RunEnd, StepKind, Store, StoreError,
+};
 use rouse_testkit::FaultyDisk;
 use serde_json::json;
 
 pub(super) const NOW: UnixMs = UnixMs(1_800_000_000_000);
 
-/// What somebody was told.
+/// The content of an acknowledged write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Promise {
     Saved(JobId),
     Removed(JobId),
-    /// The run has its row, and its job has gone on to this slot.
+    /// The run has a row, and the job has moved on to this slot.
     Claimed(RunId, JobId, UnixMs),
     Ended(RunId, RunState),
     InOutbox(DeliveryId),
     Setting(i64),
     Event(String),
-    /// A question that nobody answers: it is open, and its run waits.
+    /// An open approval without a decision, of a parked run.
     Parked(RunId, ApprovalId),
-    /// A question that was asked; an answer may have followed.
+    /// A requested approval; a decision may have followed.
     Asked(ApprovalId),
-    /// The answer with this name counts.
+    /// The decision with this name counts.
     Answered(ApprovalId, &'static str),
-    /// The job has its grant.
+    /// The job has a grant.
     Granted(JobId),
-    /// What the answer allowed is in the journal, and it allows nothing more.
+    /// The allowed call is in the journal, and the approval allows nothing more.
     Used(RunId, ApprovalId),
     /// The same for the grant of the job.
     GrantUsed(RunId, JobId),
 }
 
-/// Writes, one after the other, and the promises that were made.
+/// Writes in sequence, and the acknowledged promises.
 pub(super) struct Script<'d> {
     disk: &'d FaultyDisk,
     pub(super) promises: Vec<Promise>,
@@ -70,7 +72,7 @@ impl<'d> Script<'d> {
         }
     }
 
-    /// One round of writes; rounds differ by their number.
+    /// A round of writes; rounds differ by number.
     pub(super) async fn round(&mut self, store: &Store, round: i64) {
         let (kept, gone) = (job(&format!("kept-{round}")), job(&format!("gone-{round}")));
         for job in [&kept, &gone] {
@@ -85,7 +87,7 @@ impl<'d> Script<'d> {
             next_run_at: Some(next),
             decided: DecidedSlots::default(),
             runs: vec![run.clone()],
-            under: None,
+            coalesce_key: None,
             fired: Vec::new(),
         }];
         let claimed = match round % 2 {
@@ -97,7 +99,7 @@ impl<'d> Script<'d> {
             let promise = Promise::Claimed(run.id.clone(), kept.id.clone(), next);
             self.answered(Ok(()), is_claimed.then_some(promise));
         }
-        // Not durable by itself; the end that follows takes it along.
+        // Not durable alone; the following end makes it durable.
         drop(store.start_runs(std::slice::from_ref(&run.id), NOW).await);
         self.end(store, &run, round).await;
         let removed = store.remove_job(&gone.id, NOW).await;
@@ -107,48 +109,48 @@ impl<'d> Script<'d> {
         let text = format!("event {round}");
         let queued = store.queue_system_event(&text, "test", &[], NOW).await;
         self.answered(queued, [Promise::Event(text)]);
-        self.questions(store, &kept, round).await;
+        self.decide_approvals(store, &kept, round).await;
     }
 
-    /// A run whose question stays open, and one that is answered in all three ways and uses what it was given.
-    async fn questions(&mut self, store: &Store, job: &Job, round: i64) {
+    /// A run with an open approval, and a run whose approvals are decided in all three ways and used.
+    async fn decide_approvals(&mut self, store: &Store, job: &Job, round: i64) {
         let waits = at_work(job, &format!("waits-{round}"));
-        let open = question(&waits, &format!("open-{round}"));
+        let open = approval_of(&waits, &format!("open-{round}"));
         let promise = Promise::Parked(waits.id.clone(), open.id.clone());
         self.park(store, &waits, vec![open], [promise]).await;
 
-        let asks = at_work(job, &format!("asks-{round}"));
-        let questions =
-            ["once", "always", "no"].map(|way| question(&asks, &format!("{way}-{round}")));
-        let [once, always, no] = questions.clone().map(|question| question.id);
-        let asked = [&once, &always, &no].map(|id| Promise::Asked(id.clone()));
-        if !self.park(store, &asks, questions.to_vec(), asked).await {
+        let asking_run = at_work(job, &format!("asks-{round}"));
+        let approvals =
+            ["once", "always", "no"].map(|way| approval_of(&asking_run, &format!("{way}-{round}")));
+        let [once, always, no] = approvals.clone().map(|approval| approval.id);
+        let requests = [&once, &always, &no].map(|id| Promise::Asked(id.clone()));
+        if !self.park(store, &asking_run, approvals.to_vec(), requests).await {
             return;
         }
         let granted =
             [Promise::Answered(always.clone(), "approved"), Promise::Granted(job.id.clone())];
-        self.decide(store, &always, Answer::Always(grant()), granted).await;
+        self.decide(store, &always, ApprovalDecision::Always(grant()), granted).await;
         let denied = Promise::Answered(no.clone(), "denied");
-        self.decide(store, &no, Answer::Deny { reason: None }, [denied]).await;
+        self.decide(store, &no, ApprovalDecision::Deny { reason: None }, [denied]).await;
         let approved = Promise::Answered(once.clone(), "approved");
-        self.decide(store, &once, Answer::Once, [approved]).await;
-        // Not durable by itself; what follows takes it along.
-        drop(store.start_runs(std::slice::from_ref(&asks.id), NOW).await);
-        let used = Promise::Used(asks.id.clone(), once.clone());
-        self.use_up(store, &asks.id, &Permit::Answer(once), used).await;
-        let grants = store.grants_of(&job.id).await.unwrap_or_default();
+        self.decide(store, &once, ApprovalDecision::Once, [approved]).await;
+        // Not durable alone; the following write makes it durable.
+        drop(store.start_runs(std::slice::from_ref(&asking_run.id), NOW).await);
+        let used = Promise::Used(asking_run.id.clone(), once.clone());
+        self.use_up(store, &asking_run.id, &Authorization::Approval(once), used).await;
+        let grants = store.grants_of_job(&job.id).await.unwrap_or_default();
         if let Some(grant) = grants.first() {
-            let used = Promise::GrantUsed(asks.id.clone(), job.id.clone());
-            self.use_up(store, &asks.id, &Permit::Grant(grant.id.clone()), used).await;
+            let used = Promise::GrantUsed(asking_run.id.clone(), job.id.clone());
+            self.use_up(store, &asking_run.id, &Authorization::Grant(grant.id.clone()), used).await;
         }
     }
 
-    /// True when the run waits for its answers.
+    /// True when the run waits for decisions.
     async fn park(
         &mut self,
         store: &Store,
         run: &Run,
-        questions: Vec<Approval>,
+        approvals: Vec<Approval>,
         promises: impl IntoIterator<Item = Promise>,
     ) -> bool {
         if store.insert_run(run, NOW).await.is_err() {
@@ -156,11 +158,17 @@ impl<'d> Script<'d> {
             return false;
         }
         let (run_id, usage) = (run.id.clone(), Usage::default());
-        let park =
-            Park { run_id, questions, usage, worked_ms: 0, deliveries: Vec::new(), now: NOW };
+        let park = ParkRequest {
+            run_id,
+            approvals,
+            usage,
+            worked_ms: 0,
+            deliveries: Vec::new(),
+            now: NOW,
+        };
         let parked = store.park_run(&park).await;
         let is_parked = matches!(parked, Ok(Some(_)));
-        assert!(is_parked || parked.is_err(), "a run at work can be parked");
+        assert!(is_parked || parked.is_err(), "an active run can be parked");
         self.answered(parked, promises);
         is_parked
     }
@@ -169,18 +177,24 @@ impl<'d> Script<'d> {
         &mut self,
         store: &Store,
         id: &ApprovalId,
-        answer: Answer,
+        answer: ApprovalDecision,
         promises: impl IntoIterator<Item = Promise>,
     ) {
-        let decided = store.decide(id, &answer, AnsweredFrom::Page, NOW).await;
-        let counts = matches!(decided, Ok(Decided::Counts { .. }));
-        assert!(counts || decided.is_err(), "nobody else answers: {decided:?}");
+        let decided = store.decide_approval(id, &answer, DecisionSurface::Page, NOW).await;
+        let counts = matches!(decided, Ok(DecisionResult::Counts { .. }));
+        assert!(counts || decided.is_err(), "the only decision counts: {decided:?}");
         self.answered(decided, promises);
     }
 
-    async fn use_up(&mut self, store: &Store, run: &RunId, permit: &Permit, promise: Promise) {
+    async fn use_up(
+        &mut self,
+        store: &Store,
+        run: &RunId,
+        permit: &Authorization,
+        promise: Promise,
+    ) {
         match store.begin_permitted_step(&step(run), permit, NOW).await {
-            // Its answer was refused.
+            // The decision was refused.
             Ok(None) => {}
             begun => self.answered(begun, [promise]),
         }
@@ -199,9 +213,9 @@ impl<'d> Script<'d> {
         let outcome = Outcome::succeeded("Done.");
         let state = outcome.state;
         let finish =
-            Finish { deliveries: vec![delivery], ..Finish::of(run.id.clone(), outcome, NOW) };
+            RunEnd { deliveries: vec![delivery], ..RunEnd::of(run.id.clone(), outcome, NOW) };
         match store.finish_run(&finish).await {
-            // Its row is not there: its claim was refused.
+            // There is no row: the claim was refused.
             Ok(None) => {}
             ended => {
                 self.answered(ended, [Promise::Ended(run.id.clone(), state), Promise::InOutbox(id)])
@@ -210,18 +224,19 @@ impl<'d> Script<'d> {
     }
 }
 
-/// Claims that are written before they are committed; whether they were as they were planned.
+/// Claims that are written before the commit. Returns whether all were claimed as planned.
 async fn claim_prepared(store: &Store, claims: &[Claim]) -> Result<bool, StoreError> {
-    let Some(mut prepared) = store.prepare(NOW).await? else { return Ok(false) };
+    let Some(mut prepared) = store.prepare_claim(NOW).await? else { return Ok(false) };
     let is_whole = prepared.add(claims).await?;
-    match is_whole {
-        true => prepared.commit().await?,
-        false => prepared.undo().await?,
+    if is_whole {
+        prepared.commit().await?
+    } else {
+        prepared.roll_back().await?
     }
     Ok(is_whole)
 }
 
-/// Whether the store knows what was promised; `later` promises may have followed.
+/// Whether the store knows a promised write; `later` promises may have followed.
 pub(super) async fn is_kept(
     store: &Store,
     promise: &Promise,
@@ -245,37 +260,39 @@ pub(super) async fn is_kept(
             store.pending_system_events(1_000).await?.iter().any(|event| event.text == *text)
         }
         Promise::Parked(run, id) => {
-            let (run, asked) = (store.run(run).await?, store.approval(id).await?);
+            let (run, approval) = (store.run(run).await?, store.approval(id).await?);
             run.is_some_and(|run| run.state == RunState::AwaitingApproval)
-                && asked.is_some_and(|asked| asked.state == ApprovalState::Pending)
+                && approval.is_some_and(|approval| approval.state == ApprovalState::Pending)
         }
         Promise::Asked(id) => store.approval(id).await?.is_some(),
         Promise::Answered(id, name) => {
-            store.approval(id).await?.is_some_and(|asked| asked.state.name() == *name)
+            store.approval(id).await?.is_some_and(|approval| approval.state.name() == *name)
         }
-        Promise::Granted(job) => store.grants_of(job).await?.len() == 1,
-        Promise::Used(run, id) => is_used_up(store, run, Permit::Answer(id.clone())).await?,
-        Promise::GrantUsed(run, job) => match store.grants_of(job).await?.first() {
-            Some(grant) => is_used_up(store, run, Permit::Grant(grant.id.clone())).await?,
+        Promise::Granted(job) => store.grants_of_job(job).await?.len() == 1,
+        Promise::Used(run, id) => {
+            is_used_up(store, run, Authorization::Approval(id.clone())).await?
+        }
+        Promise::GrantUsed(run, job) => match store.grants_of_job(job).await?.first() {
+            Some(grant) => is_used_up(store, run, Authorization::Grant(grant.id.clone())).await?,
             None => false,
         },
     })
 }
 
-/// The call that it was used for is in the journal, and it is good for no other.
-async fn is_used_up(store: &Store, run: &RunId, permit: Permit) -> Result<bool, StoreError> {
+/// The authorized call is in the journal, and the authorization is good for no other call.
+async fn is_used_up(store: &Store, run: &RunId, permit: Authorization) -> Result<bool, StoreError> {
     let is_journalled = store.has_unrepeatable_step(run).await?;
     Ok(is_journalled && store.begin_permitted_step(&step(run), &permit, NOW).await?.is_none())
 }
 
-/// All of these promises that the store does not know.
+/// All promises unknown to the store.
 pub(super) async fn broken(
     store: &Store,
     promises: &[Promise],
 ) -> Result<Vec<Promise>, StoreError> {
     let mut broken = Vec::new();
     for promise in promises {
-        // Its removal may have been on its way, answered or not.
+        // The removal may have been under way, acknowledged or not.
         let asked_to_go = matches!(promise, Promise::Saved(id) if id.as_str().starts_with("gone-"));
         if !is_kept(store, promise, asked_to_go).await? {
             broken.push(promise.clone());
@@ -306,7 +323,7 @@ fn run(job: &Job, round: i64) -> Run {
     }
 }
 
-/// A run that a person has started and that is at work.
+/// A manual run, active.
 fn at_work(job: &Job, id: &str) -> Run {
     Run {
         job_id: Some(job.id.clone()),
@@ -317,8 +334,8 @@ fn at_work(job: &Job, id: &str) -> Run {
     }
 }
 
-/// A question of a run about a call that is to be made once.
-pub(super) fn question(run: &Run, id: &str) -> Approval {
+/// An approval request of a run for a single call.
+pub(super) fn approval_of(run: &Run, id: &str) -> Approval {
     let (arguments, surroundings) = (json!({ "command": id }), Surroundings::default());
     Approval {
         id: ApprovalId::new(id),
@@ -341,11 +358,11 @@ pub(super) fn question(run: &Run, id: &str) -> Approval {
     }
 }
 
-/// A yes for one call.
+/// A grant for a single call.
 fn grant() -> NewGrant {
     let arguments = json!({ "command": "always" });
     let fingerprint = Fingerprint::of("run_command", &arguments, &Surroundings::default());
-    let covers = Cover::Exact { fingerprint, arguments, values: Vec::new() };
+    let covers = GrantScope::Exact { fingerprint, arguments };
     NewGrant { covers, expires_at: None, uses: Some(1) }
 }
 

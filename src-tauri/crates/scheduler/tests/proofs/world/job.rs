@@ -1,4 +1,4 @@
-//! A simulated job: its definition, what the disk holds of it, and what the oracle knows.
+//! A simulated job: definition, state on the disk, and the oracle's view.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -9,62 +9,62 @@ use rouse_core::job::{Job, MisfireMode, Overlap, job_from_json};
 use rouse_core::slots::{Plan, Slots};
 use serde_json::{Value, json};
 
-use super::rules::Bounds;
-use super::shape::{DAY, HOUR, MINUTE, Shape, job_id};
-use crate::rules::Rules;
+use super::rules::OverlapBounds;
+use super::shape::{DAY, HOUR, MINUTE, ScheduleShape, job_id};
+use crate::rules::ZoneRelease;
 use rouse_core::schedule::Zones;
 use rouse_testkit::Dice;
 
 pub(crate) struct SimJob {
     pub(crate) job: Job,
     pub(crate) slots: Slots,
-    pub(crate) shape: Shape,
-    /// How much later than its shape says it fires.
+    pub(crate) shape: ScheduleShape,
+    /// The delay of the jitter.
     pub(crate) offset: i64,
-    /// Every slot up to here has its row or lies before the job was made, edited or switched on. Told without the offset.
+    /// Slots up to here have rows, or precede the job's creation, edit or enabling. Without the offset.
     pub(crate) covered: i64,
-    /// The next slot, which comes by the jitter of before: where it stands without the offset, and when it comes.
-    pub(crate) kept: Option<Kept>,
-    /// The furthest that this has been.
+    /// The next slot at the instant of an earlier jitter.
+    pub(crate) kept: Option<KeptSlot>,
+    /// The maximum of `covered` so far.
     decided: i64,
-    /// Up to where it stays so when the clock is set back: by another jitter or other rules a slot has another instant.
+    /// Slots up to here stay decided after a rollback, because another jitter or other rules move their instants.
     pub(crate) settled: i64,
-    /// Slots that have a row, without their offsets: another jitter makes no other slots.
+    /// Slots with a row, without their offsets: another jitter makes no other slots.
     pub(crate) recorded: HashSet<i64>,
-    /// The instants of these rows, of which the disk takes none twice.
+    /// The instants of these rows; the disk takes none twice.
     pub(crate) instants: HashSet<i64>,
-    /// Up to here a slot may have come before, because the clock was set far back since, or other rules were not seen.
+    /// Slots up to here may repeat, because of a rollback or unseen rules.
     pub(crate) seen_until: i64,
     /// The dates on which a time of day has fired.
     dates: HashSet<NaiveDate>,
-    /// Its next slot was planned by rules that nobody knows any more.
+    /// Whether the next slot was planned by unknown rules.
     pub(crate) is_mixed: bool,
-    /// When a slot of it started last, while nobody has set the clock since.
+    /// The last start of a slot, if the clock was not set since.
     pub(crate) started_at: Option<i64>,
-    /// When a run of it began last that a slot has asked for.
+    /// The last start of a run for a slot.
     pub(crate) for_slot_at: Option<i64>,
-    /// The widest that its policies allowed since it was idle.
-    pub(crate) bounds: Bounds,
+    /// The loosest bounds of the policies since the job was idle.
+    pub(crate) bounds: OverlapBounds,
 }
 
-/// A slot that keeps its instant when the jitter changes.
+/// A slot that keeps the instant after a change of jitter.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSlot {
     pub(crate) stands_at: i64,
     pub(crate) comes_at: i64,
 }
 
-/// A machine's zone data, as the engine has it and as the oracle has it.
+/// Zone data for the engine and for the oracle.
 #[derive(Debug, Clone)]
 pub(crate) struct ZoneData {
-    pub(crate) rules: Rules,
+    pub(crate) rules: ZoneRelease,
     pub(crate) zones: Zones,
 }
 
 impl SimJob {
     pub(crate) fn random(dice: &mut Dice, number: usize, now: i64, zones: &Zones) -> Self {
-        let shape = Shape::random(dice, number, now);
-        let jitter = Shape::jitter(dice);
+        let shape = ScheduleShape::random(dice, number, now);
+        let jitter = ScheduleShape::jitter(dice);
         let job = job(dice, number, (&shape, jitter), now);
         let slots = Slots::compile(&job.schedule, &job.id, zones).expect("compiles");
         let mut sim = Self {
@@ -83,22 +83,22 @@ impl SimJob {
             is_mixed: false,
             started_at: None,
             for_slot_at: None,
-            bounds: Bounds::default(),
+            bounds: OverlapBounds::default(),
         };
-        sim.bounds = Bounds::of(&sim);
+        sim.bounds = OverlapBounds::of(&sim);
         sim.plan(now);
         sim
     }
 
-    /// When the run began that its cooldown counts from: a run by hand leaves a one-shot its slot.
-    pub(crate) fn rests_since(&self) -> Option<i64> {
+    /// The start of the cooldown. A manual run starts no cooldown of a one-shot.
+    pub(crate) fn cooldown_start(&self) -> Option<i64> {
         match self.shape {
-            Shape::Once(_) => self.for_slot_at,
+            ScheduleShape::Once(_) => self.for_slot_at,
             _ => self.job.state.last_run_at.map(|at| at.0),
         }
     }
 
-    /// As the engine plans a job that is new, has a new schedule or was switched on.
+    /// Plans the job as new, with a new schedule, or enabled.
     pub(crate) fn plan(&mut self, now: i64) {
         if self.job.enabled {
             let plan = self.slots.plan_after(self.job.state.decided, UnixMs(now));
@@ -115,42 +115,42 @@ impl SimJob {
         Plan { next: self.job.state.next_run_at, decided: self.job.state.decided }
     }
 
-    /// What has come by `now` is over.
+    /// Marks the slots up to `now` as decided.
     pub(crate) fn cover(&mut self, now: i64) {
         self.covered = self.over_at(now);
-        self.forget_what_is_far(now);
+        self.forget_far_marks(now);
         self.decided = self.decided.max(self.covered);
         self.kept = None;
     }
 
-    /// What a wrong clock has left far ahead.
-    fn forget_what_is_far(&mut self, now: i64) {
-        self.decided = held(self.decided, now).unwrap_or(i64::MIN);
+    /// Forgets marks that a wrong clock has left far ahead.
+    fn forget_far_marks(&mut self, now: i64) {
+        self.decided = near_mark(self.decided, now).unwrap_or(i64::MIN);
         self.settled = still_settled(self.settled, now).unwrap_or(i64::MIN);
     }
 
-    /// Up to where slots are over at `now`. When the furthest that they were is ahead, the clock was set back.
+    /// Up to where slots are decided at `now`. A mark in the future is from before a rollback.
     pub(crate) fn over_at(&self, now: i64) -> i64 {
         let come = match self.shape {
-            // A whole interval passes before the first one, whatever the offset.
-            Shape::Every { anchor, .. } if now >= anchor => anchor.max(now - self.offset),
+            // A whole interval precedes the first slot, with any offset.
+            ScheduleShape::Every { anchor, .. } if now >= anchor => anchor.max(now - self.offset),
             _ => now - self.offset,
         };
         let decided = if self.decided <= now { self.decided } else { i64::MIN };
         come.max(decided).max(still_settled(self.settled, now).unwrap_or(i64::MIN))
     }
 
-    /// The clock may have been set back: what lies too far ahead is taken nearer, but for a slot that keeps its instant.
-    pub(crate) fn take_nearer(&mut self, now: i64, rules: Rules) {
+    /// After a possible rollback, advances a next slot too far ahead, unless the slot keeps its instant.
+    pub(crate) fn advance_after_rollback(&mut self, now: i64, rules: ZoneRelease) {
         if self.next().is_none() {
             return;
         }
-        self.follow(self.slots.nearer_plan(self.plan_of_engine(), UnixMs(now)));
+        self.follow(self.slots.plan_after_clock_rollback(self.plan_of_engine(), UnixMs(now)));
         self.expect_nearest(now, rules);
     }
 
-    fn expect_nearest(&mut self, now: i64, rules: Rules) {
-        self.forget_what_is_far(now);
+    fn expect_nearest(&mut self, now: i64, rules: ZoneRelease) {
+        self.forget_far_marks(now);
         let nearest = self.shape.next_after(self.over_at(now), rules).map(|at| at + self.offset);
         let is_nearer = nearest.is_some() && nearest < self.due(rules);
         if is_nearer && !self.keeps_its_instant(now) {
@@ -162,7 +162,7 @@ impl SimJob {
         self.kept.is_some_and(|kept| kept.stands_at + self.offset <= now) && self.decided <= now
     }
 
-    /// Where a slot of now stands without the offset.
+    /// The instant of a slot without the offset.
     pub(crate) fn stands_at(&self, slot: i64) -> i64 {
         match self.kept {
             Some(kept) if kept.comes_at == slot => kept.stands_at,
@@ -170,26 +170,28 @@ impl SimJob {
         }
     }
 
-    /// When the next slot comes, as the oracle counts.
-    pub(crate) fn due(&self, rules: Rules) -> Option<i64> {
+    /// The next slot, as the oracle counts.
+    pub(crate) fn due(&self, rules: ZoneRelease) -> Option<i64> {
         let next = || Some(self.shape.next_after(self.covered, rules)? + self.offset);
         self.kept.map_or_else(next, |kept| Some(kept.comes_at))
     }
 
-    /// The slots that have come by `now`, as the oracle counts.
-    pub(crate) fn passed(&self, now: i64, rules: Rules) -> u64 {
+    /// The number of slots passed by `now`, as the oracle counts.
+    pub(crate) fn passed(&self, now: i64, rules: ZoneRelease) -> u64 {
         let (from, kept) = self.kept.map_or((self.covered, 0), |kept| (kept.stands_at, 1));
         self.shape.count(from, now - self.offset, rules) + kept
     }
 
-    /// Another schedule, another jitter and other policies. An instant that has passed would be refused, so it is never
-    /// drawn.
+    /// Edits schedule, jitter and policies. A past instant would be refused, so none is drawn.
     pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64, data: &ZoneData) {
-        let shape =
-            if dice.once_in(3) { self.shape.clone() } else { Shape::random(dice, number, now) };
+        let shape = if dice.once_in(3) {
+            self.shape.clone()
+        } else {
+            ScheduleShape::random(dice, number, now)
+        };
         let jitter = match self.job.schedule.jitter_ms {
             jitter if shape == self.shape && dice.once_in(2) => jitter,
-            _ => Shape::jitter(dice),
+            _ => ScheduleShape::jitter(dice),
         };
         let (state, enabled) = (self.job.state.clone(), self.job.enabled);
         let schedule = self.job.schedule.clone();
@@ -203,17 +205,17 @@ impl SimJob {
                 Slots::compile(&self.job.schedule, &self.job.id, &data.zones).expect("compiles");
             self.offset = shape.offset(&self.job.id, jitter);
             self.shape = shape;
-            // These are other slots.
-            self.job.state.decided = self.job.state.decided.of_another_schedule();
+            // A new schedule has other slots.
+            self.job.state.decided = self.job.state.decided.for_new_schedule();
             self.settled = i64::MIN;
             self.recorded.clear();
             self.dates.clear();
             self.plan(now);
         }
-        self.bounds = self.bounds.or(Bounds::of(self));
+        self.bounds = self.bounds.or(OverlapBounds::of(self));
     }
 
-    /// Another jitter and nothing else.
+    /// Changes the jitter only.
     pub(crate) fn change_jitter(&mut self, jitter: Option<u32>, now: i64, data: &ZoneData) {
         self.job.schedule.jitter_ms = jitter;
         let slots =
@@ -223,29 +225,29 @@ impl SimJob {
         self.move_by(self.shape.offset(&self.job.id, jitter), now, data.rules);
     }
 
-    /// Another offset moves what is still to come, but nothing into the past.
-    fn move_by(&mut self, offset: i64, now: i64, rules: Rules) {
+    /// Moves future slots by another offset, none into the past.
+    fn move_by(&mut self, offset: i64, now: i64, rules: ZoneRelease) {
         let next = self.next().and_then(|_| {
             let stands_at = self.shape.next_after(self.covered, rules)?;
-            Some(Kept { stands_at, comes_at: stands_at + self.offset })
+            Some(KeptSlot { stands_at, comes_at: stands_at + self.offset })
         });
         let kept = self.kept.or(next);
-        self.settle(held(self.decided, now).unwrap_or(i64::MIN), now);
+        self.settle(near_mark(self.decided, now).unwrap_or(i64::MIN), now);
         if kept.is_some_and(|kept| kept.stands_at <= self.settled) {
-            // It would only have come again.
+            // The slot would only repeat.
             self.offset = offset;
             return self.cover(now);
         }
         let moved = kept.map(|kept| kept.stands_at + offset);
         self.offset = offset;
-        self.kept = kept.map(|kept| Kept {
+        self.kept = kept.map(|kept| KeptSlot {
             comes_at: moved.filter(|moved| *moved > now).unwrap_or(kept.comes_at),
             ..kept
         });
     }
 
-    /// The row of a slot that had kept its instant, or came as rules of before had planned it, does not tell of its own.
-    pub(crate) fn settle_kept(&mut self, slot: i64, was_mixed: bool, rules: Rules, now: i64) {
+    /// Settles the grid slot of a row that kept the instant, or was planned by earlier rules.
+    pub(crate) fn settle_kept(&mut self, slot: i64, was_mixed: bool, rules: ZoneRelease, now: i64) {
         let place = slot - self.offset;
         let is_of_before = || was_mixed && self.shape.next_after(place - 1, rules) != Some(place);
         if self.stands_at(slot) != place || is_of_before() {
@@ -254,53 +256,54 @@ impl SimJob {
     }
 
     fn settle(&mut self, until: i64, now: i64) {
-        self.forget_what_is_far(now);
+        self.forget_far_marks(now);
         self.settled = self.settled.max(until.min(now + 3 * RULES_APART));
     }
 
-    /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
-    pub(crate) fn follow_rules(&mut self, old: Rules, new: &ZoneData, now: i64) {
-        self.see_by_other_rules(now);
+    /// Applies new rules while the process is up: slots that are not due are planned with the times that passed by
+    /// the old rules.
+    pub(crate) fn follow_rules(&mut self, old: ZoneRelease, new: &ZoneData, now: i64) {
+        self.extend_seen(now);
         let slots = Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
         if self.next().is_some() {
             self.follow(slots.plan_by_new_rules(&self.slots, self.plan_of_engine(), UnixMs(now)));
-            self.show_by(old, new.rules, now);
+            self.mark_shown(old, new.rules, now);
         }
         self.slots = slots;
     }
 
-    /// What the clock has shown by the old rules does not come again by the new ones.
-    fn show_by(&mut self, old: Rules, new: Rules, now: i64) {
+    /// Times that passed by the old rules do not repeat by the new rules.
+    fn mark_shown(&mut self, old: ZoneRelease, new: ZoneRelease, now: i64) {
         if !self.shape.follows_rules() {
-            return self.forget_what_is_far(now);
+            return self.forget_far_marks(now);
         }
-        self.forget_what_is_far(now);
-        if self.shape.zone().is_some_and(|tz| old.agrees_with(new, tz, self.looks_at(old, now))) {
+        self.forget_far_marks(now);
+        if self.shape.zone().is_some_and(|tz| old.agrees_with(new, tz, self.plan_range(old, now))) {
             return self.expect_nearest(now, new);
         }
         let keeps = self.keeps_its_instant(now);
-        // What has come before the clock was set back would have other instants.
-        let decided = held(self.decided, now).unwrap_or(i64::MIN);
+        // Slots before a rollback would have other instants.
+        let decided = near_mark(self.decided, now).unwrap_or(i64::MIN);
         let over = self.over_at(now).max(now).max(decided);
         let kept = self.kept.take();
         let covered = kept.map_or(self.covered, |kept| kept.stands_at - 1).max(decided);
         self.covered = self.shape.covered_by_new_rules(covered, old, new);
         let Some(stands_at) = self.shape.next_after(self.covered, new) else { return };
         if keeps && stands_at + self.offset <= now {
-            self.kept = kept.map(|kept| Kept { stands_at, ..kept });
+            self.kept = kept.map(|kept| KeptSlot { stands_at, ..kept });
             return;
         }
         let shown = (stands_at - 1).min(over + RULES_APART);
         self.settle(shown, now);
         self.decided = self.decided.max(shown);
-        self.forget_what_is_far(now);
-        // What is to come is not over, however far that had reached by other rules.
+        self.forget_far_marks(now);
+        // A future slot is open, however far other rules had reached.
         self.settled = self.settled.min(stands_at - 1);
         self.decided = self.decided.min(stands_at - 1);
     }
 
-    /// The time whose rules a plan is made by, with a day before and after.
-    fn looks_at(&self, rules: Rules, now: i64) -> RangeInclusive<i64> {
+    /// The time range whose rules a plan uses, with a day on either side.
+    fn plan_range(&self, rules: ZoneRelease, now: i64) -> RangeInclusive<i64> {
         let next = self.due(rules).map(|next| next - self.offset);
         let known = [self.decided, self.settled].into_iter().filter(|at| *at > i64::MIN);
         let marks: Vec<i64> = known.chain(next).chain([now - self.offset]).collect();
@@ -310,17 +313,16 @@ impl SimJob {
         first - RULES_APART..=last + RULES_APART
     }
 
-    /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed
-    /// first, as it was planned.
+    /// Applies new rules at the start, when the earlier rules are unknown. A due slot is claimed first, as planned.
     pub(crate) fn start_with_rules(&mut self, new: &ZoneData, now: i64) {
         self.slots =
             Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
         if !self.shape.follows_rules() {
             return;
         }
-        self.see_by_other_rules(now);
-        // When the clock was set back, too, the old rules had shown what lies ahead.
-        let shown = held(self.decided, now).map_or(now, |decided| decided.max(now));
+        self.extend_seen(now);
+        // After a rollback, the old rules had passed times that lie ahead.
+        let shown = near_mark(self.decided, now).map_or(now, |decided| decided.max(now));
         self.seen_until = self.seen_until.max(shown + NOT_KNOWN);
         match self.next() {
             Some(next) if next <= now => self.is_mixed = true,
@@ -328,16 +330,16 @@ impl SimJob {
         }
     }
 
-    /// What had come before the clock was set back comes at another instant.
-    fn see_by_other_rules(&mut self, now: i64) {
+    /// After a rollback by other rules, earlier slots have other instants.
+    fn extend_seen(&mut self, now: i64) {
         if self.seen_until > now {
             self.seen_until += NOT_KNOWN;
         }
     }
 
-    /// Whether the date on which a slot of a time of day stands is a new one.
-    pub(crate) fn shows_first_time(&mut self, slot: i64, rules: Rules) -> bool {
-        let Shape::At { tz, .. } = self.shape else { return true };
+    /// Whether the date of a time-of-day slot is new.
+    pub(crate) fn shows_first_time(&mut self, slot: i64, rules: ZoneRelease) -> bool {
+        let ScheduleShape::At { tz, .. } = self.shape else { return true };
         self.dates.insert(rules.local(slot, tz).date())
     }
 
@@ -345,9 +347,9 @@ impl SimJob {
         self.job.state.next_run_at.filter(|_| self.job.enabled).map(|at| at.0)
     }
 
-    /// Whether the clock alone decides that this job may be switched on.
+    /// Whether the job may be enabled now.
     pub(crate) fn may_be_switched_on(&self, now: i64) -> bool {
-        !matches!(self.shape, Shape::Once(at) if at + self.offset <= now)
+        !matches!(self.shape, ScheduleShape::Once(at) if at + self.offset <= now)
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -357,7 +359,7 @@ impl SimJob {
         }
     }
 
-    /// The most runs that one claim may make.
+    /// The maximum runs of a claim.
     pub(crate) fn most_at_once(&self) -> usize {
         match self.job.policies.misfire.mode {
             MisfireMode::RunAll => self.job.policies.misfire.limit.unwrap_or(10) as usize,
@@ -366,7 +368,12 @@ impl SimJob {
     }
 }
 
-fn job(dice: &mut Dice, number: usize, (shape, jitter): (&Shape, Option<u32>), now: i64) -> Job {
+fn job(
+    dice: &mut Dice,
+    number: usize,
+    (shape, jitter): (&ScheduleShape, Option<u32>),
+    now: i64,
+) -> Job {
     let mut misfire = json!({ "mode": dice.pick(&["skip", "runOnce", "runAll"]) });
     if misfire["mode"] == "runAll" && dice.once_in(2) {
         misfire["limit"] = json!(dice.between(1, 5));
@@ -394,34 +401,34 @@ fn job(dice: &mut Dice, number: usize, (shape, jitter): (&Shape, Option<u32>), n
         json!({ "maxAttempts": dice.between(2, 4), "retryBackoffMs": backoff })
     });
     let mut schedule = shape.schedule();
-    schedule["jitterMs"] = json!(jitter.filter(|_| !matches!(shape, Shape::After(_))));
+    schedule["jitterMs"] = json!(jitter.filter(|_| !matches!(shape, ScheduleShape::After(_))));
     let document = json!({
         "id": job_id(number).as_str(),
         "name": "Job",
         "schedule": schedule,
         "payload": { "kind": "toolCall", "tool": "echo" },
-        "deleteAfterRun": matches!(shape, Shape::Once(_)) && number.is_multiple_of(2),
+        "deleteAfterRun": matches!(shape, ScheduleShape::Once(_)) && number.is_multiple_of(2),
         "policies": policies,
         "runtime": runtime,
     });
     job_from_json(document, UnixMs(now), chrono_tz::UTC).expect("a valid job")
 }
 
-/// What lies so soon after rules that were not seen to change may have been shown by the old ones.
+/// Slots so soon after an unseen change of rules may have passed by the old rules.
 pub(crate) const NOT_KNOWN: i64 = 3 * HOUR;
 
-/// By other rules a clock shows a time again at most so much later.
+/// Maximum delay with which other rules repeat a time.
 const RULES_APART: i64 = DAY;
 
-/// What lies farther ahead was left there by a clock that was wrong.
-fn held(at: i64, now: i64) -> Option<i64> {
+/// None for a mark farther ahead, which a wrong clock has left.
+fn near_mark(at: i64, now: i64) -> Option<i64> {
     (at <= now + 2 * RULES_APART).then_some(at)
 }
 
-/// The same of what is settled, which other rules have put farther.
+/// As `near_mark`, for settled marks, which other rules have moved.
 fn still_settled(at: i64, now: i64) -> Option<i64> {
     (at <= now + 3 * RULES_APART).then_some(at)
 }
 
-/// Up to this much lateness a slot is on time.
+/// Lateness up to which a slot is on time.
 pub(crate) const ON_TIME: i64 = MINUTE;

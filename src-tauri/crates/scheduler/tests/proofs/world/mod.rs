@@ -1,10 +1,9 @@
-//! A simulated world of jobs: years of slots, crashes, clock steps, other zone data, edits and removals in seconds.
+//! A simulated world of jobs: years of slots, crashes, clock jumps, new zone data, edits and deletions in seconds.
 //!
-//! The decisions are the real ones (`plan_claim`, `Slots`, `recover`, `fate_of_job`, `Lanes`); what stands between them
-//! is told here as the engine and the store do it, on a disk that is a map in memory. The oracle counts slots by plain
-//! arithmetic, without the offset of their jitter: with another one they are the same slots. A failing world is played
-//! again with fewer jobs until it is small. One could get it wrong by letting the world go on from what the engine says
-//! instead of from what the oracle expects.
+//! The decisions are real (`plan_claim`, `Slots`, `recover`, `job_effect`, `Lanes`); engine and store are modelled on a
+//! disk in memory. The oracle counts slots by plain arithmetic without jitter, which makes no other slots. A failing
+//! world is replayed with fewer jobs until small.
+//! Pitfall: continue from the oracle's expectation, never from the engine's result.
 
 mod events;
 mod job;
@@ -16,150 +15,162 @@ pub(crate) mod shape;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rouse_core::{Cause, RunState, RunTrigger};
-use rouse_scheduler::lanes::{Lanes, Rank};
+use rouse_scheduler::lanes::Lanes;
+use rouse_scheduler::permits::PermitKind;
 
 use self::job::{SimJob, ZoneData};
-use self::rules::CAP;
+use self::rules::LIMIT;
 use self::shape::{DAY, HOUR, MINUTE, SECOND};
-use crate::rules::Rules;
+use crate::rules::ZoneRelease;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed};
 
-/// What did not hold.
-type Broken = String;
+/// A violated invariant.
+type Violation = String;
 
-/// Answers from the enclosing function when something does not hold.
-macro_rules! hold {
+/// Returns from the enclosing function if the condition is false.
+macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {
             return Err(format!($($words)+));
         }
     };
 }
-use hold;
+use ensure;
 
 /// Monday, 2024-01-01T00:00:00Z, before a leap day.
 const START: i64 = 1_704_067_200_000;
 const JOBS: usize = 24;
 const STEPS: usize = 260;
-/// Enough for a million days of jobs.
+/// Enough for a million job days.
 const WORLDS: usize = 252;
 
-/// A run that is not over, as the disk has it.
+/// An open run on the disk.
 #[derive(Debug, Clone)]
-struct Row {
+struct SimRow {
     job: usize,
     slot: Option<i64>,
     trigger: RunTrigger,
     state: RunState,
     is_again: bool,
-    /// For which slot it makes up; none also for what makes up for a run by hand.
-    makes_up_for: Option<i64>,
-    /// Which attempt it is at, from 1.
+    /// The caught-up slot; none for a manual run.
+    catch_up_slot_at: Option<i64>,
+    /// The attempt, from 1.
     attempt: u32,
-    /// Between two attempts: when the next one is due, and how long the wait is.
-    waits: Option<Wait>,
-    /// What fired it, if it was the end of another run.
+    /// The backoff between two attempts.
+    waits: Option<SimBackoff>,
+    /// The end of another run that fired the run.
     cause: Option<Cause>,
-    /// Of a slot: how many seconds after the last start it may start.
+    /// The cooldown of the claim in seconds.
     cooldown: Option<u32>,
 }
 
-impl Row {
+impl SimRow {
     fn new(job: usize, slot: Option<i64>, trigger: RunTrigger) -> Self {
         let (state, is_again, attempt) = (RunState::Queued, false, 1);
         let (waits, cause, cooldown) = (None, None, None);
-        let makes_up_for = None;
-        Self { job, slot, trigger, state, is_again, makes_up_for, attempt, waits, cause, cooldown }
+        let catch_up_slot_at = None;
+        Self {
+            job,
+            slot,
+            trigger,
+            state,
+            is_again,
+            catch_up_slot_at,
+            attempt,
+            waits,
+            cause,
+            cooldown,
+        }
     }
 
-    /// Whether a slot has asked for it.
+    /// Whether the run is for a slot.
     fn is_for_slot(&self) -> bool {
-        self.slot.or(self.makes_up_for).is_some()
+        self.slot.or(self.catch_up_slot_at).is_some()
     }
 
-    fn is_by_hand(&self) -> bool {
+    fn is_manual(&self) -> bool {
         self.trigger == RunTrigger::Manual
     }
 }
 
-/// What the disk knows of a wait between two attempts.
+/// A backoff on the disk.
 #[derive(Debug, Clone, Copy)]
-struct Wait {
+struct SimBackoff {
     until: i64,
     whole: i64,
 }
 
-/// Everything is paused.
+/// A pause of all jobs.
 #[derive(Debug, Clone, Copy)]
-struct Pause {
+struct SimPause {
     until: Option<i64>,
 }
 
-/// What the jobs of worlds lived through.
+/// The counts of played worlds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Lived {
+struct WorldTally {
     job_days: i64,
-    /// Attempts that followed a failed one.
+    /// Retries.
     attempts: usize,
-    /// Rows that the end of another run made.
+    /// Rows of follow-up runs.
     fired: usize,
-    /// Rows of slots that came in a pause.
-    left_out: usize,
+    /// Rows of slots in a pause.
+    skipped: usize,
 }
 
-impl Lived {
+impl WorldTally {
     fn and(self, other: Self) -> Self {
         Self {
             job_days: self.job_days + other.job_days,
             attempts: self.attempts + other.attempts,
             fired: self.fired + other.fired,
-            left_out: self.left_out + other.left_out,
+            skipped: self.skipped + other.skipped,
         }
     }
 }
 
-struct World {
+struct SimWorld {
     dice: Dice,
     now: i64,
-    /// Days that went by, over all jobs.
+    /// Days passed, over all jobs.
     job_days: i64,
     days_seen: i64,
     // The disk.
     jobs: BTreeMap<usize, SimJob>,
-    open: BTreeMap<u64, Row>,
-    pause: Option<Pause>,
+    open: BTreeMap<u64, SimRow>,
+    pause: Option<SimPause>,
     ended: u64,
     made: u64,
-    /// Which jobs the ends of which runs have fired.
-    heard: BTreeSet<(usize, u64)>,
-    /// How many such rows there must be.
-    owed: usize,
-    /// Attempts that followed a failed one.
+    /// Follow-up jobs and the source runs.
+    fired: BTreeSet<(usize, u64)>,
+    /// The required number of such rows.
+    required: usize,
+    /// Retries.
     attempts: usize,
-    /// Rows of slots that came in a pause.
-    left_out: usize,
+    /// Rows of slots in a pause.
+    skipped: usize,
     // The machine.
     data: ZoneData,
-    /// Since the process was up.
+    /// Since the process was last up.
     has_new_rules: bool,
     was_set: bool,
     // The memory of the process.
     is_up: bool,
     lanes: Lanes<()>,
-    /// Runs at work, and after how much more time they end.
+    /// Active runs, with their remaining time.
     working: BTreeMap<u64, i64>,
-    /// Runs between two attempts, and after how much more time the next one is due.
+    /// Runs in backoff, with the remaining time.
     resting: BTreeMap<u64, i64>,
-    /// Runs whose wait is over, which queue for a permit.
+    /// Runs past their backoff, queued for a permit.
     resuming: BTreeSet<u64>,
-    /// With the ranks of their places.
-    started: BTreeMap<u64, Rank>,
+    /// With their permits.
+    started: BTreeMap<u64, PermitKind>,
     next_job: usize,
     most_jobs: usize,
 }
 
-impl World {
+impl SimWorld {
     fn new(seed: u64, most_jobs: usize) -> Self {
         let mut world = Self {
             dice: Dice::new(seed),
@@ -171,15 +182,15 @@ impl World {
             pause: None,
             ended: 0,
             made: 0,
-            heard: BTreeSet::new(),
-            owed: 0,
+            fired: BTreeSet::new(),
+            required: 0,
             attempts: 0,
-            left_out: 0,
-            data: ZoneData { rules: Rules::default(), zones: chrono_tz::UTC.into() },
+            skipped: 0,
+            data: ZoneData { rules: ZoneRelease::default(), zones: chrono_tz::UTC.into() },
             has_new_rules: false,
             was_set: false,
             is_up: true,
-            lanes: Lanes::new(CAP),
+            lanes: Lanes::new(LIMIT),
             working: BTreeMap::new(),
             resting: BTreeMap::new(),
             resuming: BTreeSet::new(),
@@ -191,17 +202,17 @@ impl World {
         world
     }
 
-    /// Plays `steps` steps; answers what its jobs lived through.
-    fn play(mut self, steps: usize) -> Result<Lived, Broken> {
+    /// Plays `steps` steps and returns the counts.
+    fn play(mut self, steps: usize) -> Result<WorldTally, Violation> {
         for step in 0..steps {
             self.step().map_err(|broken| format!("step {step}, at {}: {broken}", self.now))?;
         }
         self.finish()?;
-        let Self { job_days, attempts, left_out, .. } = self;
-        Ok(Lived { job_days, attempts, left_out, fired: self.heard.len() })
+        let Self { job_days, attempts, skipped, .. } = self;
+        Ok(WorldTally { job_days, attempts, skipped, fired: self.fired.len() })
     }
 
-    fn step(&mut self) -> Result<(), Broken> {
+    fn step(&mut self) -> Result<(), Violation> {
         match self.dice.below(24) {
             0 => self.crash(),
             1 => self.set_clock()?,
@@ -210,7 +221,7 @@ impl World {
             5 => self.remove()?,
             6 | 7 => self.switch_any()?,
             8 => self.pause_or_resume()?,
-            9 | 10 => self.run_by_hand()?,
+            9 | 10 => self.run_manually()?,
             11 => self.change_zones()?,
             12 => self.spread()?,
             _ => {
@@ -229,26 +240,34 @@ impl World {
         Ok(())
     }
 
-    /// Everything that is going comes to an end; then nothing is left open.
-    fn finish(&mut self) -> Result<(), Broken> {
+    /// Ends every run; then none is open.
+    fn finish(&mut self) -> Result<(), Violation> {
         if !self.is_up {
             self.start()?;
         }
         self.jobs.values_mut().for_each(|sim| sim.job.enabled = false);
-        self.give_up_waits(|_| true)?;
+        self.abandon_backoffs(|_| true)?;
         self.start_startable()?;
         while let Some(run) = self.working.keys().next().copied() {
             self.end(run, RunState::Succeeded)?;
             self.start_startable()?;
         }
-        hold!(self.open.is_empty(), "runs without an end: {:?}", self.open);
-        hold!(self.heard.len() == self.owed, "{} ends fire, not {}", self.heard.len(), self.owed);
-        hold!(self.ended == self.made, "{} runs were made and {} ended", self.made, self.ended);
-        hold!(self.lanes.waiting_count() + self.lanes.at_work() == 0, "places are still taken");
+        ensure!(self.open.is_empty(), "runs without an end: {:?}", self.open);
+        ensure!(
+            self.fired.len() == self.required,
+            "{} ends fire, not {}",
+            self.fired.len(),
+            self.required
+        );
+        ensure!(self.ended == self.made, "{} runs were made and {} ended", self.made, self.ended);
+        ensure!(
+            self.lanes.queued_count() + self.lanes.permits().in_use() == 0,
+            "runs still hold permits or lanes"
+        );
         Ok(())
     }
 
-    fn set_clock(&mut self) -> Result<(), Broken> {
+    fn set_clock(&mut self) -> Result<(), Violation> {
         let by = match self.dice.below(4) {
             0 => self.dice.between(1, 2 * MINUTE),
             1 | 2 => self.dice.between(MINUTE, 3 * HOUR),
@@ -258,15 +277,15 @@ impl World {
         self.step_clock(if back { -by } else { by })
     }
 
-    fn step_clock(&mut self, by: i64) -> Result<(), Broken> {
+    fn step_clock(&mut self, by: i64) -> Result<(), Violation> {
         let before = self.now;
         self.now += by;
         for sim in self.jobs.values_mut() {
             if by < -DAY {
-                // A date that the clock has shown by earlier rules lies later by those of now, and is settled up to there.
+                // By the current rules, a date that passed by earlier rules may be later.
                 sim.seen_until = sim.seen_until.max(before).max(sim.settled);
             }
-            // How far apart two starts are, the clock does not say any more.
+            // After a clock jump, the distance of two starts is unknown.
             sim.started_at = None;
         }
         self.was_set = true;
@@ -281,21 +300,21 @@ impl World {
     }
 }
 
-/// Plays the world of a seed, and when it breaks, the smallest one of that seed that does.
-fn judge(seed: u64) -> Lived {
-    let broken = match World::new(seed, JOBS).play(STEPS) {
+/// Plays the world of a seed. Prints the smallest version of a failing world.
+fn judge(seed: u64) -> WorldTally {
+    let broken = match SimWorld::new(seed, JOBS).play(STEPS) {
         Ok(lived) => return lived,
         Err(broken) => broken,
     };
     let smaller =
-        (1..JOBS).find_map(|jobs| Some((jobs, World::new(seed, jobs).play(STEPS).err()?)));
+        (1..JOBS).find_map(|jobs| Some((jobs, SimWorld::new(seed, jobs).play(STEPS).err()?)));
     let (jobs, broken) = smaller.unwrap_or((JOBS, broken));
     panic!("ROUSE_SEED={seed} with {jobs} jobs: {broken}");
 }
 
-/// The short form lives through a million days of jobs.
+/// The short form plays a million job days.
 #[test]
-fn a_million_job_days_lose_nothing_and_double_nothing() {
+fn million_job_days_lose_and_double_no_slot() {
     let worlds = count_or(WORLDS);
     let halves: Vec<_> = (0..2)
         .map(|half| {
@@ -303,14 +322,14 @@ fn a_million_job_days_lose_nothing_and_double_nothing() {
             let first = first_seed();
             std::thread::spawn(move || {
                 let lived = seeds.map(|n| judge(first + u64::try_from(n).expect("few")));
-                lived.fold(Lived::default(), Lived::and)
+                lived.fold(WorldTally::default(), WorldTally::and)
             })
         })
         .collect();
     let halves = halves.into_iter().map(|half| half.join().expect("no world broke"));
-    let lived = halves.fold(Lived::default(), Lived::and);
+    let lived = halves.fold(WorldTally::default(), WorldTally::and);
     println!("{worlds} worlds, {lived:?}");
-    let Lived { job_days, attempts, fired, left_out } = lived;
-    let is_enough = job_days >= 1_000_000 && attempts.min(fired).min(left_out) > 1_000;
+    let WorldTally { job_days, attempts, fired, skipped } = lived;
+    let is_enough = job_days >= 1_000_000 && attempts.min(fired).min(skipped) > 1_000;
     assert!(worlds < WORLDS || is_enough, "only {lived:?} in {worlds} worlds");
 }

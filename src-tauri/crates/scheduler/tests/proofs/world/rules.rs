@@ -1,29 +1,29 @@
-//! What must hold, judged by the oracle; and what people do to jobs meanwhile.
+//! The invariants, judged by the oracle; and the actions of people.
 
 use rouse_core::decide::{ClaimPlan, PlannedRun};
 use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
-use rouse_scheduler::lanes::Rank;
+use rouse_scheduler::permits::PermitKind;
 
 use super::job::{ON_TIME, SimJob, ZoneData};
-use super::shape::{DAY, HOUR, MINUTE, SECOND, Shape, ZONES};
-use super::{Broken, Pause, Row, World, hold};
+use super::shape::{DAY, HOUR, MINUTE, SECOND, ScheduleShape, ZONES};
+use super::{SimPause, SimRow, SimWorld, Violation, ensure};
 
-/// Runs that may wait behind one that is going, with `overlap: queue`.
+/// Maximum queued runs with `overlap: queue`.
 pub(super) const QUEUE_BOUND: usize = 10;
 
-/// Places for runs; catch-up runs get half of them.
-pub(super) const CAP: usize = 4;
+/// The limit of scheduled and of manual runs; catch-up runs get half.
+pub(super) const LIMIT: usize = 4;
 
-/// The most runs of a job that its policies allow, at work and waiting; those by hand are not counted as waiting.
+/// The maximum queued and active runs of a job by policy; queued manual runs are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Bounds {
+pub(super) struct OverlapBounds {
     waiting: usize,
     open: usize,
     at_work: usize,
 }
 
-impl Bounds {
+impl OverlapBounds {
     pub(super) fn of(sim: &SimJob) -> Self {
         let (most, at_work) = (sim.most_at_once(), sim.width());
         match sim.job.policies.overlap {
@@ -37,83 +37,86 @@ impl Bounds {
         }
     }
 
-    /// What both together may leave behind: a run that was let in under earlier policies stays.
+    /// The bounds while runs of both policies are open.
     pub(super) fn or(self, other: Self) -> Self {
         let at_work = self.at_work.max(other.at_work);
         let waiting = self.waiting.max(other.waiting);
         let is_the_same = self == other;
-        // With a queue, as many wait as may, whatever is at work from before.
+        // With a queue, earlier active runs do not shorten the queue.
         let open =
             if is_the_same { self.open } else { self.open.max(other.open).max(waiting + at_work) };
         Self { waiting, open, at_work }
     }
 }
 
-impl World {
-    /// Every slot since the last claim is in the plan, once, and the next one follows at once.
+impl SimWorld {
+    /// Every slot since the last claim is planned once, and the next slot follows at once.
     pub(super) fn check_claim(
         &self,
         number: usize,
         slot: i64,
         load: (u32, u32),
         plan: &ClaimPlan,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Violation> {
         let sim = &self.jobs[&number];
         let (shape, now) = (&sim.shape, self.now);
         let rules = self.data.rules;
         let due = sim.due(rules);
-        hold!(
+        ensure!(
             sim.is_mixed || due == Some(slot),
             "job {number} {shape:?} claims {slot} where {due:?} is due"
         );
-        let stand_for: u64 = plan.runs.iter().map(|run| u64::from(run.stands_for)).sum();
+        let stand_for: u64 = plan.runs.iter().map(|run| u64::from(run.slot_count)).sum();
         let passed = sim.passed(now, rules);
-        hold!(
+        ensure!(
             sim.is_mixed || stand_for == passed,
             "job {number} {shape:?}: {passed} slots passed and the rows stand for {stand_for}"
         );
         let next = shape.next_after(sim.over_at(now), rules).map(|at| at + sim.offset);
         let planned = plan.next_run_at.map(|at| at.0);
-        hold!(
+        ensure!(
             planned == next,
             "job {number} {shape:?}: {next:?} is next and {planned:?} is planned"
         );
         let is_slot = |at: i64| shape.next_after(at - 1, rules) == Some(at);
         let slots: Vec<i64> = plan.runs.iter().map(|run| run.slot_at.0).collect();
-        hold!(slots.is_sorted_by(|a, b| a < b), "job {number}: slots out of order: {slots:?}");
-        hold!(
+        ensure!(slots.is_sorted_by(|a, b| a < b), "job {number}: slots out of order: {slots:?}");
+        ensure!(
             sim.is_mixed || slots.iter().map(|at| sim.stands_at(*at)).all(is_slot),
-            "job {number} {shape:?}: {slots:?} are no slots of it"
+            "job {number} {shape:?}: {slots:?} are no slots of the job"
         );
         let fires: Vec<&PlannedRun> =
             plan.runs.iter().filter(|run| run.state == RunState::Queued).collect();
-        hold!(!self.is_paused() || fires.is_empty(), "job {number} fires in a pause");
+        ensure!(!self.is_paused() || fires.is_empty(), "job {number} fires in a pause");
         self.check_misfire(sim, &fires)?;
         self.check_admission(sim, load, plan)
     }
 
-    fn check_misfire(&self, sim: &SimJob, fires: &[&PlannedRun]) -> Result<(), Broken> {
+    fn check_misfire(&self, sim: &SimJob, fires: &[&PlannedRun]) -> Result<(), Violation> {
         let misfire = &sim.job.policies.misfire;
-        hold!(fires.len() <= sim.most_at_once(), "{} runs at once: {misfire:?}", fires.len());
+        ensure!(fires.len() <= sim.most_at_once(), "{} runs at once: {misfire:?}", fires.len());
         fires.iter().try_for_each(|run| self.check_lateness(sim, run.slot_at.0))
     }
 
-    /// A slot is no later than its job allows: when it is claimed, and when its run starts.
-    pub(super) fn check_lateness(&self, sim: &SimJob, slot: i64) -> Result<(), Broken> {
+    /// A slot is within the lateness, at the claim and at the start.
+    pub(super) fn check_lateness(&self, sim: &SimJob, slot: i64) -> Result<(), Violation> {
         let (late, misfire) = (self.now - slot, &sim.job.policies.misfire);
         let most = misfire.max_lateness_seconds.map(|seconds| i64::from(seconds) * 1_000);
-        hold!(most.is_none_or(|most| late <= most), "{late} ms late: {misfire:?}");
-        hold!(misfire.mode != MisfireMode::Skip || late <= ON_TIME, "{late} ms late: {misfire:?}");
+        ensure!(most.is_none_or(|most| late <= most), "{late} ms late: {misfire:?}");
+        ensure!(
+            misfire.mode != MisfireMode::Skip || late <= ON_TIME,
+            "{late} ms late: {misfire:?}"
+        );
         Ok(())
     }
 
-    /// What the overlap policy lets in fires when it is on time; what it does not let in never fires.
+    /// A slot that the overlap policy admits fires if on time; any other never fires.
     fn check_admission(
         &self,
         sim: &SimJob,
         (queued, active): (u32, u32),
         plan: &ClaimPlan,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Violation> {
         let newest = plan.runs.last().expect("a claim has a row");
         let overlap = sim.job.policies.overlap;
         let (waiting, open) = (queued as usize, (queued + active) as usize);
@@ -124,12 +127,12 @@ impl World {
             Overlap::CancelOther => true,
         };
         let fires = plan.runs.iter().any(|run| run.state == RunState::Queued);
-        hold!(
+        ensure!(
             is_let_in || !fires,
-            "{overlap:?} lets one in beside {waiting} of {open} runs: {:?}",
+            "{overlap:?} admits a run beside {waiting} of {open} runs: {:?}",
             plan.runs
         );
-        hold!(
+        ensure!(
             plan.cancel_others == (overlap == Overlap::CancelOther && fires && open > 0),
             "{overlap:?} with {open} runs cancels others: {}",
             plan.cancel_others
@@ -137,103 +140,107 @@ impl World {
         let on_time = self.now - newest.slot_at.0 <= ON_TIME;
         let cools_down = self.check_cooldown(sim, queued, fires)?;
         let must = is_let_in && on_time && !self.is_paused() && !cools_down;
-        hold!(
+        ensure!(
             !must || newest.state == RunState::Queued,
             "a slot on time does not fire with {waiting} of {open} runs and {overlap:?}: {newest:?}"
         );
         Ok(())
     }
 
-    /// Nothing fires while its job cools down, give or take what a start is later than its slot. Answers whether it may.
-    fn check_cooldown(&self, sim: &SimJob, queued: u32, fires: bool) -> Result<bool, Broken> {
+    /// Nothing fires in a cooldown, within the delay of a start. Returns whether the cooldown may skip the slot.
+    fn check_cooldown(&self, sim: &SimJob, queued: u32, fires: bool) -> Result<bool, Violation> {
         let Some(seconds) = sim.job.policies.cooldown_seconds else { return Ok(false) };
         let cooldown = i64::from(seconds) * SECOND;
-        let since = sim.rests_since().map(|at| self.now - at).filter(|since| *since >= 0);
+        let since = sim.cooldown_start().map(|at| self.now - at).filter(|since| *since >= 0);
         let surely = cooldown - SECOND.min(cooldown / 10);
-        hold!(
+        ensure!(
             !fires || since.is_none_or(|since| since >= surely) && queued == 0,
-            "it fires {since:?} ms after a start and beside {queued} runs, with a cooldown of {cooldown}"
+            "the slot fires {since:?} ms after a start and beside {queued} runs, with a cooldown of {cooldown}"
         );
         Ok(queued > 0 || since.is_some_and(|since| since < cooldown))
     }
 
-    /// Two starts by themselves are as far apart as the cooldown under which the later one was claimed.
-    pub(super) fn check_gap(&self, sim: &SimJob, row: &Row) -> Result<(), Broken> {
+    /// Two scheduled starts are as far apart as the cooldown of the later claim.
+    pub(super) fn check_gap(&self, sim: &SimJob, row: &SimRow) -> Result<(), Violation> {
         let (Some(before), Some(seconds)) = (sim.started_at, row.cooldown) else { return Ok(()) };
         let (gap, cooldown) = (self.now - before, i64::from(seconds) * SECOND);
         let surely = cooldown - SECOND.min(cooldown / 10);
-        hold!(gap >= surely, "started {gap} ms after the last one: cooldown of {cooldown}");
+        ensure!(gap >= surely, "started {gap} ms after the last run: cooldown of {cooldown}");
         Ok(())
     }
 
-    /// What waits and works after a claim fits the overlap policy, and what was let in by earlier ones since the job was
-    /// idle.
-    pub(super) fn check_overlap(&self, number: usize) -> Result<(), Broken> {
+    /// Queued and active runs fit the overlap policy, or an earlier policy since the job was idle.
+    pub(super) fn check_overlap(&self, number: usize) -> Result<(), Violation> {
         let sim = &self.jobs[&number];
-        // What an earlier life has left at work is over; a start closes such rows one after the other, and the first of them
-        // may fire a job whose own is still to be closed.
-        let lives = |id: &u64, row: &Row| {
+        // Interrupted runs have ended. A start closes the rows in sequence, and the first may fire a job with an open
+        // row.
+        let lives = |id: &u64, row: &SimRow| {
             row.state != RunState::Running
                 || self.working.contains_key(id)
                 || self.resting.contains_key(id)
         };
-        let of_slots = |row: &Row| row.job == number && !row.is_by_hand() && !row.is_again;
+        let of_slots = |row: &SimRow| row.job == number && !row.is_manual() && !row.is_again;
         let open = self.open.iter().filter(|(id, row)| of_slots(row) && lives(id, row));
-        let open: Vec<&Row> = open.map(|(_, row)| row).collect();
+        let open: Vec<&SimRow> = open.map(|(_, row)| row).collect();
         let waiting = open.iter().filter(|row| row.state == RunState::Queued).count();
         let (bounds, overlap) = (sim.bounds, sim.job.policies.overlap);
-        hold!(waiting <= bounds.waiting, "{waiting} runs wait with {overlap:?}: {bounds:?}");
-        hold!(open.len() <= bounds.open, "{} runs with {overlap:?}: {bounds:?}", open.len());
+        ensure!(waiting <= bounds.waiting, "{waiting} runs wait with {overlap:?}: {bounds:?}");
+        ensure!(open.len() <= bounds.open, "{} runs with {overlap:?}: {bounds:?}", open.len());
         Ok(())
     }
 
-    /// No lane is over its width, nor all of them over the cap, nor catch-up over its half.
-    pub(super) fn check_places(&self) -> Result<(), Broken> {
-        hold!(self.working.len() <= CAP, "{} runs are at work", self.working.len());
-        hold!(self.lanes.at_work() == self.working.len(), "the lanes count other places");
+    /// No lane exceeds its width, scheduled and manual runs each their limit, and catch-up runs half of that limit.
+    pub(super) fn check_permits(&self) -> Result<(), Violation> {
+        let permits = self.lanes.permits().in_use();
+        ensure!(permits == self.working.len(), "{permits} permits for {} runs", self.working.len());
         let rows = || self.working.keys().map(|id| &self.open[id]);
-        // What makes up for the past in the place of something that is on time is no catch-up by its rank.
-        let late = self.working.keys().filter(|id| self.started[*id] == Rank::CatchUp).count();
-        hold!(late <= CAP / 2, "{late} catch-up runs are at work");
+        let manual = rows().filter(|row| row.is_manual()).count();
+        ensure!(manual <= LIMIT, "{manual} manual runs are active");
+        let scheduled = self.working.len() - manual;
+        ensure!(scheduled <= LIMIT, "{scheduled} scheduled runs are active");
+        // A catch-up run in front of an on-time run has an on-time permit.
+        let late =
+            self.working.keys().filter(|id| self.started[*id] == PermitKind::CatchUp).count();
+        ensure!(late <= LIMIT / 2, "{late} catch-up runs are active");
         for number in rows().map(|row| row.job) {
             let count = rows().filter(|row| row.job == number).count();
             let most = self.jobs[&number].bounds.at_work;
-            hold!(count <= most, "{count} runs of job {number} are at work, {most} may be");
+            ensure!(count <= most, "{count} runs of job {number} are at work, {most} may be");
         }
         Ok(())
     }
 
-    /// (waiting, at work), as far as a slot of the job has to do with it.
+    /// (queued, active) for a slot of the job.
     pub(super) fn load_for_slot(&self, number: usize) -> (u32, u32) {
-        let is_once = matches!(self.jobs[&number].shape, Shape::Once(_));
+        let is_once = matches!(self.jobs[&number].shape, ScheduleShape::Once(_));
         self.load_where(|row| row.job == number && (!is_once || row.is_for_slot()))
     }
 
-    /// (waiting, at work).
+    /// (queued, active).
     pub(super) fn load_of(&self, number: usize) -> (u32, u32) {
         self.load_where(|row| row.job == number)
     }
 
-    fn load_where(&self, counts: impl Fn(&Row) -> bool) -> (u32, u32) {
+    fn load_where(&self, counts: impl Fn(&SimRow) -> bool) -> (u32, u32) {
         let of_job = self.open.values().filter(|row| counts(row));
         let (waiting, at_work): (Vec<_>, Vec<_>) =
             of_job.partition(|row| row.state == RunState::Queued);
-        let count = |rows: Vec<&Row>| u32::try_from(rows.len()).expect("few");
+        let count = |rows: Vec<&SimRow>| u32::try_from(rows.len()).expect("few");
         (count(waiting), count(at_work))
     }
 
-    /// Whatever an idle job's earlier policies let in is over.
-    pub(super) fn notice_idle(&mut self, number: usize) {
+    /// An idle job has the bounds of its current policies.
+    pub(super) fn reset_idle_bounds(&mut self, number: usize) {
         if self.load_of(number) == (0, 0)
             && let Some(sim) = self.jobs.get_mut(&number)
         {
-            sim.bounds = Bounds::of(sim);
+            sim.bounds = OverlapBounds::of(sim);
         }
     }
 
-    /// The machine moves to another zone, or gets other zone data. A process that is up claims what is due by the old
-    /// rules and goes over to the new ones; one that starts does not know the old ones.
-    pub(super) fn change_zones(&mut self) -> Result<(), Broken> {
+    /// Moves the machine to another zone, or installs other zone data. A running process claims by the old rules and
+    /// then applies the new rules; a starting process does not know the old rules.
+    pub(super) fn change_zones(&mut self) -> Result<(), Violation> {
         let old = self.data.rules;
         let local = *self.dice.pick(&ZONES);
         let has_new_rules = self.dice.once_in(2);
@@ -272,7 +279,7 @@ impl World {
             return;
         }
         let now = self.now;
-        self.notice_idle(number);
+        self.reset_idle_bounds(number);
         let sim = self.jobs.get_mut(&number).expect("there");
         sim.edit(&mut self.dice, number, now, &self.data);
         let width = sim.width();
@@ -280,18 +287,18 @@ impl World {
         self.lanes.set_width(&lane, width);
     }
 
-    /// Another jitter and nothing else, soon after the time at which a slot stands: where it has come, or is about to.
-    pub(super) fn spread(&mut self) -> Result<(), Broken> {
+    /// Changes the jitter only, near the instant of a slot.
+    pub(super) fn spread(&mut self) -> Result<(), Violation> {
         let Some(number) = self.any_job().filter(|_| self.is_up) else { return Ok(()) };
         let sim = &self.jobs[&number];
         let stands_at = sim.next().map_or(self.now, |next| next - sim.offset);
         let at = stands_at + self.dice.between(-MINUTE, HOUR);
         self.pass((at - self.now).clamp(0, 2 * DAY))?;
-        // A one-shot may be gone by now.
+        // A one-shot may be deleted by now.
         let Some(sim) = self.jobs.get_mut(&number) else { return Ok(()) };
-        let jitter = Shape::jitter(&mut self.dice);
+        let jitter = ScheduleShape::jitter(&mut self.dice);
         sim.change_jitter(jitter, self.now, &self.data);
-        // What has come must not come again, whatever happens to the job or the clock before long.
+        // A decided slot must not repeat, even with changes to job or clock soon after.
         let span = self.dice.between(0, 20 * MINUTE);
         self.pass(span)?;
         match self.dice.below(4) {
@@ -305,27 +312,27 @@ impl World {
         }
     }
 
-    pub(super) fn remove(&mut self) -> Result<(), Broken> {
+    pub(super) fn remove(&mut self) -> Result<(), Violation> {
         match self.any_job() {
             Some(number) if self.is_up => self.delete(number),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn switch_any(&mut self) -> Result<(), Broken> {
+    pub(super) fn switch_any(&mut self) -> Result<(), Violation> {
         match self.any_job() {
             Some(number) if self.is_up => self.switch(number),
             _ => Ok(()),
         }
     }
 
-    fn switch(&mut self, number: usize) -> Result<(), Broken> {
+    fn switch(&mut self, number: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some(sim) = self.jobs.get_mut(&number) else { return Ok(()) };
         if sim.job.enabled {
             sim.job.enabled = false;
             sim.job.state.next_run_at = None;
-            return self.skip_waiting(Some(number));
+            return self.skip_queued(Some(number));
         }
         if sim.may_be_switched_on(now) {
             sim.job.enabled = true;
@@ -334,7 +341,7 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn pause_or_resume(&mut self) -> Result<(), Broken> {
+    pub(super) fn pause_or_resume(&mut self) -> Result<(), Violation> {
         if !self.is_up {
             return Ok(());
         }
@@ -342,15 +349,15 @@ impl World {
             return Ok(());
         }
         let until = self.dice.once_in(2).then(|| self.now + self.dice.between(MINUTE, 3 * DAY));
-        self.pause = Some(Pause { until });
-        self.skip_waiting(None)
+        self.pause = Some(SimPause { until });
+        self.skip_queued(None)
     }
 
-    pub(super) fn run_by_hand(&mut self) -> Result<(), Broken> {
+    pub(super) fn run_manually(&mut self) -> Result<(), Violation> {
         let Some(number) = self.any_job().filter(|_| self.is_up) else { return Ok(()) };
         let width = self.jobs[&number].width();
         self.made += 1;
-        self.enqueue(Row::new(number, None, RunTrigger::Manual), width);
+        self.enqueue(SimRow::new(number, None, RunTrigger::Manual), width);
         self.start_startable()
     }
 

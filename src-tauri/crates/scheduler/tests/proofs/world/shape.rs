@@ -1,7 +1,7 @@
-//! When a simulated job fires, told twice: as the schedule of a job, and as plain arithmetic that judges it.
+//! The schedule of a simulated job, twice: in the job format, and as plain arithmetic for the oracle.
 //!
-//! The arithmetic walks dates and asks the zone for each of them; it shares nothing with the search of the engine. One
-//! could get it wrong by letting the oracle ask `Slots`: then both would be wrong together.
+//! The arithmetic walks dates and asks the zone for each; the search of the engine is not shared.
+//! Pitfall: an oracle that uses `Slots` is wrong together with `Slots`.
 
 use chrono::Datelike as _;
 use chrono::{Days, NaiveDate, TimeZone as _, Utc, Weekday};
@@ -13,7 +13,7 @@ use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 use rouse_testkit::Dice;
 
-use crate::rules::Rules;
+use crate::rules::ZoneRelease;
 
 pub(crate) const SECOND: i64 = 1_000;
 pub(crate) const MINUTE: i64 = 60 * SECOND;
@@ -33,14 +33,14 @@ pub(crate) const ZONES: [Tz; 8] = [
 
 /// When a job fires.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum ScheduleShape {
     Every {
         every_ms: i64,
         anchor: i64,
     },
-    /// Every quarter of an hour of the clock; no zone of these has an offset that is none.
+    /// Every quarter of an hour of the clock; the offsets of these zones are multiples of a quarter.
     Quarters(Tz),
-    /// At a time of day, on all days or on one of the week.
+    /// At a time of day, daily or weekly.
     At {
         hour: u32,
         minute: u32,
@@ -52,30 +52,30 @@ pub(crate) enum Shape {
     After(usize),
 }
 
-impl Shape {
+impl ScheduleShape {
     pub(crate) fn random(dice: &mut Dice, number: usize, now: i64) -> Self {
         let tz = *dice.pick(&ZONES);
         let hour = u32::try_from(dice.below(24)).expect("small");
         let minute = u32::try_from(dice.below(60)).expect("small");
-        // What fires often costs most of the time of a world, so it is rare.
+        // Frequent schedules take most of the time, so these are rare.
         match dice.below(96) {
             0 => Self::Quarters(tz),
             1 => Self::Every { every_ms: dice.between(20, 90) * MINUTE, anchor: now },
             2..=9 => Self::Once(now + dice.between(1, 20 * DAY)),
             10..=25 => Self::Every { every_ms: dice.between(3, 30) * HOUR, anchor: now - 7 },
-            // One that is there, or was, or is to come.
+            // An existing, deleted or future job.
             26..=29 => Self::After(number.checked_sub(1 + dice.below(8)).unwrap_or(number + 1)),
             30..=55 => {
                 let days = [Weekday::Mon, Weekday::Wed, Weekday::Fri, Weekday::Sun];
                 Self::At { hour, minute, day: Some(*dice.pick(&days)), tz }
             }
-            // The hours in which clocks are set.
+            // The hours of DST changes.
             56..=75 => Self::At { hour: hour % 4, minute, day: None, tz },
             _ => Self::At { hour, minute, day: None, tz },
         }
     }
 
-    /// None, little or much of it.
+    /// No, little or much jitter.
     pub(crate) fn jitter(dice: &mut Dice) -> Option<u32> {
         let jitter = match dice.below(4) {
             0 => return Some(0),
@@ -86,7 +86,7 @@ impl Shape {
         Some(u32::try_from(jitter).expect("small"))
     }
 
-    /// What a jitter makes of the instants of a job: asked of the slot of a single instant, as its size is nobody's choice.
+    /// The delay of a jitter, read from the slot of a one-shot, since the delay depends on the job's id.
     pub(crate) fn offset(&self, id: &JobId, jitter: Option<u32>) -> i64 {
         let at = UnixMs(DAY);
         let spec = ScheduleSpec::At { at, tz: None };
@@ -99,12 +99,12 @@ impl Shape {
         }
     }
 
-    /// Whether the rules of a zone say when it fires.
+    /// Whether the instants depend on zone rules.
     pub(crate) fn follows_rules(&self) -> bool {
         self.zone().is_some_and(|tz| tz != Tz::UTC)
     }
 
-    /// Whose clock it goes by.
+    /// The zone.
     pub(crate) fn zone(&self) -> Option<Tz> {
         match self {
             Self::Quarters(tz) | Self::At { tz, .. } => Some(*tz),
@@ -112,7 +112,7 @@ impl Shape {
         }
     }
 
-    /// As the job format says it.
+    /// The schedule in the job format.
     pub(crate) fn schedule(&self) -> Value {
         match self {
             Self::Every { every_ms, anchor } => {
@@ -135,9 +135,9 @@ impl Shape {
     }
 
     /// The first slot after `after`.
-    pub(crate) fn next_after(&self, after: i64, rules: Rules) -> Option<i64> {
+    pub(crate) fn next_after(&self, after: i64, rules: ZoneRelease) -> Option<i64> {
         match self {
-            // The grid begins with its anchor.
+            // The grid starts at the anchor.
             Self::Every { every_ms, anchor } => {
                 Some(next_on_grid(*anchor, *every_ms, after.max(anchor - 1)))
             }
@@ -148,8 +148,8 @@ impl Shape {
         }
     }
 
-    /// How many slots there are after `after`, up to `until`.
-    pub(crate) fn count(&self, after: i64, until: i64, rules: Rules) -> u64 {
+    /// The number of slots after `after`, up to `until`.
+    pub(crate) fn count(&self, after: i64, until: i64, rules: ZoneRelease) -> u64 {
         let count = match self {
             Self::Every { every_ms, anchor } => {
                 let before = anchor - 1;
@@ -166,18 +166,23 @@ impl Shape {
         u64::try_from(count).expect("time goes on")
     }
 
-    /// Up to where this shape's slots are over when the rules `old` give way to `new` at `now`, where those up to `covered`
-    /// were over: a time of day that the clock has shown by the old rules is, and one that it has not shown is not.
-    pub(crate) fn covered_by_new_rules(&self, covered: i64, old: Rules, new: Rules) -> i64 {
+    /// Up to where slots are decided when the rules `old` change to `new`, with slots up to `covered` decided before: a
+    /// time of day that passed by the old rules is decided, any other is open.
+    pub(crate) fn covered_by_new_rules(
+        &self,
+        covered: i64,
+        old: ZoneRelease,
+        new: ZoneRelease,
+    ) -> i64 {
         let Self::At { hour, minute, tz, .. } = *self else { return covered };
         let Some(next) = self.next_after(covered, old) else { return covered };
-        // A time in a gap is shown later than it is called, on the same date but for a lost day, which these have not.
+        // A time in a gap fires later, on the same date, except for a skipped day, which these zones do not have.
         let date = old.local(next, tz).date();
         new.instant(date, hour, minute, tz) - 1
     }
 
-    /// The slots of a time of day, from the day before `date` on.
-    fn slots_since(&self, date: NaiveDate, rules: Rules) -> impl Iterator<Item = i64> {
+    /// The slots of a time of day, from two days before `date`.
+    fn slots_since(&self, date: NaiveDate, rules: ZoneRelease) -> impl Iterator<Item = i64> {
         let Self::At { hour, minute, day, tz } = *self else { panic!("not a time of day") };
         let first = date.checked_sub_days(Days::new(2)).expect("a date");
         let dates =
@@ -186,7 +191,7 @@ impl Shape {
     }
 }
 
-/// What the job with this number is called.
+/// The id of the job with this number.
 pub(crate) fn job_id(number: usize) -> JobId {
     JobId::new(format!("job-{number}"))
 }

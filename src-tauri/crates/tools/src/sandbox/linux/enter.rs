@@ -1,13 +1,12 @@
-//! The way in, walked by the child between fork and exec.
+//! The set-up of the sandbox by the child, between fork and exec.
 //!
-//! Three processes come of it. The *attendant* stays outside: it is the engine's child, waits, and ends the way the
-//! command ends. The *first* is process 1 inside, reaps what is orphaned, and takes everything with it when it ends: the
-//! kernel leaves nothing of a process namespace without its first. The *command* is its child, so that it is killed,
-//! signalled and waited for like any other. Both waiting ones hear no signal but KILL, hold no descriptor but their own,
-//! and cannot be looked into: their memory is a copy of the engine's.
+//! Three processes result. The *attendant* stays outside: the engine's child, which waits and exits like the command. The *init* is
+//! process 1 of the namespace, reaps orphans, and takes every process with it when it exits. The *command* is the init's child, so that
+//! it can be killed, signalled and reaped like any other. Both waiting processes ignore all signals but KILL, close all descriptors but
+//! their own, and are not dumpable: their memory is a copy of the engine's.
 //!
-//! All that needs the allocator was made before the fork. Every failure ends the child before the command begins, with
-//! its step told; there is no way in that leaves a step out. One could get this wrong by going on without a layer.
+//! Everything that needs the allocator is made before the fork. Every failure ends the child before the command starts, with a report of
+//! the step. Pitfall: to continue without a layer.
 
 use std::ffi::CStr;
 use std::io;
@@ -28,91 +27,96 @@ use rustix::process::{
     set_parent_process_death_signal, setrlimit,
 };
 
-use super::report::{self, At, Report};
-use super::sys::{self, Fork, Show};
-use super::view::{self, View};
-use super::{Identity, Plan, rules};
-use crate::sandbox::REPLACED;
+use super::landlock_rules;
+use super::plan::{SandboxPlan, UserMapping};
+use super::report::{self, SetupStep, StepReport};
+use super::sys::{self, Fork, MountMode};
+use super::view::{CopyMount, FilesystemView, MountStep};
+use crate::sandbox::spec::COPY_REPLACED_SIGNAL;
 
-/// The ends of pipes and sockets that are the child's.
-pub(super) struct Ends {
+/// The child's ends of pipes and sockets.
+pub(super) struct ChildEnds {
     pub(super) report: OwnedFd,
-    /// Closed on the other side when the engine lets go of the command, or is no more.
+    /// Closed by the other side when the engine drops the command or dies.
     pub(super) life: OwnedFd,
-    /// Where the view of the processes inside goes, and the listening socket of the proxy.
+    /// Sends the namespace's `/proc` and the proxy's listening socket.
     pub(super) handover: OwnedFd,
 }
 
-/// Returns in the command, confined, or with the error of the step that failed.
-pub(super) fn enter(plan: &Plan, ends: &Ends) -> io::Result<()> {
-    let report = Report(ends.report.as_fd());
-    report.of(At::Namespaces, sys::leave_namespaces())?;
-    report.of(At::Identity, become_itself(&plan.identity))?;
+/// Returns in the sandboxed command, or with the error of the failed step.
+pub(super) fn enter(plan: &SandboxPlan, ends: &ChildEnds) -> io::Result<()> {
+    let report = StepReport(ends.report.as_fd());
+    report.check(SetupStep::Namespaces, sys::unshare_namespaces())?;
+    report.check(SetupStep::Identity, map_user(&plan.user_mapping))?;
     let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(io::Error::from);
-    let (heard, told) = report.of(At::Processes, pipe)?;
-    match report.of(At::Processes, sys::fork())? {
-        Fork::Parent(first) => attend(first, heard.as_fd(), ends.life.as_fd()),
+    let (status_reader, status_writer) = report.check(SetupStep::Processes, pipe)?;
+    match report.check(SetupStep::Processes, sys::fork())? {
+        Fork::Parent(init) => run_attendant(init, status_reader.as_fd(), ends.life.as_fd()),
         Fork::Child => {
-            drop(heard);
-            begin(plan, ends, &report, told.as_fd())
+            drop(status_reader);
+            run_init(plan, ends, &report, status_writer.as_fd())
         }
     }
 }
 
-/// The same user inside as outside, and nobody else.
-fn become_itself(identity: &Identity) -> io::Result<()> {
-    // The first to be ended when memory runs out; that it is not always possible takes no layer away.
+/// Maps the engine's user alone, to itself.
+fn map_user(mapping: &UserMapping) -> io::Result<()> {
+    // Preferred victim of the OOM killer. Not always possible, and no layer depends on it.
     drop(write_file(c"/proc/self/oom_score_adj", b"1000"));
     write_file(c"/proc/self/setgroups", b"deny")?;
-    write_file(c"/proc/self/uid_map", &identity.user)?;
-    write_file(c"/proc/self/gid_map", &identity.group)
+    write_file(c"/proc/self/uid_map", &mapping.user)?;
+    write_file(c"/proc/self/gid_map", &mapping.group)
 }
 
-/// The attendant.
-fn attend(first: libc::pid_t, heard: BorrowedFd<'_>, life: BorrowedFd<'_>) -> ! {
-    sys::hear_no_signals();
-    let is_alone = rustix::stdio::dup2_stdin(heard)
+fn run_attendant(init: libc::pid_t, status: BorrowedFd<'_>, life: BorrowedFd<'_>) -> ! {
+    sys::ignore_signals();
+    let isolated = rustix::stdio::dup2_stdin(status)
         .and_then(|()| rustix::stdio::dup2_stdout(life))
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
-    if is_alone.is_err() || sys::close_from(2).is_err() {
+    if isolated.is_err() || sys::close_from(2).is_err() {
         sys::exit(1);
     }
-    let (heard, life) = (rustix::stdio::stdin(), rustix::stdio::stdout());
-    let mut ends = [PollFd::new(&heard, PollFlags::IN), PollFd::new(&life, PollFlags::IN)];
+    let (status, life) = (rustix::stdio::stdin(), rustix::stdio::stdout());
+    let mut ends = [PollFd::new(&status, PollFlags::IN), PollFd::new(&life, PollFlags::IN)];
     while matches!(poll(&mut ends, None), Err(Errno::INTR)) {}
-    // The first inside ends with this process.
+    // The init dies with this process.
     if ends[0].revents().is_empty() {
         sys::exit(1);
     }
-    let mut status = [0; 4];
-    let told = rustix::io::read(heard, &mut status);
-    let Some((_, of_first)) = sys::wait(first) else { sys::exit(1) };
-    match told {
-        Ok(4) => sys::end_as(i32::from_ne_bytes(status)),
-        _ => sys::end_as(of_first),
+    let mut bytes = [0; 4];
+    let read = rustix::io::read(status, &mut bytes);
+    let Some((_, init_status)) = sys::wait(init) else { sys::exit(1) };
+    match read {
+        Ok(4) => sys::exit_like(i32::from_ne_bytes(bytes)),
+        _ => sys::exit_like(init_status),
     }
 }
 
-/// Process 1 inside, until the command is there.
-fn begin(plan: &Plan, ends: &Ends, report: &Report<'_>, told: BorrowedFd<'_>) -> io::Result<()> {
-    report.of(At::Processes, end_with_attendant(told))?;
-    build(&plan.view, plan.process_numbers.as_deref(), report)?;
-    let listener = report.of(At::Network, network(plan.proxy_port))?;
-    report.of(At::Proc, hand_over(&ends.handover, listener))?;
-    report.of(At::Capabilities, sys::drop_capabilities())?;
-    let no_gain = rustix::thread::set_no_new_privs(true)
+/// Process 1 of the namespace, until the command is forked.
+fn run_init(
+    plan: &SandboxPlan,
+    ends: &ChildEnds,
+    report: &StepReport<'_>,
+    status: BorrowedFd<'_>,
+) -> io::Result<()> {
+    report.check(SetupStep::Processes, die_with_attendant(status))?;
+    build_view(&plan.view, plan.max_pid.as_deref(), report)?;
+    let listener = report.check(SetupStep::Network, set_up_network(plan.proxy_port))?;
+    report.check(SetupStep::Proc, hand_over(&ends.handover, listener))?;
+    report.check(SetupStep::Capabilities, sys::drop_capabilities())?;
+    let no_new_privileges = rustix::thread::set_no_new_privs(true)
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
-    report.of(At::Capabilities, no_gain.map_err(io::Error::from))?;
-    match report.of(At::Processes, sys::fork())? {
-        Fork::Parent(command) => reap(command, told, ends.report.as_fd(), &plan.view),
-        Fork::Child => confine(plan, report),
+    report.check(SetupStep::Capabilities, no_new_privileges.map_err(io::Error::from))?;
+    match report.check(SetupStep::Processes, sys::fork())? {
+        Fork::Parent(command) => reap(command, status, ends.report.as_fd(), &plan.view),
+        Fork::Child => restrict_command(plan, report),
     }
 }
 
-fn end_with_attendant(told: BorrowedFd<'_>) -> io::Result<()> {
+fn die_with_attendant(status: BorrowedFd<'_>) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before that was asked for; then nobody holds the other end of the pipe.
-    let mut ends = [PollFd::new(&told, PollFlags::OUT)];
+    // The attendant may have died before the call; then the pipe has no reader.
+    let mut ends = [PollFd::new(&status, PollFlags::OUT)];
     poll(&mut ends, Some(&rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 }))?;
     if ends[0].revents().contains(PollFlags::ERR) {
         sys::exit(1);
@@ -120,25 +124,30 @@ fn end_with_attendant(told: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The first inside.
-fn reap(command: libc::pid_t, told: BorrowedFd<'_>, report: BorrowedFd<'_>, view: &View) -> ! {
-    sys::hear_no_signals();
-    let is_alone =
-        rustix::stdio::dup2_stdin(told).and_then(|()| rustix::stdio::dup2_stdout(report));
-    if is_alone.is_err() || sys::close_from(2).is_err() {
+/// The init, until the command has exited.
+fn reap(
+    command: libc::pid_t,
+    status_writer: BorrowedFd<'_>,
+    report: BorrowedFd<'_>,
+    view: &FilesystemView,
+) -> ! {
+    sys::ignore_signals();
+    let isolated =
+        rustix::stdio::dup2_stdin(status_writer).and_then(|()| rustix::stdio::dup2_stdout(report));
+    if isolated.is_err() || sys::close_from(2).is_err() {
         sys::exit(1);
     }
     loop {
         match sys::wait(-1) {
-            Some((ended, status)) if ended == command => {
-                // A copy that was taken away does not come back, so one look at the end is enough.
-                let stayed = view.copies().all(|copied| is_in_place(copied).unwrap_or(false));
-                let status = if stayed { status } else { REPLACED };
+            Some((exited, status)) if exited == command => {
+                // A removed copy does not come back, so a single check at the end is enough.
+                let are_in_place = view.copies().all(|copy| is_in_place(copy).unwrap_or(false));
+                let status = if are_in_place { status } else { COPY_REPLACED_SIGNAL };
                 if sys::has_running_child() {
-                    report::left_running(rustix::stdio::stdout());
+                    report::report_orphans(rustix::stdio::stdout());
                 }
-                // Nobody to tell is nobody who waits.
-                let _told = rustix::io::write(rustix::stdio::stdin(), &status.to_ne_bytes());
+                // Without a reader the status is ignored.
+                let _written = rustix::io::write(rustix::stdio::stdin(), &status.to_ne_bytes());
                 sys::exit(0);
             }
             Some(_) => {}
@@ -147,38 +156,43 @@ fn reap(command: libc::pid_t, told: BorrowedFd<'_>, report: BorrowedFd<'_>, view
     }
 }
 
-/// The command, before it begins.
-fn confine(plan: &Plan, report: &Report<'_>) -> io::Result<()> {
+/// Applies limits, Landlock and seccomp to the command before exec.
+fn restrict_command(plan: &SandboxPlan, report: &StepReport<'_>) -> io::Result<()> {
     for (resource, limit) in &plan.limits {
-        report.of(At::Limits, setrlimit(*resource, *limit).map_err(io::Error::from))?;
+        report.check(SetupStep::Limits, setrlimit(*resource, *limit).map_err(io::Error::from))?;
     }
-    report.of(At::Folder, chdir(plan.folder.as_c_str()).map_err(io::Error::from))?;
-    report.of(At::Limits, sys::close_from_at_exec(3))?;
-    report.of(At::Landlock, rules::apply(&plan.view.rules))?;
+    report.check(SetupStep::Folder, chdir(plan.folder.as_c_str()).map_err(io::Error::from))?;
+    report.check(SetupStep::Limits, sys::close_from_at_exec(3))?;
+    report.check(SetupStep::Landlock, landlock_rules::apply(&plan.view.rules))?;
     for filter in plan.filters {
         let refused = |_| io::Error::from_raw_os_error(libc::EOPNOTSUPP);
-        report.of(At::Seccomp, seccompiler::apply_filter(filter).map_err(refused))?;
+        report.check(SetupStep::Seccomp, seccompiler::apply_filter(filter).map_err(refused))?;
     }
     Ok(())
 }
 
-/// Makes the view and leaves the engine's disk for it.
-fn build(view: &View, process_numbers: Option<&[u8]>, report: &Report<'_>) -> io::Result<()> {
-    report.of(At::Root, new_root())?;
+/// Builds the view and detaches the engine's file system.
+fn build_view(
+    view: &FilesystemView,
+    max_pid: Option<&[u8]>,
+    report: &StepReport<'_>,
+) -> io::Result<()> {
+    report.check(SetupStep::Root, create_root())?;
     for (number, step) in view.steps.iter().enumerate() {
-        report.of(At::View(u16::try_from(number).unwrap_or(u16::MAX)), carry_out(step))?;
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        report.check(SetupStep::View(number), run_step(step))?;
     }
-    let processes = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    let mounted = mount(c"proc", c"/proc", c"proc", processes, None);
-    report.of(At::Proc, mounted.map_err(io::Error::from))?;
-    if let Some(most) = process_numbers {
-        report.of(At::ProcessNumbers, write_file(c"/proc/sys/kernel/pid_max", most))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let mounted = mount(c"proc", c"/proc", c"proc", flags, None);
+    report.check(SetupStep::Proc, mounted.map_err(io::Error::from))?;
+    if let Some(max_pid) = max_pid {
+        report.check(SetupStep::MaxPid, write_file(c"/proc/sys/kernel/pid_max", max_pid))?;
     }
-    report.of(At::Proc, show_as(c"/proc", Show::ReadOnly))?;
-    report.of(At::Root, close_root())
+    report.check(SetupStep::Proc, set_mount_mode(c"/proc", MountMode::ReadOnly))?;
+    report.check(SetupStep::Root, detach_old_root())
 }
 
-fn new_root() -> io::Result<()> {
+fn create_root() -> io::Result<()> {
     mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount(
         c"tmpfs",
@@ -193,52 +207,52 @@ fn new_root() -> io::Result<()> {
     Ok(chdir(c"/")?)
 }
 
-fn close_root() -> io::Result<()> {
+fn detach_old_root() -> io::Result<()> {
     unmount(c"/old", UnmountFlags::DETACH)?;
     rustix::fs::rmdir(c"/old")?;
-    show_as(c"/", Show::ReadOnly)
+    set_mount_mode(c"/", MountMode::ReadOnly)
 }
 
-fn carry_out(step: &view::Step) -> io::Result<()> {
+fn run_step(step: &MountStep) -> io::Result<()> {
     match step {
-        view::Step::Folder(at) => {
+        MountStep::Folder(at) => {
             match rustix::fs::mkdir(at.as_c_str(), Mode::from_raw_mode(0o755)) {
                 Ok(()) | Err(Errno::EXIST) => Ok(()),
                 Err(error) => Err(error.into()),
             }
         }
-        view::Step::File(at) => {
+        MountStep::File(at) => {
             let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             rustix::fs::open(at.as_c_str(), flags, Mode::RUSR).map(drop).map_err(io::Error::from)
         }
-        view::Step::Link { to, at } => Ok(rustix::fs::symlink(to.as_c_str(), at.as_c_str())?),
-        view::Step::Bind { from, at, show } => bind(from, at, *show),
-        view::Step::Copy(copied) => copy(copied),
-        view::Step::Room { at, mode } => {
+        MountStep::Link { to, at } => Ok(rustix::fs::symlink(to.as_c_str(), at.as_c_str())?),
+        MountStep::Bind { from, at, mode } => bind(from, at, *mode),
+        MountStep::Copy(copy) => mount_copy(copy),
+        MountStep::FolderWithMode { at, mode } => {
             rustix::fs::mkdir(at.as_c_str(), Mode::RWXU)?;
             Ok(rustix::fs::chmod(at.as_c_str(), Mode::from_raw_mode(*mode))?)
         }
-        view::Step::Gone(at) => {
+        MountStep::Detach(at) => {
             unmount(at.as_c_str(), UnmountFlags::DETACH)?;
             Ok(rustix::fs::rmdir(at.as_c_str())?)
         }
-        view::Step::Memory { at, options } => {
+        MountStep::Tmpfs { at, options } => {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(options.as_c_str()))?)
         }
-        view::Step::Lock(at) => show_as(at, Show::ReadOnly),
-        view::Step::Nothing(at) => {
+        MountStep::MakeReadOnly(at) => set_mount_mode(at, MountMode::ReadOnly),
+        MountStep::Cover(at) => {
             let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(c"mode=0755,size=4k"))?)
         }
     }
 }
 
-/// Makes a copy and shows it in the place of its file. What was in that place before does not matter.
-fn copy(copied: &view::Copied) -> io::Result<()> {
+/// Writes a copy and mounts the copy over the file, whatever the present content.
+fn mount_copy(copy: &CopyMount) -> io::Result<()> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(copied.kept.as_c_str(), flags, Mode::RWXU)?;
-    let mut left = copied.content.as_slice();
+    let file = rustix::fs::open(copy.stored_at.as_c_str(), flags, Mode::RWXU)?;
+    let mut left = copy.content.as_slice();
     while !left.is_empty() {
         match rustix::io::write(&file, left) {
             Ok(written) => left = &left[written..],
@@ -246,36 +260,36 @@ fn copy(copied: &view::Copied) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(copied.mode))?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(copy.mode))?;
     drop(file);
-    bind(&copied.kept, &copied.at, copied.show)?;
-    if is_in_place(copied)? { Ok(()) } else { Err(Errno::STALE.into()) }
+    bind(&copy.stored_at, &copy.mounted_at, copy.mount_mode)?;
+    if is_in_place(copy)? { Ok(()) } else { Err(Errno::STALE.into()) }
 }
 
-/// Whether what is seen at the place of a file is its copy.
-fn is_in_place(copied: &view::Copied) -> io::Result<bool> {
-    let (kept, shown) =
-        (rustix::fs::stat(copied.kept.as_c_str())?, rustix::fs::stat(copied.at.as_c_str())?);
-    Ok((kept.st_dev, kept.st_ino) == (shown.st_dev, shown.st_ino))
+/// Whether the file's path still shows the copy.
+fn is_in_place(copy: &CopyMount) -> io::Result<bool> {
+    let stored = rustix::fs::stat(copy.stored_at.as_c_str())?;
+    let mounted = rustix::fs::stat(copy.mounted_at.as_c_str())?;
+    Ok((stored.st_dev, stored.st_ino) == (mounted.st_dev, mounted.st_ino))
 }
 
-/// Nothing of it can be seen before it is shown as it should be.
-fn bind(from: &CStr, at: &CStr, show: Show) -> io::Result<()> {
+/// Bind-mounts a path, invisible until the mode is set.
+fn bind(from: &CStr, at: &CStr, mode: MountMode) -> io::Result<()> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, from, flags)?;
-    sys::show(tree.as_fd(), show, true)?;
+    sys::set_mount_attributes(tree.as_fd(), mode, libc::AT_RECURSIVE)?;
     Ok(move_mount(tree.as_fd(), c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-fn show_as(at: &CStr, show: Show) -> io::Result<()> {
-    let place = rustix::fs::open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    sys::show(place.as_fd(), show, false)
+fn set_mount_mode(at: &CStr, mode: MountMode) -> io::Result<()> {
+    let mount = rustix::fs::open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    sys::set_mount_attributes(mount.as_fd(), mode, 0)
 }
 
-/// A network of its own: loopback, and where hosts are granted the socket at which the engine's proxy answers.
-fn network(proxy_port: Option<u16>) -> io::Result<Option<OwnedFd>> {
+/// Raises the loopback device of the private network; opens the proxy's socket if hosts are granted.
+fn set_up_network(proxy_port: Option<u16>) -> io::Result<Option<OwnedFd>> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     sys::raise_loopback(socket.as_fd())?;
@@ -286,18 +300,18 @@ fn network(proxy_port: Option<u16>) -> io::Result<Option<OwnedFd>> {
     Ok(Some(socket))
 }
 
-/// Gives the engine what it needs of the inside: first the processes, then the socket if there is one.
-fn hand_over(to: &OwnedFd, listener: Option<OwnedFd>) -> io::Result<()> {
+/// Sends the engine the namespace's `/proc`, then the proxy's socket.
+fn hand_over(socket: &OwnedFd, listener: Option<OwnedFd>) -> io::Result<()> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    let processes = rustix::fs::open(c"/proc", flags, Mode::empty())?;
-    let both = [Some(processes.as_fd()), listener.as_ref().map(AsFd::as_fd)];
-    for given in both.into_iter().flatten() {
+    let proc = rustix::fs::open(c"/proc", flags, Mode::empty())?;
+    let descriptors = [Some(proc.as_fd()), listener.as_ref().map(AsFd::as_fd)];
+    for descriptor in descriptors.into_iter().flatten() {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let given = [given];
-        ancillary.push(SendAncillaryMessage::ScmRights(&given));
-        let word = [io::IoSlice::new(b"p")];
-        rustix::net::sendmsg(to, &word, &mut ancillary, SendFlags::empty())?;
+        let descriptors = [descriptor];
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let byte = [io::IoSlice::new(b"p")];
+        rustix::net::sendmsg(socket, &byte, &mut ancillary, SendFlags::empty())?;
     }
     Ok(())
 }

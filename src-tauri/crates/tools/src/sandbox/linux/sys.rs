@@ -1,8 +1,7 @@
-//! The calls into the system that no library makes safe for a process between fork and exec.
+//! Raw system calls for a process between fork and exec.
 //!
-//! Owns every `unsafe` of the sandbox but the one that hands the entry over. Each is a plain system call on numbers and
-//! on memory that outlives it. Nothing here takes a lock or memory from the allocator, because another thread of the
-//! engine may have held either at the moment of the fork. One could get this wrong by calling something convenient.
+//! Owns every `unsafe` of the sandbox except the `pre_exec`. Each is a plain system call on numbers and on memory that outlives the
+//! call. Never takes a lock or memory from the allocator: another thread of the engine may have held either during the fork.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,26 +9,25 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// What a fork is for the one who reads it.
+/// The two returns of a fork.
 pub(super) enum Fork {
-    /// The one who called, with the number of the new process.
+    /// With the child's id.
     Parent(libc::pid_t),
-    /// The new process.
     Child,
 }
 
-/// How a mount is shown.
+/// Access to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Show {
-    /// To read and to run programs from.
+pub(super) enum MountMode {
+    /// Read and execute.
     ReadOnly,
-    /// To read, write and run programs from.
+    /// Read, write and execute.
     Writable,
     /// A device file.
     Device,
 }
 
-impl Show {
+impl MountMode {
     const fn attributes(self) -> u64 {
         match self {
             Self::ReadOnly => {
@@ -41,8 +39,8 @@ impl Show {
     }
 }
 
-/// Leaves the users, mounts, processes, network, messages, host name and control groups of the engine.
-pub(super) fn leave_namespaces() -> io::Result<()> {
+/// Enters private namespaces of users, mounts, processes, network, IPC, host name and control groups.
+pub(super) fn unshare_namespaces() -> io::Result<()> {
     let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
@@ -50,16 +48,15 @@ pub(super) fn leave_namespaces() -> io::Result<()> {
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    // SAFETY: only FILES could take descriptors away from another thread, and there is no other thread after a fork.
+    // SAFETY: only FILES could take descriptors from another thread, and a forked process has no other thread.
     Ok(unsafe { unshare_unsafe(flags) }?)
 }
 
-/// Forks.
 pub(super) fn fork() -> io::Result<Fork> {
-    let plainly = libc::c_long::from(libc::SIGCHLD);
-    // SAFETY: with this flag alone it is fork, past what libraries have asked to be done at one, which may take locks.
-    // The process has a single thread (it is itself between fork and exec), and both go on with calls like these.
-    match unsafe { libc::syscall(libc::SYS_clone, plainly, 0, 0, 0, 0) } {
+    let sigchld = libc::c_long::from(libc::SIGCHLD);
+    // SAFETY: with this flag alone the call is fork without the libraries' fork handlers, which may take locks. The process has a
+    // single thread (it is itself between fork and exec), and both processes continue with calls like these.
+    match unsafe { libc::syscall(libc::SYS_clone, sigchld, 0, 0, 0, 0) } {
         0 => Ok(Fork::Child),
         number => match libc::pid_t::try_from(number) {
             Ok(number @ 1..) => Ok(Fork::Parent(number)),
@@ -68,20 +65,20 @@ pub(super) fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Ends this process at once: no destructors, no handlers of the engine.
+/// Exits at once, without destructors and exit handlers.
 pub(super) fn exit(code: i32) -> ! {
-    // SAFETY: _exit does nothing but end the process.
+    // SAFETY: _exit only ends the process.
     unsafe { libc::_exit(code) }
 }
 
-/// Waits for `number`, or for any child with -1; answers who ended, and the system's word on how.
-pub(super) fn wait(number: libc::pid_t) -> Option<(libc::pid_t, i32)> {
+/// Waits for a child, or for any with -1; returns id and wait status.
+pub(super) fn wait(pid: libc::pid_t) -> Option<(libc::pid_t, i32)> {
     loop {
         let mut status = 0;
-        // SAFETY: `status` is a number on this stack.
-        let ended = unsafe { libc::waitpid(number, &raw mut status, 0) };
-        if ended > 0 {
-            return Some((ended, status));
+        // SAFETY: `status` is a number on the stack.
+        let exited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
+        if exited > 0 {
+            return Some((exited, status));
         }
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return None;
@@ -89,22 +86,22 @@ pub(super) fn wait(number: libc::pid_t) -> Option<(libc::pid_t, i32)> {
     }
 }
 
-/// Whether a child of this process still runs; those that have ended are reaped.
+/// Whether a child still runs; reaps exited children.
 pub(super) fn has_running_child() -> bool {
     loop {
         let mut status = 0;
-        // SAFETY: `status` is a number on this stack.
+        // SAFETY: `status` is a number on the stack.
         match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
             0 => return true,
-            ended if ended > 0 => {}
+            exited if exited > 0 => {}
             _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
             _ => return false,
         }
     }
 }
 
-/// Ends this process the way another one has ended.
-pub(super) fn end_as(status: i32) -> ! {
+/// Exits with another process's wait status.
+pub(super) fn exit_like(status: i32) -> ! {
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
         // SAFETY: both calls take numbers only.
@@ -117,12 +114,12 @@ pub(super) fn end_as(status: i32) -> ! {
     exit(libc::WEXITSTATUS(status))
 }
 
-/// Takes the engine's signal handlers away: what waits here is ended by KILL alone, and the command by all of them.
-pub(super) fn hear_no_signals() {
+/// Ignores every signal but CHLD, so that only KILL ends a waiting process.
+pub(super) fn ignore_signals() {
     for signal in 1..=64 {
-        let heard = if signal == libc::SIGCHLD { libc::SIG_DFL } else { libc::SIG_IGN };
-        // SAFETY: takes numbers only; it refuses those of KILL and STOP, as it should.
-        unsafe { libc::signal(signal, heard) };
+        let action = if signal == libc::SIGCHLD { libc::SIG_DFL } else { libc::SIG_IGN };
+        // SAFETY: takes numbers only; the calls for KILL and STOP fail, as intended.
+        unsafe { libc::signal(signal, action) };
     }
 }
 
@@ -131,57 +128,58 @@ pub(super) fn close_from(first: RawFd) -> io::Result<()> {
     close_range(first, 0)
 }
 
-/// Closes every descriptor from `first` on when the command begins.
+/// Closes every descriptor from `first` on at exec.
 pub(super) fn close_from_at_exec(first: RawFd) -> io::Result<()> {
     close_range(first, libc::CLOSE_RANGE_CLOEXEC)
 }
 
 fn close_range(first: RawFd, flags: libc::c_uint) -> io::Result<()> {
-    // SAFETY: takes numbers only. Whoever calls it uses no descriptor from `first` on afterwards.
-    checked(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags) })
+    // SAFETY: takes numbers only. The callers use no descriptor from `first` on afterwards.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags) })
 }
 
-/// Sets how a mount, and every mount beneath it, is shown.
-pub(super) fn show(mount: BorrowedFd<'_>, show: Show, with_all_beneath: bool) -> io::Result<()> {
-    // SAFETY: a struct of four numbers, for which nought is a value.
-    let mut wanted: libc::mount_attr = unsafe { MaybeUninit::zeroed().assume_init() };
-    wanted.attr_set = show.attributes();
-    wanted.propagation = libc::MS_PRIVATE;
-    let beneath = if with_all_beneath { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is an empty text of static life, the struct lives on this stack and its size is told.
-    checked(unsafe {
+/// Sets a mount's mode; `flags` is 0 or `AT_RECURSIVE`.
+pub(super) fn set_mount_attributes(
+    mount: BorrowedFd<'_>,
+    mode: MountMode,
+    flags: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: a struct of four numbers, for which zero is valid.
+    let mut attributes: libc::mount_attr = unsafe { MaybeUninit::zeroed().assume_init() };
+    attributes.attr_set = mode.attributes();
+    attributes.propagation = libc::MS_PRIVATE;
+    // SAFETY: the path is a static empty string, the struct lives on the stack and the size is passed.
+    check(unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
             mount.as_raw_fd(),
             c"".as_ptr(),
-            libc::AT_EMPTY_PATH | beneath,
-            &raw const wanted,
+            libc::AT_EMPTY_PATH | flags,
+            &raw const attributes,
             size_of::<libc::mount_attr>(),
         )
     })
 }
 
-/// Switches the loopback device of this network on.
+/// Raises the loopback device of this network namespace.
 pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: a struct of numbers, for which nought is a value.
+    // SAFETY: a struct of numbers, for which zero is valid.
     let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
     for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
         *to = from.cast_signed() as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: the request is of the kind that this call reads, and lives on this stack.
-    checked(
-        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into(),
-    )
+    // SAFETY: the request is of the type that the call reads, and lives on the stack.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into())
 }
 
-/// Gives up every capability for good, in all the sets from which one could come back.
+/// Drops every capability from all sets, for good.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     for capability in 0..64 {
         // SAFETY: takes numbers only.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
             match io::Error::last_os_error() {
-                // The kernel knows no more of them.
+                // Beyond the last capability of the kernel.
                 error if error.raw_os_error() == Some(libc::EINVAL) => break,
                 error => return Err(error),
             }
@@ -194,6 +192,6 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
     Ok(rustix::thread::clear_ambient_capability_set()?)
 }
 
-fn checked(result: libc::c_long) -> io::Result<()> {
+fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,13 +1,11 @@
-//! macOS: a Seatbelt profile, put on by the system's own `sandbox-exec`.
+//! macOS: a Seatbelt profile, applied by the system's `sandbox-exec`. Preview: never run on macOS.
 //!
-//! Everything is refused but what is named (`seatbelt`): reading the system, writing the workspace, the private home and a
-//! temporary folder, the granted folders, no network and no other program's services. Where hosts are granted, the engine's proxy answers at a port
-//! of this computer, and the profile lets the command reach that port alone; another program could use the proxy too, and
-//! would come no farther than without it.
+//! Denies everything but the paths in the profile (`seatbelt`). If hosts are granted, the engine's proxy listens on a local port, the
+//! only one that the profile permits; another program could use the proxy too, and would gain nothing.
 //!
-//! macOS counts processes by user, so the limit of a command is what the user has running and so many more. Memory is
-//! counted by looking (`processes`). What it does not hold: a process that leaves its parent and its group before it was
-//! seen once is neither counted nor ended, and other processes can be seen, though not touched.
+//! macOS counts processes by user, so the limit is the user's current count plus the command's. Memory is measured (`processes`). Does
+//! not hold: a process that leaves its parent and its group before it was seen is neither counted nor killed; other processes are
+//! visible, though out of reach.
 
 mod processes;
 
@@ -20,61 +18,63 @@ use std::process::Command;
 use rouse_core::job::FolderAccess;
 use rustix::process::{Resource, setrlimit};
 
-use super::watch::{self, Watch};
-use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError, at_most, seatbelt};
-use crate::child::Child;
-use crate::reach::GrantedFolder;
-use processes::Processes;
+use super::error::{MissingLayer, SandboxError, SandboxLayer};
+use super::resource_monitor::start_monitor;
+use super::spec::{Limits, Sandbox, capped_rlimit};
+use super::{Attachment, SandboxGuarantees, seatbelt};
+use crate::process::ChildProcess;
+use crate::workspace::GrantedFolder;
+use processes::GroupProcesses;
 
-const PROGRAM: &str = "/usr/bin/sandbox-exec";
+const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+/// The value of a parameter that names nothing.
+const NO_PATH: &str = "/nonexistent";
 
-/// The engine's ends of a confined command: its temporary folder, which goes with it, and where its proxy answers.
-pub(super) struct Held {
-    temporary: Temporary,
+/// The engine's part of a command: the temporary folder and the proxy's socket.
+pub(super) struct EngineEnds {
+    temporary: TemporaryFolder,
     home: Option<PathBuf>,
     proxy: Option<(TcpListener, u16)>,
 }
 
-/// Says whether the command that has ended left processes running.
-pub(super) type LeftRunning = Box<dyn Fn() -> bool + Send + Sync>;
-
-/// A folder that is removed when nobody holds it.
-pub(super) struct Temporary(PathBuf);
-
-impl Drop for Temporary {
+/// A folder that is removed when dropped.
+struct TemporaryFolder(PathBuf);
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::debug!(%error, "the temporary folder of a command was not removed");
+            tracing::debug!(%error, "failed to remove a command's temporary folder");
         }
     }
 }
 
-/// A shell that runs `line` confined once it is spawned.
-pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), SandboxError> {
-    check(sandbox)?;
-    let proxy = (!sandbox.hosts.is_empty()).then(listener).transpose();
+/// A shell on `line` that runs in the sandbox when spawned.
+pub(super) fn shell_command(
+    sandbox: &Sandbox,
+    line: &str,
+) -> Result<(Command, EngineEnds), SandboxError> {
+    check_workspace(sandbox)?;
+    let proxy = (!sandbox.hosts.is_empty()).then(bind_proxy_port).transpose();
     let proxy = proxy.map_err(SandboxError::Start)?;
-    let temporary = Temporary::new().map_err(SandboxError::Start)?;
-    // A parameter has to name something: where nothing is hidden, a path at which nothing is.
+    let temporary = TemporaryFolder::new().map_err(SandboxError::Start)?;
     let hidden = sandbox.hidden.iter().find(|path| path.starts_with(&sandbox.workspace));
-    let hidden = hidden.map_or(Path::new("/nonexistent"), PathBuf::as_path);
+    let hidden = hidden.map_or(Path::new(NO_PATH), PathBuf::as_path);
     let port = proxy.as_ref().map(|(_, port)| *port);
-    let shown = Shown { sandbox: Some(sandbox), temporary: &temporary.0, hidden };
-    let mut command = confined(&shown, port)?;
-    limit(&mut command, &sandbox.limits).map_err(SandboxError::Start)?;
+    let folders = ProfileFolders { sandbox: Some(sandbox), temporary: &temporary.0, hidden };
+    let mut command = sandbox_exec(&folders, port)?;
+    set_limits(&mut command, &sandbox.limits).map_err(SandboxError::Start)?;
     command.arg("/bin/sh").arg("-c").arg(line).current_dir(&sandbox.folder);
-    Ok((command, Held { temporary, proxy, home: sandbox.home.clone() }))
+    Ok((command, EngineEnds { temporary, proxy, home: sandbox.home.clone() }))
 }
 
-/// The folders that a profile names.
-struct Shown<'s> {
+/// The folders in a profile.
+struct ProfileFolders<'s> {
     sandbox: Option<&'s Sandbox>,
     temporary: &'s Path,
     hidden: &'s Path,
 }
 
-impl Shown<'_> {
-    /// The parameters of the profile: the fixed ones, and one for each granted folder.
+impl ProfileFolders<'_> {
+    /// The profile's parameters: the fixed parameters, and one per granted folder.
     fn parameters(&self) -> Vec<(String, &Path)> {
         let workspace = self.sandbox.map_or(self.temporary, |sandbox| &sandbox.workspace);
         let home = self.sandbox.and_then(|sandbox| sandbox.home.as_deref());
@@ -86,14 +86,15 @@ impl Shown<'_> {
             ("PROGRAM", self.program()),
         ];
         let granted = self.granted().iter().enumerate();
-        let granted = granted.map(|(at, folder)| (seatbelt::folder(at), folder.path.as_path()));
+        let granted = granted
+            .map(|(index, folder)| (seatbelt::folder_parameter(index), folder.path.as_path()));
         fixed.map(|(name, path)| (name.to_owned(), path)).into_iter().chain(granted).collect()
     }
 
-    /// The program outside of the system's folders; a parameter has to name something.
+    /// The program outside the system's folders.
     fn program(&self) -> &Path {
-        let program = self.sandbox.and_then(|sandbox| sandbox.shown.first());
-        program.map_or(Path::new("/nonexistent"), PathBuf::as_path)
+        let program = self.sandbox.and_then(|sandbox| sandbox.extra_programs.first());
+        program.map_or(Path::new(NO_PATH), PathBuf::as_path)
     }
 
     fn granted(&self) -> &[GrantedFolder] {
@@ -101,60 +102,63 @@ impl Shown<'_> {
     }
 }
 
-/// Starts a command that does nothing, to see whether the sandbox is there.
-pub(super) fn available() -> Result<Layers, SandboxError> {
-    let temporary = Temporary::new().map_err(SandboxError::Start)?;
-    let hidden = Path::new("/nonexistent");
-    let mut command = confined(&Shown { sandbox: None, temporary: &temporary.0, hidden }, None)?;
-    limit(&mut command, &Limits::default()).map_err(SandboxError::Start)?;
+/// Runs a command that does nothing, to check the sandbox.
+pub(super) fn probe() -> Result<SandboxGuarantees, SandboxError> {
+    let temporary = TemporaryFolder::new().map_err(SandboxError::Start)?;
+    let hidden = Path::new(NO_PATH);
+    let folders = ProfileFolders { sandbox: None, temporary: &temporary.0, hidden };
+    let mut command = sandbox_exec(&folders, None)?;
+    set_limits(&mut command, &Limits::default()).map_err(SandboxError::Start)?;
     let output = command.arg("/usr/bin/true").env_clear().output().map_err(SandboxError::Start)?;
     if !output.status.success() {
         return Err(missing(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
-    Ok(Layers {
-        held: "the disk and the network, by a Seatbelt profile; limits on processes, output and time, and on memory by looking at it",
-        not_held: Some(
-            "what is written into the workspace and the folders that you grant (but 1 GB of its disk is left), processes that leave their parent and their group before they are seen",
+    Ok(SandboxGuarantees {
+        enforced: "files and network by a Seatbelt profile; limits on processes, output and time, and measured memory",
+        gaps: Some(
+            "the size of files in the workspace and in granted folders (1 GB of the disk stays free), processes that leave their parent and their group before they are seen",
         ),
     })
 }
 
-/// `-D` sets a parameter, `-p` takes the profile as text (sandbox-exec(1)).
-fn confined(shown: &Shown<'_>, proxy_port: Option<u16>) -> Result<Command, SandboxError> {
-    if !Path::new(PROGRAM).exists() {
-        return Err(missing(format!("{PROGRAM} is not there")));
+/// `-D` sets a parameter, `-p` takes the profile's text (sandbox-exec(1)).
+fn sandbox_exec(
+    folders: &ProfileFolders<'_>,
+    proxy_port: Option<u16>,
+) -> Result<Command, SandboxError> {
+    if !Path::new(SANDBOX_EXEC).exists() {
+        return Err(missing(format!("{SANDBOX_EXEC} does not exist")));
     }
-    let mut command = Command::new(PROGRAM);
-    for (name, path) in shown.parameters() {
+    let mut command = Command::new(SANDBOX_EXEC);
+    for (name, path) in folders.parameters() {
         let mut parameter = std::ffi::OsString::from(format!("{name}="));
         parameter.push(path);
         command.arg("-D").arg(parameter);
     }
-    let access: Vec<FolderAccess> = shown.granted().iter().map(|folder| folder.access).collect();
+    let access: Vec<FolderAccess> = folders.granted().iter().map(|folder| folder.access).collect();
     command.arg("-p").arg(seatbelt::profile(&access, proxy_port));
     Ok(command)
 }
 
-/// Sets the limits of the kernel, in the child before it begins.
-fn limit(command: &mut Command, limits: &Limits) -> io::Result<()> {
-    let processes = processes::of_this_user()? + u64::from(limits.processes);
-    let limits = [at_most(Resource::Core, 0), at_most(Resource::Nproc, processes)];
+/// Sets the kernel's limits in the child, before exec.
+fn set_limits(command: &mut Command, limits: &Limits) -> io::Result<()> {
+    let processes = processes::count_of_user()? + u64::from(limits.processes);
+    let limits = [capped_rlimit(Resource::Core, 0), capped_rlimit(Resource::Nproc, processes)];
     let set =
-        move || limits.iter().try_for_each(|(resource, most)| Ok(setrlimit(*resource, *most)?));
-    // SAFETY: two system calls on numbers that were put together before; no lock, no memory from the allocator.
+        move || limits.iter().try_for_each(|(resource, limit)| Ok(setrlimit(*resource, *limit)?));
+    // SAFETY: two system calls on precomputed numbers; no lock, no allocation.
     unsafe { command.pre_exec(set) };
     Ok(())
 }
 
-/// Where the proxy will answer.
-fn listener() -> io::Result<(TcpListener, u16)> {
+fn bind_proxy_port() -> io::Result<(TcpListener, u16)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     Ok((listener, port))
 }
 
-fn check(sandbox: &Sandbox) -> Result<(), SandboxError> {
+fn check_workspace(sandbox: &Sandbox) -> Result<(), SandboxError> {
     let refused = |why: &str| {
         Err(SandboxError::Workspace { path: sandbox.workspace.clone(), why: why.to_owned() })
     };
@@ -162,25 +166,25 @@ fn check(sandbox: &Sandbox) -> Result<(), SandboxError> {
         path.canonicalize().unwrap_or_else(|_| path.to_owned()).starts_with(&sandbox.workspace)
     };
     if std::env::var_os("HOME").is_some_and(|home| holds(Path::new(&home))) {
-        return refused("it holds your whole home");
+        return refused("it contains your whole home folder");
     }
     if sandbox.hidden.iter().filter(|path| holds(path)).count() > 1 {
-        return refused("it holds Rouse's own data");
+        return refused("it contains Rouse's own data");
     }
     Ok(())
 }
 
 fn missing(why: String) -> SandboxError {
-    let mend = "Look for it with `ls -l /usr/bin/sandbox-exec`; it is a part of macOS.".to_owned();
-    Missing { layer: Layer::All, why, mend }.into()
+    let remedy = "Check `ls -l /usr/bin/sandbox-exec`; the program is a part of macOS.".to_owned();
+    MissingLayer { layer: SandboxLayer::All, why, remedy }.into()
 }
 
-impl Temporary {
+impl TemporaryFolder {
     fn new() -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
         use std::sync::atomic::{AtomicU64, Ordering};
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("rouse-{}-{number}", std::process::id());
         let path = std::env::temp_dir().canonicalize()?.join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
@@ -188,37 +192,31 @@ impl Temporary {
     }
 }
 
-impl Held {
-    /// The folders that the command has for itself, by the variable that names them.
-    pub(super) fn folders(&self) -> [(&'static str, &Path); 2] {
+impl EngineEnds {
+    /// Variables with the command's own folders.
+    pub(super) fn folder_variables(&self) -> [(&'static str, &Path); 2] {
         let temporary = self.temporary.0.as_path();
         [("HOME", self.home.as_deref().unwrap_or(temporary)), ("TMPDIR", temporary)]
     }
 
-    /// Why it did not start.
     pub(super) const fn explain(&self, error: io::Error) -> SandboxError {
         SandboxError::Start(error)
     }
 
-    /// Where a program inside finds the proxy.
-    pub(super) fn proxy_address(&self) -> Option<String> {
+    /// The proxy's URL inside the sandbox.
+    pub(super) fn proxy_url(&self) -> Option<String> {
         self.proxy.as_ref().map(|(_, port)| format!("http://127.0.0.1:{port}"))
     }
 
-    /// Watches over the command that has begun. Returns the socket at which the proxy is to answer, what has to be kept as
-    /// long as the command may run, and the question about what it left running.
-    pub(super) fn begun(
-        self,
-        sandbox: &Sandbox,
-        child: &Child,
-    ) -> io::Result<(Option<TcpListener>, (Temporary, Watch), LeftRunning)> {
+    /// Attaches the monitor to a started command.
+    pub(super) fn attach(self, sandbox: &Sandbox, child: &ChildProcess) -> io::Result<Attachment> {
         let group = child.group();
-        let processes = Processes::of(group);
-        // The guard of the group is the one process that is always there.
-        let left_running =
-            Box::new(move || processes::in_group(group).is_ok_and(|count| count > 1));
-        let watch = watch::begin(sandbox, processes, child.bound())?;
-        let listener = self.proxy.map(|(listener, _)| listener);
-        Ok((listener, (self.temporary, watch), left_running))
+        let monitor = start_monitor(sandbox, GroupProcesses::new(group), child.limit_breach())?;
+        // The guard is always a member of the group.
+        let orphan_probe =
+            Box::new(move || processes::count_in_group(group).is_ok_and(|count| count > 1));
+        let proxy_listener = self.proxy.map(|(listener, _)| listener);
+        let resource = Box::new((self.temporary, monitor));
+        Ok(Attachment { proxy_listener, resource, orphan_probe })
     }
 }

@@ -1,26 +1,25 @@
-//! Windows: an AppContainer without capabilities, in a job object, that is used only after it has held before our eyes.
+//! Windows: an AppContainer without capabilities in a job object, used only after a passed self-test. Preview: never run on Windows.
 //!
-//! A program in an AppContainer has no right to a file that does not name that AppContainer, and no network, not even the
-//! computer's own. So the home need not be hidden: it cannot be opened. A workspace is opened to its AppContainer; the
-//! system's programs are open to all of them. The job bounds processes and memory, keeps windows and the clipboard
-//! apart, lets nothing break away, and ends with Rouse. Before the first command, and for `rouse doctor`, a command tries
-//! in vain to get out (`proof`); where it gets out, or it cannot be told, nothing is run confined.
+//! A program in an AppContainer opens only files that grant access to the AppContainer, and has no network, not even
+//! loopback. So the home need not be hidden. The workspace grants access to its AppContainer; the system's programs
+//! grant access to all AppContainers. The job limits processes and memory, isolates windows and the clipboard, and ends
+//! with Rouse. Before the first command, and for `rouse doctor`, a command tries to escape (`self_test`); if it escapes
+//! or the result is unclear, no command is run in the sandbox.
 //!
-//! - `container` knows whose rights a workspace has, `confined` starts and ends a command, `rights` and `process` hold
-//!   the bare calls, `proof` tries them.
+//! - `app_container` grants access to a workspace, `command` starts and ends a command, `acl` and `process` hold the raw calls.
 //!
-//! The AppContainer belongs to the workspace, so the private home of a job is closed to the person's other programs in it,
-//! but not to the commands of other jobs. It refuses granted folders, whose rights would have to be changed one by one, and
-//! granted hosts: a proxy in the engine could be reached only by opening the whole of the computer's own
-//! network to the AppContainer, for good and as an administrator. What it does not hold: files of the system are readable
-//! as they are to every AppContainer, and what of the disk others have opened to all of them. One could get it wrong by
-//! taking a job object for a sandbox: it hides no file.
+//! The AppContainer belongs to the workspace, so the private home of a job is open to other jobs' commands. Refuses
+//! granted folders, whose access would have to be changed singly, and granted hosts: loopback access to a proxy
+//! requires an administrator's permanent exemption. Does not hide files of the system and of others that grant access
+//! to every AppContainer.
+//! Pitfall: a job object is no sandbox; it hides no file.
 
-mod confined;
-mod container;
+mod acl;
+mod app_container;
+mod command;
+mod missing_layer;
 mod process;
-mod proof;
-mod rights;
+mod self_test;
 
 #[cfg(test)]
 mod tests;
@@ -28,86 +27,85 @@ mod tests;
 use std::ffi::OsString;
 use std::io;
 
-use super::{Layer, Layers, Missing, Sandbox, SandboxError};
-use crate::child::{Child, MARK, Process};
-pub(crate) use confined::Confined;
-use confined::{Begun, Place};
+use super::error::{SandboxError, SandboxLayer};
+use super::spec::Sandbox;
+use super::{Attachment, SandboxGuarantees};
+use crate::process::{ChildProcess, PROCESS_MARKER, Process};
+pub(crate) use command::SandboxedCommand;
+use command::{CommandPlace, StartedCommand};
+use missing_layer::missing;
 
-/// Nothing of the engine is needed inside.
-pub(super) struct Held;
+/// The engine's part of a command: none, because the command's process owns everything.
+pub(super) struct EngineEnds;
 
-/// Says whether the command that has ended left processes running.
-pub(super) type LeftRunning = Box<dyn Fn() -> bool + Send + Sync>;
-
-/// Does what takes its time: the proof, once for each process, and the rights on a new workspace.
+/// Runs the slow preparations: the self-test, once per process, and the access to a new workspace.
 pub(super) fn prepare(sandbox: &Sandbox) -> Result<(), SandboxError> {
-    begin_check(sandbox)?;
-    container::of(&sandbox.workspace).map(drop)
+    check(sandbox)?;
+    app_container::for_workspace(&sandbox.workspace).map(drop)
 }
 
-/// A shell that runs `line` confined.
-pub(super) fn begin(
+/// Starts the system's shell on `line` in the sandbox.
+pub(super) fn start(
     sandbox: &Sandbox,
     line: &str,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
-    mark: &str,
-) -> Result<(Child, Held), SandboxError> {
-    begin_check(sandbox)?;
-    let sid = container::of(&sandbox.workspace)?;
+    marker: &str,
+) -> Result<(ChildProcess, EngineEnds), SandboxError> {
+    check(sandbox)?;
+    let sid = app_container::for_workspace(&sandbox.workspace)?;
     let home = sandbox.home.as_deref();
-    let place = Place { sid: &sid, folder: &sandbox.folder, home, limits: &sandbox.limits };
-    let marked = [(MARK.into(), mark.into())];
-    let begun = confined::begin(&place, line, variables.into_iter().chain(marked));
-    let Begun { job, process, stdout, stderr, scratch } = begun.map_err(explain)?;
-    let process = Process::Confined(Confined::new(job, process, scratch));
+    let place = CommandPlace { sid: &sid, folder: &sandbox.folder, home, limits: &sandbox.limits };
+    let marked = [(PROCESS_MARKER.into(), marker.into())];
+    let started = command::start(&place, line, variables.into_iter().chain(marked));
+    let StartedCommand { job, process, stdout, stderr, scratch } = started.map_err(explain)?;
+    let process = Process::Sandboxed(SandboxedCommand::new(job, process, scratch));
     let [stdout, stderr] = [stdout, stderr].map(tokio::fs::File::from_std);
-    Ok((Child::watched(process, stdout, stderr, mark), Held))
+    Ok((ChildProcess::attach(process, stdout, stderr, marker), EngineEnds))
 }
 
-fn begin_check(sandbox: &Sandbox) -> Result<(), SandboxError> {
+fn check(sandbox: &Sandbox) -> Result<(), SandboxError> {
+    let unsupported = |layer, subject: &str| {
+        let why =
+            format!("{subject} can be granted to a sandboxed command only on Linux and macOS");
+        missing(layer, why, &format!("Remove the {subject} from the job."))
+    };
     if !sandbox.hosts.is_empty() {
-        return Err(super::no_hosts());
+        return Err(unsupported(SandboxLayer::Network, "hosts"));
     }
     if !sandbox.granted.is_empty() {
-        return Err(super::no_folders());
+        return Err(unsupported(SandboxLayer::View, "folders"));
     }
-    container::check(sandbox)?;
-    Ok(proof::held()?)
+    app_container::check_workspace(sandbox)?;
+    Ok(self_test::ensure_passed()?)
 }
 
-/// What this computer holds, by the same proof that a command waits for.
-pub(super) fn available() -> Result<Layers, SandboxError> {
-    proof::held()?;
-    Ok(Layers {
-        held: "an AppContainer with rights on the workspace and no network, which a command has just tried in vain to leave; a job object with limits on processes, memory in sum and windows; limits on output and time",
-        not_held: Some(
-            "what is written into the workspace, reading what the system and others have opened to every AppContainer",
+/// Runs the self-test that commands require.
+pub(super) fn probe() -> Result<SandboxGuarantees, SandboxError> {
+    self_test::ensure_passed()?;
+    Ok(SandboxGuarantees {
+        enforced: "an AppContainer with access to the workspace and without a network, which has passed its self-test; a job object with limits on processes, memory and windows; limits on output and time",
+        gaps: Some(
+            "the size of files in the workspace, reads of files that grant access to every AppContainer",
         ),
     })
 }
 
-/// A system that did not do as it was told is without a sandbox; any other failure is the command's own.
+/// Without an AppContainer there is no sandbox; any other failure is the command's own.
 fn explain(error: io::Error) -> SandboxError {
     match error.kind() {
-        io::ErrorKind::Unsupported => missing(Layer::AppContainer, error.to_string(), ""),
+        io::ErrorKind::Unsupported => missing(SandboxLayer::AppContainer, error.to_string(), ""),
         _ => SandboxError::Start(error),
     }
 }
 
-fn missing(layer: Layer, why: String, mend: &str) -> SandboxError {
-    let mend = format!("{mend} A person can allow the job to run without a sandbox.");
-    Missing { layer, why, mend: mend.trim_start().to_owned() }.into()
-}
-
-impl Held {
-    /// No proxy answers here, and what the command needs is kept with its process.
-    #[expect(clippy::unused_self, reason = "elsewhere it is asked for")]
-    pub(super) fn begun(
-        self,
-        _: &Sandbox,
-        _: &Child,
-    ) -> io::Result<(Option<std::net::TcpListener>, (), LeftRunning)> {
-        // What it left running ends with its job object, and is not counted.
-        Ok((None, (), Box::new(|| false)))
+impl EngineEnds {
+    /// Attaches nothing: there is no proxy, and the job object ends orphans.
+    #[expect(clippy::unused_self, reason = "the other systems need it")]
+    pub(super) fn attach(self, _: &Sandbox, _: &ChildProcess) -> io::Result<Attachment> {
+        Ok(Attachment {
+            proxy_listener: None,
+            resource: Box::new(()),
+            orphan_probe: Box::new(|| false),
+        })
     }
 }

@@ -1,8 +1,8 @@
-//! A job, and a process in it: the calls, and all that is unsafe about them.
+//! Job objects and processes: the raw calls. Preview: never run on Windows.
 //!
-//! What the system hands out is owned by a type that gives it back, also where the next call fails. It refuses to run
-//! anything unseen: a process is made suspended, and is begun by `Suspended::begin` alone, which looks at its token and
-//! its job first. One could get it wrong by believing that what was asked of a call is what came of it.
+//! Every handle is owned by a type that closes the handle, also if a later call fails. Never runs an unchecked process:
+//! a process is created suspended, and only `Suspended::resume_if_confined` resumes the process, after checking token
+//! and job. Pitfall: to trust that a call did its work.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::io;
@@ -43,15 +43,15 @@ use windows_sys::Win32::System::Threading::{
 };
 use windows_sys::core::BOOL;
 
-use super::rights::Sid;
+use super::acl::Sid;
 
-/// How a command ends that Rouse ends.
-const ENDED: u32 = 1;
+/// Exit code of a command killed by Rouse.
+const KILLED: u32 = 1;
 
-/// The system's own folder of programs.
+/// The system's program folder.
 pub(super) fn system_folder() -> io::Result<PathBuf> {
     let mut space = [0; 512];
-    // SAFETY: as much can be written as is said.
+    // SAFETY: the buffer has the passed length.
     let length = unsafe { GetSystemDirectoryW(space.as_mut_ptr(), space.len() as u32) } as usize;
     match space.get(..length) {
         Some(path @ [_, ..]) => Ok(OsString::from_wide(path).into()),
@@ -59,7 +59,7 @@ pub(super) fn system_folder() -> io::Result<PathBuf> {
     }
 }
 
-/// A job object: what is in it stays in it, is bounded, and ends when this is dropped, also by a crash.
+/// A job object: the processes stay inside, are limited, and end when the job is dropped, also by a crash.
 #[derive(Debug)]
 pub(super) struct Job(OwnedHandle);
 
@@ -68,7 +68,7 @@ impl Job {
         // SAFETY: no pointers; the handle is owned from here on.
         let job = Self(unsafe { owned(CreateJobObjectW(null(), null())) }?);
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
-        // Nothing here lets a process break away.
+        // No flag allows a process to break away.
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
             | JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
             | JOB_OBJECT_LIMIT_ACTIVE_PROCESS
@@ -92,33 +92,33 @@ impl Job {
 
     fn set<T>(&self, class: JOBOBJECTINFOCLASS, value: &T) -> io::Result<()> {
         let (value, size) = (from_ref(value).cast(), size_of::<T>() as u32);
-        // SAFETY: an open job, and a value of the size that is said.
-        done(unsafe { SetInformationJobObject(self.0.as_raw_handle(), class, value, size) })
+        // SAFETY: an open job, and a value of the passed size.
+        check(unsafe { SetInformationJobObject(self.0.as_raw_handle(), class, value, size) })
     }
 
-    /// Ends all that is in it.
-    pub(super) fn end(&self) -> io::Result<()> {
+    /// Kills all processes.
+    pub(super) fn terminate(&self) -> io::Result<()> {
         // SAFETY: an open job.
-        done(unsafe { TerminateJobObject(self.0.as_raw_handle(), ENDED) })
+        check(unsafe { TerminateJobObject(self.0.as_raw_handle(), KILLED) })
     }
 }
 
-/// What a process is to be.
-pub(super) struct Wanted<'w> {
-    /// The program's full path.
+/// The specification of a process.
+pub(super) struct ProcessSpec<'w> {
+    /// Full path.
     pub(super) program: &'w OsStr,
-    /// Its command line, with its name.
+    /// Command line with the program's name.
     pub(super) line: &'w OsStr,
     pub(super) folder: &'w OsStr,
-    /// `NAME=value`, each ended by a zero, and one more at the end.
+    /// `NAME=value`, each terminated by a zero, with another zero at the end.
     pub(super) environment: &'w [u16],
     pub(super) sid: &'w Sid,
     pub(super) job: &'w Job,
-    /// Input, output, errors; it gets no other handle.
+    /// Standard input, output and error: the only inherited handles.
     pub(super) streams: [BorrowedHandle<'w>; 3],
 }
 
-/// A process that has not run yet. Dropping it ends it.
+/// A process that has not run yet. Dropping kills the process.
 pub(super) struct Suspended {
     process: Option<OwnedHandle>,
     thread: OwnedHandle,
@@ -127,38 +127,38 @@ pub(super) struct Suspended {
 impl Drop for Suspended {
     fn drop(&mut self) {
         if let Some(process) = &self.process {
-            // SAFETY: an open process. Where it is in no job, nothing else would end it.
-            unsafe { TerminateProcess(process.as_raw_handle(), ENDED) };
+            // SAFETY: an open process. Outside a job, nothing else would end it.
+            unsafe { TerminateProcess(process.as_raw_handle(), KILLED) };
         }
     }
 }
 
-/// Makes a process that waits to be begun.
-pub(super) fn create(wanted: &Wanted<'_>) -> io::Result<Suspended> {
-    let handles = wanted.streams.map(|stream| stream.as_raw_handle());
-    let jobs = [wanted.job.0.as_raw_handle()];
+/// Creates a suspended process.
+pub(super) fn create(spec: &ProcessSpec<'_>) -> io::Result<Suspended> {
+    let handles = spec.streams.map(|stream| stream.as_raw_handle());
+    let jobs = [spec.job.0.as_raw_handle()];
     let rights = SECURITY_CAPABILITIES {
-        AppContainerSid: wanted.sid.as_ptr(),
+        AppContainerSid: spec.sid.as_ptr(),
         ..SECURITY_CAPABILITIES::default()
     };
     let mut attributes = Attributes::new(3)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES, &rights)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &handles)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_JOB_LIST, &jobs)?;
-    create_with(wanted, &mut attributes)
+    create_with(spec, &mut attributes)
 }
 
-/// As a system would make it that takes no notice of what confines it.
+/// Creates a process as a system would that ignores job and AppContainer.
 #[cfg(test)]
-pub(super) fn create_unheeded(wanted: &Wanted<'_>) -> io::Result<Suspended> {
-    let handles = wanted.streams.map(|stream| stream.as_raw_handle());
+pub(super) fn create_unconfined(spec: &ProcessSpec<'_>) -> io::Result<Suspended> {
+    let handles = spec.streams.map(|stream| stream.as_raw_handle());
     let mut attributes = Attributes::new(1)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &handles)?;
-    create_with(wanted, &mut attributes)
+    create_with(spec, &mut attributes)
 }
 
-fn create_with(wanted: &Wanted<'_>, attributes: &mut Attributes<'_>) -> io::Result<Suspended> {
-    let handles = wanted.streams.map(|stream| stream.as_raw_handle());
+fn create_with(spec: &ProcessSpec<'_>, attributes: &mut Attributes<'_>) -> io::Result<Suspended> {
+    let handles = spec.streams.map(|stream| stream.as_raw_handle());
     let mut startup = STARTUPINFOEXW { lpAttributeList: attributes.list(), ..Default::default() };
     startup.StartupInfo.cb = size_of::<STARTUPINFOEXW>() as u32;
     startup.StartupInfo.dwFlags = STARTF_USESTDHANDLES;
@@ -168,17 +168,16 @@ fn create_with(wanted: &Wanted<'_>, attributes: &mut Attributes<'_>) -> io::Resu
         startup.StartupInfo.hStdError,
     ] = handles;
     let (program, mut line, folder) =
-        (wide(wanted.program)?, wide(wanted.line)?, wide(wanted.folder)?);
-    // What another thread starts just now inherits these as well: it can hold a pipe open, so what is read
-    // there is waited for so long only (`child`).
+        (to_wide(spec.program)?, to_wide(spec.line)?, to_wide(spec.folder)?);
+    // A process started by another thread at this moment inherits the handles too and can hold a pipe open; readers therefore wait for
+    // a limited time only (`process`).
     for handle in handles {
         // SAFETY: an open handle.
-        done(unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) })?;
+        check(unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) })?;
     }
     let mut made = PROCESS_INFORMATION::default();
-    // SAFETY: texts that end in zero, a line that may be written, a startup of the extended kind as the flags say, whose
-    // attributes point to what outlives this call.
-    let answer = unsafe {
+    // SAFETY: zero-terminated strings, a writable command line, and an extended startup struct whose attributes outlive the call.
+    let created = unsafe {
         CreateProcessW(
             program.as_ptr(),
             line.as_mut_ptr(),
@@ -189,36 +188,32 @@ fn create_with(wanted: &Wanted<'_>, attributes: &mut Attributes<'_>) -> io::Resu
                 | CREATE_NO_WINDOW
                 | CREATE_UNICODE_ENVIRONMENT
                 | EXTENDED_STARTUPINFO_PRESENT,
-            wanted.environment.as_ptr().cast(),
+            spec.environment.as_ptr().cast(),
             folder.as_ptr(),
             &raw const startup.StartupInfo,
             &raw mut made,
         )
     };
-    done(answer)?;
-    // SAFETY: both are new and nobody else's.
+    check(created)?;
+    // SAFETY: both handles are new and unshared.
     let (process, thread) = unsafe { (owned(made.hProcess)?, owned(made.hThread)?) };
     Ok(Suspended { process: Some(process), thread })
 }
 
 impl Suspended {
-    /// Lets it run, if it is confined as it was to be; otherwise it is ended without having run.
-    pub(super) fn begin(mut self, wanted: &Wanted<'_>) -> io::Result<OwnedHandle> {
+    /// Resumes the process if confined as specified; otherwise kills the process unrun.
+    pub(super) fn resume_if_confined(mut self, spec: &ProcessSpec<'_>) -> io::Result<OwnedHandle> {
         let refused = |why| Err(io::Error::new(io::ErrorKind::Unsupported, why));
-        let Some(process) = &self.process else { return refused("it has begun already") };
+        let Some(process) = &self.process else { return refused("the process runs already") };
         let mut is_in_job = 0;
-        // SAFETY: two open handles, and a place for the answer.
-        done(unsafe {
-            IsProcessInJob(
-                process.as_raw_handle(),
-                wanted.job.0.as_raw_handle(),
-                &raw mut is_in_job,
-            )
+        // SAFETY: two open handles and a writable result.
+        check(unsafe {
+            IsProcessInJob(process.as_raw_handle(), spec.job.0.as_raw_handle(), &raw mut is_in_job)
         })?;
         if is_in_job == 0 {
             return refused("the system did not put the command into its job");
         }
-        if !Token::of(process)?.is_confined_to(wanted.sid)? {
+        if !Token::of(process)?.is_confined_to(spec.sid)? {
             return refused("the system did not put the command into its AppContainer");
         }
         // SAFETY: an open thread.
@@ -229,27 +224,26 @@ impl Suspended {
     }
 }
 
-/// What a process may do.
+/// The access token of a process.
 struct Token(OwnedHandle);
 
 impl Token {
     fn of(process: &OwnedHandle) -> io::Result<Self> {
         let mut token = null_mut();
-        // SAFETY: an open process, and a place for the handle, which is owned from here on.
+        // SAFETY: an open process and a writable handle, which is owned from here on.
         unsafe {
-            done(OpenProcessToken(process.as_raw_handle(), TOKEN_QUERY, &raw mut token))?;
+            check(OpenProcessToken(process.as_raw_handle(), TOKEN_QUERY, &raw mut token))?;
             owned(token).map(Self)
         }
     }
 
-    /// Whether it is one of this AppContainer, without any capability.
+    /// Whether the token belongs to this AppContainer and has no capability.
     fn is_confined_to(&self, sid: &Sid) -> io::Result<bool> {
-        // SAFETY: each class is read as the type that the system documents for it, out of the space it was written to;
-        // what it points to lies in that space.
+        // SAFETY: each class is read as its documented type from the buffer it was written to, which also holds what it points to.
         unsafe {
-            let flag = self.ask(TokenIsAppContainer)?;
-            let container = self.ask(TokenAppContainerSid)?;
-            let capabilities = self.ask(TokenCapabilities)?;
+            let flag = self.query(TokenIsAppContainer)?;
+            let container = self.query(TokenAppContainerSid)?;
+            let capabilities = self.query(TokenCapabilities)?;
             let own =
                 (*container.as_ptr().cast::<TOKEN_APPCONTAINER_INFORMATION>()).TokenAppContainer;
             Ok(*flag.as_ptr().cast::<u32>() == 1
@@ -259,12 +253,12 @@ impl Token {
         }
     }
 
-    /// At least as much space as the largest of these types takes, and zeros where nothing was written.
-    fn ask(&self, class: TOKEN_INFORMATION_CLASS) -> io::Result<Box<[u64]>> {
+    /// Returns a zeroed buffer, larger than any of the queried types.
+    fn query(&self, class: TOKEN_INFORMATION_CLASS) -> io::Result<Box<[u64]>> {
         let mut space = vec![0_u64; 512].into_boxed_slice();
         let mut length = 0;
-        // SAFETY: an open token, and as much space as is said.
-        done(unsafe {
+        // SAFETY: an open token, and a buffer of the passed size.
+        check(unsafe {
             GetTokenInformation(
                 self.0.as_raw_handle(),
                 class,
@@ -277,9 +271,9 @@ impl Token {
     }
 }
 
-/// How the process ended; none when it has not by then.
-pub(super) fn wait(process: &OwnedHandle, at_most: Option<Duration>) -> io::Result<Option<u32>> {
-    let limit = at_most.map_or(INFINITE, |limit| limit.as_millis() as u32);
+/// Waits for a process; `None` if it still runs after `limit`.
+pub(super) fn wait(process: &OwnedHandle, limit: Option<Duration>) -> io::Result<Option<u32>> {
+    let limit = limit.map_or(INFINITE, |limit| limit.as_millis() as u32);
     // SAFETY: an open process.
     match unsafe { WaitForSingleObject(process.as_raw_handle(), limit) } {
         WAIT_OBJECT_0 => {}
@@ -287,12 +281,12 @@ pub(super) fn wait(process: &OwnedHandle, at_most: Option<Duration>) -> io::Resu
         _ => return Err(io::Error::last_os_error()),
     }
     let mut code = 0;
-    // SAFETY: an open process, and a place for its code.
-    done(unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) })?;
+    // SAFETY: an open process and a writable code.
+    check(unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) })?;
     Ok(Some(code))
 }
 
-/// What a new process is told beside its line; the values are borrowed until it is made.
+/// Attributes of a new process; the values are borrowed until the process is created.
 struct Attributes<'v> {
     space: Box<[usize]>,
     values: PhantomData<&'v ()>,
@@ -308,12 +302,12 @@ impl Drop for Attributes<'_> {
 impl<'v> Attributes<'v> {
     fn new(count: u32) -> io::Result<Self> {
         let mut size = 0;
-        // SAFETY: without a list the call only answers how much space one takes.
+        // SAFETY: without a list the call returns the required size.
         unsafe { InitializeProcThreadAttributeList(null_mut(), count, 0, &raw mut size) };
         let mut space = vec![0_usize; size.div_ceil(size_of::<usize>())].into_boxed_slice();
         let list = space.as_mut_ptr().cast();
-        // SAFETY: as much space as was asked for.
-        done(unsafe { InitializeProcThreadAttributeList(list, count, 0, &raw mut size) })?;
+        // SAFETY: the buffer has the required size.
+        check(unsafe { InitializeProcThreadAttributeList(list, count, 0, &raw mut size) })?;
         Ok(Self { space, values: PhantomData })
     }
 
@@ -323,8 +317,8 @@ impl<'v> Attributes<'v> {
 
     fn set<T>(&mut self, attribute: u32, value: &'v T) -> io::Result<()> {
         let (list, value) = (self.list(), from_ref(value).cast());
-        // SAFETY: an initialised list, and a value that lives longer than it.
-        done(unsafe {
+        // SAFETY: an initialised list, and a value that outlives it.
+        check(unsafe {
             let attribute = attribute as usize;
             UpdateProcThreadAttribute(list, 0, attribute, value, size_of::<T>(), null_mut(), null())
         })
@@ -332,7 +326,7 @@ impl<'v> Attributes<'v> {
 }
 
 /// # Safety
-/// `handle` is new and nobody else's.
+/// `handle` is new and unshared.
 unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
@@ -341,15 +335,15 @@ unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-pub(super) fn done(answer: BOOL) -> io::Result<()> {
-    if answer == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+pub(super) fn check(result: BOOL) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// As Windows reads it: UTF-16, ended by a zero and without another.
-pub(super) fn wide(text: &OsStr) -> io::Result<Vec<u16>> {
+/// Encodes as zero-terminated UTF-16.
+pub(super) fn to_wide(text: &OsStr) -> io::Result<Vec<u16>> {
     let mut units: Vec<u16> = text.encode_wide().collect();
     if units.contains(&0) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a zero is no part of a text"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the text contains a zero"));
     }
     units.push(0);
     Ok(units)

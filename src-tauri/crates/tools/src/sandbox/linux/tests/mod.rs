@@ -1,51 +1,51 @@
-//! Real commands in real sandboxes, each trying one way out. Where this computer lacks a layer, the same tests hold that
-//! nothing is run and that the error says why: `Room::run` answers `None` only after having seen that.
+//! Real commands in real sandboxes, each with an attempt to escape. On a computer without a layer, the same tests check
+//! that nothing runs and that the error names the reason: `SandboxFixture::run` returns `None` only after these checks.
 
 mod attacker;
-mod bounds;
+mod limits;
 mod escapes;
 mod folders;
 mod proxy;
 
 use std::time::Duration;
 
-use super::super::{SandboxError, available};
+use super::super::{SandboxError, probe_sandbox};
 use super::*;
-use crate::child::{Child, End, Finished};
-use crate::http::{Fetcher, HttpConfig};
+use crate::http_guard::{Fetcher, HttpConfig};
+use crate::process::{ChildProcess, CompletedProcess, ExitCause};
 
-/// A workspace with a sandbox around it.
-struct Room {
+/// A workspace with a sandbox.
+struct SandboxFixture {
     folder: tempfile::TempDir,
     sandbox: Sandbox,
     limit: Duration,
 }
 
-impl Room {
+impl SandboxFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let sandbox = Sandbox::new(folder.path(), &[], None).expect("a room");
+        let sandbox = Sandbox::new(folder.path(), &[], None).expect("a fixture");
         Self { folder, sandbox, limit: Duration::from_secs(60) }
     }
 
-    fn mark(&self) -> String {
+    fn marker(&self) -> String {
         format!("sandbox-tests:{}", self.folder.path().display())
     }
 
-    /// Starts `line`; `None` where a layer is missing, having seen that nothing was run.
-    fn start(&self, line: &str) -> Option<Child> {
+    /// Starts `line`; `None` if a layer is missing, after checking that nothing ran.
+    fn start(&self, line: &str) -> Option<ChildProcess> {
         self.start_with(line, Fetcher::new(&HttpConfig::default()))
     }
 
-    fn start_with(&self, line: &str, fetcher: Fetcher) -> Option<Child> {
+    fn start_with(&self, line: &str, fetcher: Fetcher) -> Option<ChildProcess> {
         let traced = format!("touch .ran; {line}");
         let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
-        match self.sandbox.spawn(&traced, path, &self.mark(), fetcher) {
+        match self.sandbox.spawn(&traced, path, &self.marker(), fetcher) {
             Ok(child) => Some(child),
             Err(SandboxError::Missing(missing)) => {
-                let probed = available().expect_err("the probe knows it too").to_string();
+                let probed = probe_sandbox().expect_err("the probe fails too").to_string();
                 assert!(probed.contains("Nothing was run"), "{probed}");
-                assert!(!missing.why.is_empty() && !missing.mend.is_empty(), "{missing}");
+                assert!(!missing.why.is_empty() && !missing.remedy.is_empty(), "{missing}");
                 assert!(!self.sandbox.workspace.join(".ran").exists(), "something was run");
                 None
             }
@@ -53,29 +53,29 @@ impl Room {
         }
     }
 
-    /// How `line` ends.
-    async fn run(&self, line: &str) -> Option<Finished> {
+    /// Runs `line` to the end.
+    async fn run(&self, line: &str) -> Option<CompletedProcess> {
         Some(self.start(line)?.finish(self.limit).await.expect("an end"))
     }
 
-    /// What `line` writes; it must succeed.
-    async fn says(&self, line: &str) -> Option<String> {
-        let finished = self.run(line).await?;
-        let succeeded = matches!(&finished.end, End::Exited(status) if status.success());
-        assert!(succeeded, "{line}: {finished:?}");
-        Some(finished.stdout.text().trim_end().to_owned())
+    /// The output of `line`, which must succeed.
+    async fn output_of(&self, line: &str) -> Option<String> {
+        let completed = self.run(line).await?;
+        let succeeded = matches!(&completed.exit, ExitCause::Exited(status) if status.success());
+        assert!(succeeded, "{line}: {completed:?}");
+        Some(completed.stdout.text().trim_end().to_owned())
     }
 
-    /// What `line` complains of; it must fail.
-    async fn fails(&self, line: &str) -> Option<String> {
-        let finished = self.run(line).await?;
-        let failed = matches!(&finished.end, End::Exited(status) if !status.success());
-        assert!(failed, "{line}: {finished:?}");
-        Some(format!("{}{}", finished.stdout.text(), finished.stderr.text()))
+    /// The output of `line`, which must fail.
+    async fn failure_of(&self, line: &str) -> Option<String> {
+        let completed = self.run(line).await?;
+        let failed = matches!(&completed.exit, ExitCause::Exited(status) if !status.success());
+        assert!(failed, "{line}: {completed:?}");
+        Some(format!("{}{}", completed.stdout.text(), completed.stderr.text()))
     }
 }
 
-/// Whether a process anywhere on this computer was started with these words.
+/// Whether any process on this computer has this command line.
 fn is_running(words: &str) -> bool {
     let wanted = words.replace(' ', "\0");
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();

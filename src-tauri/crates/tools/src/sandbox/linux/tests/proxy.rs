@@ -1,4 +1,4 @@
-//! Granted hosts, asked for from inside through the engine's proxy.
+//! Granted hosts, reached from inside through the engine's proxy.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rouse_core::tool::BoxFuture;
 
 use super::*;
-use crate::http::{Reach, Resolve, reach};
+use crate::http_guard::{AddressScope, Resolver, classify_address};
 
-/// What the attacker does: `target` is `CONNECT host:port` or a URL.
+/// The attacker's request: `target` is `CONNECT host:port` or a URL.
 pub(super) fn ask(target: &str, path: &str) {
     let mut proxy = TcpStream::connect(("127.0.0.1", PROXY_PORT)).expect("a proxy");
     let mut ask = |text: String| proxy.write_all(text.as_bytes()).expect("asked");
@@ -26,21 +26,25 @@ pub(super) fn ask(target: &str, path: &str) {
     writeln!(io::stdout(), "\n{answer}").expect("written");
 }
 
-/// Every name is this computer.
-struct Here;
+/// Resolves every name to this computer.
+struct LocalResolver;
 
-impl Resolve for Here {
+impl Resolver for LocalResolver {
     fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(std::future::ready(Ok(vec![Ipv4Addr::LOCALHOST.into()])))
     }
 }
 
-/// Only tests have a public address of their own: in here 127.0.0.1 is one.
-fn reach_in_test(address: IpAddr) -> Reach {
-    if address == IpAddr::V4(Ipv4Addr::LOCALHOST) { Reach::Public } else { reach(address) }
+/// Treats 127.0.0.1 as public, because a test server has no public address.
+fn classify_in_test(address: IpAddr) -> AddressScope {
+    if address == IpAddr::V4(Ipv4Addr::LOCALHOST) {
+        AddressScope::Public
+    } else {
+        classify_address(address)
+    }
 }
 
-/// A server outside that says what it was asked, once.
+/// An outside server that answers a single request and returns the head.
 fn server() -> (u16, std::thread::JoinHandle<Option<String>>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
     let port = listener.local_addr().expect("bound").port();
@@ -58,38 +62,39 @@ fn server() -> (u16, std::thread::JoinHandle<Option<String>>) {
 }
 
 async fn answer(grants: &[String], target: &str, public: bool) -> Option<String> {
-    let mut room = Room::new();
-    room.sandbox.hosts = grants.to_vec();
-    let line = room.attacker(&format!("proxy {target} /page?x=1"));
+    let mut fixture = SandboxFixture::new();
+    fixture.sandbox.hosts = grants.to_vec();
+    let line = fixture.attacker(&format!("proxy {target} /page?x=1"));
     let mut fetcher = Fetcher::new(&HttpConfig::default());
-    fetcher.resolver = Arc::new(Here);
+    fetcher.resolver = Arc::new(LocalResolver);
     if public {
-        fetcher.rules.reach = reach_in_test;
+        fetcher.rules.classify = classify_in_test;
     }
     let line = format!("echo $https_proxy; {line}");
-    let finished = room.start_with(&line, fetcher)?.finish(room.limit).await.expect("an end");
-    Some(finished.stdout.text())
+    let completed =
+        fixture.start_with(&line, fetcher)?.finish(fixture.limit).await.expect("an end");
+    Some(completed.stdout.text())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_granted_host_is_reached_through_a_tunnel_and_plainly() {
+async fn granted_host_is_reached_by_tunnel_and_plain_http() {
     for scheme in ["", "http://"] {
         let (port, served) = server();
         let grants = [format!("granted.example:{port}")];
-        let Some(said) = answer(&grants, &format!("{scheme}granted.example:{port}"), true).await
+        let Some(output) = answer(&grants, &format!("{scheme}granted.example:{port}"), true).await
         else {
             return;
         };
-        assert!(said.contains("hello from outside"), "{said}");
-        assert!(said.starts_with("http://127.0.0.1:3128\n"), "{said}");
-        let asked = served.join().expect("served").expect("asked");
-        assert!(asked.starts_with("GET /page?x=1 HTTP/1.1\r\n"), "{asked}");
-        assert!(!asked.contains("elsewhere.example") && !asked.contains("Proxy-"), "{asked}");
+        assert!(output.contains("hello from outside"), "{output}");
+        assert!(output.starts_with("http://127.0.0.1:3128\n"), "{output}");
+        let head = served.join().expect("served").expect("asked");
+        assert!(head.starts_with("GET /page?x=1 HTTP/1.1\r\n"), "{head}");
+        assert!(!head.contains("elsewhere.example") && !head.contains("Proxy-"), "{head}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_host_and_a_private_address_are_not() {
+async fn other_hosts_and_private_addresses_are_refused() {
     let (port, _served) = server();
     let granted = [format!("granted.example:{port}"), format!("127.0.0.1:{port}")];
     let cases = [
@@ -101,16 +106,17 @@ async fn another_host_and_a_private_address_are_not() {
         (format!("user@granted.example:{port}"), true, "400 Bad Request"),
     ];
     for (target, public, why) in cases {
-        let Some(said) = answer(&granted, &target, public).await else { return };
-        assert!(said.contains(why) && !said.contains("hello"), "{target}: {said}");
+        let Some(output) = answer(&granted, &target, public).await else { return };
+        assert!(output.contains(why) && !output.contains("hello"), "{target}: {output}");
     }
 }
 
 #[tokio::test]
-async fn without_a_grant_there_is_no_proxy() {
-    let room = Room::new();
-    let Some(said) = room.says("env | grep -i proxy; cat /proc/net/tcp | wc -l").await else {
+async fn proxy_is_absent_without_granted_hosts() {
+    let fixture = SandboxFixture::new();
+    let Some(output) = fixture.output_of("env | grep -i proxy; cat /proc/net/tcp | wc -l").await
+    else {
         return;
     };
-    assert_eq!(said, "1");
+    assert_eq!(output, "1");
 }

@@ -1,0 +1,10 @@
+//! Model context: task, history, skills, queued events, and the part that fits the context window.
+//!
+//! Files import downwards: `prompt` first, `compaction` last. Never calls a model.
+
+pub(crate) mod prompt;
+pub(crate) mod window;
+pub(crate) mod queued_events;
+pub(crate) mod skills;
+pub(crate) mod history;
+pub(crate) mod compaction;

@@ -1,0 +1,21 @@
+//! Secrets: the key of a provider, and stored secrets with their handles.
+//!
+//! `book` holds the stored secrets in memory, `handle` fills `{{secret:NAME}}` into a call, `provider_key` gives a stored
+//! secret to a provider, `reload` reads the keyring again. Values live in the OS keyring; never write a value anywhere
+//! else.
+
+mod api_key;
+mod book;
+mod bound_host;
+mod handle;
+mod provider_key;
+mod reload;
+mod secret;
+
+pub use api_key::ApiKey;
+pub use book::SecretBook;
+pub use handle::HandleError;
+pub use provider_key::{KeyError, ProviderKey, StoredKey};
+pub use reload::SecretSource;
+pub use rouse_core::settings::is_secret_name;
+pub use secret::{Secret, SecretError, SecretValue};

@@ -1,0 +1,52 @@
+//! Notifications of a run through the `notify` tool.
+//!
+//! Owns the bound: a run sends [`MAX_NOTIFICATIONS`], and a digest for all others.
+
+use rouse_core::DeliveryId;
+use rouse_core::decide::notification_title;
+use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::text::strip_markdown;
+use rouse_core::time::QuietPolicy;
+use rouse_store::StoreError;
+
+use super::scope::RunScope;
+
+const MAX_NOTIFICATIONS: usize = 3;
+
+const DIGEST: &str = "This run has more notifications. Open the run to read the rest.";
+
+/// Puts a notification into the outbox, once: the key is made of the run and the journal step.
+pub(super) async fn send(
+    scope: &RunScope<'_>,
+    quiet_hours: &QuietPolicy,
+    step: u32,
+    title: Option<&str>,
+    body: &str,
+) -> Result<(), StoreError> {
+    let run = scope.run_id();
+    let prefix = format!("{run}-");
+    let (own_key, digest_key) = (format!("{prefix}{step}"), format!("{prefix}more"));
+    let sent = scope.store().deliveries_of(run).await?;
+    let is_sent = |key: &str| sent.iter().any(|delivery| delivery.id.as_str() == key);
+    // Deliveries of the run's approval requests have keys of another form.
+    let sent_by_tool =
+        sent.iter().filter(|delivery| delivery.id.as_str().starts_with(&prefix)).count();
+    let is_over_limit = sent_by_tool >= MAX_NOTIFICATIONS;
+    if is_sent(&own_key) || (is_over_limit && is_sent(&digest_key)) {
+        return Ok(());
+    }
+    let (key, title, body) = if is_over_limit {
+        (digest_key, None, DIGEST.to_owned())
+    } else {
+        (own_key, title.map(strip_markdown), strip_markdown(body))
+    };
+    let delivery = NewDelivery {
+        id: DeliveryId::new(key),
+        channel: Channel::Notification,
+        to: None,
+        title: notification_title(&scope.tool_context.job_name, title.as_deref()),
+        body,
+        quiet_hours: quiet_hours.clone(),
+    };
+    scope.store().enqueue_delivery(Some(run), &delivery, scope.now()).await
+}

@@ -1,0 +1,118 @@
+//! `rouse secrets …`: secrets that requests name and no model sees.
+//!
+//! A value is typed without echo or piped, never an argument: other programs and the shell's history could read it.
+//! Never prints a value.
+
+use clap::Subcommand;
+use rouse_gateway::wire::{SecretRemoved, SecretStorage, SecretView, SecretsListResult};
+use serde_json::json;
+
+use crate::render::table::{new_table, print_rows};
+use crate::render::text::escape;
+use crate::render::time::local_time;
+use crate::resolve::engine::EngineConnection;
+use crate::resolve::error::CliError;
+use crate::resolve::ids;
+use crate::resolve::keyboard::read_secret;
+
+#[derive(Debug, Subcommand, Default)]
+pub(crate) enum Command {
+    /// List names and hosts of the stored secrets
+    #[default]
+    List,
+    /// Store a secret: `rouse secrets set github --host api.github.com`, then type or pipe its value.
+    ///
+    /// A request to one of the hosts uses the secret as {{secret:github}} in its URL, a header or its body. Requests
+    /// need https, unless the host starts with http://: `--host http://127.0.0.1:45543`.
+    Set {
+        /// Name: 1 to 64 lowercase letters, digits, _ and -
+        name: String,
+        /// Host that may receive the secret: `api.example.com`, `api.example.com:8443`; repeatable [default: the
+        /// present hosts]
+        #[arg(long = "host", value_name = "HOST")]
+        hosts: Vec<String>,
+    },
+    /// Remove a secret
+    Rm {
+        /// Name
+        name: String,
+    },
+}
+
+pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
+    match command {
+        Command::List => engine.show("secrets.list", json!({}), print_list).await,
+        Command::Set { name, hosts } => {
+            let value = read_secret(&format!("value of {}", escape(&name)))?;
+            let mut params = json!({ "name": name, "value": value });
+            if !hosts.is_empty() {
+                params["hosts"] = json!(hosts);
+            }
+            engine
+                .show("secrets.set", params, |_, secret: SecretView| {
+                    anstream::println!(
+                        "Stored {}, only for {}.",
+                        secret.name,
+                        secret.hosts.join(", ")
+                    );
+                    if let (SecretStorage::File, Some(problem)) = (secret.stored_in, secret.problem)
+                    {
+                        anstream::println!(
+                            "The value is in a file that only you can read, because {}.",
+                            escape(&problem)
+                        );
+                    }
+                    if let Some(warning) = secret.warning {
+                        anstream::println!("{}", escape(&warning));
+                    }
+                })
+                .await
+                .map_err(with_flag_names)
+        }
+        Command::Rm { name } => {
+            let removed = engine
+                .show("secrets.remove", json!({ "name": name }), |_, removed: SecretRemoved| {
+                    anstream::println!("Removed {}.", escape(&name));
+                    if let Some(remains) = removed.manual_cleanup {
+                        anstream::println!("{}", escape(&remains));
+                    }
+                })
+                .await;
+            match removed {
+                Err(error) if error.is_not_found() => Err(unknown_secret(engine, &name).await?),
+                removed => removed,
+            }
+        }
+    }
+}
+
+fn with_flag_names(error: CliError) -> CliError {
+    error.with_field_names(&[("name", "NAME"), ("hosts", "--host"), ("value", "the value")])
+}
+
+async fn unknown_secret(engine: &EngineConnection, name: &str) -> Result<CliError, CliError> {
+    let list: SecretsListResult = engine.fetch("secrets.list", json!({})).await?;
+    let names = list.secrets.iter().map(|secret| secret.name.as_str());
+    Ok(ids::unknown_name("secret called", name, names, "rouse secrets list"))
+}
+
+fn print_list(engine: &EngineConnection, list: SecretsListResult) {
+    if list.secrets.is_empty() {
+        anstream::println!("No secrets. Store one: rouse secrets set NAME --host HOST");
+        return;
+    }
+    let mut rows = new_table(&["NAME", "HOSTS", "SET", "STORED IN", "PROBLEM"]);
+    for secret in list.secrets {
+        let storage = match secret.stored_in {
+            SecretStorage::Keyring => "keyring",
+            SecretStorage::File => "file",
+        };
+        let set = local_time(engine, secret.set_at_ms);
+        let problem = secret.problem.as_deref().map(escape).unwrap_or_default();
+        rows.add_row([secret.name, secret.hosts.join(", "), set, storage.to_owned(), problem]);
+    }
+    print_rows(&rows);
+    if let Some(warning) = list.warning {
+        anstream::println!("{}", escape(&warning));
+    }
+}

@@ -1,0 +1,161 @@
+//! `rouse skills …`: skills and their trust.
+
+use clap::Subcommand;
+use rouse_gateway::wire::{SkillTrust, SkillView, SkillsListResult};
+use serde_json::json;
+
+use crate::render::table::{new_table, print_rows};
+use crate::render::text::{escape, shorten};
+use crate::resolve::engine::EngineConnection;
+use crate::resolve::error::CliError;
+use crate::resolve::ids;
+
+#[derive(Debug, Subcommand, Default)]
+pub(crate) enum Command {
+    /// List skills with trust and problems
+    #[default]
+    List,
+    /// Show a skill: instructions, files, jobs
+    Show {
+        /// Name
+        name: String,
+    },
+    /// Trust an installed skill until the folder changes
+    Trust {
+        /// Name
+        name: String,
+        /// Hash of the reviewed skill, from `rouse skills show` [default: the present hash]
+        #[arg(long, value_name = "HASH")]
+        digest: Option<String>,
+    },
+    /// Revoke the trust in a skill
+    Distrust {
+        /// Name
+        name: String,
+    },
+}
+
+pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
+    match command {
+        Command::List => {
+            engine
+                .show("skills.list", json!({}), |_, found: SkillsListResult| print_skills(&found))
+                .await
+        }
+        Command::Show { name } => {
+            let skill = find_skill(engine, &name).await?;
+            if engine.json {
+                anstream::println!("{}", serde_json::to_string_pretty(&skill)?);
+            } else {
+                print_skill(&skill);
+            }
+            Ok(())
+        }
+        Command::Trust { name, digest } => {
+            let digest = match digest {
+                Some(digest) => Some(digest),
+                None => find_skill(engine, &name).await?.digest,
+            };
+            let params = json!({ "name": name, "digest": digest.unwrap_or_default() });
+            let print = |_: &EngineConnection, skill: SkillView| {
+                anstream::println!("Trusted until its folder changes: {}.", skill.name);
+            };
+            let trusted = engine.show("skills.trust", params, print).await;
+            explain_error(trusted, engine, &name).await
+        }
+        Command::Distrust { name } => {
+            let print = |_: &EngineConnection, skill: SkillView| {
+                anstream::println!(
+                    "{} is not trusted any more: its runs are read-only.",
+                    skill.name
+                );
+            };
+            let distrusted = engine.show("skills.distrust", json!({ "name": name }), print).await;
+            explain_error(distrusted, engine, &name).await
+        }
+    }
+}
+
+/// Replaces a not-found error by a similar name or by the skill's problem; names fields by their flags.
+async fn explain_error(
+    result: Result<(), CliError>,
+    engine: &EngineConnection,
+    name: &str,
+) -> Result<(), CliError> {
+    let with_flag_names =
+        |error: CliError| error.with_field_names(&[("name", "NAME"), ("digest", "--digest")]);
+    match result {
+        Err(error) if error.is_not_found() => {
+            let skill = find_skill(engine, name).await?;
+            let Some(problem) = skill.problem else { return Err(with_flag_names(error)) };
+            let problem = escape(problem.trim_end_matches('.'));
+            Err(CliError::Refused(format!("{} is unusable: {problem}.", escape(&skill.name))))
+        }
+        result => result.map_err(with_flag_names),
+    }
+}
+
+/// The skill with this name. Of two, the usable skill.
+async fn find_skill(engine: &EngineConnection, name: &str) -> Result<SkillView, CliError> {
+    let found: SkillsListResult = engine.fetch("skills.list", json!({})).await?;
+    let skills = found.skills.iter().filter(|skill| skill.name == name);
+    let skill = skills.min_by_key(|skill| skill.problem.is_some());
+    let names = found.skills.iter().map(|skill| skill.name.as_str());
+    skill
+        .cloned()
+        .ok_or_else(|| ids::unknown_name("skill called", name, names, "rouse skills list"))
+}
+
+fn print_skills(found: &SkillsListResult) {
+    if found.skills.is_empty() {
+        anstream::println!(
+            "No skills. Put a folder with a SKILL.md into {}, or into {} if another author wrote it.",
+            found.own_folder,
+            found.installed_folder
+        );
+        return;
+    }
+    let mut table = new_table(&["SKILL", "TRUST", "JOBS", "ABOUT"]);
+    for skill in &found.skills {
+        let about = skill.problem.as_deref().or(skill.description.as_deref()).unwrap_or_default();
+        table.add_row([
+            escape(&skill.name),
+            trust_text(skill).to_owned(),
+            skill.used_by.len().to_string(),
+            shorten(about, 80),
+        ]);
+    }
+    print_rows(&table);
+}
+
+fn print_skill(skill: &SkillView) {
+    anstream::println!("{}: {}", escape(&skill.name), trust_text(skill));
+    for text in skill.problem.iter().chain(&skill.description) {
+        anstream::println!("{}", escape(text));
+    }
+    anstream::println!("Folder: {}", escape(&skill.path));
+    for (label, names) in [("Other files", Some(&skill.files)), ("Tools", skill.tools.as_ref())] {
+        if let Some(names) = names.filter(|names| !names.is_empty()) {
+            anstream::println!("{label}: {}", escape(&names.join(", ")));
+        }
+    }
+    if let Some(digest) = &skill.digest {
+        anstream::println!("Hash: {digest}");
+    }
+    for user in &skill.used_by {
+        anstream::println!("Used by: {} ({})", escape(&user.name), user.job_id);
+    }
+    if let Some(body) = &skill.body {
+        anstream::println!("\n{}", escape(body));
+    }
+}
+
+fn trust_text(skill: &SkillView) -> &'static str {
+    match skill.trust {
+        None => "unusable",
+        Some(SkillTrust::Own) => "your own",
+        Some(SkillTrust::Trusted) => "trusted",
+        Some(SkillTrust::Changed) => "changed since it was trusted",
+        Some(SkillTrust::Untrusted) => "not trusted",
+    }
+}

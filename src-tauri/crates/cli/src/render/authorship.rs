@@ -1,0 +1,64 @@
+//! Agents as authors of a job.
+//!
+//! Never names other authors: other programs may write any value under the same keys.
+
+use rouse_core::job::JobFact;
+use serde_json::Value;
+
+use super::facts::fact;
+use super::text::escape;
+
+/// The suffix of the job's name in a list.
+pub(crate) fn name_suffix(job: &Value) -> &'static str {
+    if is_agent(&job["createdBy"]) {
+        " (by an agent)"
+    } else if is_agent(message_author(job)) {
+        " (task by an agent)"
+    } else {
+        ""
+    }
+}
+
+/// The agents that created the job and wrote its message.
+pub(crate) fn author_facts(job: &Value) -> Vec<JobFact> {
+    let (creator, author) = (&job["createdBy"], message_author(job));
+    let mut facts = Vec::new();
+    if is_agent(creator) {
+        facts.push(fact("Created by", format!("an agent{}", run_suffix(creator))));
+    }
+    if is_agent(author) {
+        let flag = message_flag(job).unwrap_or_default();
+        let run = run_suffix(author);
+        facts.push(fact(
+            "Message by",
+            format!("an agent{run}; to take over, write the message again with {flag}"),
+        ));
+    }
+    facts
+}
+
+/// The last author of the message; null for a job without a message.
+fn message_author(job: &Value) -> &Value {
+    match (message_flag(job), &job["messageBy"]) {
+        (None, _) => &Value::Null,
+        (Some(_), Value::Null) => &job["createdBy"],
+        (Some(_), author) => author,
+    }
+}
+
+/// The flag that sets the message.
+fn message_flag(job: &Value) -> Option<&'static str> {
+    match job["payload"]["kind"].as_str() {
+        Some("agentTurn") => Some("--message"),
+        Some("systemEvent") => Some("--system-event"),
+        _ => None,
+    }
+}
+
+fn is_agent(author: &Value) -> bool {
+    author["kind"] == "agent"
+}
+
+fn run_suffix(author: &Value) -> String {
+    author["runId"].as_str().map(|run| format!(", in run {}", escape(run))).unwrap_or_default()
+}

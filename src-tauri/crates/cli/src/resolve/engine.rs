@@ -1,0 +1,144 @@
+//! The connection of a command to the engine.
+
+use std::time::Duration;
+
+use rouse_core::Clock as _;
+use rouse_core::time::{parse_instant, parse_past_instant};
+use rouse_gateway::{Client, ClientError};
+use rouse_host::{Home, SystemClock};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::{CliError, join_sources};
+
+/// Time limit of a call. The engine answers within milliseconds; event streams have no limit.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Import saves each job before the answer.
+const FILE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The user may have to unlock the keyring.
+const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
+/// A test is two model calls, and a local server loads the model first.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(400);
+
+/// The engine of this user's data directory.
+pub(crate) struct EngineConnection {
+    /// The data directory.
+    pub(crate) home: Home,
+    /// Clock and local zone.
+    pub(crate) clock: SystemClock,
+    /// Whether answers are printed as JSON.
+    pub(crate) json: bool,
+    client: Result<Client, ClientError>,
+}
+
+impl EngineConnection {
+    /// Looks for a running engine. A missing engine is an error only at the first call.
+    pub(crate) fn find(json: bool) -> Result<Self, CliError> {
+        let home = Home::find(&|name| std::env::var(name).ok()).map_err(anyhow::Error::from)?;
+        let client =
+            Client::find(home.root()).map(|client| client.with_response_timeout(CALL_TIMEOUT));
+        Ok(Self { home, clock: SystemClock::default(), json, client })
+    }
+
+    pub(crate) fn client(&self) -> Result<&Client, CliError> {
+        self.client.as_ref().map_err(|error| match error {
+            ClientError::NotRunning => endpoint_problem(&self.home)
+                .map_or_else(|| ClientError::NotRunning.into(), CliError::Unreachable),
+            other => anyhow::anyhow!(join_sources(other)).into(),
+        })
+    }
+
+    /// Parses the instant given for `flag`.
+    pub(crate) fn parse_instant(&self, flag: &str, text: &str) -> Result<i64, CliError> {
+        let instant = parse_instant(text, self.clock.now(), self.clock.zone());
+        instant.map(|at| at.0).map_err(|error| CliError::input(format!("{flag}: {error}")))
+    }
+
+    /// Parses the start of a past span given for `flag`.
+    pub(crate) fn parse_past_instant(&self, flag: &str, text: &str) -> Result<i64, CliError> {
+        let instant = parse_past_instant(text, self.clock.now(), self.clock.zone());
+        instant.map(|at| at.0).map_err(|error| CliError::input(format!("{flag}: {error}")))
+    }
+
+    /// Calls a method.
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, CliError> {
+        let client = self.client()?;
+        let timeout = match method {
+            "cron.import" | "backup.create" => FILE_TIMEOUT,
+            "models.test" => MODEL_TIMEOUT,
+            _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
+            _ => CALL_TIMEOUT,
+        };
+        Ok(client.clone().with_response_timeout(timeout).call(method, params).await?)
+    }
+
+    /// Calls a method and reads the answer as `T`.
+    pub(crate) async fn fetch<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> Result<T, CliError> {
+        Ok(serde_json::from_value(self.call(method, params).await?)?)
+    }
+
+    /// Calls a method and prints the answer: as JSON with `--json`, else with `print`.
+    pub(crate) async fn show<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: Value,
+        print: impl FnOnce(&Self, T),
+    ) -> Result<(), CliError> {
+        self.print_answer(self.call(method, params).await?, print)
+    }
+
+    /// Prints an answer: as JSON with `--json`, else with `print`.
+    pub(crate) fn print_answer<T: DeserializeOwned>(
+        &self,
+        answer: Value,
+        print: impl FnOnce(&Self, T),
+    ) -> Result<(), CliError> {
+        if self.json {
+            anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
+            return Ok(());
+        }
+        print(self, serde_json::from_value(answer)?);
+        Ok(())
+    }
+}
+
+/// The problem when an engine owns `home` and its endpoint files are missing; none without an owner.
+pub(crate) fn endpoint_problem(home: &Home) -> Option<String> {
+    if !home.is_owned() {
+        return None;
+    }
+    let root = home.root();
+    let paths = [Client::endpoint_path(root), Client::token_path(root)];
+    let missing: Vec<String> =
+        paths.iter().filter(|path| !path.exists()).map(|path| path.display().to_string()).collect();
+    Some(format!(
+        "Rouse runs with {} but cannot be reached: {}. If Rouse is starting or stopping, try again in a moment. \
+         Otherwise restart Rouse; jobs fire meanwhile.",
+        root.display(),
+        endpoint_reason(&missing)
+    ))
+}
+
+fn endpoint_reason(missing: &[String]) -> String {
+    match missing {
+        [] => "another program listens at its address".to_owned(),
+        [file] => format!("{file} is missing"),
+        files => format!("{} are missing", files.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::endpoint_reason;
+
+    #[test]
+    fn endpoint_reason_names_missing_files() {
+        let files = ["gateway.json", "gateway.token"].map(str::to_owned);
+        assert_eq!(endpoint_reason(&files[..1]), "gateway.json is missing");
+        assert_eq!(endpoint_reason(&files), "gateway.json and gateway.token are missing");
+    }
+}

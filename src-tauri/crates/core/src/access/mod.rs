@@ -1,0 +1,8 @@
+//! Permission: tool declarations, the policy that judges a call, and the approvals and grants behind a decision.
+//!
+//! Owns the permission of a call. Never runs a tool and never prompts a person: the gate in `agent` does both.
+
+pub mod tool;
+pub mod redaction;
+pub mod approval;
+pub mod policy;

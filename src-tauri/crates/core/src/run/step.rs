@@ -1,0 +1,67 @@
+//! Closed sets of the journal's steps.
+
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
+use ts_rs::TS;
+
+/// The kind of a step.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
+pub enum StepKind {
+    /// A model call.
+    ModelTurn,
+    /// A tool call.
+    ToolCall,
+    /// A note for readers of the journal.
+    Note,
+    /// A model call for a summary of the transcript.
+    Summary,
+}
+
+impl StepKind {
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+}
+
+/// The status of a step.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
+pub enum StepStatus {
+    /// Begun.
+    Started,
+    /// Done.
+    Finished,
+    /// Ended in an error.
+    Failed,
+    /// The process ended first, so the outcome is unknown.
+    Unknown,
+}
+
+impl StepStatus {
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The status with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+}

@@ -1,0 +1,91 @@
+//! The gateway of one process: the entry point of shell and server.
+
+use std::sync::Arc;
+
+use rouse_core::JobId;
+use rouse_scheduler::{WebhookOutcome, WebhookRequest};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::desktop_apps::DesktopApps;
+use crate::error::RpcError;
+use crate::events::Subscription;
+use crate::{handlers, table};
+
+/// The gateway of this process, for the shell and the server. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway {
+    context: Arc<Context>,
+}
+
+impl Gateway {
+    /// Creates a gateway to the engine behind `context`.
+    #[must_use]
+    pub fn new(context: Context) -> Self {
+        Self { context: Arc::new(context) }
+    }
+
+    /// Calls a method. A panic in the handler becomes an internal error.
+    ///
+    /// # Errors
+    /// The error of the handler.
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let context = Arc::clone(&self.context);
+        let name = method.to_owned();
+        let task = tokio::spawn(async move { table::dispatch(&context, &name, params).await });
+        let result = task.await.unwrap_or_else(|error| Err(RpcError::internal(&error)));
+        self.context.call_finished.notify_one();
+        result
+    }
+
+    /// Whether `secret` is the secret of the job's webhook.
+    pub(crate) async fn verify_webhook_secret(
+        &self,
+        id: &JobId,
+        secret: &str,
+    ) -> Result<bool, RpcError> {
+        handlers::cron::verify_webhook_secret(&self.context, id, secret).await
+    }
+
+    /// Fires the job of a webhook call, with stored secrets redacted.
+    pub(crate) async fn call_webhook(
+        &self,
+        call: WebhookRequest,
+    ) -> Result<WebhookOutcome, RpcError> {
+        let WebhookRequest { job_id, body, key } = call;
+        let call = self.context.gate.safety().off_thread(move |safety| WebhookRequest {
+            job_id,
+            body: safety.redact_body(&body),
+            key: key.map(|key| safety.redact_stored(&key)),
+        });
+        Ok(self.context.scheduler.call_webhook(call.await).await?)
+    }
+
+    /// Queues a system event with untrusted text.
+    pub(crate) async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
+        let params = table::parse_params(params)?;
+        let result = handlers::heartbeat::wake_untrusted(&self.context, params).await?;
+        self.context.call_finished.notify_one();
+        table::result_json(&result)
+    }
+
+    /// The number of the newest event; 0 if the store is unreadable.
+    pub async fn newest_event(&self) -> i64 {
+        self.context.store.last_seq().await.unwrap_or_default()
+    }
+
+    pub(crate) fn max_connections(&self) -> usize {
+        self.context.engine.max_connections
+    }
+
+    /// The attached desktop apps.
+    pub(crate) fn desktop_apps(&self) -> &DesktopApps {
+        &self.context.desktop_apps
+    }
+
+    /// The events after `after`: stored ones, then live ones.
+    #[must_use]
+    pub fn events(&self, after: i64) -> Subscription {
+        self.context.events.subscribe(self.context.store.clone(), after)
+    }
+}

@@ -1,0 +1,479 @@
+//! Start and stop of the engine.
+//!
+//! Owns the start order: directory lock → settings → store → port and token → tools and agent → scheduler (with
+//! recovery) → outbox → server → endpoint file. The stop runs in reverse. A start that must fail, for example for a
+//! taken port, fails before any job is touched. Pitfall: publishing the endpoint before the scheduler runs, or
+//! closing the store before the last run is recorded.
+
+mod background_tasks;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_agent::{
+    AgentDriver, AgentSettings, AnswerEvent, AnswerObserver, BudgetLedger, Gate, Hooks, Safety,
+    SecretBook, SkillLibrary, ToolRegistry,
+};
+use rouse_core::event::{Event, EventKind};
+use rouse_core::model::Delta;
+use rouse_core::routines::Routines;
+use rouse_core::{Clock, UnixMs};
+use rouse_gateway::{
+    Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Gateway, GatewayServer,
+    LiveText,
+};
+use rouse_scheduler::{Scheduler, SchedulerHandle};
+use rouse_store::{EventListener, Store};
+use rouse_tools::{
+    CommandConfig, GatewayPorts, HttpConfig, ToolsConfig, builtin, memory_tools, routine_tools,
+    skill_tools, web_tools,
+};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::apply_settings::{apply_budget, scheduler_config};
+use crate::config::{ConfigFile, MachineFacts};
+use crate::database_loss;
+use crate::endpoint::{RETRY_AFTER, port_notice, retry_endpoint, write_endpoint};
+use crate::engine_marker;
+use crate::error::HostError;
+use crate::first_start;
+use crate::home::{Exposure, Home, HomeLock, make_private_dir};
+use crate::hooks;
+use crate::machine::RunCounter;
+use crate::models::ModelCatalog;
+use crate::notifier;
+use crate::options::HostOptions;
+use crate::orphans::{instance_id, kill_orphan_commands};
+use crate::redacted_index::RedactedIndex;
+use crate::retention::FinishedRuns;
+use crate::routines::{GatewayRoutines, RoutineLink};
+use crate::runner::{MainSessionWork, PayloadRunner};
+use crate::search::ConfiguredSearch;
+use crate::secrets::{self, SecretVault};
+use crate::settings::LiveSettings;
+
+/// A running engine.
+pub struct Host {
+    home: Home,
+    _lock: HomeLock,
+    store: Store,
+    scheduler: SchedulerHandle,
+    gateway: Gateway,
+    server: GatewayServer,
+    port_notice: Option<String>,
+    closing: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+    hooks: Hooks,
+    _routines: RoutineLink,
+}
+
+/// The parts that several start steps share.
+struct Components {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    settings: Arc<LiveSettings>,
+    models: Arc<ModelCatalog>,
+    ledger: Arc<BudgetLedger>,
+    secrets: Arc<SecretVault>,
+    skills: SkillLibrary,
+    /// The secrets that the gate redacts and substitutes; filled by the vault.
+    book: Arc<SecretBook>,
+    hooks: Hooks,
+    model_is_awaited: watch::Sender<bool>,
+    outbox: Arc<Notify>,
+    finished_runs: Arc<FinishedRuns>,
+    /// Notified after every commit, for the return of memory.
+    worked: Arc<Notify>,
+    /// Notified after every commit, for backups.
+    committed: Arc<Notify>,
+    events: EventBus,
+    live: LiveText,
+    desktop_apps: DesktopApps,
+    /// Why the newest notification was not shown.
+    unshown: watch::Sender<Option<String>>,
+    run_counter: RunCounter,
+    routines: Arc<GatewayRoutines>,
+}
+
+impl Host {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// `Home(Owned)` when another process owns the directory; nothing was touched then.
+    pub async fn start(options: HostOptions) -> Result<Self, HostError> {
+        let lock = options.home.lock_directory()?;
+        prepare_process(&options);
+        if let Some(reason) = database_loss::database_loss(&options.home) {
+            return Err(HostError::DatabaseMissing(reason));
+        }
+        let start_problem = start_problem(&options.home);
+        kill_orphan_commands(&options.home);
+        let components = Components::build(&options).await?;
+        let started_at = components.clock.now();
+        let (port, auth) = components.bind_port(&options).await?;
+        secrets::load_at_start(&components.secrets).await;
+        let gateway_ports = GatewayPorts::default();
+        gateway_ports.add(port.number());
+        let (agent, gate) = components.build_agent(&options, gateway_ports)?;
+        let scheduler = components.start_scheduler(&options, agent).await?;
+        first_start::prepare(&components.store, &scheduler, components.clock.as_ref()).await?;
+        let port_notice = port_notice(&components.store, port.unavailable_port()).await?;
+        let listening = (started_at, port.number());
+        let gateway = components.build_gateway(
+            &options,
+            &scheduler,
+            Arc::clone(&gate),
+            listening,
+            start_problem,
+        );
+        let routines = Arc::clone(&components.routines).connect(gateway.clone(), gate);
+        let (clock, ui) = (Arc::clone(&components.clock), Arc::clone(&options.ui));
+        let server = GatewayServer::start(port, gateway.clone(), auth, clock, ui);
+        let closing = CancellationToken::new();
+        let mut tasks = components.spawn_tasks(&options.home, &options, &scheduler, &closing)?;
+        tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
+        tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
+        let Components { store, hooks, .. } = components;
+        Ok(Self {
+            home: options.home,
+            _lock: lock,
+            store,
+            scheduler,
+            gateway,
+            server,
+            port_notice,
+            closing,
+            tasks,
+            hooks,
+            _routines: routines,
+        })
+    }
+
+    /// The gateway in this process.
+    #[must_use]
+    pub fn gateway(&self) -> Gateway {
+        self.gateway.clone()
+    }
+
+    /// The address of the server.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Why the server does not listen on the usual port, for the person who starts the engine.
+    #[must_use]
+    pub fn port_notice(&self) -> Option<&str> {
+        self.port_notice.as_deref()
+    }
+
+    /// Stops firing, gives runs two seconds, and closes everything in order.
+    pub async fn stop(self) {
+        remove_endpoint(&self.home);
+        self.scheduler.shutdown().await;
+        self.closing.cancel();
+        self.server.stop().await;
+        join_tasks(self.tasks).await;
+        self.hooks.drain(hooks::DRAIN_TIMEOUT).await;
+        kill_late_commands(self.home.clone()).await;
+        self.store.close().await;
+        engine_marker::remove(&self.home);
+        tracing::info!("the engine has stopped");
+    }
+}
+
+impl Components {
+    async fn build(options: &HostOptions) -> Result<Self, HostError> {
+        let home = &options.home;
+        let (env, zones) = (|name: &str| (options.env)(name), options.clock.zones());
+        // No secret is loaded yet, so none is reported as missing.
+        let machine = MachineFacts { env: &env, zones: &zones, secrets: None };
+        let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
+        let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
+        let finished_runs = Arc::new(FinishedRuns::default());
+        let (worked, committed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let commit_signals = [Arc::clone(&worked), Arc::clone(&committed)];
+        let runs = Arc::clone(&finished_runs);
+        let listener = listener(events.clone(), Arc::clone(&outbox), runs, commit_signals);
+        let store = Store::open(&home.database(), listener).await?;
+        let clock = Arc::clone(&options.clock);
+        let workspace = file.config().workspace.clone();
+        make_private_dir(&workspace)
+            .map_err(|error| HostError::Config(file.workspace_error(&error)))?;
+        let book = Arc::new(SecretBook::default());
+        let lookups = (Arc::clone(&options.env), Arc::clone(&book));
+        let settings = LiveSettings::new(file, lookups.clone(), store.clone(), Arc::clone(&clock));
+        let ledger = BudgetLedger::new(store.clone());
+        apply_budget(&ledger, &settings.now());
+        let models = ModelCatalog::open(
+            settings.watch(),
+            lookups,
+            options.model.clone(),
+            Arc::clone(&ledger),
+            (store.clone(), Arc::clone(&clock)),
+        )
+        .await;
+        let secrets = secrets::open_vault(options, &settings, Arc::clone(&book));
+        let skills =
+            SkillLibrary::new(home.skills(), settings.now().workspace.clone(), store.clone());
+        let hooks = hooks::build(options, &settings.now());
+        let live = LiveText::new(events.clone(), Arc::clone(&clock));
+        let desktop_apps = DesktopApps::new(events.clone());
+        Ok(Self {
+            store,
+            clock,
+            settings,
+            models,
+            ledger,
+            secrets,
+            skills,
+            book,
+            hooks,
+            model_is_awaited: watch::Sender::new(false),
+            outbox,
+            finished_runs,
+            worked,
+            committed,
+            events,
+            live,
+            desktop_apps,
+            unshown: watch::Sender::new(None),
+            run_counter: RunCounter::default(),
+            routines: Arc::default(),
+        })
+    }
+
+    fn build_agent(
+        &self,
+        options: &HostOptions,
+        gateway_ports: GatewayPorts,
+    ) -> Result<(AgentDriver, Arc<Gate>), HostError> {
+        let home = &options.home;
+        let config = self.settings.now();
+        let http = HttpConfig {
+            allow_private_hosts: config.tools.allow_private_hosts.clone(),
+            gateway_ports,
+            ..HttpConfig::default()
+        };
+        let command = CommandConfig {
+            instance: instance_id(home),
+            timeout: Duration::from_millis(config.tools.run_command_timeout_ms),
+            hidden: vec![home.root().to_owned()],
+            homes: Some(home.job_homes()),
+            network: http.clone(),
+            ..CommandConfig::default()
+        };
+        let read_file_max_bytes = config.tools.read_file_max_bytes;
+        let is_risky_workspace = config.is_risky_workspace();
+        let mut tools = builtin(ToolsConfig {
+            read_file_max_bytes,
+            http: http.clone(),
+            command,
+            is_risky_workspace,
+        });
+        let history = Arc::new(self.store.clone());
+        let (env, secrets) = (Arc::clone(&options.env), Arc::clone(&self.book));
+        let search = Arc::new(ConfiguredSearch { settings: self.settings.watch(), env, secrets });
+        tools.extend(web_tools(&http, options.reader.clone(), history, search));
+        let safety = Safety::new(Arc::clone(&self.book));
+        let index = RedactedIndex { store: self.store.clone(), safety: safety.clone() };
+        tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
+        tools.extend(skill_tools(Arc::new(self.skills.clone())));
+        tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
+        let registry = ToolRegistry::new(tools)?;
+        let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
+        let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
+        let settings =
+            AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
+        let agent = AgentDriver::new(
+            self.store.clone(),
+            Arc::clone(&gate),
+            Arc::clone(&self.clock),
+            settings,
+            self.observer(),
+        )
+        .with_ledger(Arc::clone(&self.ledger))
+        .with_skills(self.skills.clone());
+        Ok((agent, gate))
+    }
+
+    fn observer(&self) -> AnswerObserver {
+        let live = self.live.clone();
+        Arc::new(move |run, event| match event {
+            AnswerEvent::Delta(Delta::Text(text)) => live.push(run, text),
+            AnswerEvent::Delta(_) => {}
+            AnswerEvent::Complete => live.finish(run),
+            AnswerEvent::Stored => live.clear(run),
+            AnswerEvent::Discarded => live.discard(run),
+        })
+    }
+
+    async fn start_scheduler(
+        &self,
+        options: &HostOptions,
+        agent: AgentDriver,
+    ) -> Result<SchedulerHandle, HostError> {
+        let main_session =
+            Arc::new(MainSessionWork { store: self.store.clone(), agent: agent.clone() });
+        let runner = Arc::new(PayloadRunner {
+            agent,
+            models: Arc::clone(&self.models),
+            live: self.live.clone(),
+            settings: self.settings.watch(),
+            run_counter: self.run_counter.clone(),
+        });
+        let scheduler = Scheduler {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            timer: options.build_timer()?,
+            runner,
+            hooks: Arc::new(hooks::RunHookForwarder::new(&self.hooks, self.settings.now())),
+            main_session,
+            model: self.models.available(),
+            model_is_awaited: self.model_is_awaited.clone(),
+            outbox: Arc::clone(&self.outbox),
+            config: scheduler_config(&self.settings.now()),
+        };
+        Ok(scheduler.start().await?)
+    }
+
+    fn build_gateway(
+        &self,
+        options: &HostOptions,
+        scheduler: &SchedulerHandle,
+        gate: Arc<Gate>,
+        (started_at, port): (UnixMs, u16),
+        start_problem: Option<String>,
+    ) -> Gateway {
+        let engine = EngineInfo {
+            mode: options.mode,
+            started_at,
+            port,
+            home: options.home.root().to_owned(),
+            workspace: self.settings.now().workspace,
+            notifications: notifier::status(options.notifier.is_some()),
+            log_problem: crate::logging::problem,
+            start_problem,
+            max_connections: max_connections(),
+        };
+        Gateway::new(Context {
+            store: self.store.clone(),
+            scheduler: scheduler.clone(),
+            clock: Arc::clone(&self.clock),
+            settings: Arc::clone(&self.settings) as _,
+            models: Arc::clone(&self.models) as _,
+            secrets: Arc::clone(&self.secrets) as _,
+            backups: Arc::new(self.backups(&options.home)),
+            skills: self.skills.clone(),
+            gate,
+            events: self.events.clone(),
+            live_text: self.live.clone(),
+            desktop_apps: self.desktop_apps.clone(),
+            notification_error: self.unshown.subscribe(),
+            outbox: Arc::clone(&self.outbox),
+            call_finished: Arc::clone(&self.worked),
+            engine,
+        })
+    }
+
+    async fn bind_port(&self, options: &HostOptions) -> Result<(BoundPort, Arc<Auth>), HostError> {
+        let auth = Arc::new(Auth::open(&Client::token_path(options.home.root()))?);
+        // An explicit port is used or fails; the configured port may fall back to a free one.
+        let (port, or_any) = match options.port {
+            Some(port) => (port, false),
+            None => (self.settings.now().gateway.port, true),
+        };
+        Ok((BoundPort::bind(port, or_any).await?, auth))
+    }
+}
+
+/// Raises the limit of open files, and logs an exposed directory and an unknown zone.
+fn prepare_process(options: &HostOptions) {
+    #[cfg(unix)]
+    crate::open_files::raise();
+    if let Some(Exposure { problem, fix }) = options.home.exposure() {
+        tracing::warn!(fix, "{problem}");
+    }
+    if let Some(problem) = options.clock.zones().local_problem() {
+        tracing::warn!("{problem}");
+    }
+}
+
+/// The problems found at start, for the log and the status.
+fn start_problem(home: &Home) -> Option<String> {
+    let lost = engine_marker::lost_log(home);
+    #[cfg(unix)]
+    let low_limit = crate::open_files::low_limit();
+    #[cfg(not(unix))]
+    let low_limit = None;
+    let found: Vec<String> = [lost, low_limit].into_iter().flatten().collect();
+    found.iter().for_each(|problem| tracing::error!("{problem}"));
+    (!found.is_empty()).then(|| found.join(" "))
+}
+
+/// The maximum number of open connections.
+#[cfg(unix)]
+fn max_connections() -> usize {
+    crate::open_files::max_connections()
+}
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+const fn max_connections() -> usize {
+    128
+}
+
+/// Writes the endpoint file, or returns a task that retries until the disk has room.
+fn publish_endpoint(
+    home: &Home,
+    address: SocketAddr,
+    closing: &CancellationToken,
+) -> Option<JoinHandle<()>> {
+    if write_endpoint(home, address) {
+        return None;
+    }
+    let retries = retry_endpoint(home.clone(), address, RETRY_AFTER);
+    let closing = closing.clone();
+    Some(tokio::spawn(async move { closing.run_until_cancelled(retries).await.unwrap_or(()) }))
+}
+
+fn remove_endpoint(home: &Home) {
+    if let Err(error) = std::fs::remove_file(Client::endpoint_path(home.root())) {
+        tracing::debug!(%error, "the endpoint file was already gone");
+    }
+}
+
+async fn join_tasks(tasks: Vec<JoinHandle<()>>) {
+    for task in tasks {
+        if let Err(error) = task.await {
+            tracing::error!(%error, "a background task ended with a panic");
+        }
+    }
+}
+
+/// Ends processes that left the process group of their command, and late runs and hooks.
+async fn kill_late_commands(home: Home) {
+    if let Err(error) = tokio::task::spawn_blocking(move || kill_orphan_commands(&home)).await {
+        tracing::error!(%error, "the search for orphan processes failed");
+    }
+}
+
+/// Publishes events to clients and wakes the outbox for every new delivery.
+fn listener(
+    events: EventBus,
+    outbox: Arc<Notify>,
+    finished_runs: Arc<FinishedRuns>,
+    commit_signals: [Arc<Notify>; 2],
+) -> EventListener {
+    Arc::new(move |committed: &[Event]| {
+        finished_runs.count(committed);
+        commit_signals.iter().for_each(|signal| signal.notify_one());
+        if committed.iter().any(|event| event.kind == EventKind::Delivery) {
+            outbox.notify_one();
+        }
+        events.publish(committed);
+    })
+}

@@ -1,0 +1,5 @@
+//! Tests of `http` over real sockets.
+
+mod network;
+mod redirects;
+mod requests;

@@ -1,0 +1,147 @@
+//! UI page as a validated path: target of the tray, notifications, links and second instances.
+//!
+//! Owns the validation. Paths may come from outside (`rouse://…` on a web page), so only plain path
+//! and query characters pass, and a route is only ever shown.
+
+use std::fmt;
+
+use rouse_core::{ApprovalId, DeliveryId, JobId, RunId};
+
+/// Validated path within the UI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UiRoute(String);
+
+/// Maximum length.
+const MAX_LENGTH: usize = 512;
+
+impl UiRoute {
+    /// Home page.
+    pub(crate) fn home() -> Self {
+        Self::fixed("/")
+    }
+
+    /// Fixed page.
+    pub(crate) fn fixed(path: &'static str) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Page of a job.
+    pub(crate) fn job(id: &JobId) -> Self {
+        Self(format!("/jobs/{}", encode(id.as_str())))
+    }
+
+    /// Page of a run.
+    pub(crate) fn run(id: &RunId) -> Self {
+        Self(format!("/runs/{}", encode(id.as_str())))
+    }
+
+    /// Page of an approval.
+    pub(crate) fn approval(id: &ApprovalId) -> Self {
+        Self(format!("/approvals/{}", encode(id.as_str())))
+    }
+
+    /// Runs of a digest.
+    pub(crate) fn digest(id: &DeliveryId) -> Self {
+        Self(format!("/runs?digest={}", encode(id.as_str())))
+    }
+
+    /// Parses a path (`/runs/1`) or a link (`rouse://runs/1`).
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let path = match text.strip_prefix("rouse:") {
+            // Some systems treat the first segment as a host and append a slash.
+            Some(rest) => format!("/{}", rest.trim_matches('/')),
+            None => text.to_owned(),
+        };
+        let is_safe = path.starts_with('/')
+            && !path.starts_with("//")
+            && path.len() <= MAX_LENGTH
+            && path.chars().all(is_plain)
+            && !path.split(['/', '?']).any(|part| part == "..");
+        is_safe.then_some(Self(path))
+    }
+
+    /// Path with a leading `/`.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UiRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+const fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || matches!(c, '/' | '-' | '_' | '.' | '~' | '?' | '=' | '&' | '%' | ',')
+}
+
+/// Percent-encodes an id; imported ids can be any text.
+fn encode(id: &str) -> String {
+    id.bytes().fold(String::with_capacity(id.len()), |mut text, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(char::from(byte))
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Option<String> {
+        UiRoute::parse(text).map(|route| route.to_string())
+    }
+
+    #[test]
+    fn path_and_link_parse_to_same_route() {
+        assert_eq!(parse("/runs/0197-a").as_deref(), Some("/runs/0197-a"));
+        assert_eq!(parse("rouse://runs/0197-a").as_deref(), Some("/runs/0197-a"));
+        assert_eq!(parse("rouse:/runs/0197-a").as_deref(), Some("/runs/0197-a"));
+        assert_eq!(parse("rouse://").as_deref(), Some("/"));
+        assert_eq!(parse("rouse://settings/").as_deref(), Some("/settings"));
+        assert_eq!(
+            parse("/runs?states=failed&jobId=a").as_deref(),
+            Some("/runs?states=failed&jobId=a")
+        );
+    }
+
+    #[test]
+    fn unsafe_path_is_rejected() {
+        let long = format!("/{}", "a".repeat(MAX_LENGTH));
+        for invalid in [
+            "",
+            "runs",
+            "//evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/a b",
+            "/a\nb",
+            "/<script>",
+            "/jobs/../..",
+            "/a#b",
+            "/a\\b",
+            "/jobs/“x”",
+            &long,
+        ] {
+            assert_eq!(parse(invalid), None, "{invalid}");
+        }
+        assert_eq!(
+            parse("rouse:////evil.example").as_deref(),
+            Some("/evil.example"),
+            "stays inside the UI"
+        );
+    }
+
+    #[test]
+    fn imported_id_stays_one_segment() {
+        let route = UiRoute::job(&JobId::new("a/b c?ü"));
+        assert_eq!(route.as_str(), "/jobs/a%2Fb%20c%3F%C3%BC");
+        assert_eq!(UiRoute::parse(route.as_str()), Some(route));
+    }
+}
