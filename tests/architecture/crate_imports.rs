@@ -49,8 +49,7 @@ const LIBRARY_USERS: &[(&str, &[&str])] = &[
     ("notify-rust", &["rouse-desktop"]),
     ("sqlx*", &["rouse-store"]),
     ("libsqlite3-sys", &["rouse-store", "rouse-testkit"]),
-    // The dialect is Rouse's own; core compares with croner in tests only.
-    ("croner", &[]),
+    ("croner", &["rouse-core"]),
     ("cel", &["rouse-agent"]),
     ("axum*", &["rouse-gateway"]),
     ("tower-http", &["rouse-gateway"]),
@@ -72,6 +71,7 @@ const CLOSED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "chrono",
             "chrono-tz",
+            "croner",
             "jiff",
             "jsonschema",
             "pulldown-cmark",

@@ -10,12 +10,11 @@
 //!   Several times inside one gap, and a regular time at its end, are one slot. Interval patterns do not fire there.
 //! - In an overlap (the clock goes back) a fixed time runs once, in the first pass. Interval patterns fire in both.
 //!
-//! **Differences from croner 4.0.3**, whose dialect this is (a test compares both where the clock does not change). croner
-//! documents the same rule but treats a pattern as fixed only with single seconds, minute and hour values, so
-//! `0,30 2 * * *` loses its run in a gap and runs twice in an overlap. It also loses a time in a gap that ends on a date
-//! outside the pattern, fails on a gap over two hours, and answers 07:00:00 to an inclusive search from 07:00:00.9. It
-//! reads `MON` as month as January, searches 5,000 years for a time that `,` can never match, and takes ten times as long
-//! to parse and to search: after a clock change ten thousand jobs are planned anew at once.
+//! **croner** parses every pattern and decides which days and times match. The search is Rouse's own, because croner
+//! 4.0.3 documents the same rule for clock changes but treats a pattern as fixed only with single seconds, minute and
+//! hour values: `0,30 2 * * *` loses its run in a gap and runs twice in an overlap. It also loses a time in a gap that
+//! ends on a date outside the pattern, fails on a gap over two hours, answers 07:00:00 to an inclusive search from
+//! 07:00:00.9, and takes ten times as long. A test compares both searches where the clock does not change.
 //!
 //! Pitfall: adding milliseconds to a slot to find the next slot, or testing only zones that change by an hour at 02:00.
 

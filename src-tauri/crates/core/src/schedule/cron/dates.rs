@@ -1,83 +1,49 @@
-//! The dates of a pattern, from the day of month, month and day of week fields.
+//! The dates of a pattern: the matching days of each month.
 //!
-//! Owns a bit set of matching days per month, so the next date is a count of zeros. Two restricted day fields match
-//! either, with `+` both; a `*` field is ignored. `15W` is the nearest weekday of the same month, and none in a month
-//! without that day.
+//! Owns a bit set of days for each kind of month, filled by croner's rules for the day fields, so the next date is a count
+//! of zeros. A month has one of four lengths and begins on one of seven weekdays, so 28 sets cover every year.
 //! Pitfall: searching day by day; a leap day is four years away.
 
 use chrono::{Datelike as _, NaiveDate};
+use croner::time::Weekday;
 
-use super::fields::{FieldItem, FieldItems, PatternFields};
+use super::grammar::CronError;
 
-/// The day fields of a pattern as bit sets.
+/// The matching days of a pattern as bit sets.
 #[derive(Debug)]
 pub(super) struct Dates {
     /// Bit 1 is January.
     months: u16,
-    days: DaysOfMonth,
-    weekdays: DaysOfWeek,
-    rule: DayRule,
+    /// By length from 28 days, then by first weekday from Sunday. Bit 0 is the first day.
+    days: [[u32; 7]; 4],
 }
 
-/// The day fields that count.
-#[derive(Debug, Clone, Copy)]
-enum DayRule {
-    EveryDay,
-    DayOfMonth,
-    DayOfWeek,
-    Either,
-    Both,
-}
-
-#[derive(Debug)]
-struct DaysOfMonth {
-    /// Bit 0 is the first.
-    days: u32,
-    last: bool,
-    last_workday: bool,
-    /// Bit 0: the weekday nearest to the first.
-    nearest_workdays: u32,
-}
-
-/// Bit sets of weekdays; bit 0 is Sunday.
-#[derive(Debug)]
-struct DaysOfWeek {
-    every: u32,
-    /// By occurrence in the month, first to fifth.
-    nth: [u32; 5],
-    last: u32,
-}
-
-const WEEK: u32 = 0b111_1111;
-const SATURDAY: u32 = 6;
-const SUNDAY: u32 = 0;
+/// A year and month of each length, 28 to 31 days.
+const MONTH_OF_LENGTH: [(i32, u32); 4] = [(2026, 2), (2028, 2), (2026, 4), (2026, 1)];
 
 impl Dates {
-    pub(super) fn of(fields: &PatternFields) -> Self {
-        let rule = match (fields.day.is_all(), fields.weekday.is_all()) {
-            (true, true) => DayRule::EveryDay,
-            (true, false) => DayRule::DayOfWeek,
-            (false, true) => DayRule::DayOfMonth,
-            (false, false) if fields.both_days => DayRule::Both,
-            (false, false) => DayRule::Either,
-        };
-        Self {
-            months: fields.month.values().into_iter().fold(0, |set, month| set | 1 << month),
-            days: DaysOfMonth::of(&fields.day),
-            weekdays: DaysOfWeek::of(&fields.weekday),
-            rule,
+    pub(super) fn of(pattern: &croner::Cron) -> Result<Self, CronError> {
+        let mut dates = Self { months: 0, days: [[0; 7]; 4] };
+        for month in 1..=12 {
+            dates.months |= u16::from(pattern.pattern.month_match(month)?) << month;
         }
+        for (days, length) in dates.days.iter_mut().zip(28..) {
+            for (set, first_weekday) in days.iter_mut().zip(0..) {
+                *set = days_in(pattern, length, first_weekday)?;
+            }
+        }
+        Ok(dates)
     }
 
-    /// Whether any date matches. A year is leap or not and begins on any of seven weekdays: fourteen kinds.
+    /// Whether any date matches. In 400 years each month begins on every weekday, February with both lengths.
     pub(super) fn has_any(&self) -> bool {
-        const YEARS: [i32; 14] =
-            [2001, 2002, 2003, 2005, 2006, 2009, 2010, 2000, 2004, 2008, 2012, 2016, 2020, 2024];
-        YEARS.into_iter().any(|year| {
-            let january = Month::beginning(year, 1);
-            std::iter::successors(Some(january), |month| Some(month.next()))
-                .take(12)
-                .any(|month| self.within(&month) != 0)
+        (1..=12).filter(|month| self.months >> month & 1 == 1).any(|month| {
+            let lengths = match month {
+                2 => 0..2,
+                4 | 6 | 9 | 11 => 2..3,
+                _ => 3..4,
+            };
+            self.days[lengths].as_flattened().iter().any(|days| *days != 0)
         })
     }
 
@@ -127,89 +93,22 @@ impl Dates {
 
     /// The matching days of `month`; bit 0 is the first.
     fn within(&self, month: &Month) -> u32 {
-        if self.months & (1 << month.number) == 0 {
+        if self.months >> month.number & 1 == 0 {
             return 0;
         }
-        let days = match self.rule {
-            DayRule::EveryDay => u32::MAX,
-            DayRule::DayOfMonth => self.days.within(month),
-            DayRule::DayOfWeek => self.weekdays.within(month),
-            DayRule::Either => self.days.within(month) | self.weekdays.within(month),
-            DayRule::Both => self.days.within(month) & self.weekdays.within(month),
-        };
-        days & (u32::MAX >> (32 - month.length))
+        self.days[month.length as usize - 28][month.first_weekday as usize]
     }
 }
 
-impl DaysOfMonth {
-    fn of(field: &FieldItems) -> Self {
-        let nearest = |set, item: &FieldItem| match item {
-            FieldItem::NearestWorkday { day } => set | 1 << (day - 1),
-            _ => set,
-        };
-        Self {
-            days: field.values().into_iter().fold(0, |set, day| set | 1 << (day - 1)),
-            last: field.items.contains(&FieldItem::LastDay),
-            last_workday: field.items.contains(&FieldItem::LastWorkday),
-            nearest_workdays: field.items.iter().fold(0, nearest),
-        }
+/// The matching days of a month with `length` days that begins on `first_weekday`; 0 is Sunday.
+fn days_in(pattern: &croner::Cron, length: u32, first_weekday: u32) -> Result<u32, CronError> {
+    let (year, month) = MONTH_OF_LENGTH[length as usize - 28];
+    let mut days = 0;
+    for day in 1..=length {
+        let weekday = Weekday::from_days_from_sunday(first_weekday + day - 1);
+        days |= u32::from(pattern.pattern.day_match(year, month, day, weekday)?) << (day - 1);
     }
-
-    fn within(&self, month: &Month) -> u32 {
-        let mut days = self.days;
-        if self.last {
-            days |= 1 << (month.length - 1);
-        }
-        if self.last_workday {
-            days |= 1 << (month.nearest_workday(month.length) - 1);
-        }
-        let mut wanted = self.nearest_workdays;
-        while wanted != 0 {
-            let day = wanted.trailing_zeros() + 1;
-            if day <= month.length {
-                days |= 1 << (month.nearest_workday(day) - 1);
-            }
-            wanted &= wanted - 1;
-        }
-        days
-    }
-}
-
-impl DaysOfWeek {
-    fn of(field: &FieldItems) -> Self {
-        let mut sets = Self { every: 0, nth: [0; 5], last: 0 };
-        for value in field.values() {
-            sets.every |= 1 << value;
-        }
-        for item in &field.items {
-            let (set, first, last) = match *item {
-                FieldItem::Nth { first, last, nth } => {
-                    (&mut sets.nth[usize::from(nth) - 1], first, last)
-                }
-                FieldItem::LastOfWeekday { first, last } => (&mut sets.last, first, last),
-                _ => continue,
-            };
-            *set |= (first..=last).fold(0, |set, day| set | 1 << (day % 7));
-        }
-        sets
-    }
-
-    fn within(&self, month: &Month) -> u32 {
-        // Bit 0 becomes the weekday of the first; a fifth week has at most three days.
-        let from_first = |set: u32| {
-            let turned = (set >> month.first_weekday) | (set << (7 - month.first_weekday));
-            turned & WEEK
-        };
-        let every_week = |set: u32| {
-            let week = from_first(set);
-            week | week << 7 | week << 14 | week << 21 | week << 28
-        };
-        let mut days = every_week(self.every);
-        for (weeks, set) in (0..).zip(self.nth) {
-            days |= from_first(set) << (7 * weeks);
-        }
-        days | (every_week(self.last) & (WEEK << (month.length - 7)))
-    }
+    Ok(days)
 }
 
 /// A month of a year.
@@ -258,18 +157,6 @@ impl Month {
         match self.number {
             1 => Self::beginning(self.year - 1, 12),
             number => Self::beginning(self.year, number - 1),
-        }
-    }
-
-    /// The day from Monday to Friday of this month nearest to `day`, both counted from 1. For the last day it is the last
-    /// workday.
-    fn nearest_workday(&self, day: u32) -> u32 {
-        match (self.first_weekday + day - 1) % 7 {
-            SATURDAY if day == 1 => 3,
-            SATURDAY => day - 1,
-            SUNDAY if day == self.length => day - 2,
-            SUNDAY => day + 1,
-            _ => day,
         }
     }
 }

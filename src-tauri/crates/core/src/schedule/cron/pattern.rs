@@ -1,14 +1,16 @@
 //! `CronPattern`: a parsed pattern and the search for slots.
 //!
 //! Owns the search on a wall clock without clock changes; `clock_changes` maps matches to slots. A pattern that never fires
-//! is refused. Parsing takes a microsecond and a pattern some hundred bytes, so there is no cache.
+//! is refused. Parsing takes some PARSE microseconds and a pattern some hundred bytes, so there is no cache.
 //! Pitfall: searching the time of day before the date; the time of day begins anew with every date.
 
 use std::fmt;
 use std::sync::Arc;
 
+use croner::parser::CronParser;
+
 use super::dates::Dates;
-use super::fields::{CronError, PatternFields};
+use super::grammar::{CronError, PatternFields};
 use super::times::TimesOfDay;
 use crate::time::Zone;
 use crate::time::wall_clock::{DAY, FIRST_SECOND, LAST_SECOND, WallTime};
@@ -33,7 +35,9 @@ impl CronPattern {
     /// The wrong field with the expected values; also when no date matches.
     pub fn parse(text: &str) -> Result<Self, CronError> {
         let fields = PatternFields::read(text)?;
-        let (dates, times) = (Dates::of(&fields), TimesOfDay::of(&fields));
+        // croner reads the checked fields, with numbers instead of names.
+        let pattern = CronParser::new().parse(&fields.to_string())?;
+        let (dates, times) = (Dates::of(&pattern)?, TimesOfDay::of(&pattern)?);
         if !dates.has_any() {
             let [day, month, weekday] =
                 [&fields.day, &fields.month, &fields.weekday].map(ToString::to_string);
@@ -178,3 +182,59 @@ impl PartialEq for CronPattern {
 }
 
 impl Eq for CronPattern {}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Datelike as _;
+
+    use super::super::grammar::FieldItems;
+    use super::*;
+
+    #[test]
+    fn described_times_equal_the_times_of_croner() {
+        for text in [
+            "*/7 3-50/9 1,2,20-23 * * *",
+            "0-59/30 5 */5 * * *",
+            "59 59 23 * * *",
+            "* * * * *",
+            "0,15,30 8-18/2 * * *",
+        ] {
+            let pattern = CronPattern::parse(text).expect("a pattern");
+            let fields = pattern.fields();
+            let of_day: Vec<u32> = std::iter::successors(pattern.times().next(0), |time| {
+                pattern.times().next(time + 1)
+            })
+            .collect();
+            let seconds = fields.seconds.as_ref().map_or_else(|| vec![0], FieldItems::values);
+            let mut described = Vec::new();
+            for hour in fields.hour.values() {
+                for minute in fields.minute.values() {
+                    for second in &seconds {
+                        let minutes = u32::from(hour) * 60 + u32::from(minute);
+                        described.push(minutes * 60 + u32::from(*second));
+                    }
+                }
+            }
+            assert_eq!(of_day, described, "{text}");
+        }
+    }
+
+    #[test]
+    fn described_days_equal_the_days_of_croner() {
+        for text in ["0 0 1-31/6 2-12/5 *", "0 0 * 3,5 FRI-SUN", "0 0 * JAN 7", "0 0 * * 0-6/4"] {
+            let pattern = CronPattern::parse(text).expect("a pattern");
+            let fields = pattern.fields();
+            // 2027, in days since 1970.
+            for day in 20_819..20_819 + 365 {
+                let date = chrono::NaiveDate::from_epoch_days(day).expect("a date");
+                let has = |field: &FieldItems, value: u32| {
+                    field.values().iter().any(|described| u32::from(*described) == value)
+                };
+                let is_described = has(&fields.month, date.month())
+                    && has(&fields.day, date.day())
+                    && has(&fields.weekday, date.weekday().num_days_from_sunday());
+                assert_eq!(pattern.dates().has(day.into()), is_described, "{text} at {date}");
+            }
+        }
+    }
+}

@@ -1,9 +1,9 @@
-//! The times of day of a pattern, from the seconds, minute and hour fields.
+//! The times of day of a pattern, from the seconds, minute and hour fields as croner reads them.
 //!
 //! Owns the search within a day, on bit sets.
 //! Pitfall: carrying into the next hour without resetting minutes and seconds.
 
-use super::fields::{FieldItems, PatternFields};
+use super::grammar::CronError;
 
 /// The time fields of a pattern as bit sets, none empty.
 #[derive(Debug)]
@@ -17,14 +17,13 @@ const MINUTE: u32 = 60;
 const HOUR: u32 = 3600;
 
 impl TimesOfDay {
-    pub(super) fn of(fields: &PatternFields) -> Self {
-        let set =
-            |field: &FieldItems| field.values().into_iter().fold(0, |set, value| set | 1 << value);
-        Self {
-            seconds: fields.seconds.as_ref().map_or(1, set),
-            minutes: set(&fields.minute),
-            hours: set(&fields.hour),
-        }
+    pub(super) fn of(pattern: &croner::Cron) -> Result<Self, CronError> {
+        let fields = &pattern.pattern;
+        Ok(Self {
+            seconds: matching(60, |second| fields.second_match(second))?,
+            minutes: matching(60, |minute| fields.minute_match(minute))?,
+            hours: matching(24, |hour| fields.hour_match(hour))?,
+        })
     }
 
     /// The first time of the day from `from` on, in seconds since midnight.
@@ -83,6 +82,18 @@ impl TimesOfDay {
     pub(super) const fn last_of_day(&self) -> u32 {
         self.hours.ilog2() * HOUR + self.minutes.ilog2() * MINUTE + self.seconds.ilog2()
     }
+}
+
+/// The values below `end` that match.
+fn matching(
+    end: u32,
+    matches: impl Fn(u32) -> Result<bool, croner::errors::CronError>,
+) -> Result<u64, CronError> {
+    let mut set = 0;
+    for value in 0..end {
+        set |= u64::from(matches(value)?) << value;
+    }
+    Ok(set)
 }
 
 const fn has(set: u64, value: u32) -> bool {

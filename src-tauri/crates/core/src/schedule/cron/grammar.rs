@@ -1,9 +1,9 @@
 //! The grammar of a cron pattern: five or six fields.
 //!
-//! Owns parsing, errors and the fields as data, for `dates`, `times` and `describe`. The dialect is croner's, read
-//! strictly: croner replaces names in any field (`MON` as month is January there) and skips empty list items.
-//! Never judges whether a pattern fires.
-//! Pitfall: accepting a text that croner reads differently; a test compares the two.
+//! Owns the check before croner reads a pattern, its errors, and the fields as data for `describe`. The dialect is
+//! croner's, read strictly: croner replaces names in any field (`MON` as month is January there) and skips empty list
+//! items. Never finds a date or a time, and never judges whether a pattern fires.
+//! Pitfall: accepting a text that croner reads differently; a test compares the values of both.
 
 use std::fmt;
 
@@ -58,6 +58,15 @@ pub enum CronError {
         /// The day of week field.
         weekday: String,
     },
+    /// The grammar accepts the pattern and croner does not.
+    #[error("this pattern cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl From<croner::errors::CronError> for CronError {
+    fn from(error: croner::errors::CronError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
 }
 
 /// A field of a pattern, in the order of the text.
