@@ -340,9 +340,13 @@ impl EngineSummary {
     }
 
     fn run_label(&self, run: &RunLine) -> String {
-        let (glyph, word) =
-            if run.is_between_attempts { ('○', "retries at") } else { state_label(run.state) };
-        format!("{glyph} {} · {word} {}", short(&run.name), self.when(run.at))
+        let (name, at) = (short(&run.name), self.when(run.at));
+        if run.is_between_attempts {
+            return format!("○ {name} · retries at {at}");
+        }
+        let label = run.state.label().to_lowercase();
+        let since = if run.state.is_final() { "" } else { " since" };
+        format!("{} {name} · {label}{since} {at}", run.state.symbol())
     }
 
     fn run_entries(&self) -> Vec<MenuEntry> {
@@ -393,22 +397,6 @@ fn short(name: &str) -> String {
     }
     let kept: String = line.chars().take(MAX_NAME_CHARS - 1).collect();
     format!("{}…", kept.trim_end())
-}
-
-const fn state_label(state: RunState) -> (char, &'static str) {
-    match state {
-        RunState::Queued => ('○', "queued since"),
-        RunState::Running => ('◔', "running since"),
-        RunState::AwaitingApproval => ('✋', "needs you since"),
-        RunState::Succeeded => ('✓', "done"),
-        RunState::NothingToReport => ('–', "nothing to report"),
-        RunState::Failed => ('✗', "failed"),
-        RunState::TimedOut => ('✗', "timed out"),
-        RunState::Cancelled => ('■', "cancelled"),
-        RunState::Skipped => ('⊘', "skipped"),
-        RunState::Missed => ('◌', "missed"),
-        RunState::Interrupted => ('╌', "interrupted"),
-    }
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ Pause all >
 Run now >
   Backup -> run:j1
 Recent runs >
-  ✓ Backup · done 08:00 -> open:/runs/r1
+  ✓ Backup · succeeded 08:00 -> open:/runs/r1
   --
   All runs -> open:/runs
 New job… -> open:/jobs/new

@@ -8,12 +8,12 @@ import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
 import { duration } from "@/format/amount";
 import { absolute } from "@/format/time";
-import type { RunView } from "@/platform";
+import { runTriggerLabels, type RunView } from "@/platform";
 
 import { isLive, shortStateLabel, shownState, StateGlyph, stateLabel } from "./runState";
 import styles from "./RunRow.module.css";
 import { costLabel } from "./steps";
-import { outcomeSummary, triggerLabel } from "./labels";
+import { outcomeSummary } from "./labels";
 
 interface Props {
   run: RunView;
@@ -47,7 +47,9 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
       {run.slotCount > 1 && <SlotCount count={run.slotCount} first={run.firstSlotAtMs} last={run.slotAtMs} />}
       {without !== "job" && word}
       {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
-      {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerLabel(run.trigger)}</span>}
+      {run.trigger !== "schedule" && (
+        <span className={cx(row.small, styles.trigger)}>{runTriggerLabels[run.trigger]}</span>
+      )}
       {cost !== undefined && <span className={cx(row.small, styles.cost)}>{cost}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
       <span className={cx(row.small, row.end, styles.when)}>

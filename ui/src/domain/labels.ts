@@ -2,33 +2,20 @@
 
 import { otherZoneName } from "@/format/time";
 import { firstLine } from "@/format/text";
-import type {
-  DeliveryState,
-  DeliveryView,
-  Job,
-  JobView,
-  NotificationStatus,
-  Payload,
-  RunTrigger,
-  RunView,
-  SystemStatus,
+import {
+  type DeliveryState,
+  type DeliveryView,
+  type Job,
+  type JobView,
+  type NotificationStatus,
+  type Payload,
+  type RunTrigger,
+  runTriggerLabels,
+  type RunView,
+  type SystemStatus,
 } from "@/platform";
 
-const triggers: Record<RunTrigger, string> = {
-  schedule: "Schedule",
-  catchUp: "Catch-up",
-  event: "Event",
-  webhook: "Webhook",
-  manual: "Manual",
-  chat: "Chat",
-  heartbeat: "Heartbeat",
-};
-
-export const runTriggers = Object.keys(triggers) as RunTrigger[];
-
-export function triggerLabel(trigger: RunTrigger): string {
-  return triggers[trigger];
-}
+export const runTriggers = Object.keys(runTriggerLabels) as RunTrigger[];
 
 const deliveries: Record<DeliveryState, string> = {
   pending: "Pending",

@@ -1,4 +1,4 @@
-/* Run states as icon, label and tone. */
+/* Run states as icon, label and tone. `cargo xtask types` writes the labels. */
 
 import {
   CircleCheck,
@@ -14,7 +14,7 @@ import {
 import { type ComponentType, createElement } from "react";
 
 import { cx } from "@/components/cx";
-import type { RunState, RunView } from "@/platform";
+import { type RunState, runStateLabels, type RunView, type WaitsFor, waitLabels } from "@/platform";
 
 import { BrokenRing, HollowRing, MovingArc } from "./ringIcons";
 import styles from "./runState.module.css";
@@ -22,34 +22,30 @@ import styles from "./runState.module.css";
 export type Tone = "accent" | "good" | "bad" | "calm";
 
 interface StateStyle {
-  word: string;
   tone: Tone;
   glyph: LucideIcon | ComponentType<{ size: number }>;
 }
 
 /** Displayed state. Waiting runs are `running` on the wire. */
-export type ShownState = RunState | WaitingState;
-type WaitingState = "betweenAttempts" | "waitingForModel" | "waitingForRateLimit";
+export type ShownState = RunState | WaitsFor | "betweenAttempts";
 
 const stateStyles: Record<RunState, StateStyle> = {
-  queued: { word: "Queued", tone: "accent", glyph: HollowRing },
-  running: { word: "Running", tone: "accent", glyph: MovingArc },
-  awaitingApproval: { word: "Needs you", tone: "accent", glyph: Hand },
-  succeeded: { word: "Succeeded", tone: "good", glyph: CircleCheck },
-  nothingToReport: { word: "Nothing to report", tone: "calm", glyph: CircleMinus },
-  failed: { word: "Failed", tone: "bad", glyph: CircleX },
-  timedOut: { word: "Timed out", tone: "bad", glyph: ClockAlert },
-  cancelled: { word: "Cancelled", tone: "calm", glyph: CircleStop },
-  skipped: { word: "Skipped", tone: "calm", glyph: CircleSlash2 },
-  missed: { word: "Missed", tone: "calm", glyph: CircleDashed },
-  interrupted: { word: "Interrupted", tone: "calm", glyph: BrokenRing },
+  queued: { tone: "accent", glyph: HollowRing },
+  running: { tone: "accent", glyph: MovingArc },
+  awaitingApproval: { tone: "accent", glyph: Hand },
+  succeeded: { tone: "good", glyph: CircleCheck },
+  nothingToReport: { tone: "calm", glyph: CircleMinus },
+  failed: { tone: "bad", glyph: CircleX },
+  timedOut: { tone: "bad", glyph: ClockAlert },
+  cancelled: { tone: "calm", glyph: CircleStop },
+  skipped: { tone: "calm", glyph: CircleSlash2 },
+  missed: { tone: "calm", glyph: CircleDashed },
+  interrupted: { tone: "calm", glyph: BrokenRing },
 };
 
-const waiting: Record<WaitingState, StateStyle> = {
-  betweenAttempts: { word: "Waiting to retry", tone: "accent", glyph: HollowRing },
-  waitingForModel: { word: "Waiting for the model", tone: "accent", glyph: HollowRing },
-  waitingForRateLimit: { word: "Waiting for a rate limit", tone: "accent", glyph: HollowRing },
-};
+const waitingStyle: StateStyle = { tone: "accent", glyph: HollowRing };
+
+const labels: Record<ShownState, string> = { ...runStateLabels, ...waitLabels, betweenAttempts: "Waiting to retry" };
 
 export const runStates = Object.keys(stateStyles) as RunState[];
 
@@ -59,26 +55,21 @@ export function shownState({
   waitsFor,
 }: Pick<RunView, "state" | "nextAttemptAtMs" | "waitsFor">): ShownState {
   if (state !== "running" || nextAttemptAtMs === null) return state;
-  if (waitsFor === "model") return "waitingForModel";
-  return waitsFor === "rateLimit" ? "waitingForRateLimit" : "betweenAttempts";
+  return waitsFor ?? "betweenAttempts";
 }
 
-function isWaiting(state: ShownState): state is WaitingState {
-  return state in waiting;
-}
-
-function styleOf(state: ShownState): StateStyle {
-  return isWaiting(state) ? waiting[state] : stateStyles[state];
+function isWaiting(state: ShownState): state is Exclude<ShownState, RunState> {
+  return !(state in stateStyles);
 }
 
 export function stateLabel(state: ShownState): string {
-  return styleOf(state).word;
+  return labels[state];
 }
 
 /** Label for narrow places. */
 export function shortStateLabel(state: ShownState): string {
   if (isWaiting(state)) return "Waiting";
-  return state === "nothingToReport" ? "Nothing" : stateStyles[state].word;
+  return state === "nothingToReport" ? "Nothing" : labels[state];
 }
 
 export function stateTone(state: RunState): Tone {
@@ -97,16 +88,16 @@ interface Props {
 }
 
 export function StateGlyph({ state, size = 16, word }: Props) {
-  const look = styleOf(state);
+  const { tone, glyph } = isWaiting(state) ? waitingStyle : stateStyles[state];
   return (
     <span
-      className={cx(styles.state, styles[look.tone], state === "awaitingApproval" && styles.pulse)}
-      title={word ? undefined : look.word}
+      className={cx(styles.state, styles[tone], state === "awaitingApproval" && styles.pulse)}
+      title={word ? undefined : labels[state]}
     >
       <span aria-hidden className={styles.glyph}>
-        {createElement(look.glyph, { size })}
+        {createElement(glyph, { size })}
       </span>
-      <span className={word ? undefined : "visually-hidden"}>{look.word}</span>
+      <span className={word ? undefined : "visually-hidden"}>{labels[state]}</span>
     </span>
   );
 }

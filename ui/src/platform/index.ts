@@ -18,4 +18,5 @@ export type {
   ResultOf,
   ShellInfo,
 } from "./types";
+export { runStateLabels, runTriggerLabels, waitLabels } from "./gen";
 export type * from "./gen";

@@ -1,4 +1,4 @@
-//! TypeScript export: one file with all wire types and the map of all methods.
+//! TypeScript export: one file with all wire types, the labels of runs and the map of all methods.
 //!
 //! The `export-types` example writes the file, which is committed; `cargo xtask test` checks that the file is up to date.
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::table::{TypeVisit, visit_types};
-use crate::wire::EventView;
+use crate::wire::{EventView, RunState, RunTrigger, WaitsFor};
 
 /// Writes `index.ts` into `directory`, which must exist.
 ///
@@ -64,11 +64,33 @@ impl Export {
     fn into_text(self) -> String {
         let types: Vec<String> = self.types.into_values().collect();
         format!(
-            "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n\n{}\n\n\
+            "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n\n{}\n\n{}\n\n\
              /** Every method of the gateway with its parameters and its result. */\n\
              export type Methods = {{\n{}\n}};\n",
             types.join("\n\n"),
+            label_tables().join("\n\n"),
             self.methods.join("\n")
         )
     }
+}
+
+/// The labels of the closed sets that CLI and UI show.
+fn label_tables() -> [String; 3] {
+    let states = RunState::ALL.iter().map(|state| label_line(state.name(), state.label()));
+    let triggers =
+        RunTrigger::ALL.iter().map(|trigger| label_line(trigger.name(), trigger.label()));
+    let waits = WaitsFor::ALL.iter().map(|wait| label_line(wait.name(), wait.label()));
+    [
+        label_table("runStateLabels", "RunState", &states.collect::<String>()),
+        label_table("runTriggerLabels", "RunTrigger", &triggers.collect::<String>()),
+        label_table("waitLabels", "WaitsFor", &waits.collect::<String>()),
+    ]
+}
+
+fn label_line(name: &str, label: &str) -> String {
+    format!("  {name}: {label:?},\n")
+}
+
+fn label_table(constant: &str, keys: &str, lines: &str) -> String {
+    format!("export const {constant}: Record<{keys}, string> = {{\n{lines}}};")
 }

@@ -16,7 +16,7 @@ import { ModelText } from "@/domain/ModelText";
 import { StateGlyph } from "@/domain/runState";
 import { resultLine } from "@/domain/steps";
 import { firstLine } from "@/format/text";
-import type { DecisionDraft, OpenMessage, RunView, StepView } from "@/platform";
+import { type DecisionDraft, type OpenMessage, type RunView, type StepView, waitLabels } from "@/platform";
 
 import styles from "./ChatPage.module.css";
 import { PersonMessage } from "./EntryView";
@@ -98,11 +98,17 @@ function Waiting({ run, failed }: { run: RunView | undefined; failed: StepView |
       , next try <Time at={next} />
     </>
   );
-  if (run?.waitsFor === "rateLimit") return <>Waiting for a rate limit{until}</>;
-  if (failed?.status !== "failed") return <>Waiting for the model{until}</>;
+  const label = waitLabels[run?.waitsFor ?? "model"];
+  if (run?.waitsFor === "rateLimit" || failed?.status !== "failed")
+    return (
+      <>
+        {label}
+        {until}
+      </>
+    );
   return (
     <>
-      Waiting for the model <code>{failed.name}</code>
+      {label} <code>{failed.name}</code>
       {until || ", retrying"}. <InlineCode text={firstLine(resultLine(failed.output))} />
     </>
   );

@@ -7,9 +7,16 @@ import { useEngineNow } from "@/components/engineLost";
 import { Time } from "@/components/Time";
 import { isLive } from "@/domain/runState";
 import { totalUsage } from "@/domain/steps";
-import { deliveryLabel, triggerLabel } from "@/domain/labels";
+import { deliveryLabel } from "@/domain/labels";
 import { count, duration, money, plural } from "@/format/amount";
-import type { ApprovalView, DeliveryView, RunDetail, RunView, UsageView } from "@/platform";
+import {
+  type ApprovalView,
+  type DeliveryView,
+  type RunDetail,
+  runTriggerLabels,
+  type RunView,
+  type UsageView,
+} from "@/platform";
 
 import styles from "./RunPage.module.css";
 
@@ -54,7 +61,7 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
 }
 
 function triggerFact(run: RunView) {
-  const word = triggerLabel(run.trigger);
+  const word = runTriggerLabels[run.trigger];
   const slots = run.slotCount > 1 ? `, for ${run.slotCount} slots` : "";
   if (run.retryOf === null) return word + slots;
   return (

@@ -7,7 +7,8 @@ import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
 import { useJobs } from "@/data/jobs";
 import { runStates, StateGlyph, stateLabel } from "@/domain/runState";
-import { runTriggers, triggerLabel } from "@/domain/labels";
+import { runTriggers } from "@/domain/labels";
+import { runTriggerLabels } from "@/platform";
 
 import styles from "./RunsPage.module.css";
 import { type RunsSearch, type RunTimeFilter, times } from "./searchParams";
@@ -46,7 +47,7 @@ export function RunFilters({ search, onChange }: Props) {
       />
       <FilterMenu
         label="Trigger"
-        choices={runTriggers.map((id) => ({ id, label: triggerLabel(id) }))}
+        choices={runTriggers.map((id) => ({ id, label: runTriggerLabels[id] }))}
         value={search.trigger === undefined ? [] : [search.trigger]}
         onChange={([trigger]) => set({ trigger })}
       />

@@ -2704,7 +2704,7 @@ export type RunState = "queued" | "running" | "awaitingApproval" | "succeeded" |
 /**
  * Why a run exists.
  */
-export type RunTrigger = "schedule" | "catchUp" | "event" | "webhook" | "manual" | "heartbeat" | "chat";
+export type RunTrigger = "schedule" | "catchUp" | "event" | "webhook" | "manual" | "chat" | "heartbeat";
 
 /**
  * A run in a list.
@@ -3832,6 +3832,35 @@ version: string,
  * Folder of the system database; none for the built-in one.
  */
 folder: string | null, };
+
+export const runStateLabels: Record<RunState, string> = {
+  queued: "Queued",
+  running: "Running",
+  awaitingApproval: "Needs you",
+  succeeded: "Succeeded",
+  nothingToReport: "Nothing to report",
+  failed: "Failed",
+  timedOut: "Timed out",
+  cancelled: "Cancelled",
+  skipped: "Skipped",
+  missed: "Missed",
+  interrupted: "Interrupted",
+};
+
+export const runTriggerLabels: Record<RunTrigger, string> = {
+  schedule: "Schedule",
+  catchUp: "Catch-up",
+  event: "Event",
+  webhook: "Webhook",
+  manual: "Manual",
+  chat: "Chat",
+  heartbeat: "Heartbeat",
+};
+
+export const waitLabels: Record<WaitsFor, string> = {
+  model: "Waiting for the model",
+  rateLimit: "Waiting for a rate limit",
+};
 
 /** Every method of the gateway with its parameters and its result. */
 export type Methods = {

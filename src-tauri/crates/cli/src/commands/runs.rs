@@ -76,11 +76,9 @@ impl Default for Command {
 /// A state as in the table or in JSON, with or without hyphens.
 fn parse_state(text: &str) -> Result<RunState, String> {
     let normalize = |text: &str| text.replace(['-', ' '], "").to_lowercase();
-    let is_match = |state: &RunState| {
-        let wire_name = json!(state);
-        normalize(state_name(*state)) == normalize(text)
-            || wire_name.as_str().is_some_and(|name| normalize(name) == normalize(text))
-    };
+    let wanted = normalize(text);
+    let is_match =
+        |state: &RunState| normalize(state.label()) == wanted || normalize(state.name()) == wanted;
     RunState::ALL.iter().copied().find(is_match).ok_or_else(|| {
         let names = RunState::ALL.iter().map(|state| state_name(*state).replace(' ', "-"));
         format!("expected one of {}", names.collect::<Vec<_>>().join(", "))

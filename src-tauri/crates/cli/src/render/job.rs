@@ -120,23 +120,23 @@ fn next_run(engine: &EngineConnection, view: &JobView) -> String {
         (None, "manual") => "by hand",
         (None, "event") => "on an event",
         (None, "webhook") => "by its webhook",
-        (None, "at") => past_one_shot(view),
+        (None, "at") => return past_one_shot(view),
         (None, _) => "done",
     };
     text.to_owned()
 }
 
 /// The outcome of a one-shot job after the slot, in the words of the UI.
-fn past_one_shot(view: &JobView) -> &'static str {
+fn past_one_shot(view: &JobView) -> String {
     if !view.live_run_ids.is_empty() {
-        return "under way";
+        return "under way".to_owned();
     }
     match serde_json::from_value(view.job["state"]["lastState"].clone()) {
-        Ok(RunState::Succeeded | RunState::NothingToReport) => "done",
-        Ok(RunState::Skipped | RunState::Missed) => "left out",
+        Ok(RunState::Succeeded | RunState::NothingToReport) => "done".to_owned(),
+        Ok(RunState::Skipped | RunState::Missed) => "left out".to_owned(),
         Ok(state) => state_name(state),
         // No run has finished: an approval is pending.
-        Err(_) => "under way",
+        Err(_) => "under way".to_owned(),
     }
 }
 

@@ -58,7 +58,7 @@ fn print_run_facts(run: &RunView, at: &dyn Fn(i64) -> String) {
             anstream::println!("{}", fact_line(label, &text));
         }
     };
-    fact("trigger", Some(trigger_name(run.trigger).to_owned()));
+    fact("trigger", Some(trigger_name(run.trigger)));
     fact("scheduled", slots_text(run, at));
     fact("catch-up of", run.catch_up_slot_at_ms.map(at));
     fact("started", run.started_at_ms.map(at));

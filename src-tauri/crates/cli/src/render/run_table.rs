@@ -36,7 +36,7 @@ pub(crate) fn print_run_table(engine: &EngineConnection, runs: &[RunView]) {
 fn state_cell(engine: &EngineConnection, run: &RunView) -> String {
     let state = run_state(run);
     match (run.slot_count, run.first_slot_at_ms) {
-        (0 | 1, _) => state.to_owned(),
+        (0 | 1, _) => state,
         (slots, Some(first)) => {
             format!("{state} for {slots} slots since {}", local_time(engine, first))
         }
@@ -49,7 +49,7 @@ fn trigger_cell(trigger: RunTrigger, late_by_ms: Option<i64>) -> String {
     let name = trigger_name(trigger);
     match late_by_ms.filter(|_| trigger == RunTrigger::CatchUp) {
         Some(late) => format!("{name}, {} late", format_duration(late)),
-        None => name.to_owned(),
+        None => name,
     }
 }
 

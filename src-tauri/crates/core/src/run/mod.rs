@@ -5,163 +5,22 @@ pub mod incident;
 pub mod condition;
 pub mod cause;
 pub mod delivery;
+mod state;
 mod step;
 pub mod decide;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::{EnumString, IntoStaticStr, VariantArray};
 use ts_rs::TS;
 
 pub use self::cause::Cause;
+pub use self::state::{RfcStatus, RunState, RunTrigger, WaitsFor};
 pub use self::step::{StepKind, StepStatus};
 use crate::approval::Approval;
 use crate::budget::BudgetStop;
 use crate::condition::ConditionVerdict;
 use crate::naming::for_log;
 use crate::{JobId, RunId, SessionKey, UnixMs};
-
-/// Every state a run can be in. Waiting states move on; final states never change.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    TS,
-    IntoStaticStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "camelCase")]
-#[strum(serialize_all = "camelCase")]
-pub enum RunState {
-    /// Claimed, waiting in the lane.
-    Queued,
-    /// Running.
-    Running,
-    /// Parked until the approval is decided.
-    AwaitingApproval,
-    /// Done, with a result to show.
-    Succeeded,
-    /// Done, nothing to report.
-    NothingToReport,
-    /// Failed.
-    Failed,
-    /// Over the time limit.
-    TimedOut,
-    /// Cancelled by a person or by the overlap policy.
-    Cancelled,
-    /// Not run by decision; the reason is on the row.
-    Skipped,
-    /// The slot passed unclaimed; the reason is on the row.
-    Missed,
-    /// Interrupted by the end of the process.
-    Interrupted,
-}
-
-impl RunState {
-    /// All states in the order of a run's life.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// The name in JSON, SQL and the UI.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The state with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
-    /// Whether the state is final.
-    #[must_use]
-    pub const fn is_final(self) -> bool {
-        !matches!(self, Self::Queued | Self::Running | Self::AwaitingApproval)
-    }
-
-    /// Whether the state counts as a failure of the job.
-    #[must_use]
-    pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut)
-    }
-
-    /// The status of the cron RFC for a final state.
-    #[must_use]
-    pub const fn rfc_status(self) -> Option<RfcStatus> {
-        match self {
-            Self::Succeeded | Self::NothingToReport => Some(RfcStatus::Ok),
-            Self::Failed | Self::TimedOut | Self::Interrupted => Some(RfcStatus::Error),
-            Self::Skipped | Self::Missed | Self::Cancelled => Some(RfcStatus::Skipped),
-            Self::Queued | Self::Running | Self::AwaitingApproval => None,
-        }
-    }
-}
-
-/// The status of the cron RFC (`lastStatus`), coarser than the run state.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS, IntoStaticStr,
-)]
-#[serde(rename_all = "camelCase")]
-#[strum(serialize_all = "camelCase")]
-pub enum RfcStatus {
-    /// Succeeded, with or without a report.
-    Ok,
-    /// Failed, timed out or interrupted.
-    Error,
-    /// Skipped, missed or cancelled.
-    Skipped,
-}
-
-/// Why a run exists.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
-)]
-#[serde(rename_all = "camelCase")]
-#[strum(serialize_all = "camelCase")]
-pub enum RunTrigger {
-    /// The slot.
-    Schedule,
-    /// A slot that had passed, or the rerun of an interrupted run.
-    CatchUp,
-    /// An event that the job listens to.
-    Event,
-    /// A call of the job's webhook.
-    Webhook,
-    /// A person.
-    Manual,
-    /// The heartbeat or a wake.
-    Heartbeat,
-    /// A chat message of a person who waits for the answer.
-    Chat,
-}
-
-impl RunTrigger {
-    /// The name in JSON, SQL and the UI.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Whether the trigger is for a turn of the main session.
-    #[must_use]
-    pub const fn is_main_turn(self) -> bool {
-        matches!(self, Self::Heartbeat | Self::Chat)
-    }
-
-    /// The trigger with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-}
 
 /// Whether a manual run needs a due slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -349,33 +208,6 @@ impl Usage {
     #[must_use]
     pub const fn tokens(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
-    }
-}
-
-/// The reason for a pause within one attempt.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
-)]
-#[serde(rename_all = "camelCase")]
-#[strum(serialize_all = "camelCase")]
-pub enum WaitsFor {
-    /// No model can answer at present.
-    Model,
-    /// A tool's rate limit.
-    RateLimit,
-}
-
-impl WaitsFor {
-    /// The name in JSON, SQL and the UI.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The reason with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 }
 

@@ -3,10 +3,11 @@
 import { ComboBox, TextArea, TextField } from "@/components/Field";
 import { Notice } from "@/components/Notice";
 import { useJobs } from "@/data/jobs";
+import { runStateLabels } from "@/platform";
 
 import { JobSelect, useJobField } from "./jobFields";
 import styles from "./JobEditor.module.css";
-import { type EventOutcome, parseFilters, type EventSourceChoice } from "@/features/jobs/form/eventForm";
+import { type EventOutcome, eventOutcomes, parseFilters, type EventSourceChoice } from "@/features/jobs/form/eventForm";
 import type { ScheduleErrors } from "@/features/jobs/form/fieldPaths";
 
 const sources: readonly { id: EventSourceChoice; label: string }[] = [
@@ -16,19 +17,15 @@ const sources: readonly { id: EventSourceChoice; label: string }[] = [
   { id: "webhook", label: "Webhook call" },
 ];
 
-const outcomes: readonly { id: EventOutcome; label: string }[] = [
-  { id: "ok", label: "Any success" },
-  { id: "error", label: "Any failure" },
-  { id: "any", label: "Any outcome" },
-  { id: "skipped", label: "Skipped" },
-  { id: "succeeded", label: "Succeeded with a result" },
-  { id: "nothingToReport", label: "Nothing to report" },
-  { id: "failed", label: "Failed" },
-  { id: "timedOut", label: "Timed out" },
-  { id: "interrupted", label: "Interrupted" },
-  { id: "cancelled", label: "Cancelled" },
-  { id: "missed", label: "Missed" },
-];
+const outcomeLabels: Record<EventOutcome, string> = {
+  ...runStateLabels,
+  ok: "Any success",
+  error: "Any failure",
+  any: "Any outcome",
+  succeeded: "Succeeded with a result",
+};
+
+const outcomes = eventOutcomes.map((id) => ({ id, label: outcomeLabels[id] }));
 
 export function EventFields({ scheduleErrors }: { scheduleErrors: ScheduleErrors }) {
   const source = useJobField("source");

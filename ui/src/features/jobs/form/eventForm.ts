@@ -1,27 +1,22 @@
 /* Converts between event triggers and form fields. Filters are `key=value` lines; numbers and booleans are typed,
    quoted text stays text. */
 
-import type { Schedule } from "@/platform";
+import { isLive, runStates } from "@/domain/runState";
+import type { RfcStatus, RunState, Schedule } from "@/platform";
 
 type EventSchedule = Extract<Schedule, { kind: "event" }>;
 type Filters = NonNullable<EventSchedule["filters"]>;
 
 /** Event sources; `other` is an unknown source of an imported job. */
 export type EventSourceChoice = "job" | "wake" | "cron" | "webhook" | "other";
-export const eventOutcomes = [
-  "any",
+/** Any outcome, a status of the cron RFC, or a final state. */
+export type EventOutcome = "any" | RfcStatus | RunState;
+export const eventOutcomes: readonly EventOutcome[] = [
   "ok",
   "error",
-  "skipped",
-  "timedOut",
-  "interrupted",
-  "cancelled",
-  "missed",
-  "failed",
-  "succeeded",
-  "nothingToReport",
-] as const;
-export type EventOutcome = (typeof eventOutcomes)[number];
+  "any",
+  ...runStates.filter((state) => !isLive(state)),
+];
 
 export interface EventForm {
   source: EventSourceChoice;

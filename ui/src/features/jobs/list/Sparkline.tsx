@@ -1,24 +1,17 @@
 /* Recent run states, oldest first. Failures are tall, missing runs low. */
 
 import { cx } from "@/components/cx";
-import { stateLabel } from "@/domain/runState";
+import { stateLabel, stateTone, type Tone } from "@/domain/runState";
 import { plural } from "@/format/amount";
 import type { RunState } from "@/platform";
 
 import styles from "./Sparkline.module.css";
 
-const heights: Record<RunState, string | undefined> = {
-  succeeded: styles.good,
-  nothingToReport: styles.quiet,
-  failed: styles.bad,
-  timedOut: styles.bad,
-  cancelled: styles.low,
-  skipped: styles.low,
-  missed: styles.low,
-  interrupted: styles.low,
-  queued: styles.quiet,
-  running: styles.quiet,
-  awaitingApproval: styles.quiet,
+const heights: Record<Tone, string | undefined> = {
+  good: styles.good,
+  bad: styles.bad,
+  calm: styles.low,
+  accent: styles.quiet,
 };
 
 export function Sparkline({ states }: { states: readonly RunState[] }) {
@@ -26,10 +19,14 @@ export function Sparkline({ states }: { states: readonly RunState[] }) {
   return (
     <span role="img" aria-label={sparklineLabel(states)} title={sparklineLabel(states)} className={styles.spark}>
       {states.map((state, i) => (
-        <span key={i} className={cx(styles.bar, heights[state])} />
+        <span key={i} className={cx(styles.bar, heightOf(state))} />
       ))}
     </span>
   );
+}
+
+function heightOf(state: RunState): string | undefined {
+  return state === "nothingToReport" ? styles.quiet : heights[stateTone(state)];
 }
 
 /** `Last 5 runs: 3 succeeded, 2 failed`. */

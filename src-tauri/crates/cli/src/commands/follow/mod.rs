@@ -6,7 +6,7 @@
 mod prompt;
 
 use rouse_gateway::EventStream;
-use rouse_gateway::wire::{EventKindView, EventView, RunDetail, RunState, SystemStatus};
+use rouse_gateway::wire::{EventKindView, EventView, RunDetail, RunState, SystemStatus, WaitsFor};
 use serde_json::{Value, json};
 
 use self::prompt::ApprovalPrompt;
@@ -123,11 +123,8 @@ pub(super) async fn wait_for_end(
 /// The reason of a wait in a run event.
 fn wait_text(event: &EventView) -> Option<String> {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str);
-    let resource = match text("waitsFor")? {
-        "model" => "the model",
-        _ => "a rate limit",
-    };
-    Some(format!("Waiting for {resource}. {}", escape(text("why").unwrap_or_default())))
+    let wait = WaitsFor::from_name(text("waitsFor")?)?;
+    Some(format!("{}. {}", wait.label(), escape(text("why").unwrap_or_default())))
 }
 
 /// Whether the event reports a final state.

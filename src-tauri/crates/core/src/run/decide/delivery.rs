@@ -334,8 +334,7 @@ fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
         RunState::Missed => {
             format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details"))
         }
-        RunState::NothingToReport | RunState::Cancelled | RunState::Skipped => return None,
-        RunState::Queued | RunState::Running | RunState::AwaitingApproval => return None,
+        _ => return None,
     };
     Some(format!("{} {}: {text}", job.main_prefix(), job.name))
 }
