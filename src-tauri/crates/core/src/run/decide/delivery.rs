@@ -334,7 +334,8 @@ fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
         RunState::Missed => {
             format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details"))
         }
-        _ => return None,
+        RunState::NothingToReport | RunState::Cancelled | RunState::Skipped => return None,
+        RunState::Queued | RunState::Running | RunState::AwaitingApproval => return None,
     };
     Some(format!("{} {}: {text}", job.main_prefix(), job.name))
 }
