@@ -5,6 +5,7 @@
 use chrono::{Days, NaiveDate, NaiveTime, TimeZone as _};
 use rouse_core::schedule::Zone;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::state::local;
 use crate::ui_route::UiRoute;
@@ -31,11 +32,14 @@ pub(crate) enum TrayCommand {
 }
 
 /// Pause duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
+#[strum(serialize_all = "camelCase")]
 pub(crate) enum PauseFor {
     QuarterHour,
     Hour,
+    #[strum(serialize = "tomorrow")]
     UntilTomorrow,
+    #[strum(serialize = "resumed")]
     UntilResumed,
 }
 
@@ -48,7 +52,7 @@ impl TrayCommand {
         match self {
             Self::Show => "show".to_owned(),
             Self::Open(route) => format!("open:{route}"),
-            Self::Pause(length) => format!("pause:{}", length.name()),
+            Self::Pause(length) => format!("pause:{}", <&str>::from(length)),
             Self::Resume => "resume".to_owned(),
             Self::Run(job) => format!("run:{job}"),
             Self::Stop(run) => format!("stop:{run}"),
@@ -64,7 +68,7 @@ impl TrayCommand {
         match verb {
             "show" => Some(Self::Show),
             "open" => UiRoute::parse(object).map(Self::Open),
-            "pause" => PauseFor::from_name(object).map(Self::Pause),
+            "pause" => object.parse().ok().map(Self::Pause),
             "resume" => Some(Self::Resume),
             "run" => Some(Self::Run(JobId::new(object))),
             "stop" => Some(Self::Stop(RunId::new(object))),
@@ -76,20 +80,8 @@ impl TrayCommand {
 }
 
 impl PauseFor {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::QuarterHour => "quarterHour",
-            Self::Hour => "hour",
-            Self::UntilTomorrow => "tomorrow",
-            Self::UntilResumed => "resumed",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        [Self::QuarterHour, Self::Hour, Self::UntilTomorrow, Self::UntilResumed]
-            .into_iter()
-            .find(|p| p.name() == name)
-    }
+    /// All durations.
+    pub(super) const ALL: &'static [Self] = Self::VARIANTS;
 
     pub(super) const fn label(self) -> &'static str {
         match self {

@@ -272,15 +272,9 @@ impl EngineSummary {
     }
 
     fn pause_entries(&self) -> Vec<MenuEntry> {
-        let lengths = [
-            PauseFor::QuarterHour,
-            PauseFor::Hour,
-            PauseFor::UntilTomorrow,
-            PauseFor::UntilResumed,
-        ];
-        let lengths = lengths
-            .map(|length| MenuEntry::choice(length.label(), TrayCommand::Pause(length)))
-            .to_vec();
+        let entry =
+            |length: &PauseFor| MenuEntry::choice(length.label(), TrayCommand::Pause(*length));
+        let lengths = PauseFor::ALL.iter().map(entry).collect();
         match self.firing {
             FiringState::Off => Vec::new(),
             FiringState::On => vec![MenuEntry::Submenu("Pause all".to_owned(), lengths)],

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 use ts_rs::TS;
 
 use crate::future::BoxFuture;
@@ -68,8 +69,11 @@ pub struct ModelRequest {
 }
 
 /// How much a model reasons before it answers. Each model family has its own words for the levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Effort {
     /// Fast and cheap.
     Low,
@@ -82,24 +86,10 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// All levels, ascending.
-    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Max];
-
     /// The name in jobs and settings.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Max => "max",
-        }
-    }
-
-    /// The level with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|effort| effort.name() == name)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -4,6 +4,8 @@
 //! does.
 //! Pitfall: promising a reset for a budget that is too small for any call.
 
+use strum::IntoStaticStr;
+
 use super::{Limit, MicroUsd};
 use crate::UnixMs;
 use crate::schedule::{Day, Zone};
@@ -52,7 +54,8 @@ pub enum BudgetShortfall {
 }
 
 /// The scope of a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
 pub enum BudgetScope {
     /// A single run.
     Run,
@@ -63,14 +66,6 @@ pub enum BudgetScope {
 }
 
 impl BudgetScope {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Job(_) => "job",
-            Self::Everything(_) => "everything",
-        }
-    }
-
     /// The budget's scope and limit, as text.
     fn of(self, limit: &str) -> String {
         match self {
@@ -203,7 +198,8 @@ fn key_of(of: BudgetScope, owner: &str, now: UnixMs, zone: Zone) -> String {
         BudgetScope::Job(day) | BudgetScope::Everything(day) => day,
     };
     let owner = if matches!(of, BudgetScope::Everything(_)) { "" } else { owner };
-    format!("{}/{owner}/{}", of.name(), day.start.0)
+    let scope: &str = of.into();
+    format!("{scope}/{owner}/{}", day.start.0)
 }
 
 fn words_of(of: BudgetScope, reached: LimitReached, zone: Zone) -> String {

@@ -38,7 +38,7 @@ pub use summary::{JobFact, job_facts, label_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use strum::{EnumString, VariantNames};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
 use self::field_schema::is_default;
@@ -125,6 +125,7 @@ const fn enabled() -> bool {
     JsonSchema,
     TS,
     EnumString,
+    IntoStaticStr,
     VariantNames,
 )]
 #[serde(rename_all = "camelCase")]
@@ -148,6 +149,7 @@ pub enum SessionTarget {
     JsonSchema,
     TS,
     EnumString,
+    IntoStaticStr,
     VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]

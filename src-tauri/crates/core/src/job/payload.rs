@@ -3,15 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use strum::{EnumString, VariantNames};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
 use crate::json_fields::{non_blank, text_of};
 use crate::model::Effort;
 
 /// The work of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS, IntoStaticStr)]
 #[serde(tag = "kind", rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
 pub enum Payload {
     /// Queues a system event for the main session.
     SystemEvent {
@@ -177,11 +178,7 @@ fn no_arguments() -> Value {
 impl Payload {
     /// The kind's name in the job format.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::SystemEvent { .. } => "systemEvent",
-            Self::AgentTurn(_) => "agentTurn",
-            Self::ToolCall(_) => "toolCall",
-        }
+    pub fn kind(&self) -> &'static str {
+        self.into()
     }
 }

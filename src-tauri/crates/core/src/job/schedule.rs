@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 use ts_rs::TS;
 
 use super::field_schema::event_source;
@@ -76,8 +77,9 @@ impl Schedule {
 }
 
 /// The trigger kinds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS, IntoStaticStr)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[strum(serialize_all = "camelCase")]
 #[ts(optional_fields)]
 pub enum ScheduleSpec {
     /// Once.
@@ -117,6 +119,12 @@ pub enum ScheduleSpec {
 }
 
 impl ScheduleSpec {
+    /// The kind's name in the job format.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.into()
+    }
+
     /// The instant of a one-shot.
     #[must_use]
     pub const fn instant(&self) -> Option<UnixMs> {

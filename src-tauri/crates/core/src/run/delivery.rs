@@ -94,12 +94,6 @@ impl DeliveryState {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The state with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// A delivery as stored.

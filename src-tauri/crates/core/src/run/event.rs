@@ -31,12 +31,6 @@ impl EventKind {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The kind with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// An event. `seq` increases by 1 and never repeats.

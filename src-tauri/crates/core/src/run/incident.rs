@@ -4,6 +4,8 @@
 //! checked is an incident as well: the runs succeed, but without notifications of findings. A cause that returns soon
 //! after recovery reopens the incident (flapping). `decide` chooses the recipients; the store keeps the rows.
 
+use strum::{EnumString, IntoStaticStr};
+
 use crate::{Job, JobId, RunId, UnixMs};
 
 /// The class of conditions that cannot be checked, with any message.
@@ -50,7 +52,8 @@ impl Incident {
 }
 
 /// Why an incident was closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "camelCase")]
 pub enum IncidentEnd {
     /// A run of the job succeeded.
     Recovered,
@@ -63,18 +66,8 @@ pub enum IncidentEnd {
 impl IncidentEnd {
     /// The name in SQL.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Recovered => "recovered",
-            Self::Resumed => "resumed",
-            Self::Removed => "removed",
-        }
-    }
-
-    /// The end with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Recovered, Self::Resumed, Self::Removed].into_iter().find(|end| end.name() == name)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

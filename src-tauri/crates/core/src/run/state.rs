@@ -204,12 +204,6 @@ impl RunTrigger {
     pub const fn is_main_turn(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Chat)
     }
-
-    /// The trigger with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// The reason for a pause within one attempt.

@@ -27,12 +27,6 @@ impl StepKind {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The kind with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// The status of a step.
@@ -57,11 +51,5 @@ impl StepStatus {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// The status with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Payloads and results are logged only to a separate target. Everywhere else a run has its `name_for_log`.
 
-use rouse_core::job::{Job, ScheduleSpec, SessionTarget, WakeMode};
+use rouse_core::job::Job;
 use rouse_core::{Outcome, Run, RunState, UnixMs};
 use tracing::field::display;
 
@@ -13,15 +13,9 @@ pub(super) fn log_start(run: &Run, job: Option<&Job>) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     let (name, trigger) = (run.name_for_log(), run.trigger.name());
     let kind = job.map(|job| job.payload.kind());
-    let schedule_kind = job.map(|job| schedule_kind(&job.schedule.spec));
-    let session_target = job.map(|job| match job.session_target {
-        SessionTarget::Main => "main",
-        SessionTarget::Isolated => "isolated",
-    });
-    let wake_mode = job.map(|job| match job.wake_mode {
-        WakeMode::Now => "now",
-        WakeMode::NextHeartbeat => "next-heartbeat",
-    });
+    let schedule_kind = job.map(|job| job.schedule.spec.kind());
+    let session_target = job.map(|job| <&str>::from(job.session_target));
+    let wake_mode = job.map(|job| <&str>::from(job.wake_mode));
     tracing::info!(
         job_id,
         run_id,
@@ -35,17 +29,6 @@ pub(super) fn log_start(run: &Run, job: Option<&Job>) {
     );
     let (name, payload) = (run.job_name.as_str(), display(&run.payload));
     tracing::info!(target: "rouse::payloads", module = "cron", job_id, run_id, name, payload, "cron: job payload");
-}
-
-const fn schedule_kind(schedule: &ScheduleSpec) -> &'static str {
-    match schedule {
-        ScheduleSpec::At { .. } => "at",
-        ScheduleSpec::Every { .. } => "every",
-        ScheduleSpec::Cron { .. } => "cron",
-        ScheduleSpec::Event(_) => "event",
-        ScheduleSpec::Webhook => "webhook",
-        ScheduleSpec::Manual => "manual",
-    }
 }
 
 /// Logs the end of a run without work.

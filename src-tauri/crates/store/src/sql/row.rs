@@ -4,7 +4,9 @@
 //! list: a lookup by name (sqlx's `FromRow` derive) costs a hash per value, for a hundred thousand values per list.
 //! Pitfall: adding a column to a SELECT list but not to the type that reads it; keep the two side by side.
 
-use rouse_core::approval::{ApprovalScope, DecisionSurface, Fingerprint, GrantScope, Surroundings};
+use rouse_core::approval::{
+    ApprovalScope, ApprovalStateKind, DecisionSurface, Fingerprint, GrantScope, Surroundings,
+};
 use rouse_core::delivery::{Channel, DeliveryState};
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
@@ -130,8 +132,8 @@ stored_as!(i64: u32; |count| Ok(u32::try_from(count.max(0)).unwrap_or(u32::MAX))
 stored_as!(i64: u64; |amount| Ok(u64::try_from(amount).unwrap_or(0)));
 stored_as!(String: ApprovalId, DeliveryId, Fingerprint, GrantId, JobId, RunId, SessionKey; |id| Ok(Self::new(id)));
 stored_as!(&'r str: Channel; |name| Ok(Self::from_name(name)));
-stored_as!(&'r str: ApprovalScope, DecisionSurface, DeliveryState, EventKind, IncidentEnd, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
-    Self::from_name(name).ok_or_else(|| unknown_name(name))
+stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
+    name.parse().map_err(|_| unknown_name(name))
 });
 stored_as!(&'r str: GrantScope, Surroundings, Value; parse_json);
 

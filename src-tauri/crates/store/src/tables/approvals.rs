@@ -3,7 +3,8 @@
 //! Owns rows and queries; decisions and parked runs are in `tx::approve`. Never judges whether a call needs an approval.
 
 use rouse_core::approval::{
-    Approval, ApprovalDecision, ApprovalScope, ApprovalState, Authorization, DecisionSurface,
+    Approval, ApprovalDecision, ApprovalScope, ApprovalState, ApprovalStateKind, Authorization,
+    DecisionSurface,
 };
 use rouse_core::event::EventKind;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
@@ -93,17 +94,19 @@ from_columns!(
 /// Four columns: name, scope, reason and instant of the decision.
 impl FromColumns<'_> for ApprovalState {
     fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {
-        let name: String = row.read()?;
+        let kind: ApprovalStateKind = row.read()?;
         let (scope, reason, decided_at) =
             row.read::<(Option<ApprovalScope>, Option<String>, _)>()?;
-        match (name.as_str(), scope, decided_at) {
-            ("pending", _, _) => Ok(Self::Pending),
-            ("approved", Some(scope), Some(at)) => Ok(Self::Approved { scope, at }),
-            ("denied", _, Some(at)) => Ok(Self::Denied { reason, at }),
-            ("expired", _, Some(at)) => Ok(Self::Expired { at }),
-            ("withdrawn", _, Some(at)) => Ok(Self::Withdrawn { at }),
-            ("covered", _, Some(at)) => Ok(Self::Covered { at }),
-            _ => Err(unknown_name(&name)),
+        match (kind, scope, decided_at) {
+            (ApprovalStateKind::Pending, _, _) => Ok(Self::Pending),
+            (ApprovalStateKind::Approved, Some(scope), Some(at)) => {
+                Ok(Self::Approved { scope, at })
+            }
+            (ApprovalStateKind::Denied, _, Some(at)) => Ok(Self::Denied { reason, at }),
+            (ApprovalStateKind::Expired, _, Some(at)) => Ok(Self::Expired { at }),
+            (ApprovalStateKind::Withdrawn, _, Some(at)) => Ok(Self::Withdrawn { at }),
+            (ApprovalStateKind::Covered, _, Some(at)) => Ok(Self::Covered { at }),
+            _ => Err(unknown_name(kind.into())),
         }
     }
 }

@@ -9,6 +9,7 @@ use rouse_gateway::wire::{
     ProvidersListResult,
 };
 use serde_json::{Value, json};
+use strum::IntoStaticStr;
 
 use super::{FIELD_NAMES, check_verdict, test_model};
 use crate::render::text::escape;
@@ -51,7 +52,8 @@ pub(crate) struct Args {
     no_test: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum ApiFormat {
     Openai,
     Anthropic,
@@ -105,10 +107,7 @@ async fn build_server(args: &Args, engine: &EngineConnection) -> Result<Value, C
             names.join(", ")
         )));
     };
-    let kind = args.kind.map(|kind| match kind {
-        ApiFormat::Openai => "openai",
-        ApiFormat::Anthropic => "anthropic",
-    });
+    let kind = args.kind.map(<&str>::from);
     let kind = kind.or(preset.map(|preset| preset.kind.as_str())).unwrap_or("openai");
     let mut server =
         json!({ "name": args.provider, "kind": kind, "baseUrl": url, "keyEnv": args.key_env });

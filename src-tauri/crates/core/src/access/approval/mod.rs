@@ -13,7 +13,7 @@ mod request_count;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::{EnumString, IntoStaticStr};
+use strum::{EnumDiscriminants, EnumString, IntoStaticStr};
 use ts_rs::TS;
 
 pub use self::decision::{GateDecision, HookDenial, Refusal};
@@ -113,16 +113,17 @@ impl DecisionSurface {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The surface with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// The state of an approval. Every state but `Pending` is final.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(ApprovalStateKind),
+    doc = " The state of an approval, without its data.",
+    derive(Serialize, Deserialize, TS, IntoStaticStr, EnumString),
+    serde(rename_all = "camelCase"),
+    strum(serialize_all = "camelCase")
+)]
 pub enum ApprovalState {
     /// Not decided yet.
     Pending,
@@ -167,17 +168,16 @@ impl ApprovalState {
         }
     }
 
+    /// The state without its data.
+    #[must_use]
+    pub fn kind(&self) -> ApprovalStateKind {
+        self.into()
+    }
+
     /// The name in JSON and SQL.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved { .. } => "approved",
-            Self::Denied { .. } => "denied",
-            Self::Expired { .. } => "expired",
-            Self::Withdrawn { .. } => "withdrawn",
-            Self::Covered { .. } => "covered",
-        }
+    pub fn name(&self) -> &'static str {
+        self.kind().into()
     }
 }
 
@@ -201,12 +201,6 @@ impl ApprovalScope {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// The scope with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 }
 
