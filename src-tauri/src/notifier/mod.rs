@@ -33,7 +33,7 @@ use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{ApprovalId, DeliveryId, RunId};
 use rouse_gateway::wire::{
-    ApprovalStateView, ApprovalView, NotificationRequest, RunDetail, RunRef, RunState,
+    ApprovalStateKind, ApprovalView, NotificationRequest, RunDetail, RunRef, RunState,
 };
 use rouse_host::{Notifier, NotifyError};
 
@@ -112,7 +112,7 @@ impl DesktopNotifier {
 
     /// Buttons for a single pending approval without a required review.
     fn buttons(&self, run: &RunDetail) -> Option<Buttons> {
-        let open = |approval: &&ApprovalView| approval.state == ApprovalStateView::Pending;
+        let open = |approval: &&ApprovalView| approval.state == ApprovalStateKind::Pending;
         let mut open = run.approvals.iter().filter(open);
         match (open.next(), open.next()) {
             (Some(approval), None) if !approval.is_highest => {

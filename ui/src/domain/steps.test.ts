@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { UsageView } from "@/platform";
+import type { Usage } from "@/platform";
 import { aStep, noUsage } from "@/test/fixtures";
 
 import {
@@ -76,7 +76,7 @@ test.each([
 });
 
 test("total usage has an unknown cost if one price is missing", () => {
-  const turn = (parts: Partial<UsageView>) => aStep({ usage: { ...noUsage, ...parts } });
+  const turn = (parts: Partial<Usage>) => aStep({ usage: { ...noUsage, ...parts } });
   const steps = [
     turn({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 10, costMicroUsd: 7 }),
     turn({}),

@@ -2,7 +2,7 @@
 
 import { count, money } from "@/format/amount";
 import { argumentsLine, firstLineRaw } from "@/format/text";
-import type { RunView, StepView, UsageView } from "@/platform";
+import type { RunView, StepView, Usage } from "@/platform";
 
 /** Text of a model turn. */
 export function modelText(output: unknown): string {
@@ -46,7 +46,7 @@ export function resultLine(output: unknown): string {
 }
 
 /** Total usage. Any unknown price makes the cost unknown. */
-export function totalUsage(steps: readonly StepView[]): UsageView {
+export function totalUsage(steps: readonly StepView[]): Usage {
   const sum = (field: "inputTokens" | "cachedInputTokens" | "outputTokens") =>
     steps.reduce((all, { usage }) => all + usage[field], 0);
   const paid = steps
@@ -62,13 +62,13 @@ export function totalUsage(steps: readonly StepView[]): UsageView {
 }
 
 /** `3.1k in, 212 out`; undefined without a model. */
-export function tokensLabel(usage: UsageView): string | undefined {
+export function tokensLabel(usage: Usage): string | undefined {
   if (usage.inputTokens + usage.outputTokens === 0) return undefined;
   return `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`;
 }
 
 /** `$0.0042` or `cost unknown`; undefined without a model. */
-export function costLabel({ inputTokens, outputTokens, costMicroUsd }: UsageView): string | undefined {
+export function costLabel({ inputTokens, outputTokens, costMicroUsd }: Usage): string | undefined {
   if (inputTokens + outputTokens === 0) return costMicroUsd ? money(costMicroUsd) : undefined;
   return costMicroUsd === null ? "cost unknown" : money(costMicroUsd);
 }

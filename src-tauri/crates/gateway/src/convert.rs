@@ -5,7 +5,7 @@ use rouse_core::approval::{Approval, ApprovalState, GateDecision};
 use rouse_core::delivery::Delivery;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
-use rouse_core::run::{Run, Usage};
+use rouse_core::run::Run;
 use rouse_core::tool::ToolSpec;
 use rouse_scheduler::SchedulerError;
 use rouse_store::{RunStep, StoreError};
@@ -52,7 +52,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         session: run.session.as_ref().map(ToString::to_string),
         model: run.model.clone(),
         fallback_reason: run.fallback_reason.clone(),
-        usage: usage_view(run.usage),
+        usage: run.usage,
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
         input: step.input.clone(),
         output: step.output.clone(),
         is_error: step.is_error,
-        usage: usage_view(step.usage),
+        usage: step.usage,
         started_at_ms: step.started_at.0,
         duration_ms: step.duration_ms,
         gate: step.gate.as_ref().map(gate_view),
@@ -117,19 +117,13 @@ pub(crate) fn approval_view(
     tool: Option<&ToolSpec>,
     blocked_work: Option<wire::BlockedWork>,
 ) -> wire::ApprovalView {
-    let (state, scope, reason, decided_at) = match &approval.state {
-        ApprovalState::Pending => (wire::ApprovalStateView::Pending, None, None, None),
-        ApprovalState::Approved { scope, at } => {
-            (wire::ApprovalStateView::Approved, Some(*scope), None, Some(at))
-        }
-        ApprovalState::Denied { reason, at } => {
-            (wire::ApprovalStateView::Denied, None, reason.clone(), Some(at))
-        }
-        ApprovalState::Expired { at } => (wire::ApprovalStateView::Expired, None, None, Some(at)),
-        ApprovalState::Withdrawn { at } => {
-            (wire::ApprovalStateView::Withdrawn, None, None, Some(at))
-        }
-        ApprovalState::Covered { at } => (wire::ApprovalStateView::Covered, None, None, Some(at)),
+    let (scope, reason, decided_at) = match &approval.state {
+        ApprovalState::Pending => (None, None, None),
+        ApprovalState::Approved { scope, at } => (Some(*scope), None, Some(at)),
+        ApprovalState::Denied { reason, at } => (None, reason.clone(), Some(at)),
+        ApprovalState::Expired { at }
+        | ApprovalState::Withdrawn { at }
+        | ApprovalState::Covered { at } => (None, None, Some(at)),
     };
     let surroundings = &approval.surroundings;
     wire::ApprovalView {
@@ -151,7 +145,7 @@ pub(crate) fn approval_view(
         no_grant_reason: surroundings.ungranted.clone().filter(|_| !approval.is_highest),
         requested_at_ms: approval.asked_at.0,
         expires_at_ms: approval.expires_at.0,
-        state,
+        state: approval.state.kind(),
         scope,
         reason,
         decided_at_ms: decided_at.map(|at| at.0),
@@ -174,15 +168,6 @@ pub(crate) fn incident_view(incident: &Incident) -> wire::IncidentView {
         last_run_id: incident.last_run.to_string(),
         last_at_ms: incident.last_at.0,
         paused_because: incident.paused_because.clone(),
-    }
-}
-
-fn usage_view(usage: Usage) -> wire::UsageView {
-    wire::UsageView {
-        input_tokens: usage.input_tokens,
-        cached_input_tokens: usage.cached_input_tokens,
-        output_tokens: usage.output_tokens,
-        cost_micro_usd: usage.cost_micro_usd,
     }
 }
 

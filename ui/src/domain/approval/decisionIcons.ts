@@ -2,9 +2,9 @@
 
 import { Hand, type LucideIcon, ShieldCheck, ShieldMinus, ShieldX } from "lucide-react";
 
-import type { ApprovalStateView } from "@/platform";
+import type { ApprovalStateKind } from "@/platform";
 
-export const decisionIcons: Record<ApprovalStateView, LucideIcon> = {
+export const decisionIcons: Record<ApprovalStateKind, LucideIcon> = {
   pending: Hand,
   approved: ShieldCheck,
   denied: ShieldX,

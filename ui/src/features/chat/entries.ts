@@ -3,10 +3,10 @@
 
 import { parseChangedJob, type ChangedJob } from "@/domain/changedJob";
 import { firstLine } from "@/format/text";
-import type { CallView, MessageView } from "@/platform";
+import type { MessageView, ToolCallRequest } from "@/platform";
 
 export interface ChatToolCall {
-  call: CallView;
+  call: ToolCallRequest;
   /** Undefined until the result arrives. */
   answer: { text: string; isError: boolean } | undefined;
 }
@@ -158,7 +158,7 @@ function addToolCalls(
   entries: ChatEntry[],
   calls: Map<string, ChatToolCall>,
   { id }: MessageView,
-  requested: readonly CallView[],
+  requested: readonly ToolCallRequest[],
 ) {
   if (requested.length === 0) return;
   const made = requested.map((call): ChatToolCall => ({ call, answer: undefined }));

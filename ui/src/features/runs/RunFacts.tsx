@@ -15,7 +15,7 @@ import {
   type RunDetail,
   runTriggerLabels,
   type RunView,
-  type UsageView,
+  type Usage,
 } from "@/platform";
 
 import styles from "./RunPage.module.css";
@@ -146,7 +146,7 @@ function Elapsed({ since }: { since: number }) {
   return <span className="tabular">{duration(Math.max(0, Math.round((now - since) / 1_000) * 1_000))}</span>;
 }
 
-function tokensFact(usage: UsageView) {
+function tokensFact(usage: Usage) {
   const cached = usage.cachedInputTokens > 0 ? `, ${count(usage.cachedInputTokens)} of them cached` : "";
   return (
     <span

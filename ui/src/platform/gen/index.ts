@@ -81,9 +81,9 @@ export type ApprovalRule = "never" | "unlessGranted" | "always";
 export type ApprovalScope = "once" | "run" | "always";
 
 /**
- * State of an approval, without the data of `rouse_core::approval::ApprovalState`.
+ * The state of an approval, without its data.
  */
-export type ApprovalStateView = "pending" | "approved" | "denied" | "expired" | "withdrawn" | "covered";
+export type ApprovalStateKind = "pending" | "approved" | "denied" | "expired" | "withdrawn" | "covered";
 
 /**
  * An approval.
@@ -164,7 +164,7 @@ expiresAtMs: number,
 /**
  * State of the approval.
  */
-state: ApprovalStateView, 
+state: ApprovalStateKind, 
 /**
  * Scope of an approved call.
  */
@@ -355,23 +355,6 @@ tokensPerDay: number | null,
 usdPerDay: MicroUsd | null, };
 
 /**
- * A tool call of the model.
- */
-export type CallView = { 
-/**
- * The provider's id of the call.
- */
-id: string, 
-/**
- * The tool.
- */
-tool: string, 
-/**
- * Arguments; a string if not valid JSON.
- */
-arguments: unknown, };
-
-/**
  * An event that triggered a run. All fields are untrusted.
  */
 export type CauseView = { 
@@ -524,9 +507,9 @@ system: SystemSection,
  */
 workspace: string, 
 /**
- * Wider folder of the file tools, if enabled.
+ * Wider folder of the file tools, with its root if enabled.
  */
-riskyWorkspace: RiskyWorkspaceView, 
+riskyWorkspace: RiskyWorkspaceSection, 
 /**
  * Limits of tools and runs, which only the file can change.
  */
@@ -1892,7 +1875,7 @@ text: string,
 /**
  * Tool calls of the model.
  */
-calls: Array<CallView>, 
+calls: Array<ToolCallRequest>, 
 /**
  * Call id of a tool result.
  */
@@ -2625,15 +2608,15 @@ maxDatabaseMb: number, };
 export type RfcStatus = "ok" | "error" | "skipped";
 
 /**
- * The wider folder of the file tools.
+ * A wider folder for the file tools.
  */
-export type RiskyWorkspaceView = { 
+export type RiskyWorkspaceSection = { 
 /**
- * Whether file tools may use the folder.
+ * Whether the wider folder is open.
  */
 enabled: boolean, 
 /**
- * The folder, if enabled.
+ * The folder [default: the parent of the workspace].
  */
 root: string | null, };
 
@@ -2721,7 +2704,7 @@ slotCount: number, createdAtMs: number, startedAtMs: number | null, finishedAtMs
 /**
  * Why a fallback model answered; none for the chosen model.
  */
-fallbackReason: string | null, usage: UsageView, };
+fallbackReason: string | null, usage: Usage, };
 
 /**
  * `runs.list`.
@@ -3320,7 +3303,7 @@ isError: boolean,
 /**
  * Tokens and cost of a model call.
  */
-usage: UsageView, 
+usage: Usage, 
 /**
  * Start of the step.
  */
@@ -3482,6 +3465,23 @@ arguments: { [key in string]: JsonValue },
  * Which results are worth a notification.
  */
 notifyWhen?: NotifyWhen, };
+
+/**
+ * A tool call that a model requests.
+ */
+export type ToolCallRequest = { 
+/**
+ * The provider's id of the call.
+ */
+id: string, 
+/**
+ * The tool's name.
+ */
+tool: string, 
+/**
+ * The arguments; a text when invalid as JSON.
+ */
+arguments: unknown, };
 
 /**
  * The place of execution.
@@ -3708,15 +3708,15 @@ text: string,
 digest: string, };
 
 /**
- * Tokens and cost.
+ * Tokens and cost of a run or a model call.
  */
-export type UsageView = { 
+export type Usage = { 
 /**
- * Input tokens, including cached ones.
+ * Input tokens, with cached tokens.
  */
 inputTokens: number, 
 /**
- * Input tokens from the provider's cache.
+ * Input tokens read from the provider's cache.
  */
 cachedInputTokens: number, 
 /**
@@ -3724,7 +3724,7 @@ cachedInputTokens: number,
  */
 outputTokens: number, 
 /**
- * Cost in micro-dollars; none if unknown.
+ * The cost in micro-dollars; none when unknown, never zero for unknown.
  */
 costMicroUsd: number | null, };
 

@@ -5,7 +5,7 @@ use rouse_core::naming::TELLING;
 use rouse_core::schedule::format_duration;
 use rouse_core::text::escape_invisible;
 use rouse_gateway::wire::{
-    ApprovalScope, ApprovalStateView, ApprovalView, ApprovalsDecideResult, DecisionSurface,
+    ApprovalScope, ApprovalStateKind, ApprovalView, ApprovalsDecideResult, DecisionSurface,
 };
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ pub(crate) fn print_approval(engine: &EngineConnection, approval: &ApprovalView)
     for line in preview_lines(&approval.preview, &approval.arguments) {
         anstream::println!("  {line}");
     }
-    if approval.state == ApprovalStateView::Pending {
+    if approval.state == ApprovalStateKind::Pending {
         anstream::println!("\n{}", decision_commands(approval));
     }
 }
@@ -114,24 +114,24 @@ pub(crate) fn outcome_text(approval: &ApprovalView) -> String {
         None => "",
     };
     match (approval.state, approval.scope) {
-        (ApprovalStateView::Pending, _) => "is pending".to_owned(),
-        (ApprovalStateView::Approved, Some(ApprovalScope::Run)) => {
+        (ApprovalStateKind::Pending, _) => "is pending".to_owned(),
+        (ApprovalStateKind::Approved, Some(ApprovalScope::Run)) => {
             format!("was allowed for the run{from}")
         }
-        (ApprovalStateView::Approved, Some(ApprovalScope::Always)) => {
+        (ApprovalStateKind::Approved, Some(ApprovalScope::Always)) => {
             format!("was allowed for always{from}")
         }
-        (ApprovalStateView::Approved, _) => format!("was allowed once{from}"),
-        (ApprovalStateView::Denied, _) => format!("was denied{from}"),
-        (ApprovalStateView::Expired, _) => "has expired".to_owned(),
-        (ApprovalStateView::Withdrawn, _) => "ended with its run".to_owned(),
-        (ApprovalStateView::Covered, _) => "is covered by a later grant".to_owned(),
+        (ApprovalStateKind::Approved, _) => format!("was allowed once{from}"),
+        (ApprovalStateKind::Denied, _) => format!("was denied{from}"),
+        (ApprovalStateKind::Expired, _) => "has expired".to_owned(),
+        (ApprovalStateKind::Withdrawn, _) => "ended with its run".to_owned(),
+        (ApprovalStateKind::Covered, _) => "is covered by a later grant".to_owned(),
     }
 }
 
 fn state_text(approval: &ApprovalView, now: i64) -> String {
     match approval.state {
-        ApprovalStateView::Pending => {
+        ApprovalStateKind::Pending => {
             let left = (approval.expires_at_ms - now).max(0) / 1_000;
             format!("waits {}, {} left", waiting_time(approval, now), format_duration(left * 1_000))
         }

@@ -8,8 +8,8 @@ use rouse_core::budget::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_core::text::group_thousands;
 use rouse_gateway::wire::{
-    ApprovalStateView, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepStatus,
-    StepView, UsageView,
+    ApprovalStateKind, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepStatus,
+    StepView, Usage,
 };
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(crate) fn print_run(engine: &EngineConnection, detail: &RunDetail, full: boo
     if let Some(summary) = &run.summary {
         anstream::println!("\n{}", escape(summary));
     }
-    let is_pending = |state: ApprovalStateView| state == ApprovalStateView::Pending;
+    let is_pending = |state: ApprovalStateKind| state == ApprovalStateKind::Pending;
     for approval in detail.approvals.iter().filter(|approval| is_pending(approval.state)) {
         anstream::println!("\n{}", request_text(approval));
     }
@@ -150,7 +150,7 @@ fn step_line(step: &StepView, result: &str) -> String {
 }
 
 /// The cost of a step; none for a step without a price.
-fn cost_text(usage: &UsageView) -> Option<String> {
+fn cost_text(usage: &Usage) -> Option<String> {
     let has_tokens = usage.input_tokens + usage.output_tokens > 0;
     match usage.cost_micro_usd {
         None => has_tokens.then(|| "cost not known".to_owned()),

@@ -1,6 +1,6 @@
 //! Approvals by id, id prefix, id suffix or job name.
 
-use rouse_gateway::wire::{ApprovalStateView, ApprovalView, ApprovalsListResult};
+use rouse_gateway::wire::{ApprovalStateKind, ApprovalView, ApprovalsListResult};
 use serde_json::json;
 
 use super::engine::EngineConnection;
@@ -59,7 +59,7 @@ async fn single_pending(engine: &EngineConnection) -> Result<String, CliError> {
 /// The only pending approval of the job with this name.
 fn pending_of_job(job: &str, approvals: &[ApprovalView]) -> Result<Option<String>, CliError> {
     let is_match = |approval: &&ApprovalView| {
-        approval.state == ApprovalStateView::Pending && approval.job_name == job
+        approval.state == ApprovalStateKind::Pending && approval.job_name == job
     };
     let ids: Vec<&str> =
         approvals.iter().filter(is_match).map(|approval| approval.id.as_str()).collect();

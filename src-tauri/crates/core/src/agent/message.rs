@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use ts_rs::TS;
 
 use crate::attachment::Attachment;
 use crate::run::Usage;
@@ -59,7 +60,7 @@ pub enum Part {
 }
 
 /// A tool call that a model requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallRequest {
     /// The provider's id of the call.
@@ -67,6 +68,7 @@ pub struct ToolCallRequest {
     /// The tool's name.
     pub tool: String,
     /// The arguments; a text when invalid as JSON.
+    #[ts(type = "unknown")]
     pub arguments: Value,
 }
 

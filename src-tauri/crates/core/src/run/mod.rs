@@ -163,13 +163,15 @@ impl Run {
 }
 
 /// Tokens and cost of a run or a model call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Input tokens, with cached tokens.
     pub input_tokens: u64,
     /// Input tokens read from the provider's cache.
     pub cached_input_tokens: u64,
-    /// Input tokens written to the provider's cache; part of the cost, not stored separately.
+    /// Input tokens written to the provider's cache; part of the cost, neither stored nor sent separately.
+    #[serde(skip)]
     pub cache_write_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,

@@ -165,7 +165,7 @@ pub struct ProviderSection {
 }
 
 /// A wider folder for the file tools.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RiskyWorkspaceSection {
     /// Whether the wider folder is open.

@@ -11,7 +11,7 @@ use super::chat;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{
-    CallView, ChangeResult, MessageFrom, MessageView, OpenMessage, SessionRef, SessionView,
+    ChangeResult, MessageFrom, MessageView, OpenMessage, SessionRef, SessionView,
     SessionsGetParams, SessionsGetResult, SessionsListParams, SessionsListResult,
 };
 
@@ -176,11 +176,13 @@ fn part_text(part: &Part) -> Option<&str> {
     }
 }
 
-fn call_view(part: &Part, shown: impl Fn(&ToolCallRequest) -> Value) -> Option<CallView> {
+fn call_view(part: &Part, shown: impl Fn(&ToolCallRequest) -> Value) -> Option<ToolCallRequest> {
     match part {
-        Part::ToolCall(call) => {
-            Some(CallView { id: call.id.clone(), tool: call.tool.clone(), arguments: shown(call) })
-        }
+        Part::ToolCall(call) => Some(ToolCallRequest {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: shown(call),
+        }),
         Part::Text { .. } | Part::Opaque { .. } => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-pub use rouse_core::approval::{ApprovalScope, ArgumentRule, DecisionSurface};
+pub use rouse_core::approval::{ApprovalScope, ApprovalStateKind, ArgumentRule, DecisionSurface};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -51,7 +51,7 @@ pub struct ApprovalView {
     /// Expiry of the request.
     pub expires_at_ms: i64,
     /// State of the approval.
-    pub state: ApprovalStateView,
+    pub state: ApprovalStateKind,
     /// Scope of an approved call.
     pub scope: Option<ApprovalScope>,
     /// The person's reason for a denial, passed to the model.
@@ -76,19 +76,6 @@ pub struct BlockedWork {
     pub followers: Vec<Follower>,
     /// Runs of the job since the request.
     pub later_runs: u32,
-}
-
-/// State of an approval, without the data of `rouse_core::approval::ApprovalState`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the states are documented in rouse_core::approval")]
-pub enum ApprovalStateView {
-    Pending,
-    Approved,
-    Denied,
-    Expired,
-    Withdrawn,
-    Covered,
 }
 
 /// `approvals.list`.

@@ -3,7 +3,7 @@
 use rouse_core::budget::Price;
 use rouse_core::settings::{
     BudgetSection, CronSection, GatewaySection, ModelSection, ProviderSection, RetentionSection,
-    SearchSection, SystemSection, ToolsSection,
+    RiskyWorkspaceSection, SearchSection, SystemSection, ToolsSection,
 };
 use rouse_core::time::DayHours;
 use serde::{Deserialize, Serialize};
@@ -42,8 +42,8 @@ pub struct ConfigView {
     pub system: SystemSection,
     /// Folder of the file tools.
     pub workspace: String,
-    /// Wider folder of the file tools, if enabled.
-    pub risky_workspace: RiskyWorkspaceView,
+    /// Wider folder of the file tools, with its root if enabled.
+    pub risky_workspace: RiskyWorkspaceSection,
     /// Limits of tools and runs, which only the file can change.
     pub tools: ToolsSection,
     /// The search provider of `web_search`.
@@ -84,16 +84,6 @@ pub struct UnmetSetting {
     pub line: Option<u32>,
     /// Message, without a final period.
     pub text: String,
-}
-
-/// The wider folder of the file tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct RiskyWorkspaceView {
-    /// Whether file tools may use the folder.
-    pub enabled: bool,
-    /// The folder, if enabled.
-    pub root: Option<String>,
 }
 
 /// The heartbeat.

@@ -1,25 +1,11 @@
 //! `runs.*`: run history and run details.
 
-pub use rouse_core::run::{StepKind, StepStatus, WaitsFor};
+pub use rouse_core::run::{StepKind, StepStatus, Usage, WaitsFor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::{ApprovalView, DeliveryView, GateView, RunState, RunTrigger};
-
-/// Tokens and cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct UsageView {
-    /// Input tokens, including cached ones.
-    pub input_tokens: u64,
-    /// Input tokens from the provider's cache.
-    pub cached_input_tokens: u64,
-    /// Output tokens.
-    pub output_tokens: u64,
-    /// Cost in micro-dollars; none if unknown.
-    pub cost_micro_usd: Option<u64>,
-}
 
 /// A run in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
@@ -53,7 +39,7 @@ pub struct RunView {
     pub model: Option<String>,
     /// Why a fallback model answered; none for the chosen model.
     pub fallback_reason: Option<String>,
-    pub usage: UsageView,
+    pub usage: Usage,
 }
 
 /// A step of a run's journal.
@@ -77,7 +63,7 @@ pub struct StepView {
     /// Whether the output is an error.
     pub is_error: bool,
     /// Tokens and cost of a model call.
-    pub usage: UsageView,
+    pub usage: Usage,
     /// Start of the step.
     pub started_at_ms: i64,
     /// Duration on the monotonic clock.

@@ -1,7 +1,7 @@
 //! `sessions.*` and `chat.*`: transcripts, and the chat with the main session.
 
+pub use rouse_core::message::ToolCallRequest;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use ts_rs::TS;
 
 use super::RunState;
@@ -91,7 +91,7 @@ pub struct MessageView {
     /// Text, or the result of a tool.
     pub text: String,
     /// Tool calls of the model.
-    pub calls: Vec<CallView>,
+    pub calls: Vec<ToolCallRequest>,
     /// Call id of a tool result.
     pub call_id: Option<String>,
     /// Tool of a tool result.
@@ -116,19 +116,6 @@ pub enum MessageFrom {
     Tool,
     /// Rouse: a summary of earlier messages.
     Summary,
-}
-
-/// A tool call of the model.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct CallView {
-    /// The provider's id of the call.
-    pub id: String,
-    /// The tool.
-    pub tool: String,
-    /// Arguments; a string if not valid JSON.
-    #[ts(type = "unknown")]
-    pub arguments: Value,
 }
 
 /// An unanswered chat message.

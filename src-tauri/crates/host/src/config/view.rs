@@ -1,6 +1,7 @@
 //! The settings for clients.
 
 use rouse_agent::Prices;
+use rouse_core::settings::RiskyWorkspaceSection;
 use rouse_gateway::wire;
 
 use super::{Config, ConfigFile, MachineFacts};
@@ -57,9 +58,9 @@ fn overridden_keys(config: &Config) -> Vec<wire::OverriddenKey> {
     keys.collect()
 }
 
-fn risky_workspace_view(config: &Config) -> wire::RiskyWorkspaceView {
+fn risky_workspace_view(config: &Config) -> RiskyWorkspaceSection {
     let (_, wider) = config.workspaces();
-    wire::RiskyWorkspaceView {
+    RiskyWorkspaceSection {
         enabled: wider.is_some(),
         root: wider.map(|root| root.display().to_string()),
     }

@@ -7,7 +7,7 @@ use std::slice::from_ref;
 
 use clap::Subcommand;
 use rouse_gateway::wire::{
-    ApprovalStateView, ApprovalView, ApprovalsDecideResult, ApprovalsListResult, DecisionSurface,
+    ApprovalStateKind, ApprovalView, ApprovalsDecideResult, ApprovalsListResult, DecisionSurface,
     GrantScopeView, GrantView, GrantsListResult,
 };
 use serde_json::{Value, json};
@@ -183,9 +183,9 @@ async fn decide(engine: &EngineConnection, id: &str, decision: Value) -> Result<
 }
 
 /// The decision and the effect: the run continues when none of its approvals is pending.
-fn decision_text(state: ApprovalStateView, others: Option<usize>) -> String {
+fn decision_text(state: ApprovalStateKind, others: Option<usize>) -> String {
     let (decision, effect) = match state {
-        ApprovalStateView::Approved => ("Allowed", "The run continues."),
+        ApprovalStateKind::Approved => ("Allowed", "The run continues."),
         _ => ("Denied", "The run continues without the call."),
     };
     match others {

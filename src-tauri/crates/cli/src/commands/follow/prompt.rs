@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use rouse_gateway::wire::{
-    ApprovalStateView, ApprovalView, ApprovalsDecideResult, DecisionSurface, EventKindView,
+    ApprovalStateKind, ApprovalView, ApprovalsDecideResult, DecisionSurface, EventKindView,
     EventView,
 };
 use serde_json::json;
@@ -89,7 +89,7 @@ impl<'e> ApprovalPrompt<'e> {
             && let Some(id) = self.queue.pop_front()
         {
             let approval = get_approval(self.engine, &id).await?;
-            if approval.state != ApprovalStateView::Pending {
+            if approval.state != ApprovalStateKind::Pending {
                 continue;
             }
             print_request(&approval);
