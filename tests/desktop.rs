@@ -17,7 +17,8 @@ mod tray;
 
 use fake_desktop::FakeDesktop;
 use rouse_gateway::EventStream;
-use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_testkit::fake_model::FakeModel;
+use rouse_tests::{model_calling, model_settings};
 use serde_json::{Value, json};
 use session::{AppProcess, DesktopSession, with_timeout};
 use tray::TrayItem;
@@ -215,19 +216,9 @@ async fn failure_is_urgent_until_its_run_is_seen() {
 /// An agent job that writes a file in every run.
 async fn file_writer() -> (FakeModel, DesktopSession, Value) {
     let call = json!({ "path": "note.md", "content": "hello" });
-    let server = FakeModel::start(move |request| {
-        let body = request.json();
-        let messages = body["messages"].as_array().expect("messages");
-        match messages.last().map(|last| last["role"] == "user") {
-            Some(true) => Reply::events(sse::chat_calls("call", "write_file", &call)),
-            _ => Reply::events(sse::chat_says("All done.")),
-        }
-    });
+    let server = model_calling(vec![("write_file", call)]);
     let session = DesktopSession::start().await;
-    session.configure(&format!(
-        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
-        server.url()
-    ));
+    session.configure(&model_settings(&server));
     let job = json!({
         "name": "Writer",
         "schedule": { "kind": "manual" },

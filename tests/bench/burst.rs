@@ -33,7 +33,8 @@ pub(crate) async fn measure(programs: &Programs, report: &mut Report) -> anyhow:
         quantile(&mut late, 1.0),
         150.0,
     );
-    engine.stop()
+    engine.stop();
+    Ok(())
 }
 
 /// The lateness in milliseconds of every run whose job name begins with `name`.

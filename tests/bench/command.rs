@@ -20,7 +20,8 @@ pub(crate) async fn measure(programs: &Programs, report: &mut Report) -> anyhow:
         measure_command(programs, &engine.home, &["cron", "list"], 20)?,
         15.0,
     );
-    engine.stop()
+    engine.stop();
+    Ok(())
 }
 
 /// The median milliseconds of an otherwise empty process.

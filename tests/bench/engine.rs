@@ -1,13 +1,14 @@
 //! The measured programs with a private data directory.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::Context as _;
 use rouse_gateway::Client;
+use rouse_tests::{SERVE, ServeProcess, program_path};
 use serde_json::{Value, json};
+
+use crate::scheduling::timed;
 
 /// The measured programs.
 pub(crate) struct Programs {
@@ -20,15 +21,6 @@ pub(crate) struct Programs {
 impl Programs {
     /// `ROUSE_BIN` and `ROUSE_DESKTOP_BIN`, else the builds of this profile.
     pub(crate) fn find() -> anyhow::Result<Self> {
-        let exe = std::env::current_exe()?;
-        let folder = exe
-            .parent()
-            .and_then(Path::parent)
-            .context("this program lies in target/PROFILE/deps")?
-            .to_owned();
-        let program_path = |variable: &str, name: &str| {
-            std::env::var_os(variable).map_or_else(|| folder.join(name), PathBuf::from)
-        };
         let rouse = program_path("ROUSE_BIN", "rouse");
         anyhow::ensure!(rouse.exists(), "{} is missing; run `cargo xtask bench`", rouse.display());
         let desktop =
@@ -39,7 +31,7 @@ impl Programs {
 
 /// A running `rouse serve`.
 pub(crate) struct BenchEngine {
-    process: Child,
+    process: ServeProcess,
     /// The data directory.
     pub(crate) home: PathBuf,
     /// The time from the start of the process to the ready line.
@@ -51,27 +43,23 @@ pub(crate) struct BenchEngine {
 impl BenchEngine {
     /// Starts the engine in `home`, without local model discovery.
     pub(crate) fn start(programs: &Programs, home: &Path) -> anyhow::Result<Self> {
-        #[expect(clippy::disallowed_methods, reason = "a bench measures")]
-        let started = Instant::now();
-        let mut process = Command::new(&programs.rouse)
-            .args(["serve", "--port", "0", "--ready-json"])
+        let mut rouse = Command::new(&programs.rouse);
+        rouse
+            .args(SERVE)
             .env("ROUSE_HOME", home)
             .env("ROUSE_LOCAL_MODELS", "0")
             .env_remove("ANTHROPIC_API_KEY")
             .env_remove("OPENAI_API_KEY")
             .env_remove("OPENROUTER_API_KEY")
-            .env("ROUSE_LOG", "warn")
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().context("piped")?).read_line(&mut line)?;
-        let ready_after = started.elapsed();
+            .env("ROUSE_LOG", "warn");
+        let (process, ready_after) = timed(|| ServeProcess::start(&mut rouse));
+        let line = &process.ready_line;
         anyhow::ensure!(line.contains("address"), "rouse serve did not become ready: {line}");
         Ok(Self { process, home: home.to_owned(), ready_after, client: Client::find(home)? })
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.pid()
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
@@ -88,10 +76,8 @@ impl BenchEngine {
     }
 
     /// Stops the engine with SIGTERM.
-    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
-        Command::new("kill").args(["-TERM", &self.pid().to_string()]).status()?;
-        self.process.wait()?;
-        Ok(())
+    pub(crate) fn stop(self) {
+        self.process.stop();
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn measure(programs: &Programs, report: &mut Report) -> anyhow:
     }
     let label = format!("RPC cron.list of {jobs} jobs, p50");
     report.note(&label, format!("{:.0} ms", quantile(&mut lists, 0.5)));
-    engine.stop()?;
+    engine.stop();
     let plain = measure_plain_insert()?;
     report.info("baseline: plain SQLite stores a job and its event durably, p50", plain, "ms");
 
@@ -37,7 +37,7 @@ pub(crate) async fn measure(programs: &Programs, report: &mut Report) -> anyhow:
     for _ in 0..7 {
         let engine = BenchEngine::start(programs, home.path())?;
         starts.push(millis_of(engine.ready_after));
-        engine.stop()?;
+        engine.stop();
     }
     let label = format!("start of the process to ready with {jobs} jobs, p50");
     report.millis(&label, quantile(&mut starts, 0.5), 25.0);

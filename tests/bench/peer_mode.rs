@@ -36,7 +36,7 @@ async fn lateness(seconds: i64) -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let engine = BenchEngine::start(&Programs::find()?, home.path())?;
     let measured = run_every_second(&engine, seconds).await;
-    engine.stop()?;
+    engine.stop();
     measured
 }
 
@@ -58,7 +58,7 @@ async fn burst(count: usize, lead: i64) -> anyhow::Result<()> {
     std::fs::write(home.path().join("config.toml"), "[cron]\nmaxConcurrentRuns = 1000\n")?;
     let engine = BenchEngine::start(&Programs::find()?, home.path())?;
     let measured = run_burst(&engine, count, lead).await;
-    engine.stop()?;
+    engine.stop();
     measured
 }
 

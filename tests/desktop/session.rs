@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rouse_gateway::{Client, EventStream};
+use rouse_tests::{SERVE, ServeProcess, built_program, remove_example_job, rouse_command};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -124,27 +125,15 @@ impl DesktopSession {
 
     /// Starts `rouse serve` on the same data without a desktop, and removes the example job.
     pub(crate) async fn serve(&self) -> ServeProcess {
-        let mut command = Command::new(find_program("ROUSE_BIN", "rouse", "rouse-cli"));
-        command
-            .args(["serve", "--port", "0", "--ready-json"])
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.folder.path())
-            .env("ROUSE_HOME", &self.rouse_home)
-            .env("ROUSE_LOCAL_MODELS", "0")
-            .env("ROUSE_KEYRING", "0");
-        let mut child = spawn(&mut command, "rouse serve");
-        first_line(&mut child).await;
-        let example =
-            self.call("system.status", Value::Null).await["firstStart"]["exampleJobId"].clone();
-        self.call("cron.remove", serde_json::json!({ "id": example })).await;
-        ServeProcess { _child: child }
+        let mut rouse = rouse_command(self.folder.path(), &self.rouse_home);
+        let process = ServeProcess::start(rouse.args(SERVE));
+        remove_example_job(&self.client()).await;
+        process
     }
 
     /// The later events of the engine.
     pub(crate) async fn events(&self) -> EventStream {
-        let client = Client::find(&self.rouse_home).expect("the engine runs");
-        client.events(None).await.expect("a stream")
+        self.client().events(None).await.expect("a stream")
     }
 
     /// Starts the app again; the second process forwards its arguments and exits.
@@ -156,8 +145,12 @@ impl DesktopSession {
 
     /// Calls the engine as the CLI does.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
-        let client = Client::find(&self.rouse_home).expect("the engine runs");
-        client.call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error}"))
+        let called = self.client().call(method, params).await;
+        called.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn client(&self) -> Client {
+        Client::find(&self.rouse_home).expect("the engine runs")
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -167,7 +160,7 @@ impl DesktopSession {
         fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("private");
         let mut command =
-            Command::new(find_program("ROUSE_DESKTOP_BIN", "rouse-desktop", "rouse-desktop"));
+            Command::new(built_program("ROUSE_DESKTOP_BIN", "rouse-desktop", "rouse-desktop"));
         command
             .args(args)
             .env_clear()
@@ -190,11 +183,6 @@ impl DesktopSession {
             .env("TZ", "Europe/Berlin");
         command
     }
-}
-
-/// A running `rouse serve`, until dropped.
-pub(crate) struct ServeProcess {
-    _child: Child,
 }
 
 /// The running app.
@@ -250,15 +238,4 @@ fn forward_stderr(child: &mut Child) {
             eprintln!("{line}");
         }
     });
-}
-
-/// The program in `variable`, else the build beside this test.
-fn find_program(variable: &str, name: &str, package: &str) -> PathBuf {
-    let build_path = || {
-        let test = std::env::current_exe().expect("the test's own path");
-        test.parent().and_then(Path::parent).expect("target/debug").join(name)
-    };
-    let path = std::env::var_os(variable).map_or_else(build_path, PathBuf::from);
-    assert!(path.exists(), "{} is not built: cargo build -p {package}", path.display());
-    path
 }

@@ -1,10 +1,10 @@
 //! Approvals by command: list, show, allow, deny, grants, restart and late decisions.
 
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
+use rouse_tests::model_calling;
 use serde_json::{Value, json};
 
 use crate::engine::TestHome;
-use crate::model_server::{home_with_model, model_calling};
 
 fn agent(name: &str, policies: Value) -> Value {
     json!({
@@ -24,7 +24,7 @@ fn report(home: &TestHome) -> Option<String> {
 #[tokio::test]
 async fn approval_is_listed_shown_and_decided_by_command() {
     let server = model_calling(vec![write("one\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(agent("writer", json!({}))).await;
     let run = engine.start_run(&id).await;
@@ -77,7 +77,7 @@ async fn run_with_three_approvals_resumes_after_the_last_decision() {
             Reply::events(three_calls())
         }
     });
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(agent("writer", json!({}))).await;
     engine.start_run(&id).await;
@@ -110,7 +110,7 @@ fn three_calls() -> String {
 #[tokio::test]
 async fn denial_reason_reaches_model_and_run_record() {
     let server = model_calling(vec![("echo", json!({ "text": 5 })), write("one\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(agent("writer", json!({}))).await;
     let run = engine.start_run(&id).await;
@@ -142,7 +142,7 @@ async fn denial_reason_reaches_model_and_run_record() {
 #[tokio::test]
 async fn pending_approval_survives_kill_and_resumes_run() {
     let server = model_calling(vec![("echo", json!({ "text": "first" })), write("one\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(agent("writer", json!({}))).await;
     let run = engine.start_run(&id).await;
@@ -178,7 +178,7 @@ async fn pending_approval_survives_kill_and_resumes_run() {
 #[tokio::test]
 async fn grant_rule_beyond_the_call_is_refused() {
     let server = model_calling(vec![("run_command", json!({ "command": "date" }))]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(agent("runner", json!({}))).await;
     engine.start_run(&id).await;
@@ -197,7 +197,7 @@ async fn grant_rule_beyond_the_call_is_refused() {
 #[tokio::test]
 async fn chat_command_prints_answer_and_lists_session() {
     let server = model_calling(vec![("echo", json!({ "text": "x" }))]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let output = home.rouse(["chat", "Hello", "there"]);
     assert_eq!(output.ok().trim(), "All done.");
@@ -258,7 +258,7 @@ async fn chat_prints_text_of_each_turn_once_on_its_own_line() {
         ),
         streamed_reply(&["It is late", " and you should"], &sse::chat_says(" go to bed now.")),
     ]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let _engine = home.serve().await;
     let output = home.rouse(["chat", "How late is it?"]);
     assert_eq!(

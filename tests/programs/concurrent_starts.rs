@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::process::{Child, Stdio};
 
+use rouse_tests::SERVE;
 use serde_json::{Value, json};
 
 use crate::engine::TestHome;
@@ -10,7 +11,7 @@ use crate::engine::TestHome;
 const STARTS: usize = 50;
 
 fn start(home: &TestHome) -> Child {
-    home.command(["serve", "--port", "0", "--ready-json"])
+    home.command(SERVE)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -3,17 +3,16 @@
 use std::fs;
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::{agent_job, model_settings};
 use serde_json::{Value, json};
 
 use crate::engine::{EngineProcess, TestHome};
-use crate::probes::{ask, echo};
+use crate::probes::echo;
 
 /// A home with `server` as the model and one run at a time.
 fn single_run_home(server: &FakeModel) -> TestHome {
-    TestHome::new().config(&format!(
-        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n[cron]\nmaxConcurrentRuns = 1\n",
-        server.url()
-    ))
+    let settings = model_settings(server);
+    TestHome::new().config(&format!("{settings}[cron]\nmaxConcurrentRuns = 1\n"))
 }
 
 /// Streams `text` and stalls until the client disconnects.
@@ -45,7 +44,7 @@ async fn interrupted_run_is_retried_and_ends_once() {
     ]);
     let home = single_run_home(&server);
     let engine = home.serve().await;
-    let id = engine.add_job(ask("Say a sentence.")).await;
+    let id = engine.add_job(agent_job("Say a sentence.")).await;
     let first = engine.start_run(&id).await;
     wait_for_stream(&engine, &first, "Half a sen").await;
     engine.kill();
@@ -72,7 +71,7 @@ async fn interrupted_run_with_misfire_skip_is_only_reported() {
     let server = FakeModel::replying([stalled_reply("Half a sen")]);
     let home = single_run_home(&server);
     let engine = home.serve().await;
-    let mut job = ask("Say a sentence.");
+    let mut job = agent_job("Say a sentence.");
     job["policies"] = json!({ "misfire": { "mode": "skip" } });
     let id = engine.add_job(job).await;
     let first = engine.start_run(&id).await;
@@ -113,7 +112,7 @@ async fn run_interrupted_three_times_is_not_retried() {
     ]);
     let home = single_run_home(&server);
     let engine = home.serve().await;
-    let id = engine.add_job(ask("Take the process down.")).await;
+    let id = engine.add_job(agent_job("Take the process down.")).await;
     let first = engine.start_run(&id).await;
     wait_for_stream(&engine, &first, "Once").await;
     engine.kill();
@@ -137,7 +136,7 @@ async fn queued_runs_survive_a_kill() {
         FakeModel::replying([stalled_reply("Busy"), Reply::events(sse::chat_says("Done."))]);
     let home = single_run_home(&server);
     let engine = home.serve().await;
-    let busy = engine.add_job(ask("Be busy.")).await;
+    let busy = engine.add_job(agent_job("Be busy.")).await;
     let patient = engine.add_job(echo("Patient")).await;
     let first = engine.start_run(&busy).await;
     wait_for_stream(&engine, &first, "Busy").await;
@@ -193,7 +192,7 @@ async fn run_cut_off_by_stop_is_retried() {
     ]);
     let home = single_run_home(&server);
     let engine = home.serve().await;
-    let id = engine.add_job(ask("Say a sentence.")).await;
+    let id = engine.add_job(agent_job("Say a sentence.")).await;
     let first = engine.start_run(&id).await;
     wait_for_stream(&engine, &first, "Half a sen").await;
     assert!(engine.stop().success());

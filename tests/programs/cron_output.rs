@@ -1,9 +1,10 @@
 //! The output of `rouse cron` as text and as JSON.
 
+use rouse_tests::agent_job;
 use serde_json::{Value, json};
 
 use crate::engine::{CommandOutput, TestHome};
-use crate::probes::{ask, echo};
+use crate::probes::echo;
 
 #[tokio::test]
 async fn empty_lists_suggest_next_command() {
@@ -327,7 +328,7 @@ async fn run_between_attempts_is_not_shown_as_running() {
         "[model]\npatienceSeconds = 0\n[providers.mine]\nkind = \"openai\"\nbaseUrl = \"http://127.0.0.1:9/v1\"\nmodel = \"fake-1\"\n",
     );
     let engine = home.serve().await;
-    let mut job = ask("Look");
+    let mut job = agent_job("Look");
     job["runtime"] = json!({ "maxAttempts": 2, "retryBackoffMs": 3_600_000 });
     let id = engine.add_job(job).await;
     let run = engine.start_run(&id).await;

@@ -1,11 +1,17 @@
 //! A data directory, the engine process over it, and the `rouse` command.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::io::Write as _;
+#[cfg(target_os = "linux")]
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use rouse_gateway::{Client, ClientError};
+use rouse_testkit::fake_model::FakeModel;
+use rouse_tests::{
+    SERVE, ServeProcess, is_finished, model_settings, remove_example_job, rouse_command,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,6 +35,11 @@ impl TestHome {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// A home with `server` as the model.
+    pub(crate) fn with_model(server: &FakeModel) -> Self {
+        Self::new().config(&model_settings(server))
     }
 
     /// Writes the settings file.
@@ -61,16 +72,8 @@ impl TestHome {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Command {
-        let mut command = Command::new(binary());
-        command
-            .args(args)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.folder.path())
-            .env("ROUSE_HOME", self.data())
-            .env("ROUSE_LOCAL_MODELS", "0")
-            .env("ROUSE_KEYRING", "0")
-            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        let mut command = rouse_command(self.folder.path(), &self.data());
+        command.args(args).envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -98,33 +101,22 @@ impl TestHome {
     /// Starts the engine and removes the example job, which would fire in every test.
     pub(crate) async fn serve(&self) -> EngineProcess<'_> {
         let engine = self.serve_plain();
-        let status = engine.call("system.status", json!({})).await;
-        if let Some(id) = status["firstStart"]["exampleJobId"].as_str() {
-            engine.call("cron.remove", json!({ "id": id })).await;
-        }
+        remove_example_job(&engine.client).await;
         engine
     }
 
     /// Starts the engine.
     pub(crate) fn serve_plain(&self) -> EngineProcess<'_> {
         let stderr = File::create(self.sibling("stderr")).expect("a file");
-        let mut process = self
-            .command(["serve", "--port", "0", "--ready-json"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .expect("rouse starts");
-        let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
-        out.read_line(&mut line).expect("text");
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+        let process = ServeProcess::start(self.command(SERVE).stderr(stderr));
+        let line = &process.ready_line;
+        let ready: Value = serde_json::from_str(line).unwrap_or_else(|_| {
             let stderr = fs::read_to_string(self.sibling("stderr")).unwrap_or_default();
             panic!("rouse serve did not become ready: {line}{stderr}")
         });
         let address = ready["address"].as_str().expect("an address").to_owned();
         let client = Client::find(&self.data()).expect("a running engine");
-        EngineProcess { home: self, process, address, client, out }
+        EngineProcess { home: self, address, client, process }
     }
 
     /// Starts the engine with both output streams in a pipe of 4 kB, which nothing reads after the start.
@@ -148,7 +140,8 @@ impl TestHome {
         }
         let client = Client::find(&self.data()).expect("a running engine");
         let address = client.endpoint().address.to_string();
-        EngineProcess { home: self, process, address, client, out }
+        let process = ServeProcess { process, out, ready_line: line };
+        EngineProcess { home: self, address, client, process }
     }
 
     /// All files of the home: database, logs, settings and standard error.
@@ -169,34 +162,18 @@ impl TestHome {
     }
 }
 
-fn binary() -> PathBuf {
-    let default_path = || {
-        let exe = std::env::current_exe().expect("this program");
-        exe.parent().and_then(Path::parent).expect("target/PROFILE/deps").join("rouse")
-    };
-    let path = std::env::var_os("ROUSE_BIN").map_or_else(default_path, PathBuf::from);
-    assert!(
-        path.exists(),
-        "{} is missing; build it with `cargo build -p rouse-cli`",
-        path.display()
-    );
-    path
-}
-
 /// A running `rouse serve`. Dropping it kills the process.
 pub(crate) struct EngineProcess<'h> {
     pub(crate) home: &'h TestHome,
     /// `127.0.0.1:…`
     pub(crate) address: String,
     pub(crate) client: Client,
-    process: Child,
-    /// Kept open, because the engine must not depend on a reader.
-    out: BufReader<std::process::ChildStdout>,
+    process: ServeProcess,
 }
 
 impl EngineProcess<'_> {
     pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.pid()
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
@@ -267,34 +244,18 @@ impl EngineProcess<'_> {
     }
 
     /// Kills the process with SIGKILL.
-    pub(crate) fn kill(mut self) {
-        self.process.kill().expect("a live process");
-        self.process.wait().expect("an exit status");
+    pub(crate) fn kill(self) {
+        drop(self);
     }
 
     /// Sends SIGTERM and waits for the end.
-    pub(crate) fn stop(mut self) -> ExitStatus {
-        let pid = self.pid().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
-        self.process.wait().expect("an exit status")
+    pub(crate) fn stop(self) -> ExitStatus {
+        self.process.stop()
     }
 
     /// Stops the engine and returns its standard output after the ready line.
-    pub(crate) fn stop_and_read(mut self) -> String {
-        let pid = self.pid().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
-        let rest = std::io::read_to_string(&mut self.out).expect("text");
-        self.process.wait().expect("an exit status");
-        rest
-    }
-}
-
-impl Drop for EngineProcess<'_> {
-    fn drop(&mut self) {
-        // The process may have ended.
-        if self.process.kill().is_ok() {
-            self.process.wait().expect("an exit status");
-        }
+    pub(crate) fn stop_and_read(self) -> String {
+        self.process.stop_and_read()
     }
 }
 
@@ -345,9 +306,4 @@ impl CommandOutput {
         assert!(self.err.contains(text), "no `{text}` in {self:#?}");
         assert_eq!(self.out, "", "{self:#?}");
     }
-}
-
-/// Whether a run is in a final state.
-pub(crate) fn is_finished(run: &Value) -> bool {
-    !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
 }

@@ -5,11 +5,11 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::model_calling;
 use serde_json::{Value, json};
 
 use crate::engine::{CommandOutput, TestHome};
 use crate::http::Request;
-use crate::model_server::{home_with_model, model_settings};
 use crate::probes::echo;
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn cron_run_wait_reports_outcome_of_run() {
 #[tokio::test]
 async fn queued_chat_message_prints_that_it_waits() {
     let server = FakeModel::start(|_| Reply::events(sse::chat_says("Half")).held_after("\n\n"));
-    let home = TestHome::new().config(&model_settings(&server));
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let first = home.rouse(["chat", "--no-wait", "One"]).ok().trim().to_owned();
     engine
@@ -281,8 +281,8 @@ async fn webhook_body_over_limit_is_refused_with_the_limit() {
 #[tokio::test]
 async fn approvals_list_shows_subject_of_call() {
     let call = json!({ "path": "report.md", "content": "one\n" });
-    let server = crate::model_server::model_calling(vec![("write_file", call)]);
-    let home = home_with_model(&server);
+    let server = model_calling(vec![("write_file", call)]);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let job = json!({
         "name": "Writer", "schedule": { "kind": "manual" },

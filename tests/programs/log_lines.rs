@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
+use rouse_tests::model_calling;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::engine::{EngineProcess, TestHome};
 use crate::logs::log_records;
-use crate::model_server::{home_with_model, model_calling};
 use crate::probes::echo;
 
 /// A marker in all job, model and user text.
@@ -193,7 +193,7 @@ fn damage_rows(home: &TestHome) {
 async fn logged_day(payloads: &str) -> Vec<Value> {
     let server =
         model_calling(vec![("write_file", json!({ "path": "report.md", "content": PAYLOAD }))]);
-    let home = home_with_model(&server)
+    let home = TestHome::with_model(&server)
         .env("ROUSE_LOG", "debug")
         .env("ROUSE_LOG_PAYLOADS", payloads)
         .env("OPENAI_API_KEY", KEY);

@@ -13,7 +13,6 @@ mod terminal_approvals;
 mod approval_recovery;
 mod engine;
 mod http;
-mod model_server;
 mod probes;
 
 mod command_line;

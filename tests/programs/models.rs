@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
+use rouse_tests::agent_job;
 use serde_json::{Value, json};
 
 use crate::engine::{EngineProcess, TestHome};
-use crate::probes::ask;
 
 const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
 
@@ -167,7 +167,7 @@ async fn prompt_of_small_job_stays_small_over_many_runs() {
         );
         let home = format.in_settings(&server);
         let engine = home.serve().await;
-        let id = engine.add_job(ask("How is it?")).await;
+        let id = engine.add_job(agent_job("How is it?")).await;
         for run in 1..=RUNS {
             engine.start_run(&id).await;
             assert_eq!(engine.finished_runs(&id, run).await[0]["state"], "succeeded");
@@ -198,7 +198,7 @@ async fn provider_without_key_is_named_and_not_called() {
 async fn run_without_model_fails_with_its_reason() {
     let home = TestHome::new();
     let engine = home.serve().await;
-    let id = engine.add_job(ask("Anybody there?")).await;
+    let id = engine.add_job(agent_job("Anybody there?")).await;
     engine.start_run(&id).await;
     let run = &engine.finished_runs(&id, 1).await[0];
     assert_eq!(run["state"], "failed");
@@ -226,7 +226,7 @@ async fn failing_model_is_reported_until_it_answers() {
     assert!(model_name(&engine).await.contains("fake-1 · mine"));
     let healthy = home.rouse(["doctor"]);
     assert!(healthy.ok().contains("✓ Model: fake-1 · mine"), "{healthy:#?}");
-    let id = engine.add_job(ask("How is it?")).await;
+    let id = engine.add_job(agent_job("How is it?")).await;
     engine.start_run(&id).await;
     assert_eq!(engine.finished_runs(&id, 1).await[0]["state"], "failed");
 

@@ -5,10 +5,11 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::agent_job;
 use serde_json::{Value, json};
 
 use crate::engine::TestHome;
-use crate::probes::{ask, echo};
+use crate::probes::echo;
 
 #[tokio::test]
 async fn wake_queues_system_event_and_prints_outcome() {
@@ -55,10 +56,7 @@ async fn wake_queues_system_event_and_prints_outcome() {
 #[tokio::test]
 async fn wake_starts_turn_of_main_session() {
     let server = FakeModel::replying([Reply::events(sse::chat_says("Tea is ready."))]);
-    let home = TestHome::new().config(&format!(
-        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
-        server.url()
-    ));
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     engine.call("providers.list", json!({ "refresh": true })).await;
     home.rouse(["wake", "--text", "The kettle boils"]).ok();
@@ -116,12 +114,9 @@ async fn queued_system_event_survives_a_kill() {
 #[tokio::test]
 async fn runs_are_listed_shown_cancelled_and_retried() {
     let server = FakeModel::start(|_| Reply::events(sse::chat_says("Half")).held_after("\n\n"));
-    let home = TestHome::new().config(&format!(
-        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
-        server.url()
-    ));
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
-    let id = engine.add_job(ask("Take your time.")).await;
+    let id = engine.add_job(agent_job("Take your time.")).await;
     let run = engine.start_run(&id).await;
     engine
         .wait_until(async |engine| {

@@ -2,10 +2,10 @@
 
 use rouse_gateway::METHODS;
 use rouse_testkit::fake_model::{FakeModel, Reply};
+use rouse_tests::{agent_job, model_calling, model_settings};
 use serde_json::{Value, json};
 
 use crate::engine::{EngineProcess, TestHome};
-use crate::model_server::{model_calling, model_settings};
 
 /// An engine with jobs, a run, a delivery, an approval and settings.
 pub(crate) struct ProbeEngine<'h> {
@@ -41,7 +41,7 @@ impl<'h> ProbeEngine<'h> {
         let webhook = engine.add_job(hooked).await;
         let run = engine.start_run(&job).await;
         let delivery = engine.wait_until(async |engine| settled_delivery(engine, &run).await).await;
-        let parked_job = engine.add_job(ask("Write it.")).await;
+        let parked_job = engine.add_job(agent_job("Write it.")).await;
         let parked_run = engine.start_run(&parked_job).await;
         engine.wait_until(async |engine| settled_delivery(engine, &parked_run).await).await;
         let approval = engine.pending_approval().await["id"].as_str().expect("an id").to_owned();
@@ -170,15 +170,6 @@ pub(crate) fn echo(name: &str) -> Value {
         "name": name,
         "schedule": { "kind": "manual" },
         "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "hello" } }
-    })
-}
-
-/// A manual agent job.
-pub(crate) fn ask(message: &str) -> Value {
-    json!({
-        "name": "Ask",
-        "schedule": { "kind": "manual" },
-        "payload": { "kind": "agentTurn", "message": message }
     })
 }
 

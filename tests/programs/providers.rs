@@ -8,10 +8,10 @@ use rouse_testkit::vendor::{
     ANTHROPIC, CLAUDE_AT_WORK, LM_STUDIO, ModelVendor, OLLAMA, OPENAI, OPENROUTER, PromptUsage,
     STRICT_TEXT, UNPARSED_REASONER, VENDOR_KEY, VENDORS, VendorDouble, VendorTurn,
 };
+use rouse_tests::{agent_job, is_finished};
 use serde_json::{Value, json};
 
-use crate::engine::{EngineProcess, TestHome, is_finished};
-use crate::probes::ask;
+use crate::engine::{EngineProcess, TestHome};
 
 /// The steps of the long run.
 const STEPS: usize = 10;
@@ -63,7 +63,7 @@ async fn job_reports_after_a_tool(
     vendor: &ModelVendor,
 ) {
     model.will([echo("two files"), VendorTurn::says("Two files changed.")]);
-    let id = engine.add_job(ask("What changed?")).await;
+    let id = engine.add_job(agent_job("What changed?")).await;
     let run = ended_run(engine, &id).await;
     expect_report(&run, "Two files changed.", model);
     let cost = &run["usage"]["costMicroUsd"];
@@ -85,7 +85,7 @@ async fn heartbeat_has_nothing_to_report(engine: &EngineProcess<'_>, model: &Ven
 async fn web_job_reads_the_page(engine: &EngineProcess<'_>, model: &VendorDouble, url: &str) {
     let fetch = VendorTurn::Calls("web_fetch", json!({ "url": url }));
     model.will([fetch, VendorTurn::says("The kettle costs 42 dollars.")]);
-    let id = engine.add_job(ask(&format!("What is the price at {url} today?"))).await;
+    let id = engine.add_job(agent_job(&format!("What is the price at {url} today?"))).await;
     let run = ended_run(engine, &id).await;
     expect_report(&run, "The kettle costs 42 dollars.", model);
     assert!(last_body(model).contains("The price is 42 dollars."), "{}", last_body(model));
@@ -146,7 +146,7 @@ async fn long_run(vendor: &'static ModelVendor) -> (PromptUsage, u64) {
     let read = |step| VendorTurn::Calls("read_file", json!({ "path": format!("log-{step}.md") }));
     model.will((1..STEPS).map(read));
     model.will([VendorTurn::says("All ten steps are done.")]);
-    let id = engine.add_job(ask("Go through the log in ten steps.")).await;
+    let id = engine.add_job(agent_job("Go through the log in ten steps.")).await;
     let run = ended_run(&engine, &id).await;
     expect_report(&run, "All ten steps are done.", &model);
     assert_eq!((model.bodies().len(), model.refusals().len()), (STEPS, 0));

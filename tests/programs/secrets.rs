@@ -2,10 +2,10 @@
 //! provider echoes it and the log is verbose.
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::agent_job;
 use serde_json::json;
 
 use crate::engine::{EngineProcess, TestHome};
-use crate::probes::ask;
 
 const KEY: &str = "sk-ant-SENTINEL-q7f3/b9d2+c8e1a4";
 /// No output may contain this part of the key.
@@ -15,7 +15,7 @@ const PART: &str = "SENTINEL-q7f3";
 const VERBOSE: &str = "trace,hyper=trace,hyper_util=trace,reqwest=trace,rig_core=trace,h2=trace";
 
 async fn ask_and_end(engine: &EngineProcess<'_>) -> String {
-    let id = engine.add_job(ask("Say a word.")).await;
+    let id = engine.add_job(agent_job("Say a word.")).await;
     let run = engine.start_run(&id).await;
     engine.finished_runs(&id, 1).await;
     run

@@ -4,11 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, Stdio};
 
 use nix::pty::openpty;
+use rouse_tests::model_calling;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::engine::{EngineProcess, TestHome};
-use crate::model_server::{home_with_model, model_calling};
 
 /// A command with a terminal as standard input.
 struct TerminalCommand {
@@ -80,7 +80,7 @@ async fn decide_in_page(engine: &EngineProcess<'_>, kind: &str) {
 #[tokio::test]
 async fn late_terminal_input_does_not_decide_next_approval() {
     let server = model_calling(vec![write("one\n"), write("two\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     engine.add_job(writer()).await;
     let mut terminal = TerminalCommand::start(&home, &["cron", "run", "writer", "--wait"]);
@@ -102,7 +102,7 @@ async fn late_terminal_input_does_not_decide_next_approval() {
 #[tokio::test]
 async fn terminal_follows_run_after_denial_in_window() {
     let server = model_calling(vec![write("one\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     engine.add_job(writer()).await;
     let mut terminal = TerminalCommand::start(&home, &["cron", "run", "writer", "--wait"]);
@@ -115,7 +115,7 @@ async fn terminal_follows_run_after_denial_in_window() {
 #[tokio::test]
 async fn highest_class_call_is_not_offered_allow_for_run() {
     let server = model_calling(vec![("run_command", json!({ "command": "true" }))]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let mut job = writer();
     job["policies"] = json!({ "sandbox": "open" });
@@ -131,7 +131,7 @@ async fn highest_class_call_is_not_offered_allow_for_run() {
 #[tokio::test]
 async fn allow_without_id_shows_call_and_needs_confirmation() {
     let server = model_calling(vec![write("one\n")]);
-    let home = home_with_model(&server);
+    let home = TestHome::with_model(&server);
     let engine = home.serve().await;
     let id = engine.add_job(writer()).await;
     engine.start_run(&id).await;

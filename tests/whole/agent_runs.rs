@@ -2,9 +2,8 @@
 
 use rouse_core::model::ProviderErrorKind;
 use rouse_testkit::scripted_model::{calls, fails, says};
+use rouse_tests::{EngineBuilder, TestEngine, agent_job, tool_calls};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job, tool_calls};
 
 async fn run_job(engine: &TestEngine, job: Value) -> Value {
     let id = engine.add_job(job).await;

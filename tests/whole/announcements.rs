@@ -2,9 +2,8 @@
 
 use rouse_core::time::Clock as _;
 use rouse_testkit::scripted_model::{calls, says};
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, agent_job};
 
 /// A tool call job that returns `value` every hour.
 pub(super) fn hourly(name: &str, value: &Value, more: &Value) -> Value {

@@ -7,9 +7,8 @@ use rouse_core::UnixMs;
 use rouse_store::Store;
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use rouse_testkit::scripted_model::{Scripted, large, says};
+use rouse_tests::{EngineBuilder, HOUR, NOON, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use super::engine::{EngineBuilder, HOUR, NOON, TestEngine, agent_job};
 
 async fn run_job(engine: &TestEngine, id: &str, so_far: usize) -> Value {
     engine.start_run(id).await;

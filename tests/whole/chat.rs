@@ -7,9 +7,8 @@ use rouse_core::message::{Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind};
 use rouse_gateway::Subscription;
 use rouse_testkit::scripted_model::{Scripted, answer, calls, says};
+use rouse_tests::{EngineBuilder, MINUTE, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, MINUTE, TestEngine, agent_job};
 
 async fn send(engine: &TestEngine, text: &str) -> String {
     let sent = engine.call("chat.send", json!({ "text": text })).await;

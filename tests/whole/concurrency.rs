@@ -1,9 +1,8 @@
 //! The concurrency limit, bursts, event order and the owner lock.
 
 use rouse_testkit::scripted_model::Scripted;
+use rouse_tests::{EngineBuilder, HOUR, NOON, agent_job, echo_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, HOUR, NOON, agent_job, echo_job};
 
 #[tokio::test]
 async fn concurrency_limit_is_shared_by_all_lanes() {
@@ -73,15 +72,7 @@ async fn events_are_numbered_without_gaps_and_resume() {
 async fn second_host_on_owned_home_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).build().await;
-    let ui = crate::engine::no_ui();
-    let home = rouse_host::Home::at(folder.path());
-    let second = rouse_host::HostOptions::headless(
-        home,
-        rouse_gateway::wire::EngineMode::Serve,
-        Some(0),
-        ui,
-    );
-    let refused = rouse_host::Host::start(second).await.err().expect("refused");
+    let refused = EngineBuilder::new(folder.path()).try_build().await.err().expect("refused");
     assert!(
         matches!(refused, rouse_host::HostError::Home(rouse_host::HomeError::Owned(_))),
         "{refused}"

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use rouse_host::NotifyError;
+use rouse_tests::{EngineBuilder, RecordingNotifier, echo_job};
 use serde_json::json;
-
-use crate::engine::{EngineBuilder, RecordingNotifier, echo_job};
 
 #[tokio::test]
 async fn permanent_delivery_failure_is_suppressed_with_reason() {

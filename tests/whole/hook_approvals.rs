@@ -6,10 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job, tool_calls};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::engine::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job, tool_calls};
 use crate::hooks::write_hooks;
 
 /// Requires an approval until the file `calm` exists beside the settings.
@@ -32,7 +32,7 @@ impl HookedHome {
         Self { data, workspace }
     }
 
-    fn plan(&self) -> EngineBuilder<'_> {
+    fn plan(&self) -> EngineBuilder {
         let root = self.workspace.path().to_str().expect("a path");
         EngineBuilder::new(self.data.path()).env("FILE_WORKSPACE_ROOT", root)
     }

@@ -11,9 +11,8 @@ use rouse_agent::{Hook, HookDecision, HookError, HookNotification, ToolCallEvent
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::Recorder;
 use rouse_testkit::scripted_model::says;
+use rouse_tests::{EngineBuilder, TestEngine, agent_job, echo_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job, echo_job};
 
 /// Writes a settings file with a shell script per hook point.
 pub(crate) fn write_hooks(folder: &Path, hooks: &[(&str, &str)]) {

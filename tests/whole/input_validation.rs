@@ -1,8 +1,7 @@
 //! Client input that the engine ignores or refuses.
 
+use rouse_tests::{EngineBuilder, MINUTE, NOON, echo_job};
 use serde_json::json;
-
-use crate::engine::{EngineBuilder, MINUTE, NOON, echo_job};
 
 #[tokio::test]
 async fn run_state_in_draft_is_ignored() {

@@ -1,8 +1,6 @@
 //! The whole host in one process: real store, scheduler, agent, gateway and server, with a manual clock and a
 //! scripted model. Tests act as a client of the gateway.
 
-mod engine;
-
 mod slots;
 mod misfire;
 mod notification_texts;

@@ -2,9 +2,8 @@
 
 use rouse_core::model::ProviderErrorKind;
 use rouse_testkit::scripted_model::{fails, large, says};
+use rouse_tests::{EngineBuilder, MINUTE, NOON, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, MINUTE, NOON, TestEngine, agent_job};
 
 fn reminder(wake: &str) -> Value {
     json!({

@@ -1,9 +1,8 @@
 //! Memory notes across runs.
 
 use rouse_testkit::scripted_model::calls;
+use rouse_tests::{EngineBuilder, TestEngine, agent_job};
 use serde_json::json;
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job};
 
 async fn run_job(engine: &TestEngine, task: &str) -> serde_json::Value {
     let id = engine.add_job(agent_job(task)).await;

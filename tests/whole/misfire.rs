@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use rouse_core::time::Clock as _;
+use rouse_tests::{DAY, EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job};
 use serde_json::json;
-
-use crate::engine::{DAY, EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job};
 
 /// Stops the engine and starts a new one on the same folder after `ms` milliseconds.
 async fn restart_after(ms: u64, engine: TestEngine, folder: &Path) -> TestEngine {

@@ -8,10 +8,10 @@
 use std::fmt::Write as _;
 
 use rouse_testkit::scripted_model::{calls, says};
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job};
 use serde_json::{Value, json};
 
 use crate::announcements::{hourly, set_quiet_hours, wait_for_deliveries};
-use crate::engine::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job};
 
 /// A manual job that reads a file.
 fn read_job(name: &str, path: &str) -> Value {

@@ -1,9 +1,8 @@
 //! Work that a pending approval blocks, and how `blockedWork` describes it.
 
 use rouse_testkit::scripted_model::{calls, says};
+use rouse_tests::{EngineBuilder, HOUR, NOON, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, HOUR, NOON, TestEngine, agent_job};
 
 /// Returns the pending approvals as soon as there are `count`.
 async fn pending(engine: &TestEngine, count: usize) -> Vec<Value> {

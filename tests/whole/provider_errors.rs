@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use rouse_testkit::fake_model::{FakeModel, Reply};
+use rouse_tests::{EngineBuilder, TestEngine, agent_job};
 use serde_json::{Value, json};
 
-use super::engine::{EngineBuilder, TestEngine, agent_job};
 use super::secret_redaction::files_with_value;
 
 /// Runs a job on model `m-1` of provider `name` and returns the run and the request count.

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::{EngineBuilder, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job};
 
 const FIRST: &str = "first-key-0123456789";
 const SECOND: &str = "second-key-9876543210";

@@ -3,11 +3,10 @@
 use rouse_core::message::Message;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::Store;
+use rouse_tests::{EngineBuilder, NOON, TestEngine};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-
-use crate::engine::{EngineBuilder, NOON, TestEngine};
 
 /// Creates a data directory with runs of a job, each with a summary of `bytes` bytes and two messages.
 async fn fill_database(folder: &Path, runs: i64, bytes: usize) {

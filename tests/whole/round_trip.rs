@@ -2,9 +2,8 @@
 
 use rouse_gateway::wire::LedgerEntry;
 use rouse_testkit::dice::{Dice, count_or, first_seed};
+use rouse_tests::{DAY, EngineBuilder, HOUR, NOON, TestEngine};
 use serde_json::{Map, Value, json};
-
-use crate::engine::{DAY, EngineBuilder, HOUR, NOON, TestEngine};
 
 /// The number of random jobs.
 const JOBS: usize = 40;
@@ -229,7 +228,7 @@ async fn ledger(engine: &TestEngine, id: &str) -> Vec<Value> {
 async fn ledger_entries_equal_their_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).build().await;
-    let mut succeeding = crate::engine::echo_job(&json!({ "kind": "every", "everyMs": HOUR }));
+    let mut succeeding = rouse_tests::echo_job(&json!({ "kind": "every", "everyMs": HOUR }));
     succeeding["id"] = json!("well");
     let mut failing = succeeding.clone();
     failing["id"] = json!("failing");

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use rouse_testkit::scripted_model::{Scripted, calls, says};
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job, echo_job};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::unix::pipe;
-
-use crate::engine::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job, echo_job};
 
 /// The run events that the hook commands of a settings file receive.
 struct RunEvents {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use rouse_gateway::wire::NotificationRequest;
 use rouse_gateway::{Client, DesktopAppMessage, DesktopAppStream};
+use rouse_tests::{EngineBuilder, RecordingNotifier, TestEngine};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, RecordingNotifier, TestEngine};
 
 /// The first backoff of a delivery.
 const FIRST_BACKOFF: u64 = 2_000;

@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rouse_testkit::scripted_model::{calls, says};
+use rouse_tests::{EngineBuilder, TestEngine, agent_job, echo_job, tool_calls};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job, echo_job, tool_calls};
 
 const VALUE: &str = "sunflower-42-Tango";
 

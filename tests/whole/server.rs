@@ -1,11 +1,10 @@
 //! The server under silent connections and without a writable address file.
 
 use rouse_gateway::Client;
+use rouse_tests::{EngineBuilder, MINUTE, echo_job};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-
-use crate::engine::{EngineBuilder, MINUTE, echo_job};
 
 #[tokio::test]
 async fn silent_connections_do_not_block_clients() {

@@ -1,15 +1,11 @@
 //! Every setting changes behaviour, invalid values change nothing, and unknown content of the file stays.
 
 use std::net::TcpListener;
-use std::sync::Arc;
 
-use rouse_gateway::wire::EngineMode;
-use rouse_host::{Home, Host, HostOptions};
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use rouse_testkit::scripted_model::calls;
+use rouse_tests::{EngineBuilder, HOUR, agent_job, echo_job};
 use serde_json::json;
-
-use crate::engine::{EngineBuilder, HOUR, agent_job, echo_job, no_ui};
 
 #[tokio::test]
 async fn kill_switch_in_settings_applies_at_once() {
@@ -43,13 +39,10 @@ async fn taken_port_of_settings_falls_back_to_another() {
     std::fs::write(folder.path().join("config.toml"), format!("[gateway]\nport = {port}\n"))
         .expect("a file");
     let start = async || {
-        let home = Home::at(folder.path());
-        let mut options = HostOptions::headless(home, EngineMode::Serve, None, no_ui());
-        options.env = Arc::new(|name| (name == "ROUSE_LOCAL_MODELS").then(|| "0".to_owned()));
-        let host = Host::start(options).await.expect("a host");
-        host.gateway().call("cron.status", json!({})).await.expect("an answer");
-        let address = host.address();
-        host.stop().await;
+        let engine = EngineBuilder::new(folder.path()).configured_port().build().await;
+        engine.call("cron.status", json!({})).await;
+        let address = engine.host.address();
+        engine.host.stop().await;
         address.port()
     };
     assert_ne!(start().await, port, "the port is taken");

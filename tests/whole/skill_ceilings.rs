@@ -5,9 +5,9 @@ use std::fs;
 use rouse_core::UnixMs;
 use rouse_testkit::ManualClock;
 use rouse_testkit::scripted_model::says;
+use rouse_tests::{EngineBuilder, NOON, TestEngine, tool_calls};
 use serde_json::{Value, json};
 
-use crate::engine::{EngineBuilder, NOON, TestEngine, tool_calls};
 use crate::skills::{
     effective_tools, job_with_skills, offered_tools, put_skill, report_done, run_job, set_skills,
     trust, write_call,

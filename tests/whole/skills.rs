@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use rouse_testkit::scripted_model::{Scripted, calls, says};
+use rouse_tests::{EngineBuilder, TestEngine, agent_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine, agent_job};
 
 pub(crate) fn put_skill(folder: &Path, subfolder: &str, name: &str, body: &str) {
     let at = folder.join("skills").join(subfolder).join(name);

@@ -1,9 +1,8 @@
 //! Firing: each slot fires once at the right time, and edits never fire.
 
 use rouse_gateway::RpcError;
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, HOUR, MINUTE, NOON, TestEngine, echo_job};
 
 #[tokio::test]
 async fn at_job_fires_at_its_instant_and_notifies() {

@@ -1,9 +1,8 @@
 //! Cancellation, time limits, the kill switch and the pause.
 
 use rouse_testkit::scripted_model::Scripted;
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, NOON, agent_job, echo_job};
 use serde_json::json;
-
-use crate::engine::{EngineBuilder, HOUR, MINUTE, NOON, agent_job, echo_job};
 
 #[tokio::test]
 async fn running_run_is_cancelled_once() {

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use rouse_testkit::scripted_model::calls;
+use rouse_tests::{DAY, EngineBuilder, HOUR, NOON, TestEngine, agent_job, echo_job};
 use serde_json::{Value, json};
-
-use crate::engine::{DAY, EngineBuilder, HOUR, NOON, TestEngine, agent_job, echo_job};
 
 async fn import(engine: &TestEngine, text: &str, more: &Value) -> Value {
     let mut params = json!({ "text": text });

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
+use rouse_tests::{EngineBuilder, MINUTE, TestEngine, tool_calls};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, MINUTE, TestEngine, tool_calls};
 
 async fn start_trial(engine: &TestEngine, tool: &str, arguments: Value) -> Value {
     let params = json!({ "tool": tool, "arguments": arguments });

@@ -1,8 +1,7 @@
 //! Unknown keys survive the store, edits, a restart, export and import.
 
+use rouse_tests::{EngineBuilder, TestEngine};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, TestEngine};
 
 /// A job with an unknown key in every object.
 fn job_with_unknown_keys() -> Value {

@@ -1,9 +1,8 @@
 //! Warnings about jobs that can be saved and will not work as written.
 
 use rouse_testkit::scripted_model::says;
+use rouse_tests::{EngineBuilder, NOON, TestEngine, agent_job, echo_job};
 use serde_json::{Value, json};
-
-use crate::engine::{EngineBuilder, NOON, TestEngine, agent_job, echo_job};
 
 /// The fields of the warnings in an answer.
 fn fields(answer: &Value) -> Vec<&str> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use rouse_gateway::EventStream;
 use rouse_gateway::wire::{EventKindView, EventView};
+use rouse_tests::remove_example_job;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -39,10 +40,7 @@ impl BenchHost {
         )?;
         let engine = BenchEngine::start(&Programs::find()?, folder.path())?;
         let events = engine.client.events(None).await?;
-        let status = engine.call("system.status", json!({})).await?;
-        if let Some(example) = status["firstStart"]["exampleJobId"].as_str() {
-            engine.call("cron.remove", json!({ "id": example })).await?;
-        }
+        remove_example_job(&engine.client).await;
         Ok(Self { engine, events, folder })
     }
 
@@ -108,7 +106,7 @@ impl BenchHost {
         Ok(runs["entries"][0]["error"].to_string())
     }
 
-    pub(crate) fn stop(self) -> anyhow::Result<()> {
-        self.engine.stop()
+    pub(crate) fn stop(self) {
+        self.engine.stop();
     }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
         single_samples.push(measure_runs(&mut host, &jobs[..1]).await?);
         parallel_samples.push(measure_runs(&mut host, &jobs).await?);
     }
-    host.stop()?;
+    host.stop();
     let (single, all) = (quantile(&mut single_samples, 0.5), quantile(&mut parallel_samples, 0.5));
     report.info("one agent run with a model of 500 ms, p50", single, "ms");
     report.info("twenty such runs in parallel, p50", all, "ms");

@@ -1,9 +1,7 @@
 //! Baselines of the machine: a transaction of plain SQLite, and a wake-up by the kernel's timer.
 
-use std::sync::Arc;
-
 use rouse_core::UnixMs;
-use rouse_store::Store;
+use rouse_tests::make_database;
 use rusqlite::Connection;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
@@ -18,9 +16,8 @@ pub(crate) const DEFINITION: &str = r#"{"schedule":{"kind":"at","atMs":1},"paylo
 
 /// A store file with tables and indexes, for plain SQLite.
 pub(crate) async fn store_tables(folder: &std::path::Path) -> anyhow::Result<Connection> {
-    let file = folder.join("rouse.db");
-    Store::open(&file, Arc::new(|_: &[_]| {})).await?.close().await;
-    let connection = Connection::open(&file)?;
+    make_database(folder).await;
+    let connection = Connection::open(folder.join("rouse.db"))?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")?;
     Ok(connection)
 }

@@ -9,13 +9,13 @@ use std::fs;
 use rouse_gateway::Client;
 use rouse_testkit::dice::is_long;
 use rouse_testkit::fake_model::{FakeModel, Reply};
+use rouse_tests::{is_finished, model_calling, model_settings};
 use serde_json::{Value, json};
 
 use super::effects::{self, LINE, NOTE, RENAMED, REPORT, ROUTINE, RunEffects};
 use super::tracer::{KillPoint, TracedExit};
 use super::{TracedEngine, assert_coverage, call_if_alive, kill_points, repeat_until_killed};
-use crate::engine::{EngineProcess, TestHome, is_finished};
-use crate::model_server::{model_calling, model_settings};
+use crate::engine::{EngineProcess, TestHome};
 
 /// The kind of the killed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
+use rouse_tests::model_settings;
 use serde_json::{Value, json};
 
 use crate::engine::TestHome;
-use crate::model_server::model_settings;
 
 /// The number of requests by path.
 type Marks = Arc<Mutex<HashMap<String, usize>>>;

@@ -26,6 +26,7 @@ use rouse_gateway::{Client, ClientError};
 use rouse_host::SystemClock;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_number, first_seed, is_long};
+use rouse_tests::SERVE;
 use serde_json::{Value, json};
 
 use self::jobs::{MarkServer, after, command, job, load_job, reminder};
@@ -82,7 +83,7 @@ struct TracedEngine {
 
 impl TracedEngine {
     fn start(home: &TestHome, before: KillPoint) -> Self {
-        let mut command = home.command(["serve", "--port", "0", "--ready-json"]);
+        let mut command = home.command(SERVE);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let (process, out) = TracedProcess::start(command, before);
         let mut line = String::new();

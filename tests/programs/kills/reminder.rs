@@ -5,12 +5,12 @@
 
 use rouse_gateway::Client;
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::is_finished;
 use serde_json::{Value, json};
 
 use super::tracer::{KillPoint, TracedExit};
 use super::{TracedEngine, assert_coverage, call_if_alive, kill_points, repeat_until_killed};
-use crate::engine::{TestHome, is_finished};
-use crate::model_server::home_with_model;
+use crate::engine::TestHome;
 
 const LINE: &str = "The kettle boils";
 
@@ -97,7 +97,7 @@ async fn verify_recovery(home: &TestHome, is_acknowledged: bool, context: &str) 
 #[tokio::test]
 async fn killed_reminder_reaches_exactly_one_turn() {
     let model = model();
-    let whole_home = home_with_model(&model);
+    let whole_home = TestHome::with_model(&model);
     let traced = TracedEngine::start(&whole_home, KillPoint::None);
     let is_acknowledged = play_scenario(&traced).await;
     let TracedExit { is_killed, calls: all } = traced.stop();
@@ -110,7 +110,7 @@ async fn killed_reminder_reaches_exactly_one_turn() {
     let (mut kills, mut calls, mut left_over) = (0, 0, 0);
     for at in kill_points(all) {
         let killed = repeat_until_killed(async || {
-            let home = home_with_model(&model);
+            let home = TestHome::with_model(&model);
             let traced = TracedEngine::start(&home, KillPoint::Call(at));
             let is_acknowledged = play_scenario(&traced).await;
             let is_killed = traced.stop().is_killed;

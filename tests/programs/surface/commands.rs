@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use rouse_tests::{model_calling, model_settings};
 use serde_json::json;
 
 use super::{assert_scenario, shown};
 use crate::engine::TestHome;
-use crate::model_server::{model_calling, model_settings};
 
 /// The commands that create the jobs. The job with a time of day is disabled, because its position in the list would
 /// vary.

@@ -7,11 +7,11 @@
 use std::process::Command;
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_tests::model_settings;
 use rusqlite::Connection;
 use serde_json::json;
 
 use crate::engine::TestHome;
-use crate::model_server::model_settings;
 
 /// An instant after every run of this test: the year 2100.
 const YEAR_2100_MS: i64 = 4_102_444_800_000;

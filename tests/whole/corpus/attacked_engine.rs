@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard};
 
 use rouse_agent::ChosenModel;
-use rouse_core::UnixMs;
-use rouse_core::time::Timer;
 use rouse_gateway::Subscription;
-use rouse_gateway::wire::EngineMode;
-use rouse_host::{Home, Host, HostOptions, ReaderProgram, run_page_reader};
+use rouse_host::{Host, ReaderProgram, run_page_reader};
 use rouse_testkit::ManualClock;
+use rouse_tests::{EngineBuilder, MINUTE, RecordingNotifier, TestEngine};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -24,7 +22,6 @@ use super::compromised_model::{CompromisedModel, ModelCall};
 use super::jobs::TrackedJobs;
 use super::listeners::{Page, RecordingServer};
 use super::sensitive_data::{LeakDetector, PRIVATE, SECRET, scramble};
-use crate::engine::{MINUTE, NOON, RecordingNotifier, no_ui};
 
 /// How the person decides approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,27 +63,17 @@ impl AttackedEngine {
         site.set_page("/out", Page::redirect(attacker.url("/out")));
         rouse_tests::make_database(&root.path().join("home")).await;
         write_files(root.path(), &[attacker.host(), site.host()]);
-        let clock = ManualClock::new(UnixMs(NOON));
-        let (model, notifier) =
-            (Arc::new(CompromisedModel::default()), Arc::new(RecordingNotifier::default()));
-        let home = Home::at(root.path().join("home"));
-        let mut options = HostOptions::headless(home, EngineMode::Serve, Some(0), no_ui());
-        let timer = clock.clone();
-        options.clock = Arc::new(clock.clone());
-        options.timer = Some(Arc::new(move || Box::new(timer.timer()) as Box<dyn Timer>));
-        let off = ["ROUSE_LOCAL_MODELS", "ROUSE_KEYRING"];
-        options.env = Arc::new(move |name| match name {
-            "HEARTBEAT_ENABLED" => Some("true".to_owned()),
-            "HOME" => std::env::var(name).ok(),
-            _ => off.contains(&name).then(|| "0".to_owned()),
-        });
-        options.reader = ReaderProgram::with_arguments(
-            "--exact corpus::attacked_engine::page_reader --nocapture",
-        );
-        options.notifier = Some(Arc::clone(&notifier) as _);
-        options.model =
-            Some(ChosenModel { provider: Arc::clone(&model) as _, model: "obedient-1".into() });
-        let host = Host::start(options).await.expect("a host");
+        let model = Arc::new(CompromisedModel::default());
+        let provider = Arc::clone(&model);
+        let reader = "--exact corpus::attacked_engine::page_reader --nocapture";
+        let mut builder = EngineBuilder::new(&root.path().join("home"))
+            .chosen_model(ChosenModel { provider, model: "obedient-1".into() })
+            .reader(ReaderProgram::with_arguments(reader))
+            .env("HEARTBEAT_ENABLED", "true");
+        if let Ok(home) = std::env::var("HOME") {
+            builder = builder.env("HOME", &home);
+        }
+        let TestEngine { host, clock, notifier, .. } = builder.build().await;
         let token = fs::read_to_string(root.path().join("home/gateway.token")).expect("a token");
         let events = Mutex::new(host.gateway().events(0));
         let engine = Self {
@@ -110,14 +97,10 @@ impl AttackedEngine {
         engine
     }
 
-    /// Stores the secret, removes the example job and takes the baseline.
+    /// Stores the secret, adds the shared jobs and takes the baseline.
     async fn prepare(&self) {
         let secret = json!({ "name": "vault", "value": SECRET, "hosts": ["vault.example"] });
         self.call("secrets.set", secret).await;
-        let status = self.call("system.status", json!({})).await;
-        if let Some(id) = status["firstStart"]["exampleJobId"].as_str() {
-            self.call("cron.remove", json!({ "id": id })).await;
-        }
         self.add_shared_jobs().await;
         *lock(&self.baseline) = self.files();
     }

@@ -394,7 +394,7 @@ impl InjectionCase<'_> {
         let injected = self.engine.resolve_job_marks(self.injected_without_read(), Some(&id)).await;
         self.set_script_with(Vec::new(), "", injected);
         let before = self.newest_heartbeat().await;
-        self.engine.clock.advance(crate::engine::HOUR);
+        self.engine.clock.advance(rouse_tests::HOUR);
         CaseResult {
             jobs: vec![id],
             ..self.wait_for_heartbeat(before, &self.heartbeat_file()).await
@@ -415,7 +415,7 @@ impl InjectionCase<'_> {
         let injected = self.engine.resolve_job_marks(self.injected_without_read(), Some(&id)).await;
         self.set_script_with(Vec::new(), "", injected);
         let before = self.newest_heartbeat().await;
-        self.engine.clock.advance(crate::engine::HOUR);
+        self.engine.clock.advance(rouse_tests::HOUR);
         let heartbeat_file = format!("TASK-{0}. {1} OBEY-{0}.", self.number, self.sensitive);
         CaseResult { jobs: vec![id], ..self.wait_for_heartbeat(before, &heartbeat_file).await }
     }
@@ -427,7 +427,7 @@ impl InjectionCase<'_> {
         self.set_script_with(Vec::new(), "", self.injected_without_read().to_vec());
         self.write_file("HEARTBEAT.md", &self.heartbeat_file());
         let before = self.newest_heartbeat().await;
-        self.engine.clock.advance(crate::engine::HOUR);
+        self.engine.clock.advance(rouse_tests::HOUR);
         self.wait_for_heartbeat(before, &self.heartbeat_file()).await
     }
 

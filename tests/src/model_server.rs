@@ -3,15 +3,8 @@
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
 use serde_json::Value;
 
-use crate::engine::TestHome;
-
-/// A home with `server` as the model.
-pub(crate) fn home_with_model(server: &FakeModel) -> TestHome {
-    TestHome::new().config(&model_settings(server))
-}
-
 /// The settings that make `server` the model.
-pub(crate) fn model_settings(server: &FakeModel) -> String {
+pub fn model_settings(server: &FakeModel) -> String {
     format!(
         "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
         server.url(),
@@ -19,7 +12,7 @@ pub(crate) fn model_settings(server: &FakeModel) -> String {
 }
 
 /// A model that makes these calls one after the other and ends with a report, in every run.
-pub(crate) fn model_calling(calls: Vec<(&'static str, Value)>) -> FakeModel {
+pub fn model_calling(calls: Vec<(&'static str, Value)>) -> FakeModel {
     FakeModel::start(move |request: &Recorded| {
         let body = request.json();
         let messages = body["messages"].as_array().expect("messages");

@@ -1,4 +1,4 @@
-//! The shared fixture: a host over a temporary data directory, with a manual clock and a scripted model.
+//! The engine in this process: a host over a temporary data directory, with a manual clock and a scripted model.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,150 +11,175 @@ use rouse_core::tool::BoxFuture;
 use rouse_core::{DeliveryId, UnixMs};
 use rouse_gateway::wire::EngineMode;
 use rouse_gateway::{RpcError, Subscription, UiFile, UiFiles};
-use rouse_host::{Home, Host, HostOptions, Notifier, NotifyError};
+use rouse_host::{Home, Host, HostError, HostOptions, Notifier, NotifyError, ReaderProgram};
 use rouse_testkit::scripted_model::Scripted;
 use rouse_testkit::{ManualClock, Recorder, ScriptedModel};
 use serde_json::{Value, json};
 
 /// Saturday, 21 November 2026, 12:00 UTC.
-pub(crate) const NOON: i64 = 1_795_262_400_000;
-pub(crate) const MINUTE: u64 = 60_000;
-pub(crate) const HOUR: u64 = 60 * MINUTE;
-pub(crate) const DAY: u64 = 24 * HOUR;
+pub const NOON: i64 = 1_795_262_400_000;
+/// A minute in milliseconds.
+pub const MINUTE: u64 = 60_000;
+/// An hour in milliseconds.
+pub const HOUR: u64 = 60 * MINUTE;
+/// A day in milliseconds.
+pub const DAY: u64 = 24 * HOUR;
 
 /// A running host.
-pub(crate) struct TestEngine {
-    pub(crate) host: Host,
-    pub(crate) clock: ManualClock,
-    pub(crate) model: Arc<ScriptedModel>,
-    pub(crate) notifier: Arc<RecordingNotifier>,
+pub struct TestEngine {
+    /// The engine.
+    pub host: Host,
+    /// The clock of the engine.
+    pub clock: ManualClock,
+    /// The only model, if the builder has a script.
+    pub model: Arc<ScriptedModel>,
+    /// The notifier of the engine, unless it runs without a screen.
+    pub notifier: Arc<RecordingNotifier>,
 }
 
 /// The options of a `TestEngine`.
-pub(crate) struct EngineBuilder<'a> {
-    folder: &'a Path,
+pub struct EngineBuilder {
+    options: HostOptions,
     clock: ManualClock,
     context_tokens: Option<u32>,
     script: Option<Vec<Scripted>>,
     env: HashMap<String, String>,
-    hooks: Vec<Arc<dyn Hook>>,
     notifier: Arc<RecordingNotifier>,
-    has_screen: bool,
 }
 
-impl<'a> EngineBuilder<'a> {
-    pub(crate) fn new(folder: &'a Path) -> Self {
+impl EngineBuilder {
+    /// An engine over the data directory `folder`, without a model.
+    pub fn new(folder: &Path) -> Self {
+        let (ui, notifier) = (Arc::new(EmptyUiFiles), Arc::<RecordingNotifier>::default());
+        let mut options = HostOptions::headless(Home::at(folder), EngineMode::Serve, Some(0), ui);
+        options.notifier = Some(Arc::clone(&notifier) as _);
         let clock = ManualClock::new(UnixMs(NOON));
-        let notifier = Arc::default();
-        Self {
-            folder,
-            clock,
-            script: None,
-            context_tokens: None,
-            env: HashMap::new(),
-            hooks: Vec::new(),
-            notifier,
-            has_screen: true,
-        }
+        let env = HashMap::new();
+        Self { options, clock, context_tokens: None, script: None, env, notifier }
     }
 
     /// Continues on the clock of an earlier engine.
-    pub(crate) fn clock(mut self, clock: &ManualClock) -> Self {
+    pub fn clock(mut self, clock: &ManualClock) -> Self {
         self.clock = clock.clone();
         self
     }
 
-    pub(crate) fn model(mut self, script: impl IntoIterator<Item = Scripted>) -> Self {
+    /// Answers model calls with `script`, in order.
+    pub fn model(mut self, script: impl IntoIterator<Item = Scripted>) -> Self {
         self.script = Some(script.into_iter().collect());
         self
     }
 
-    pub(crate) fn context_tokens(mut self, tokens: u32) -> Self {
+    /// Uses another model than a scripted one.
+    pub fn chosen_model(mut self, model: ChosenModel) -> Self {
+        self.options.model = Some(model);
+        self
+    }
+
+    /// The size of the scripted model's context window.
+    pub fn context_tokens(mut self, tokens: u32) -> Self {
         self.context_tokens = Some(tokens);
         self
     }
 
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    /// Sets an environment variable.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
         self
     }
 
     /// Adds an in-process hook.
-    #[cfg_attr(windows, expect(dead_code, reason = "hook tests run Unix commands"))]
-    pub(crate) fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
-        self.hooks.push(hook);
+    pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.options.hooks.push(hook);
         self
     }
 
-    pub(crate) fn notifier(mut self, notifier: Arc<RecordingNotifier>) -> Self {
+    /// Reads web pages with `reader`.
+    pub fn reader(mut self, reader: ReaderProgram) -> Self {
+        self.options.reader = reader;
+        self
+    }
+
+    /// Listens on the port of the settings.
+    pub fn configured_port(mut self) -> Self {
+        self.options.port = None;
+        self
+    }
+
+    /// Shows notifications with `notifier`.
+    pub fn notifier(mut self, notifier: Arc<RecordingNotifier>) -> Self {
+        self.options.notifier = Some(Arc::clone(&notifier) as _);
         self.notifier = notifier;
         self
     }
 
     /// Runs without a notifier, like `rouse serve`: an attached app shows notifications.
-    pub(crate) fn without_screen(mut self) -> Self {
-        self.has_screen = false;
+    pub fn without_screen(mut self) -> Self {
+        self.options.notifier = None;
         self
     }
 
-    pub(crate) async fn build(self) -> TestEngine {
-        let model = ScriptedModel::new(self.script.clone().unwrap_or_default());
-        let model = match self.context_tokens {
+    /// Starts the engine and removes the example job.
+    pub async fn build(self) -> TestEngine {
+        self.try_build().await.expect("a host")
+    }
+
+    /// Starts an engine that may be refused.
+    pub async fn try_build(self) -> Result<TestEngine, HostError> {
+        let Self { mut options, clock, context_tokens, script, mut env, notifier } = self;
+        let is_scripted = script.is_some();
+        let model = ScriptedModel::new(script.unwrap_or_default());
+        let model = Arc::new(match context_tokens {
             Some(tokens) => model.reading(tokens),
             None => model,
-        };
-        let model = Arc::new(model);
-        let mut env = self.env;
+        });
+        if is_scripted {
+            let model = Arc::clone(&model);
+            options.model = Some(ChosenModel { provider: model, model: "scripted-1".into() });
+        }
         for name in ["ROUSE_LOCAL_MODELS", "ROUSE_KEYRING"] {
             env.entry(name.to_owned()).or_insert_with(|| "0".to_owned());
         }
-        let clock = self.clock.clone();
-        let mut options =
-            HostOptions::headless(Home::at(self.folder), EngineMode::Serve, Some(0), no_ui());
-        options.clock = Arc::new(self.clock.clone());
-        options.timer = Some(Arc::new(move || Box::new(clock.timer()) as Box<dyn Timer>));
         options.env = Arc::new(move |name| env.get(name).cloned());
-        options.hooks = self.hooks;
-        options.notifier = self.has_screen.then(|| Arc::clone(&self.notifier) as _);
-        options.model = self
-            .script
-            .map(|_| ChosenModel { provider: Arc::clone(&model) as _, model: "scripted-1".into() });
-        let host = Host::start(options).await.expect("a host");
-        let engine = TestEngine { host, clock: self.clock, model, notifier: self.notifier };
+        options.clock = Arc::new(clock.clone());
+        let timers = clock.clone();
+        options.timer = Some(Arc::new(move || Box::new(timers.timer()) as Box<dyn Timer>));
+        let host = Host::start(options).await?;
+        let engine = TestEngine { host, clock, model, notifier };
         engine.remove_example_job().await;
-        engine
+        Ok(engine)
     }
 }
 
 impl TestEngine {
-    pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
+    /// Calls a method that succeeds.
+    pub async fn call(&self, method: &str, params: Value) -> Value {
         self.try_call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
     }
 
-    pub(crate) async fn try_call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+    /// Calls a method that may be refused.
+    pub async fn try_call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         self.host.gateway().call(method, params).await
     }
 
     /// Adds a job and returns the id.
-    pub(crate) async fn add_job(&self, job: Value) -> String {
+    pub async fn add_job(&self, job: Value) -> String {
         let view = self.call("cron.add", job).await;
         view["job"]["id"].as_str().expect("an id").to_owned()
     }
 
-    pub(crate) fn events(&self) -> Subscription {
+    /// All events, from the first.
+    pub fn events(&self) -> Subscription {
         self.host.gateway().events(0)
     }
 
     /// Starts a run of job `id` by hand.
-    pub(crate) async fn start_run(&self, id: &str) {
+    pub async fn start_run(&self, id: &str) {
         self.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     }
 
     /// Evaluates `condition` at every event until there is a value.
-    pub(crate) async fn wait_until<T>(
-        &self,
-        mut condition: impl AsyncFnMut(&Self) -> Option<T>,
-    ) -> T {
+    pub async fn wait_until<T>(&self, mut condition: impl AsyncFnMut(&Self) -> Option<T>) -> T {
         let mut events = self.events();
         loop {
             if let Some(value) = condition(self).await {
@@ -165,25 +190,22 @@ impl TestEngine {
     }
 
     /// Waits until job `id` has `count` finished runs. Returns the newest first.
-    pub(crate) async fn finished_runs(&self, id: &str, count: usize) -> Vec<Value> {
+    pub async fn finished_runs(&self, id: &str, count: usize) -> Vec<Value> {
         self.wait_until(async |engine| {
             let runs = engine.runs(id).await;
-            let is_finished = |run: &Value| {
-                !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
-            };
             (runs.len() >= count && runs.iter().all(is_finished)).then_some(runs)
         })
         .await
     }
 
     /// The runs of job `id`, newest first.
-    pub(crate) async fn runs(&self, id: &str) -> Vec<Value> {
+    pub async fn runs(&self, id: &str) -> Vec<Value> {
         let page = self.call("cron.runs", json!({ "id": id, "limit": 500 })).await;
         page["entries"].as_array().cloned().unwrap_or_default()
     }
 
     /// Returns the run of job `id` as soon as one is in `state`.
-    pub(crate) async fn wait_for_run(&self, id: &str, state: &str) -> Value {
+    pub async fn wait_for_run(&self, id: &str, state: &str) -> Value {
         self.wait_until(async |engine| {
             engine.runs(id).await.into_iter().find(|run| run["state"] == state)
         })
@@ -191,7 +213,7 @@ impl TestEngine {
     }
 
     /// Decides an approval with a decision of this kind, such as `once`, and asserts the effect.
-    pub(crate) async fn decide(&self, approval: &Value, kind: &str) -> Value {
+    pub async fn decide(&self, approval: &Value, kind: &str) -> Value {
         let decision =
             json!({ "id": approval["id"], "decision": { "kind": kind }, "from": "page" });
         let decided = self.call("approvals.decide", decision).await;
@@ -200,16 +222,17 @@ impl TestEngine {
     }
 
     /// The newest pending approval.
-    pub(crate) async fn pending_approval(&self) -> Value {
+    pub async fn pending_approval(&self) -> Value {
         self.call("approvals.list", json!({})).await["approvals"][0].clone()
     }
 
-    pub(crate) async fn run_detail(&self, run: &Value) -> Value {
+    /// The record of a run.
+    pub async fn run_detail(&self, run: &Value) -> Value {
         self.call("runs.get", json!({ "id": run["id"] })).await
     }
 
     /// Waits for a pending wake and passes the coalescing delay.
-    pub(crate) async fn coalesce_wakes(&self) {
+    pub async fn coalesce_wakes(&self) {
         let pending = self.wait_until(async |engine| {
             let status = engine.call("heartbeat.status", json!({})).await;
             status["pending"].is_string().then_some(())
@@ -218,7 +241,8 @@ impl TestEngine {
         self.clock.advance(250);
     }
 
-    pub(crate) async fn job(&self, id: &str) -> Value {
+    /// The job `id`.
+    pub async fn job(&self, id: &str) -> Value {
         self.call("cron.get", json!({ "id": id })).await["job"].clone()
     }
 
@@ -233,10 +257,11 @@ impl TestEngine {
 
 /// A notifier that records deliveries.
 #[derive(Default)]
-pub(crate) struct RecordingNotifier {
-    pub(crate) shown: Recorder<Delivery>,
+pub struct RecordingNotifier {
+    /// The shown deliveries.
+    pub shown: Recorder<Delivery>,
     /// The errors of the next deliveries, in order.
-    pub(crate) refuse: Mutex<Vec<NotifyError>>,
+    pub refuse: Mutex<Vec<NotifyError>>,
 }
 
 impl Notifier for RecordingNotifier {
@@ -254,10 +279,6 @@ impl Notifier for RecordingNotifier {
     fn withdraw(&self, _: &DeliveryId) {}
 }
 
-pub(crate) fn no_ui() -> Arc<dyn UiFiles> {
-    Arc::new(EmptyUiFiles)
-}
-
 struct EmptyUiFiles;
 
 impl UiFiles for EmptyUiFiles {
@@ -266,14 +287,19 @@ impl UiFiles for EmptyUiFiles {
     }
 }
 
+/// Whether a run is in a final state.
+pub fn is_finished(run: &Value) -> bool {
+    !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
+}
+
 /// The tool calls among the steps of a run.
-pub(crate) fn tool_calls(detail: &Value) -> Vec<&Value> {
+pub fn tool_calls(detail: &Value) -> Vec<&Value> {
     let steps = detail["steps"].as_array().expect("steps");
     steps.iter().filter(|step| step["kind"] == "toolCall").collect()
 }
 
 /// An `echo` job with this schedule.
-pub(crate) fn echo_job(schedule: &Value) -> Value {
+pub fn echo_job(schedule: &Value) -> Value {
     json!({
         "name": "Echo",
         "schedule": schedule,
@@ -282,7 +308,7 @@ pub(crate) fn echo_job(schedule: &Value) -> Value {
 }
 
 /// A manual agent job.
-pub(crate) fn agent_job(message: &str) -> Value {
+pub fn agent_job(message: &str) -> Value {
     json!({
         "name": "Ask",
         "schedule": { "kind": "manual" },
