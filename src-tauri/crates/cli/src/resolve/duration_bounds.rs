@@ -5,29 +5,27 @@
 
 use rouse_core::schedule::format_duration;
 
-/// Duration fields and their unit in milliseconds.
-const DURATION_FIELDS: [(&str, i64); 9] = [
-    ("coalesceMs", 1),
-    ("schedule.everyMs", 1),
-    ("schedule.jitterMs", 1),
-    ("runtime.retryBackoffMs", 1),
-    ("payload.timeoutSeconds", 1_000),
-    ("policies.timeoutSeconds", 1_000),
-    ("policies.cooldownSeconds", 1_000),
-    ("policies.approvalSeconds", 1_000),
-    ("policies.misfire.maxLatenessSeconds", 1_000),
-];
+use super::flags::is_job_field;
 
 /// Writes the bounds in `message` as durations: `must be at most 7 d, found 30 d`.
 pub(crate) fn humanize(path: &str, message: &str) -> String {
-    let unit = DURATION_FIELDS.iter().find(|(field, _)| *field == path).map(|(_, unit)| *unit);
-    let humanized = unit.and_then(|unit| {
+    let humanized = unit_of(path).and_then(|unit| {
         let (low, high, found) = parse_bounds(message)?;
         let duration = |count: i64| format_duration(count.saturating_mul(unit));
         let (side, bound) = if found < low { ("least", low) } else { ("most", high) };
         Some(format!("must be at {side} {}, found {}", duration(bound), duration(found)))
     });
     humanized.unwrap_or_else(|| message.to_owned())
+}
+
+/// Milliseconds per unit of a duration field; none for other fields. The unit is the end of the key.
+fn unit_of(path: &str) -> Option<i64> {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    let is_instant = matches!(key, "atMs" | "anchorMs") || key.ends_with("AtMs");
+    if is_instant || !(path == "coalesceMs" || is_job_field(path)) {
+        return None;
+    }
+    if key.ends_with("Seconds") { Some(1_000) } else { key.ends_with("Ms").then_some(1) }
 }
 
 /// The numbers of `must be between 1 and 20, found 30`.
@@ -61,6 +59,11 @@ mod tests {
                 "payload.maxSteps",
                 "must be between 1 and 50, found 51",
                 "must be between 1 and 50, found 51",
+            ),
+            (
+                "schedule.atMs",
+                "must be between 0 and 9, found 10",
+                "must be between 0 and 9, found 10",
             ),
             ("policies.cooldownSeconds", "expected a whole number", "expected a whole number"),
         ] {
