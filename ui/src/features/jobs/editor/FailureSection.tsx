@@ -10,7 +10,8 @@ import type { MisfireMode, Overlap } from "@/platform";
 
 import { JobSelect, JobDurationField, JobNumberField, useJobForm } from "./jobFields";
 import styles from "./JobEditor.module.css";
-import { durationSeconds, hasSlots, type JobForm } from "@/features/jobs/form/jobForm";
+import { durationSeconds } from "@/features/jobs/form/fieldCodecs";
+import { hasSlots, type JobForm } from "@/features/jobs/form/jobForm";
 
 const misfireChoices: readonly { id: MisfireMode; label: string }[] = [
   { id: "runOnce", label: "Run once when possible" },
@@ -37,6 +38,15 @@ const failureFields = [
   "misfireLimit",
   "jitterSeconds",
 ] as const;
+
+/** Collapsed fields. */
+export const advancedFields: readonly (keyof JobForm)[] = [
+  "misfireLimit",
+  "maxConcurrent",
+  "cooldown",
+  "backoffSeconds",
+  "jitterSeconds",
+];
 
 type FailureValues = Pick<JobForm, (typeof failureFields)[number]>;
 

@@ -25,7 +25,7 @@ import type { ApprovalView, Job, JobDraft, JobView } from "@/platform";
 import { ApprovalNotice } from "./ApprovalNotice";
 import { JobFormContext, JobWarningContext } from "./jobFields";
 import styles from "./JobEditor.module.css";
-import { advancedFields, type FieldProblem } from "@/features/jobs/form/fieldPaths";
+import type { FieldProblem } from "@/features/jobs/form/fieldPaths";
 import { jobPatch, isSameDefinition } from "@/features/jobs/form/jobChanges";
 import { jobFormFrom, type JobForm } from "@/features/jobs/form/jobForm";
 import { IncidentNotice } from "./IncidentNotice";
@@ -44,7 +44,7 @@ import { WhatSection } from "./WhatSection";
 import { WhenSection } from "./WhenSection";
 import { HowSection } from "./HowSection";
 import { AgentMessageContext } from "./AuthorNotice";
-import { FailureSection } from "./FailureSection";
+import { advancedFields, FailureSection } from "./FailureSection";
 
 interface Props {
   initial: JobForm;

@@ -5,7 +5,8 @@ import { useController, type UseFormReturn } from "react-hook-form";
 
 import { type Choice, NumberField, Select, TextArea, TextField } from "@/components/Field";
 
-import { type JobForm, type DurationInput, type DurationUnit, unitMs } from "@/features/jobs/form/jobForm";
+import { type DurationInput, type DurationUnit, unitMs } from "@/features/jobs/form/fieldCodecs";
+import type { JobForm } from "@/features/jobs/form/jobForm";
 import styles from "./JobEditor.module.css";
 
 /** Form of the surrounding editor. Stable, unlike the library's context: a keystroke re-renders a single field. */

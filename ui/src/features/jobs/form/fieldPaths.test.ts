@@ -1,7 +1,42 @@
 import { toSentence } from "@/format/text";
 import { expect, test } from "vitest";
 
-import { place, fieldAt } from "./fieldPaths";
+import type { JobDraft } from "@/platform";
+
+import { place, fieldAt, type FieldPath } from "./fieldPaths";
+
+/** Paths of the values in a document; lists and maps are one value. */
+type PathsOf<Part> = Part extends readonly unknown[]
+  ? never
+  : Part extends object
+    ? { [Key in keyof Part & string]-?: PathsAt<Key, NonNullable<Part[Key]>> }[keyof Part & string]
+    : never;
+type PathsAt<Key extends string, Value> = [PathsOf<Value>] extends [never]
+  ? Key
+  : string extends PathsOf<Value>
+    ? Key
+    : Value extends object
+      ? `${Key}.${PathsOf<Value>}`
+      : Key;
+
+/** Why a value of the job document has no form field. A new value without field or reason fails the type check. */
+const reasonWithoutField: Record<Exclude<PathsOf<JobDraft>, FieldPath | `${FieldPath}.${string}`>, string> = {
+  id: "set by the engine",
+  createdAtMs: "set by the engine",
+  updatedAtMs: "set by the engine",
+  createdBy: "set by the engine",
+  messageBy: "set by the engine",
+  enabled: "switch of the page",
+  "schedule.anchorMs": "the creation time; kept",
+  "payload.timeoutSeconds": "of imported jobs; shown as default time limit",
+  "payload.channel": "set on the command line",
+  "payload.to": "set on the command line",
+  "isolation.postToMainPrefix": "set on the command line",
+};
+
+test("value with a reason has no form field", () => {
+  for (const path of Object.keys(reasonWithoutField)) expect(fieldAt(path)).toBeUndefined();
+});
 
 test.each([
   ["schedule.expr", "expr"],

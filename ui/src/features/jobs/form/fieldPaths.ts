@@ -2,6 +2,7 @@
 
 import { toSentence } from "@/format/text";
 
+import { agentFields, jobFields } from "./fieldTable";
 import type { JobForm } from "./jobForm";
 
 export interface FieldProblem {
@@ -12,23 +13,16 @@ export interface FieldProblem {
 /** Schedule errors by field. */
 export type ScheduleErrors = ReadonlyMap<keyof JobForm, string>;
 
-const fieldByPath: Record<string, keyof JobForm> = {
+/** Paths of fields outside the tables, and of whole objects. */
+const otherFieldByPath = {
   name: "name",
-  description: "description",
   wakeMode: "wakeMode",
   sessionTarget: "what",
   "payload.kind": "what",
   "payload.text": "text",
   "payload.message": "message",
-  "payload.model": "model",
-  "payload.fallbacks": "fallbacks",
   "payload.tools": "tools",
-  "payload.skills": "skills",
   "payload.useTools": "toolChoice",
-  "payload.maxSteps": "maxSteps",
-  "payload.maxTokens": "maxTokens",
-  "payload.effort": "effort",
-  "payload.contextPaths": "contextPaths",
   "payload.tool": "tool",
   "payload.arguments": "arguments",
   "payload.notifyWhen": "notifyWhen",
@@ -46,43 +40,28 @@ const fieldByPath: Record<string, keyof JobForm> = {
   "schedule.filters.jobId": "afterJob",
   "schedule.filters.status": "afterEnd",
   "policies.misfire": "misfire",
-  "policies.misfire.maxLatenessSeconds": "latest",
-  "policies.misfire.limit": "misfireLimit",
-  "policies.overlap": "overlap",
-  "policies.maxConcurrent": "maxConcurrent",
-  "policies.timeoutSeconds": "timeout",
-  "policies.pauseAfterFailures": "pauseAfterFailures",
-  "policies.cooldownSeconds": "cooldown",
   "policies.budget": "tokensPerRun",
-  "policies.budget.tokensPerDay": "tokensPerDay",
-  "policies.budget.usdPerRun": "usdPerRun",
-  "policies.budget.usdPerDay": "usdPerDay",
-  "policies.notify": "notify",
   "policies.quietHours": "quietHours",
-  "policies.approvals": "approvals",
-  "policies.approvalSeconds": "approvalTime",
-  "policies.hosts": "hosts",
-  "policies.folders": "folders",
-  "policies.sandbox": "sandbox",
-  "runtime.maxAttempts": "attempts",
-  "runtime.retryBackoffMs": "backoffSeconds",
-  deleteAfterRun: "deleteAfterRun",
-};
+} as const satisfies Record<string, keyof JobForm>;
 
-/** Collapsed fields. */
-export const advancedFields: readonly (keyof JobForm)[] = [
-  "misfireLimit",
-  "maxConcurrent",
-  "cooldown",
-  "backoffSeconds",
-  "jitterSeconds",
-];
+const tables = { ...jobFields, ...agentFields };
+
+const fieldByPath = new Map<string, keyof JobForm>([
+  ...Object.entries(otherFieldByPath),
+  ...Object.entries(tables).map(([name, { path }]) => [path, name as keyof typeof tables] as const),
+]);
+
+/** Path of an object with fields of its own. */
+type GroupPath = "policies.misfire" | "policies.budget";
+/** Path with a form field. */
+export type FieldPath =
+  Exclude<keyof typeof otherFieldByPath, GroupPath> | (typeof tables)[keyof typeof tables]["path"];
 
 /** Field of the longest known path prefix: `payload.tools[2]` → tools. */
 export function fieldAt(path: string): keyof JobForm | undefined {
   for (let rest = path; rest !== ""; rest = rest.slice(0, Math.max(rest.lastIndexOf("."), rest.lastIndexOf("["), 0))) {
-    const assignToFields = fieldByPath[rest];
-    if (assignToFields !== undefined) return assignToFields;
+    const field = fieldByPath.get(rest);
+    if (field !== undefined) return field;
   }
   return undefined;
 }
