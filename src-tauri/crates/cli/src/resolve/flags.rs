@@ -19,7 +19,7 @@ const OTHER_NAMES: [(&str, &str); 18] = [
     ("schedule.filters", "--filter"),
     ("schedule.filters.jobId", "--after"),
     ("payload.text", "--system-event"),
-    ("payload.notifyWhen.cel", "--notify-if"),
+    ("payload.notifyWhen.cel", "--notify-when"),
     ("payload.useTools", "--tools"),
     ("policies.misfire.mode", "--misfire"),
     ("policies.misfire.limit", "--misfire-limit"),

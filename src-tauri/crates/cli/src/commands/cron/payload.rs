@@ -3,8 +3,9 @@
 use clap::{ArgGroup, Args};
 use rouse_core::job::NotifyWord;
 use serde_json::{Map, Value, json};
+use strum::VariantNames as _;
 
-use super::field_values::{NONE, choice, names_value, parse_number, set, text_value};
+use super::field_values::{NONE, names_value, parse_number, set, text_value};
 use crate::resolve::error::CliError;
 use crate::resolve::merge_patch::replacement_patch;
 
@@ -24,12 +25,9 @@ pub(crate) struct PayloadArgs {
     /// Arguments of the tool as JSON
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
-    /// Results that are worth a notification [default: always]
-    #[arg(long, value_parser = choice::<NotifyWord>(), conflicts_with = "notify_if")]
-    notify_when: Option<NotifyWord>,
-    /// Notify if this CEL expression over `result`, `previous`, `state`, `event` is true
-    #[arg(hide = true, long, value_name = "CEL")]
-    notify_if: Option<String>,
+    /// Notify: always, failure, changed, or a CEL condition [default: always]
+    #[arg(long, alias = "notify-if", value_name = "WHEN", value_parser = parse_notify_when)]
+    notify_when: Option<Value>,
     /// Deliver the report to a channel
     #[arg(hide = true, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     deliver: Option<bool>,
@@ -84,8 +82,7 @@ impl PayloadArgs {
         if self.tool.is_some() || self.arguments.is_some() {
             payload.insert("arguments".to_owned(), self.tool_arguments()?);
         }
-        set(&mut payload, "notifyWhen", self.notify_when.map(|word| json!(word)));
-        set(&mut payload, "notifyWhen", self.notify_if.as_ref().map(|cel| json!({ "cel": cel })));
+        set(&mut payload, "notifyWhen", self.notify_when.clone());
         set(&mut payload, "deliver", self.deliver);
         set(&mut payload, "channel", text_value(self.channel.as_deref()));
         set(&mut payload, "to", text_value(self.to.as_deref()));
@@ -137,7 +134,6 @@ impl PayloadArgs {
             ("--skills", self.skills.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
-            ("--notify-if", self.notify_if.is_some(), tool),
         ];
         let is_misplaced = |(_, is_set, (of, _)): &&(_, bool, (&str, _))| *is_set && kind != of;
         match flags.iter().find(is_misplaced) {
@@ -150,6 +146,18 @@ impl PayloadArgs {
         let Some(text) = &self.arguments else { return Ok(json!({})) };
         serde_json::from_str(text).map_err(|error| CliError::input(json_error(&error)))
     }
+}
+
+/// A word, or a condition over `result`, `previous`, `state` and `event`. A condition has more than letters.
+fn parse_notify_when(text: &str) -> Result<Value, String> {
+    if let Ok(word) = text.parse::<NotifyWord>() {
+        return Ok(json!(word));
+    }
+    if text.chars().all(char::is_alphabetic) {
+        let words = NotifyWord::VARIANTS.join(", ");
+        return Err(format!("expected {words}, or a CEL condition such as `result.level < 20`"));
+    }
+    Ok(json!({ "cel": text }))
 }
 
 /// The position of a JSON error and an example. The parser's message speaks of tokens.
@@ -203,6 +211,15 @@ mod tests {
             let refused = format!("{refused:?}");
             assert!(refused.contains("needs --tool"), "{refused}");
         }
+    }
+
+    #[test]
+    fn notify_when_takes_a_word_or_a_condition() {
+        assert_eq!(parse_notify_when("failure"), Ok(json!("failure")));
+        let condition = "result.level < 20";
+        assert_eq!(parse_notify_when(condition), Ok(json!({ "cel": condition })));
+        let refused = parse_notify_when("sometimes").expect_err("no word");
+        assert!(refused.contains("always, failure, changed"), "{refused}");
     }
 
     #[test]
