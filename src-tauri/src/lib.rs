@@ -37,7 +37,8 @@ use crate::backend::{EngineDependencies, EngineHandle, EngineState};
 use crate::link::Link;
 use crate::notifier::{DesktopNotifier, Interaction};
 use crate::shell::Shell;
-use crate::tray::Tray;
+use crate::tray::view::Tray;
+use crate::window::PageReadiness;
 
 /// Runtime worker threads; the engine mostly waits for IO.
 const WORKERS: usize = 2;
@@ -110,13 +111,13 @@ fn set_up(app: &mut App, home: Home, options: StartOptions, signals: Termination
     let (windows, requests) = mpsc::unbounded_channel();
     let (state_tx, engine) = EngineHandle::new();
     let notifier = Arc::new(DesktopNotifier::new(interactions_tx, engine.clone(), home.root()));
+    app.manage(PageReadiness::default());
     app.manage(Shell {
         app: app.clone(),
         engine,
         tray: Tray::new(),
         notifier: Arc::clone(&notifier),
         windows,
-        page_is_listening: AtomicBool::new(false),
         quitting: AtomicBool::new(false),
         close_notice_marker: home.root().join("closing-explained"),
     });
@@ -231,7 +232,8 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
         RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. }
             if label == window::MAIN =>
         {
-            window::closed(app)
+            window::closed(app);
+            app.state::<Shell>().notify_first_close();
         }
         RunEvent::Exit => close_engine(app),
         #[cfg(target_os = "macos")]

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tauri::{State, Url};
 
-use crate::Shell;
 use crate::backend::EngineState;
-use crate::tray::TrayCommand;
+use crate::shell::Shell;
+use crate::tray::command::TrayCommand;
 
 /// Calls a gateway method. Responds like JSON-RPC, as the browser's gateway does.
 #[tauri::command]

@@ -24,7 +24,9 @@ use tokio::sync::mpsc;
 use crate::backend::EngineHandle;
 use crate::link::Link;
 use crate::notifier::{DesktopNotifier, Interaction, Meaning, Subject, Toast};
-use crate::tray::{PauseFor, Stale, Tray, TrayCommand, zone_of};
+use crate::tray::command::{PauseFor, TrayCommand};
+use crate::tray::snapshot::{Stale, zone_of};
+use crate::tray::view::Tray;
 use crate::ui_route::UiRoute;
 use crate::window::{MAIN, WindowRequest};
 
@@ -40,8 +42,6 @@ pub(crate) struct Shell {
     pub(crate) tray: Tray,
     pub(crate) notifier: Arc<DesktopNotifier>,
     pub(crate) windows: mpsc::UnboundedSender<WindowRequest>,
-    /// The page handles navigation events.
-    pub(crate) page_is_listening: AtomicBool,
     pub(crate) quitting: AtomicBool,
     /// Marker file: the user was informed that closing keeps Rouse running.
     pub(crate) close_notice_marker: PathBuf,

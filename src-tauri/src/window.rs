@@ -7,7 +7,7 @@
 //! Pitfall: creating the window on the main thread deadlocks on Windows; showing it before the page
 //! is loaded flashes white.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{
@@ -17,7 +17,6 @@ use tauri::{
 use tauri_plugin_window_state::{AppHandleExt as _, StateFlags};
 use tokio::sync::mpsc;
 
-use crate::Shell;
 use crate::ui_route::UiRoute;
 
 /// Window label, also used in the capability file.
@@ -31,6 +30,10 @@ const MIN_SIZE: (f64, f64) = (720.0, 520.0);
 pub(crate) fn saved_state_flags() -> StateFlags {
     StateFlags::all() & !StateFlags::VISIBLE & !StateFlags::DECORATIONS
 }
+
+/// Whether the page handles navigation events. Managed by Tauri.
+#[derive(Default)]
+pub(crate) struct PageReadiness(AtomicBool);
 
 /// Request to show the window, at a route or unchanged.
 pub(crate) type WindowRequest = Option<UiRoute>;
@@ -58,12 +61,12 @@ fn show(app: &AppHandle, route: Option<&UiRoute>) -> tauri::Result<()> {
 /// The page handles navigation events from now on.
 #[tauri::command]
 pub(crate) fn page_listens(app: AppHandle) {
-    app.state::<Shell>().page_is_listening.store(true, Ordering::Release);
+    app.state::<PageReadiness>().0.store(true, Ordering::Release);
 }
 
 /// Navigates the page by an event, or by loading the URL while the page does not listen.
 fn navigate(app: &AppHandle, window: &WebviewWindow, route: &UiRoute) -> tauri::Result<()> {
-    if app.state::<Shell>().page_is_listening.load(Ordering::Acquire) {
+    if app.state::<PageReadiness>().0.load(Ordering::Acquire) {
         return app.emit_to(MAIN, NAVIGATE, route.as_str());
     }
     let mut url = window.url()?;
@@ -78,7 +81,7 @@ fn navigate(app: &AppHandle, window: &WebviewWindow, route: &UiRoute) -> tauri::
 
 fn create(app: &AppHandle, route: Option<&UiRoute>) -> tauri::Result<()> {
     let path = route.map_or("", |route| route.as_str().trim_start_matches('/'));
-    app.state::<Shell>().page_is_listening.store(false, Ordering::Release);
+    app.state::<PageReadiness>().0.store(false, Ordering::Release);
     show_in_dock(app);
     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App(path.into()))
         .title("Rouse")
@@ -102,7 +105,7 @@ fn create(app: &AppHandle, route: Option<&UiRoute>) -> tauri::Result<()> {
         .on_page_load(|window, load| match load.event() {
             // A reloading page does not listen yet.
             PageLoadEvent::Started => {
-                window.state::<Shell>().page_is_listening.store(false, Ordering::Release);
+                window.state::<PageReadiness>().0.store(false, Ordering::Release);
             }
             PageLoadEvent::Finished => {
                 report(show_when_loaded(&window), "failed to show the window");
@@ -132,11 +135,10 @@ fn cannot_raise_itself() -> bool {
     cfg!(target_os = "linux") && std::env::var_os("WAYLAND_DISPLAY").is_some()
 }
 
-/// Saves the window state and explains once that Rouse keeps running.
+/// Saves the window state of the closed window.
 pub(crate) fn closed(app: &AppHandle) {
     hide_from_dock(app);
     report(app.save_window_state(saved_state_flags()), "failed to save the window state");
-    app.state::<Shell>().notify_first_close();
 }
 
 /// True if `url` is a page of this app.

@@ -5,7 +5,7 @@ use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 use chrono::TimeZone as _;
 
 use super::*;
-use crate::tray::zone_of;
+use crate::tray::snapshot::zone_of;
 
 fn berlin() -> Zone {
     chrono_tz::Europe::Berlin.into()

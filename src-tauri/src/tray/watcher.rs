@@ -9,7 +9,7 @@ use tauri::{AppHandle, Manager as _};
 use zbus::message::Type;
 use zbus::{Connection, MatchRule, MessageStream};
 
-use crate::Shell;
+use crate::shell::Shell;
 
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 /// Buffered signals; each only means "try again".
