@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::Follower;
+use super::job::Follower;
 
 /// An approval.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]

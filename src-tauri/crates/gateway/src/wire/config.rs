@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::QuietHours;
+use super::job::QuietHours;
 
 /// `config.get`: the settings in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]

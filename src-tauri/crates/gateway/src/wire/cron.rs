@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{IncidentView, Job, JobDraft, RunState, RunView, SpentView, WrittenSchedule};
+use super::announcement::IncidentView;
+use super::job::{Follower, Job, JobDraft, RunState, WrittenSchedule};
+use super::run::RunView;
+use super::spending::SpentView;
 
 /// A job with its status.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
@@ -179,16 +182,6 @@ pub struct CronRemoveResult {
     /// Whether the calling run continues.
     #[serde(default)]
     pub caller_continues: bool,
-}
-
-/// A job that starts after another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct Follower {
-    /// Id of the job.
-    pub id: String,
-    /// Name of the job.
-    pub name: String,
 }
 
 /// `cron.run`.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::WakeMode;
+use super::job::WakeMode;
 
 /// `wake`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]

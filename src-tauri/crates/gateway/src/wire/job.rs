@@ -1,5 +1,6 @@
-//! The job document on the wire. `rouse_core::job` declares and documents every field.
+//! The job document on the wire. `rouse_core::job` declares and documents every field of a job.
 
+use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 pub use rouse_core::job::{
@@ -29,3 +30,13 @@ pub(crate) struct JobDraft {
             | { kind: \"cron\"; expr: string; tz?: string; jitterMs?: number }")]
 #[expect(dead_code, reason = "declares a type for TypeScript")]
 pub(crate) struct WrittenSchedule(Schedule);
+
+/// A job that starts after another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Follower {
+    /// Id of the job.
+    pub id: String,
+    /// Name of the job.
+    pub name: String,
+}

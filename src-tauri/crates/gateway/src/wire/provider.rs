@@ -4,7 +4,7 @@ use rouse_core::settings::ProviderKind;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ModelTestView, ProviderState};
+use super::model::{ModelTestView, ProviderState};
 
 /// `providers.list`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]

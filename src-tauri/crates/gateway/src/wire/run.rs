@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use super::{ApprovalView, DeliveryView, GateView, RunState, RunTrigger};
+use super::approval::ApprovalView;
+use super::delivery::DeliveryView;
+use super::gate::GateView;
+use super::job::{RunState, RunTrigger};
 
 /// A run in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]

@@ -4,7 +4,7 @@ pub use rouse_core::message::ToolCallRequest;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::RunState;
+use super::job::RunState;
 
 /// `sessions.list`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CronStatus, HeartbeatStatus};
+use super::cron::CronStatus;
+use super::heartbeat::HeartbeatStatus;
 
 /// `system.status`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]

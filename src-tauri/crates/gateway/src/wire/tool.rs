@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::JobDraft;
+use super::job::JobDraft;
 
 /// `tools.catalog`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]

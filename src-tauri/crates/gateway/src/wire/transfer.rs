@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{Job, JobFact, JobWarning, PreviewSlot, RfcStatus, RunState, RunTrigger};
+use super::cron::{JobWarning, PreviewSlot};
+use super::job::{Job, JobFact, RfcStatus, RunState, RunTrigger};
 
 /// `cron.export`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
