@@ -13,9 +13,9 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_core::Clock;
+use rouse_core::settings::HookPoint;
 use rouse_core::text::QUOTE_MARK;
 use rouse_core::text::{MAX_DEPTH, is_within_depth};
 use rouse_core::tool::BoxFuture;
@@ -27,9 +27,11 @@ use tokio::process::Command;
 use super::events::{
     DeliveryEvent, RunFinishedEvent, RunStartedEvent, ToolCallEnded, ToolCallEvent, ToolsResolved,
 };
+use super::hook::{
+    DeliveryDecision, Hook, HookCommand, HookDecision, HookError, HookNotification, HookReport,
+};
 use super::process::{HookProcess, HookProcessConfig};
-use super::statistics::{HookReport, StatisticsCollector};
-use super::{DeliveryDecision, Hook, HookDecision, HookError, HookNotification, HookPoint};
+use super::statistics::StatisticsCollector;
 
 /// The longest output, in bytes.
 const MAX_OUTPUT: u64 = 1 << 20;
@@ -63,17 +65,6 @@ const VARIABLES: &[&str] = &[
     "USERNAME",
 ];
 
-/// A hook in the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookCommand {
-    /// The step at which the command runs.
-    pub on: HookPoint,
-    /// The program and the arguments.
-    pub command: Vec<String>,
-    /// The time limit.
-    pub timeout: Duration,
-}
-
 /// A hook that runs a command.
 pub struct CommandHook {
     name: String,
@@ -103,7 +94,8 @@ impl CommandHook {
         }
         let began = self.clock.monotonic();
         let result = self.run(point, event).await.and_then(|output| parse(&output));
-        self.statistics.add(self.clock.as_ref(), began, result.as_ref().err());
+        let problem = result.as_ref().err().map(ToString::to_string);
+        self.statistics.add(self.clock.as_ref(), began, problem);
         result.map(Some)
     }
 

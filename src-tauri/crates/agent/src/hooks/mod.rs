@@ -8,6 +8,7 @@
 
 mod command;
 mod events;
+mod hook;
 mod process;
 mod statistics;
 
@@ -25,109 +26,17 @@ use serde_json::Value;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-pub use command::{CommandHook, HookCommand};
+pub use command::CommandHook;
 pub use events::{
     DeliveryEvent, HookContext, RunFinishedEvent, RunStartedEvent, ToolCallEnded, ToolCallEvent,
     ToolMetadata, ToolsResolved,
 };
+pub use hook::{
+    DeliveryDecision, Hook, HookCommand, HookDecision, HookError, HookNotification, HookReport,
+};
 pub use process::HookProcessConfig;
 pub use rouse_core::settings::HookPoint;
-pub use statistics::{HookReport, HookStatistics, LastHookCall};
-
-/// The decision of a hook about a call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HookDecision {
-    /// No objection.
-    Allow,
-    /// The call is refused, for this reason.
-    Deny(String),
-    /// A person must approve the call, for this reason.
-    RequireApproval(String),
-    /// The call gets these arguments and begins at the first check again.
-    Rewrite(Value),
-}
-
-/// The decision of a hook about a delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeliveryDecision {
-    /// No objection.
-    Allow,
-    /// The delivery is suppressed, for this reason.
-    Suppress(String),
-    /// The delivery gets another text.
-    Rewrite {
-        /// The title.
-        title: String,
-        /// The text.
-        body: String,
-    },
-}
-
-/// The failure of a hook.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HookError(pub String);
-
-/// A notification of a hook.
-pub type HookNotification<'h> = BoxFuture<'h, Result<(), HookError>>;
-
-fn ignored<'h>() -> HookNotification<'h> {
-    Box::pin(std::future::ready(Ok(())))
-}
-
-/// A hook. Ignores notifications and allows everything by default.
-pub trait Hook: Send + Sync {
-    /// The name, for the log and for reasons.
-    fn name(&self) -> &str;
-
-    /// The report of a hook of the settings.
-    fn report(&self) -> Option<HookReport> {
-        None
-    }
-
-    /// Notifies of the tools of an attempt, once for each attempt, with its first model call. A retry and a resumption after
-    /// a crash are new attempts; a resumption after an approval is not.
-    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> HookNotification<'h> {
-        let _ = event;
-        ignored()
-    }
-
-    /// Decides about a call.
-    fn before_tool_call<'h>(
-        &'h self,
-        call: &'h ToolCallEvent,
-    ) -> BoxFuture<'h, Result<HookDecision, HookError>> {
-        let _ = call;
-        Box::pin(std::future::ready(Ok(HookDecision::Allow)))
-    }
-
-    /// Notifies of a call that was made or refused.
-    fn after_tool_call<'h>(&'h self, call: &'h ToolCallEnded) -> HookNotification<'h> {
-        let _ = call;
-        ignored()
-    }
-
-    /// Notifies of the first attempt of a run.
-    fn run_started<'h>(&'h self, run: &'h RunStartedEvent) -> HookNotification<'h> {
-        let _ = run;
-        ignored()
-    }
-
-    /// Notifies of the end of a run that had begun.
-    fn run_finished<'h>(&'h self, run: &'h RunFinishedEvent) -> HookNotification<'h> {
-        let _ = run;
-        ignored()
-    }
-
-    /// Decides about a delivery.
-    fn before_delivery<'h>(
-        &'h self,
-        delivery: &'h DeliveryEvent,
-    ) -> BoxFuture<'h, Result<DeliveryDecision, HookError>> {
-        let _ = delivery;
-        Box::pin(std::future::ready(Ok(DeliveryDecision::Allow)))
-    }
-}
+pub use statistics::{HookStatistics, LastHookCall};
 
 /// All hooks in their order. Cheap to clone.
 #[derive(Clone, Default)]

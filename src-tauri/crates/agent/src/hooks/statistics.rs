@@ -7,18 +7,6 @@ use std::time::Duration;
 
 use rouse_core::{Clock, UnixMs};
 
-use super::HookError;
-use super::command::HookCommand;
-
-/// A hook of the settings with the statistics.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookReport {
-    /// The hook.
-    pub hook: HookCommand,
-    /// The statistics.
-    pub statistics: HookStatistics,
-}
-
 /// The statistics of a hook since the start of Rouse.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HookStatistics {
@@ -47,11 +35,11 @@ pub(super) struct StatisticsCollector(Mutex<HookStatistics>);
 
 impl StatisticsCollector {
     /// Adds a call that began at `began` on the monotonic clock and has just ended.
-    pub(super) fn add(&self, clock: &dyn Clock, began: Duration, problem: Option<&HookError>) {
+    pub(super) fn add(&self, clock: &dyn Clock, began: Duration, problem: Option<String>) {
         let last = LastHookCall {
             at: clock.now(),
             took: clock.monotonic().saturating_sub(began),
-            problem: problem.map(ToString::to_string),
+            problem,
         };
         let mut statistics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         statistics.calls += 1;

@@ -7,8 +7,9 @@
 use rouse_core::tool::Annotations;
 use serde_json::Value;
 
+use super::layer::Safety;
+use super::leak;
 use super::stored_secrets::each_text;
-use super::{Safety, leak};
 
 /// Secrets in data that must not leave.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

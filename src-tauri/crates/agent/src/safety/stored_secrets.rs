@@ -10,7 +10,8 @@ use std::fmt;
 use rouse_core::message::{ModelAnswer, Part, ToolCallRequest};
 use serde_json::Value;
 
-use super::{Safety, leak};
+use super::layer::Safety;
+use super::leak;
 
 /// Ids of the calls of an answer that held the value of a stored secret.
 pub(crate) type RedactedCalls = BTreeSet<String>;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rouse_core::model::Delta;
 
-use super::Safety;
+use super::layer::Safety;
 use super::leak::{self, SHORTEST_VALUE, StoredValues};
 
 /// The redactor of an answer.

@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::hidden_characters::make_visible;
 use super::injection::{InjectionSignal, injection_signals};
+use super::layer::Safety;
+use super::leak;
 use super::result_size::{CutNotice, capped, shortened};
 use super::result_text::result_text;
-use super::{Safety, leak};
 use crate::heartbeat_list::HEARTBEAT_FILE;
 
 /// The result of a tool after the safety layer.
