@@ -15,7 +15,8 @@ use rouse_core::settings::ProviderSection;
 use rouse_core::text::nearest;
 use serde_json::Value;
 
-use super::{Config, Environment, MachineFacts, environment};
+use super::environment::{self, Environment};
+use super::values::{Config, MachineFacts};
 
 /// Sockets of the system bus (D-Bus Specification, "Well-known Message Bus Instances").
 const SYSTEM_BUS: [&str; 2] = ["/var/run/dbus/system_bus_socket", "/run/dbus/system_bus_socket"];

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rouse_core::json_fields::FieldError;
 use serde_json::{Map, Value};
 
-use super::Environment;
+/// Environment variables by name.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A variable that overrides a key.
 struct Variable {

@@ -15,7 +15,8 @@ use serde_json::Value;
 use super::key_lines::KeyLines;
 use super::keys::{self, UnknownSetting};
 use super::settings_text::{check_size, read_text};
-use super::{Config, MachineFacts, availability, patch, read};
+use super::values::{Config, MachineFacts, read};
+use super::{availability, patch};
 
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]

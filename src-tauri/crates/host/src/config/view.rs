@@ -4,7 +4,8 @@ use rouse_agent::Prices;
 use rouse_core::settings::RiskyWorkspaceSection;
 use rouse_gateway::wire;
 
-use super::{Config, ConfigFile, MachineFacts};
+use super::file::ConfigFile;
+use super::values::{Config, MachineFacts};
 
 impl ConfigFile {
     /// The current settings for clients. Has names of variables and secrets, never a key.

@@ -10,7 +10,8 @@ use futures_util::StreamExt as _;
 use tokio::sync::OnceCell;
 use zbus::Connection;
 
-use super::{ChangeSender, zone_watch};
+use super::change_sender::ChangeSender;
+use super::zone_watch;
 
 /// The logind interface.
 #[zbus::proxy(

@@ -11,7 +11,7 @@ use objc2::rc::Retained;
 use objc2::runtime::{AnyClass, AnyObject};
 use objc2_foundation::NSString;
 
-use super::ChangeSender;
+use super::change_sender::ChangeSender;
 
 /// This machine.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 //! polling. A system without messages, such as a container without a bus, is no error: the timer detects a wake-up,
 //! and zones are read on demand, on macOS and Windows also by the timer.
 
+mod change_sender;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
@@ -53,9 +54,6 @@ impl Drop for CountedRun {
         self.0.0.send_modify(|count| *count -= 1);
     }
 }
-
-/// Reports an unspecified change; the receiver reads the new state.
-type ChangeSender = mpsc::UnboundedSender<()>;
 
 /// Follows the system for the life of the host.
 pub(crate) async fn follow(

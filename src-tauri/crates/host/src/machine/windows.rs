@@ -14,7 +14,7 @@ use windows_sys::Win32::System::Power::{
 };
 use windows_sys::Win32::UI::WindowsAndMessaging::{DEVICE_NOTIFY_CALLBACK, PBT_APMRESUMEAUTOMATIC};
 
-use super::ChangeSender;
+use super::change_sender::ChangeSender;
 
 /// This machine.
 #[derive(Debug, Default)]

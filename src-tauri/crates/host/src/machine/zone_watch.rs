@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::ChangeSender;
+use super::change_sender::ChangeSender;
 use crate::zone_files::ZoneFolder;
 
 /// The watched file names.
