@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ModelVendor, PromptUsage, VendorTurn, VendorWire};
+use super::definition::{ModelVendor, VendorTurn, VendorWire};
+use super::prompt_cache::PromptUsage;
 use crate::fake_model::Reply;
 
 /// The tokens of an answer: four bytes each.

@@ -5,6 +5,7 @@
 //! script is refused too.
 
 mod answers;
+mod definition;
 mod prompt_cache;
 mod rules;
 mod table;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::fake_model::{FakeModel, Recorded, Reply};
 
+pub use definition::{ModelVendor, VENDOR_KEY, VendorTurn, VendorWire};
 pub use prompt_cache::PromptUsage;
 pub use table::{
     ANTHROPIC, CLAUDE_AT_WORK, LM_STUDIO, OLLAMA, OPENAI, OPENROUTER, STRICT_TEXT,
@@ -23,59 +25,6 @@ pub use table::{
 };
 
 use prompt_cache::PrefixCache;
-use rules::VendorRules;
-
-/// The key that every vendor with keys accepts.
-pub const VENDOR_KEY: &str = "sk-test-0123456789abcdefghijklmnop";
-
-/// The wire format of a vendor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VendorWire {
-    /// Chat Completions.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-    /// Anthropic Messages.
-    Messages,
-}
-
-/// Facts about one vendor.
-#[derive(Debug)]
-pub struct ModelVendor {
-    /// The name of the provider in the settings.
-    pub name: &'static str,
-    /// The kind of the provider in the settings.
-    pub kind: &'static str,
-    /// The path of the base URL.
-    pub base: &'static str,
-    /// The model in the settings.
-    pub model: &'static str,
-    /// Whether a person runs the server without a key.
-    pub is_local: bool,
-    wire: VendorWire,
-    /// Reasoning before the text of every answer.
-    reasoning: &'static str,
-    /// Whether the usage contains the cost.
-    reports_cost: bool,
-    rules: VendorRules,
-}
-
-/// One answer of the script.
-#[derive(Debug, Clone)]
-pub enum VendorTurn {
-    /// Text.
-    Says(String),
-    /// A call of one tool.
-    Calls(&'static str, Value),
-}
-
-impl VendorTurn {
-    /// An answer of text.
-    #[must_use]
-    pub fn says(text: &str) -> Self {
-        Self::Says(text.to_owned())
-    }
-}
 
 /// A running double.
 pub struct VendorDouble {

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
+use super::definition::{ModelVendor, VENDOR_KEY, VendorWire};
 use super::prompt_cache::marks_in;
-use super::{ModelVendor, VENDOR_KEY, VendorWire};
 use crate::fake_model::Recorded;
 
 /// The maximum number of `cache_control` marks in a request.

@@ -1,7 +1,7 @@
 //! The vendors, as data: accepted and refused fields. As of 2026-11-28, from the vendors' references and error texts.
 
+use super::definition::{ModelVendor, VendorWire};
 use super::rules::{ContentShape, VendorRules};
-use super::{ModelVendor, VendorWire};
 
 /// Fields of every Chat Completions server.
 const CHAT_FIELDS: &[&str] = &[
