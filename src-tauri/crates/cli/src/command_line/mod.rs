@@ -118,16 +118,6 @@ fn find_flag<'c>(command: &'c Command, argument: &OsStr) -> Option<&'c Arg> {
     command.get_arguments().find(|arg| arg.get_long() == Some(name))
 }
 
-/// The error about the first argument that is not UTF-8.
-fn utf8_error(arguments: &[OsString]) -> Option<String> {
-    let (position, argument) =
-        arguments.iter().enumerate().find(|(_, argument)| argument.to_str().is_none())?;
-    Some(format!(
-        "Argument {position} is not UTF-8 text: `{}`. Rouse reads text as UTF-8: check the encoding of your terminal or script.",
-        argument.to_string_lossy()
-    ))
-}
-
 /// Refuses environment variables of Rouse that are not UTF-8: as unset, other data or settings would apply.
 ///
 /// # Errors
@@ -182,6 +172,8 @@ mod tests {
     #[test]
     fn argument_not_utf8_is_named_by_position() {
         use std::os::unix::ffi::OsStringExt as _;
+
+        use super::usage_error::utf8_error;
 
         let name = OsString::from_vec(b"caf\xe9".to_vec());
         let line = ["rouse".into(), "wake".into(), name];

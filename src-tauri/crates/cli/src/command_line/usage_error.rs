@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
-use super::utf8_error;
 use crate::render::error::report_error;
 use crate::resolve::error::CliError;
 
@@ -33,6 +32,16 @@ pub(crate) fn report_usage_error(error: &clap::Error, arguments: &[OsString]) ->
         anstream::eprintln!("\n{hint}");
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// The error about the first argument that is not UTF-8.
+pub(super) fn utf8_error(arguments: &[OsString]) -> Option<String> {
+    let (position, argument) =
+        arguments.iter().enumerate().find(|(_, argument)| argument.to_str().is_none())?;
+    Some(format!(
+        "Argument {position} is not UTF-8 text: `{}`. Rouse reads text as UTF-8: check the encoding of your terminal or script.",
+        argument.to_string_lossy()
+    ))
 }
 
 /// The hint for a pattern without quotes: the shell splits it into words and replaces `*` by file names.

@@ -8,6 +8,7 @@ mod policies;
 mod budget;
 mod quiet_hours;
 mod permissions;
+mod job_arg;
 mod job_name;
 mod grant_offer;
 mod saved_job;
@@ -35,6 +36,7 @@ use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::jobs::find_job;
 use crate::resolve::runs::{current_run_id, find_job_with_runs};
+use job_arg::JobArg;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -82,13 +84,6 @@ impl Default for Command {
     fn default() -> Self {
         Self::List(list::Args::default())
     }
-}
-
-/// The positional argument for a job.
-#[derive(Debug, Args)]
-pub(crate) struct JobArg {
-    /// Job: id, id prefix or exact name
-    id: String,
 }
 
 #[derive(Debug, Args)]

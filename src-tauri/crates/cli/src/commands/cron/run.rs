@@ -6,7 +6,7 @@
 use rouse_gateway::wire::{JobView, RunState, RunView, RunsListResult, StartedRun};
 use serde_json::json;
 
-use super::JobArg;
+use super::job_arg::JobArg;
 use crate::commands::follow;
 use crate::render::job::{has_slots, slot_time};
 use crate::resolve::engine::EngineConnection;

@@ -3,7 +3,7 @@
 use rouse_gateway::wire::{CronEstimateResult, GrantsListResult, JobView};
 use serde_json::json;
 
-use super::JobArg;
+use super::job_arg::JobArg;
 use crate::render::facts::fact;
 use crate::render::grants::grant_lines;
 use crate::render::job::print_job;

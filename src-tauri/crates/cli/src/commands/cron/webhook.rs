@@ -3,7 +3,7 @@
 use rouse_gateway::wire::WebhookView;
 use serde_json::{Value, json};
 
-use super::JobArg;
+use super::job_arg::JobArg;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::jobs::find_job;

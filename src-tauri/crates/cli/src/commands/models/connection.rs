@@ -11,11 +11,22 @@ use rouse_gateway::wire::{
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
-use super::{FIELD_NAMES, check_verdict, test_model};
+use super::model_test::{check_verdict, test_model};
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::keyboard::read_secret;
+
+/// Field paths of the gateway and their names on the command line.
+const FIELD_NAMES: [(&str, &str); 7] = [
+    ("server.key", "the key"),
+    ("server.baseUrl", "--url"),
+    ("server.name", "NAME"),
+    ("server.kind", "--kind"),
+    ("providers", "the settings"),
+    ("model", "--model"),
+    ("text", "MODEL"),
+];
 
 /// Maximum models in the list at a terminal.
 const MAX_OFFERED: usize = 15;

@@ -1,13 +1,14 @@
 //! `rouse models …`: providers and their models.
 
 mod connection;
+mod model_test;
 mod pull;
 mod removal;
 
 use clap::Subcommand;
 use rouse_gateway::wire::{
-    ListedModelView, ModelTestVerdict, ModelTestView, ModelsListResult, ModelsTestParams,
-    ProviderState, ProviderView, ProvidersListResult,
+    ListedModelView, ModelsListResult, ModelsTestParams, ProviderState, ProviderView,
+    ProvidersListResult,
 };
 use serde_json::json;
 
@@ -15,17 +16,7 @@ use crate::render::table::{new_table, print_rows};
 use crate::render::text::{escape, shorten};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
-
-/// Field paths of the gateway and their names on the command line.
-const FIELD_NAMES: [(&str, &str); 7] = [
-    ("server.key", "the key"),
-    ("server.baseUrl", "--url"),
-    ("server.name", "NAME"),
-    ("server.kind", "--kind"),
-    ("providers", "the settings"),
-    ("model", "--model"),
-    ("text", "MODEL"),
-];
+use model_test::{check_verdict, test_model, verdict_text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -127,50 +118,15 @@ const fn state_text(provider: &ProviderView, is_active: bool) -> &'static str {
     }
 }
 
-const fn verdict_text(verdict: ModelTestVerdict) -> &'static str {
-    match verdict {
-        ModelTestVerdict::Works => "works",
-        ModelTestVerdict::NoToolCall => "no tool calls",
-        ModelTestVerdict::NeedlessToolCall => "needless tool calls",
-        ModelTestVerdict::Failed => "no answer",
-    }
-}
-
 fn print_models(models: &[ListedModelView]) {
     if models.is_empty() {
         anstream::println!("The provider lists no chat model.");
     }
     for model in models {
         let title = model.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-        let size = model.bytes.map(|bytes| format!("  {}", gigabytes(bytes))).unwrap_or_default();
+        let size =
+            model.bytes.map(|bytes| format!("  {}", pull::gigabytes(bytes))).unwrap_or_default();
         let tools = if model.calls_tools == Some(false) { "  (no tools)" } else { "" };
         anstream::println!("{}", escape(&format!("{}{title}{size}{tools}", model.id)));
-    }
-}
-
-fn gigabytes(bytes: u64) -> String {
-    let tenths = bytes.saturating_add(50_000_000) / 100_000_000;
-    format!("{}.{} GB", tenths / 10, tenths % 10)
-}
-
-/// Tests a model and prints the verdict.
-async fn test_model(
-    params: ModelsTestParams,
-    engine: &EngineConnection,
-) -> Result<ModelTestView, CliError> {
-    let answer = engine.call("models.test", json!(params)).await?;
-    let result: ModelTestView = serde_json::from_value(answer.clone())?;
-    engine.print_answer(answer, |_, test: ModelTestView| {
-        let name = format!("{} · {}", test.model, test.provider);
-        anstream::println!("{}: {}", escape(&name), verdict_text(test.verdict));
-        anstream::println!("{} ({} tokens)", escape(&test.message), test.tokens);
-    })?;
-    Ok(result)
-}
-
-fn check_verdict(verdict: ModelTestVerdict) -> Result<(), CliError> {
-    match verdict {
-        ModelTestVerdict::Failed => Err(CliError::Refused("The model does not answer.".to_owned())),
-        _ => Ok(()),
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use rouse_gateway::wire::{ModelsProvidersResult, ModelsPullStatusResult, PullState, PullView};
 use serde_json::json;
 
-use super::gigabytes;
 use crate::render::table::{new_table, print_rows};
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
@@ -97,6 +96,11 @@ fn progress_text(view: &PullView) -> String {
     }
     let percent = view.bytes.saturating_mul(100) / view.total_bytes;
     format!("{}: {percent} % of {}", escape(&view.model), gigabytes(view.total_bytes))
+}
+
+pub(super) fn gigabytes(bytes: u64) -> String {
+    let tenths = bytes.saturating_add(50_000_000) / 100_000_000;
+    format!("{}.{} GB", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
