@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::Workspace;
 use super::path::RelativePath;
+use super::root::Workspace;
 
 const MAX_RULE_FILE_BYTES: u64 = 64 << 10;
 /// The later file of a folder has precedence.

@@ -13,8 +13,10 @@ use rouse_core::approval::ABSENT;
 use sha2::{Digest as _, Sha256};
 
 use super::entry::{EntryKind, TargetState};
+use super::error::WorkspaceError;
 use super::path::RelativePath;
-use super::{Workspace, WorkspaceError, system};
+use super::root::Workspace;
+use super::system;
 
 impl Workspace {
     /// Writes the file and creates the folders on the way; returns whether the file is new.

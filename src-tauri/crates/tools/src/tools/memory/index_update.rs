@@ -12,8 +12,8 @@ use rouse_core::UnixMs;
 use rouse_core::memory::{IndexChanges, IndexedFile, IndexedText, MemoryIndex};
 use rouse_core::tool::{Fault, ToolOutput};
 
+use super::folder::{MAX_FILE_BYTES, MemoryError, display_path, open};
 use super::scan::{MemoryFile, MemoryScan, SkippedFile, scan_memory};
-use super::{MAX_FILE_BYTES, MemoryError, display_path, open};
 use crate::output;
 use crate::text::plain_text;
 use crate::workspace::{Workspace, WorkspaceError, sha256_hex};

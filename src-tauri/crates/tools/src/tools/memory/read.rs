@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::read_file::{PartRange, ReadLimits, read_text_part};
-use super::{FOLDER, MemoryError, display_path, open, parse_file_path};
+use super::folder::{FOLDER, MemoryError, display_path, open, parse_file_path};
 use crate::output::{self, ToolResult};
 use crate::spec::{object_schema, read_only_spec};
 use crate::workspace::WorkspaceError;

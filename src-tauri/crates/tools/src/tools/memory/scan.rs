@@ -6,13 +6,11 @@
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 
-use super::{MAX_FILE_BYTES, display_path};
+use super::folder::{MAX_DEPTH, MAX_FILE_BYTES, display_path};
 use crate::workspace::{EntryKind, FileVersion, RelativePath, Workspace, WorkspaceError};
 
 /// Limit of scanned entries: twice the tools' own limit.
 const MAX_SCANNED: usize = 20_000;
-/// Limit of a path's components.
-pub(super) const MAX_DEPTH: usize = 8;
 
 /// A Markdown file that can be searched.
 pub(super) struct MemoryFile {

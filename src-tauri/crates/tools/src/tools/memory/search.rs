@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use super::folder::{FOLDER, MemoryError};
 use super::index_update::{IndexStatus, index_error, update_index};
-use super::{FOLDER, MemoryError};
 use crate::spec::{object_schema, read_only_spec};
 use crate::{arguments, output};
 

@@ -17,11 +17,11 @@ use rouse_core::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::scan::{MAX_DEPTH, scan_memory};
-use super::{
-    FOLDER, MAX_FILE_BYTES, MAX_FILES, MemoryError, display_path, open, open_or_create,
+use super::folder::{
+    FOLDER, MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, MemoryError, display_path, open, open_or_create,
     parse_file_path,
 };
+use super::scan::scan_memory;
 use crate::output::{self, ToolResult};
 use crate::spec::{object_schema, read_only_spec};
 use crate::text::plain_line;

@@ -4,8 +4,9 @@ use rouse_core::routines::RoutineRequest;
 use rouse_core::tool::{Annotations, RateLimit, ToolContext, ToolSpec};
 use serde_json::{Value, json};
 
+use super::action::{RoutineAction, write_spec};
 use super::draft::{self, RoutineDraft};
-use super::{RoutineAction, summary, write_spec};
+use super::summary;
 use crate::arguments;
 use crate::output::ToolResult;
 use crate::spec::object_schema;

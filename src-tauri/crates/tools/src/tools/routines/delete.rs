@@ -5,7 +5,7 @@ use rouse_core::tool::{Annotations, ToolContext, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{RoutineAction, id_parameter, write_spec};
+use super::action::{RoutineAction, id_parameter, write_spec};
 use crate::arguments;
 use crate::output::ToolResult;
 use crate::spec::object_schema;

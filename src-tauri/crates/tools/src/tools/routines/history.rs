@@ -5,7 +5,8 @@ use rouse_core::tool::{ToolContext, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{RoutineAction, id_parameter, summary};
+use super::action::{RoutineAction, id_parameter};
+use super::summary;
 use crate::arguments;
 use crate::output::ToolResult;
 use crate::spec::{object_schema, read_only_spec};

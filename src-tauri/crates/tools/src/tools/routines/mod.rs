@@ -8,6 +8,7 @@
 //! Pitfall: an approval that still counts after the job has changed; bind the approval to the job's revision and to the
 //! displayed instant.
 
+mod action;
 mod approval_text;
 mod create;
 mod delete;
@@ -28,11 +29,11 @@ use rouse_core::UnixMs;
 use rouse_core::approval::{FIRES_ONCE_AT, Surroundings};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::routines::{RoutineRefusal, RoutineRequest, Routines};
-use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
-use serde_json::{Value, json};
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use serde_json::Value;
 
 use crate::output::{self, ToolResult};
-use crate::spec::read_only_spec;
+use action::RoutineAction;
 
 /// The tools for the person's jobs.
 #[must_use]
@@ -50,15 +51,6 @@ pub fn routine_tools(routines: &Arc<dyn Routines>) -> Vec<Arc<dyn Tool>> {
 fn tool<A: RoutineAction>(routines: &Arc<dyn Routines>) -> Arc<dyn Tool> {
     let spec = ToolSpec { attended_only: true, ..A::spec() };
     Arc::new(RoutineTool::<A> { spec, routines: Arc::clone(routines), action: PhantomData })
-}
-
-/// An action on routines.
-trait RoutineAction: Send + Sync + 'static {
-    fn spec() -> ToolSpec;
-    /// Converts the arguments into a request; an error is a message for the caller.
-    fn parse(arguments: &Value, context: &ToolContext) -> Result<RoutineRequest, String>;
-    /// Converts the port's response.
-    fn result(response: &Value, context: &ToolContext) -> ToolResult;
 }
 
 struct RoutineTool<A> {
@@ -201,14 +193,4 @@ const fn target_job(wish: &RoutineRequest) -> Option<&String> {
         | RoutineRequest::Create { .. }
         | RoutineRequest::History { .. } => None,
     }
-}
-
-/// A spec for a tool that needs an approval.
-fn write_spec(name: &str, label: &str, description: &str, parameters: Value) -> ToolSpec {
-    let base = read_only_spec(name, label, description, parameters);
-    ToolSpec { approval: ApprovalRule::UnlessGranted, ..base }
-}
-
-fn id_parameter() -> Value {
-    json!({ "type": "string", "description": "The id from routine_list.", "minLength": 1, "maxLength": 200 })
 }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use rouse_core::job::{FolderAccess, FolderGrant};
 use rouse_core::tool::ToolContext;
 
-use super::Workspace;
 use super::error::{FolderError, WorkspaceError};
 use super::path::{RelativePath, expand_home, home_folder};
+use super::root::Workspace;
 
 /// A granted folder, by real path.
 #[derive(Debug, Clone, PartialEq, Eq)]

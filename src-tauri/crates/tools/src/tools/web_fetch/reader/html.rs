@@ -10,7 +10,7 @@ use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, HrStyle, Options};
 use reqwest::Url;
 
-use super::PageText;
+use super::page_text::PageText;
 
 /// Elements without visible content.
 const HIDDEN: &str = "script, style, noscript, template, iframe, object, embed, canvas, svg, dialog, \

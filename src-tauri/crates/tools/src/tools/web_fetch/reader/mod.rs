@@ -5,6 +5,7 @@
 //! engine reports the end.
 
 mod html;
+mod page_text;
 mod pdf;
 #[cfg(test)]
 pub(super) mod tests;
@@ -17,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::charset;
 use crate::http_guard::{Body, decode_body};
 use crate::text::{plain_line, truncate};
+
+pub(super) use page_text::{PageText, ReadFailure};
 
 /// The argument that starts the program as a reader.
 pub(super) const READ_PAGE_ARGUMENT: &str = "__read-page";
@@ -49,21 +52,6 @@ pub(super) struct ReaderRequest {
     pub(super) content_encoding: Option<String>,
     pub(super) is_truncated: bool,
 }
-
-/// The text of a page.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PageText {
-    pub(crate) title: Option<String>,
-    /// Markdown for HTML.
-    pub(crate) text: String,
-    /// A remark on the text, such as a truncation.
-    pub(crate) note: Option<String>,
-}
-
-/// Failure to read a page, in words for the caller.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct ReadFailure(pub(crate) String);
 
 /// Runs the page reader in a process started as page reader; the program then exits with the returned code.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Text extraction from PDF files, page by page.
 
-use super::{PageText, ReadFailure};
+use super::page_text::{PageText, ReadFailure};
 use crate::text::plain_text;
 
 /// Extracts the text of each page, under the page number.
