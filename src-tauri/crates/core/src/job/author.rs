@@ -7,7 +7,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Job, Payload};
+use super::document::Job;
+use super::payload::Payload;
 use crate::{JobId, RunId};
 
 /// The key of the creator.

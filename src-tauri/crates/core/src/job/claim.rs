@@ -6,8 +6,9 @@
 
 use serde_json::{Value, json};
 
-use super::read::parse;
-use super::{Job, JobError, Payload, SessionTarget};
+use super::document::{Job, SessionTarget};
+use super::payload::Payload;
+use super::read::{JobError, parse};
 
 impl Job {
     /// This job with the payload of a run's claim.

@@ -3,7 +3,9 @@
 //! Recognises URLs, domains, and paths from the root or the home. Grants nothing; never reads the disk.
 //! Pitfall: file names such as `notes.md` look like domains, so only common domain endings count.
 
-use super::{FolderAccess, FolderGrant, Job, Payload};
+use super::document::Job;
+use super::folder::{FolderAccess, FolderGrant};
+use super::payload::Payload;
 
 /// The named hosts and folders without a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

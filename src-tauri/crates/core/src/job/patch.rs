@@ -6,8 +6,11 @@
 
 use serde_json::{Map, Value};
 
-use super::read::{read_written, violations};
-use super::{Job, JobError, JobState, MESSAGE_BY, Payload, schema, to_json, unknown_state_keys};
+use super::author::MESSAGE_BY;
+use super::document::{Job, JobState, to_json};
+use super::payload::Payload;
+use super::read::{JobError, read_written, unknown_state_keys, violations};
+use super::schema;
 use crate::UnixMs;
 use crate::json_fields::{FieldError, kind_of, merge};
 use crate::schedule::Zones;

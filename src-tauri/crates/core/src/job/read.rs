@@ -7,8 +7,11 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::document::Job;
+use super::payload::Payload;
+use super::schedule::Schedule;
 use super::schema::{self, JOB};
-use super::{Job, Payload, Schedule, bounds, checks};
+use super::{bounds, checks};
 use crate::json_fields::{FieldError, kind_of};
 use crate::schedule::{Zone, Zones};
 use crate::time::{lower_days, parse_dated_instant};

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::Job;
 use super::checks::format_violation;
+use super::document::Job;
 use crate::json_fields::{DocumentSchema, is_of_kind, keys_of_kind, union_of};
 
 /// The formats of texts, checked by `checks::format_violation`.

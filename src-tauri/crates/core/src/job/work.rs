@@ -4,7 +4,8 @@
 //! the model are not part of the work. Work that can only do less is the same work.
 //! Pitfall: treating every removal as less. A removed skill may have been the untrusted skill that limited the run.
 
-use super::{AgentTurn, Job, Payload, ToolCall};
+use super::document::Job;
+use super::payload::{AgentTurn, Payload, ToolCall};
 
 impl Job {
     /// Whether the grants of `before` apply to this job: the same work, confinement, hosts and folders. An empty host list

@@ -9,7 +9,7 @@ use serde_json::Value;
 use strum::IntoStaticStr;
 use ts_rs::TS;
 
-use super::Authorization;
+use super::request::Authorization;
 use crate::job::Approvals;
 use crate::{ApprovalId, GrantId};
 

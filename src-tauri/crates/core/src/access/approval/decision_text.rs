@@ -3,7 +3,7 @@
 //! Owns the text of every refusal. Names and reasons are cut to a line and escaped. Pitfall: a wait in the present tense; a
 //! run is read hours later.
 
-use super::{GateDecision, HookDenial, Refusal};
+use super::decision::{GateDecision, HookDenial, Refusal};
 use crate::text::{escape_invisible, first_line};
 use crate::time::format_duration;
 

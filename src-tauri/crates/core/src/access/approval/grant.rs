@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{Approval, Fingerprint, Surroundings, canonical};
+use super::fingerprint::{Fingerprint, Surroundings, canonical};
+use super::request::Approval;
 use crate::tool::ToolSpec;
 use crate::{GrantId, JobId, UnixMs};
 

@@ -6,7 +6,7 @@
 //! prove nothing either: some providers number calls anew in every answer, so a completed call is never the repeated
 //! call.
 
-use super::Approval;
+use super::request::Approval;
 use crate::ApprovalId;
 
 /// Counts the `earlier` requests of a run (oldest first) that count towards the limit before `current`. A used request

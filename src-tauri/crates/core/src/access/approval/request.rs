@@ -1,0 +1,208 @@
+//! A request for an approval, its state and its decision.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use strum::{EnumDiscriminants, EnumString, IntoStaticStr};
+use ts_rs::TS;
+
+use super::fingerprint::{Fingerprint, Surroundings};
+use super::grant::NewGrant;
+use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
+
+/// A request for a person's approval of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    /// Identity.
+    pub id: ApprovalId,
+    /// The parked run.
+    pub run_id: RunId,
+    /// The run's job; none for the main session.
+    pub job_id: Option<JobId>,
+    /// The job's name at the time of the request.
+    pub job_name: String,
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The exact arguments.
+    pub arguments: Value,
+    /// Everything else that determines the effect of the call.
+    pub surroundings: Surroundings,
+    /// The fingerprint that the decision is bound to.
+    pub fingerprint: Fingerprint,
+    /// The effect of the call in words for the person, never shortened.
+    pub preview: String,
+    /// Why approval is required, as a sentence.
+    pub why: String,
+    /// Whether the call needs approval every time and can never be granted.
+    pub is_highest: bool,
+    /// When the request was made.
+    pub asked_at: UnixMs,
+    /// When the request expires.
+    pub expires_at: UnixMs,
+    /// Pending, or the final state.
+    pub state: ApprovalState,
+    /// The surface on which the person decided.
+    pub answered_from: Option<DecisionSurface>,
+    /// When the first call was made with this approval.
+    pub used_at: Option<UnixMs>,
+}
+
+impl Approval {
+    /// The fingerprint of a grant for exactly this call.
+    #[must_use]
+    pub fn grant_fingerprint(&self) -> Fingerprint {
+        Fingerprint::for_grant(&self.tool, &self.arguments, &self.surroundings)
+    }
+
+    /// Whether the approval is decided or expired, and no call has used the decision yet.
+    #[must_use]
+    pub const fn has_unused_decision(&self) -> bool {
+        self.used_at.is_none() && self.state.is_decided()
+    }
+
+    /// Whether the parked run continues: by an unused decision, or by a grant made since.
+    #[must_use]
+    pub const fn resumes_run(&self) -> bool {
+        self.has_unused_decision() || matches!(self.state, ApprovalState::Covered { .. })
+    }
+}
+
+/// The basis of a call. Used in the transaction that journals the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorization {
+    /// An approval of this run.
+    Approval(ApprovalId),
+    /// A grant of the job.
+    Grant(GrantId),
+}
+
+/// The surface on which a person decided.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
+pub enum DecisionSurface {
+    /// A page or a window.
+    Page,
+    /// The command line.
+    Cli,
+    /// A button of a notification.
+    Notification,
+    /// The tray's menu.
+    Tray,
+}
+
+impl DecisionSurface {
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The state of an approval. Every state but `Pending` is final.
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(ApprovalStateKind),
+    doc = " The state of an approval, without its data.",
+    derive(Serialize, Deserialize, TS, IntoStaticStr, EnumString),
+    serde(rename_all = "camelCase"),
+    strum(serialize_all = "camelCase")
+)]
+pub enum ApprovalState {
+    /// Not decided yet.
+    Pending,
+    /// Allowed by the person.
+    Approved {
+        /// How far the approval reaches.
+        scope: ApprovalScope,
+        /// The instant of the decision.
+        at: UnixMs,
+    },
+    /// Denied by the person.
+    Denied {
+        /// The person's reason, passed to the model.
+        reason: Option<String>,
+        /// The instant of the decision.
+        at: UnixMs,
+    },
+    /// Not decided in time.
+    Expired {
+        /// The instant of the expiry.
+        at: UnixMs,
+    },
+    /// The run ended before a decision.
+    Withdrawn {
+        /// When the run ended.
+        at: UnixMs,
+    },
+    /// Covered by a grant made meanwhile, so no decision is needed.
+    Covered {
+        /// When the grant was made.
+        at: UnixMs,
+    },
+}
+
+impl ApprovalState {
+    /// Whether the approval was approved, denied or left to expire.
+    #[must_use]
+    pub const fn is_decided(&self) -> bool {
+        match self {
+            Self::Approved { .. } | Self::Denied { .. } | Self::Expired { .. } => true,
+            Self::Pending | Self::Withdrawn { .. } | Self::Covered { .. } => false,
+        }
+    }
+
+    /// The state without its data.
+    #[must_use]
+    pub fn kind(&self) -> ApprovalStateKind {
+        self.into()
+    }
+
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind().into()
+    }
+}
+
+/// How far an approval reaches.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
+pub enum ApprovalScope {
+    /// This call, once.
+    Once,
+    /// The same call for the rest of this run.
+    Run,
+    /// The same call in all runs of the job; recorded as a grant.
+    Always,
+}
+
+impl ApprovalScope {
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A person's decision about an approval.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ApprovalDecision {
+    /// Allow once.
+    Once,
+    /// Allow for this run.
+    Run,
+    /// Allow and grant for the job.
+    Always(NewGrant),
+    /// Deny.
+    Deny {
+        /// The person's reason, passed to the model.
+        reason: Option<String>,
+    },
+}
