@@ -6,6 +6,8 @@
 
 #[path = "architecture/crate_imports.rs"]
 mod crate_imports;
+#[path = "architecture/import_cycles.rs"]
+mod import_cycles;
 #[path = "architecture/rust_style.rs"]
 mod rust_style;
 #[path = "architecture/source_files.rs"]
@@ -30,6 +32,14 @@ fn crates_import_only_allowed_crates() {
     assert_no_violations(
         "imports outside the table of crates",
         &crate_imports::violations(&crate_imports::packages()),
+    );
+}
+
+#[test]
+fn files_import_each_other_in_pairs_at_most() {
+    assert_no_violations(
+        "import cycles of more than two files; move the shared type to a module of its own",
+        &import_cycles::long_cycles(&source_files::rust()),
     );
 }
 

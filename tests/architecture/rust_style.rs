@@ -71,7 +71,7 @@ pub(crate) fn clock_readers_in_sql(sources: &[SourceFile]) -> Vec<String> {
 }
 
 /// Whether the whole file is a test.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.starts_with("tests/")
         || path.contains("/tests/")
         || path.ends_with("/tests.rs")
@@ -79,7 +79,7 @@ fn is_test(path: &str) -> bool {
 }
 
 /// The lines before the unit tests.
-fn code_lines(source: &SourceFile) -> Vec<&str> {
+pub(crate) fn code_lines(source: &SourceFile) -> Vec<&str> {
     let lines: Vec<&str> = source.text.lines().collect();
     let begins_tests = |pair: &[&str]| {
         pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
