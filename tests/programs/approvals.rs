@@ -56,7 +56,7 @@ async fn approval_is_listed_shown_and_decided_by_command() {
     assert_eq!(allowed.ok().trim(), "Allowed. The run continues.");
     home.rouse(["approvals", "allow"]).assert_error(4, "No approval is pending");
     home.rouse(["grants", "revoke", "nope"]).assert_error(4, "There is no grant nope");
-    home.rouse(["skills", "trust", "nope"]).assert_error(4, "There is no skill called nope");
+    home.rouse(["skills", "trust", "nope"]).assert_error(4, "There is no skill nope");
 
     assert_eq!(engine.finished_runs(&id, 1).await[0]["state"], "succeeded");
     assert_eq!(report(&home).as_deref(), Some("one\n"));

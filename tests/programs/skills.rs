@@ -40,6 +40,6 @@ async fn changed_skill_loses_its_trust() {
         home.rouse(["skills", word, "broken"]).assert_error(5, "broken is unusable: ");
     }
     let missing = home.rouse(["skills", "show", "nothing"]);
-    assert!(missing.err.contains("There is no skill called nothing."), "{missing:#?}");
+    assert!(missing.err.contains("There is no skill nothing."), "{missing:#?}");
     drop(engine);
 }

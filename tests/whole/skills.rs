@@ -234,14 +234,14 @@ async fn missing_skill_fails_run_with_fix() {
     put_skill(folder.path(), "", "report", "");
     let engine = EngineBuilder::new(folder.path()).model([report_done()]).build().await;
     for (name, text) in [
-        ("missing", "There is no skill called missing. Put the skill's folder into"),
+        ("missing", "There is no skill missing. Put its folder into"),
         ("report", "has no instructions"),
     ] {
         let id = engine.add_job(job_with_skills(&[name])).await;
         let run = run_job(&engine, &id, 1).await;
         assert_eq!(run["state"], "failed");
         let error = run["error"].as_str().expect("words");
-        assert!(error.contains(text) && error.contains("remove the name"), "{error}");
+        assert!(error.contains(text) && error.contains("remove it from the list"), "{error}");
         let shown = effective_tools(&engine, &id).await;
         assert!(shown["problem"].as_str().is_some_and(|reason| reason.contains(text)), "{shown}");
         assert_eq!(shown["tools"], json!([]));

@@ -57,7 +57,7 @@ impl TurnSkills {
             return Err(TurnSkillsError::Unusable(why.to_owned()));
         };
         let remembered = library.session_skills(session).await?;
-        let skills = library.named(names).await?.map_err(TurnSkillsError::Unusable)?;
+        let skills = library.load_named(names).await?.map_err(TurnSkillsError::Unusable)?;
         let has_begun = steps.iter().any(|step| step.kind == StepKind::ModelTurn);
         let is_new = |skill: &&Skill| !skill.trust.is_given() && !read_before.contains(&skill.name);
         if let Some(skill) = skills.iter().find(is_new).filter(|_| has_begun) {

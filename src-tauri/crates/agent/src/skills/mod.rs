@@ -1,10 +1,10 @@
 //! The available skills: folders with a `SKILL.md`, in two places, and the person's trust in each.
 //!
-//! Owns the search, the check and the trust of skills. A skill in `skills` is the person's own; a skill in
-//! `skills/installed` is untrusted input until the person trusts exactly its content. The mark of trust is the digest
-//! of the whole folder, in the database, out of reach of tools and sandboxed commands; any change of the folder ends
-//! the trust. A bad folder is listed with its error. Pitfall: never read a folder again after its digest; the text must
-//! be the text of the digest.
+//! Owns discovery, validation and trust of skills. A skill in `skills` is the person's own; a skill in
+//! `skills/installed` is untrusted input until the person trusts exactly its content. Trust is stored as the folder's
+//! digest in the database, where tools and sandboxed commands cannot change it. Any change to the folder invalidates it.
+//! An invalid folder is listed with its error.
+//! Pitfall: computing the digest and taking the text from separate reads; the folder may change in between.
 
 mod folder;
 mod front_matter;
@@ -35,7 +35,7 @@ const INSTALLED: &str = "installed";
 /// The most subfolders of a folder.
 const MAX_FOLDERS: usize = 200;
 
-/// The setting with the marks of trust: digests by name.
+/// The setting with the trusted digests by skill name.
 const TRUST_SETTING: &str = "skills.trusted";
 
 /// The available skills.
@@ -53,14 +53,14 @@ pub enum TrustError {
     #[error("{0}")]
     Unusable(String),
     /// The content has changed since the person's review.
-    #[error("The skill {0} has changed since it was shown. Review the skill again.")]
+    #[error("The skill {0} has changed since it was shown. Review it again.")]
     Changed(String),
-    /// The person's own skill needs no mark.
+    /// The person's own skill is always trusted.
     #[error(
-        "{0} is your own skill, trusted by its folder: move the skill to skills/installed to change that."
+        "{0} is your own skill, so it is always trusted. To require a review, move it to skills/installed."
     )]
     Own(String),
-    /// The mark cannot be read or written.
+    /// The trusted digests cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -70,15 +70,16 @@ pub enum TrustError {
 pub struct SessionSkills {
     /// The names of the skills.
     pub names: Vec<String>,
-    /// The texts that were read, which a summary alone may no longer name.
+    /// The texts that were read. A skill known only from the summary has no text here.
     pub texts: Vec<SkillText>,
 }
 
 /// Trusted digests by skill name.
-type TrustMarks = BTreeMap<String, String>;
+type TrustedDigests = BTreeMap<String, String>;
 
 impl SkillLibrary {
-    /// The skills in `root`. A skill in `workspace` is never the person's own by folder, because tools write there.
+    /// The skills in `root`. If `root` is in `workspace`, its skills do not count as the person's own, because tools can
+    /// write there.
     #[must_use]
     pub fn new(root: PathBuf, workspace: PathBuf, store: Store) -> Self {
         Self { root, workspace, store }
@@ -99,42 +100,45 @@ impl SkillLibrary {
     /// All skill folders: own, then installed, each by name.
     ///
     /// # Errors
-    /// When the marks of trust cannot be read.
+    /// When the trusted digests cannot be read.
     pub async fn list(&self) -> Result<Vec<SkillFolder>, StoreError> {
-        let marks = self.trust_marks().await?;
+        let trusted = self.trusted_digests().await?;
         let library = self.clone();
-        let read = tokio::task::spawn_blocking(move || library.all(&marks)).await;
+        let read = tokio::task::spawn_blocking(move || library.read_all(&trusted)).await;
         Ok(read.expect("BUG: reading a folder does not panic"))
     }
 
-    /// The skills of these names in order; or the error of an unusable skill, with advice.
+    /// Loads the named skills, in order. The inner error says why a skill is unusable and how to fix it.
     ///
     /// # Errors
-    /// When the marks of trust cannot be read.
-    pub async fn named(&self, names: &[String]) -> Result<Result<Vec<Skill>, String>, StoreError> {
+    /// When the trusted digests cannot be read.
+    pub async fn load_named(
+        &self,
+        names: &[String],
+    ) -> Result<Result<Vec<Skill>, String>, StoreError> {
         if names.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let marks = self.trust_marks().await?;
+        let trusted = self.trusted_digests().await?;
         let (library, names) = (self.clone(), names.to_vec());
         let read = tokio::task::spawn_blocking(move || {
             names
                 .iter()
-                .map(|name| library.named_skill(name, &marks))
+                .map(|name| library.resolve_skill(name, &trusted))
                 .collect::<Result<Vec<_>, _>>()
         });
         Ok(read.await.expect("BUG: reading a folder does not panic"))
     }
 
-    /// The untrusted skills that earlier runs of a session have read. The text stays in the session's history when the
-    /// job no longer names the skills; trust in a new text is no trust in the earlier text.
+    /// The untrusted skills that earlier runs of a session have read. They count even after the job drops them, because
+    /// the text stays in the history. Trusting a new version does not trust the version that was read.
     ///
     /// # Errors
-    /// When the journal or the marks of trust cannot be read.
+    /// When the journal or the trusted digests cannot be read.
     pub async fn session_skills(&self, session: &SessionKey) -> Result<SessionSkills, StoreError> {
         let SessionReads { summary, calls, taint } =
             self.store.session_reads(session, SKILL_READ).await?;
-        // Only the summary may still know its skills.
+        // Some skills may be recorded only in the summary.
         let names = summary.map_or_else(Vec::new, |summary| summary.untrusted_skills);
         let mut skills = SessionSkills { names, texts: Vec::new() };
         let read = calls.into_iter().filter_map(|(input, output)| untrusted_text(&input, &output?));
@@ -151,7 +155,7 @@ impl SkillLibrary {
 
     /// Whether a text that was read is the current text of a trusted skill.
     async fn is_trusted_text(&self, text: &SkillText) -> Result<bool, StoreError> {
-        let found = self.named(std::slice::from_ref(&text.skill)).await?.unwrap_or_default();
+        let found = self.load_named(std::slice::from_ref(&text.skill)).await?.unwrap_or_default();
         let Some(skill) = found.first().filter(|skill| skill.trust.is_given()) else {
             return Ok(false);
         };
@@ -162,63 +166,68 @@ impl SkillLibrary {
     /// Trusts a skill with this digest. Only on a person's request.
     ///
     /// # Errors
-    /// When the skill is missing or has changed, or the mark cannot be written.
+    /// When the skill is missing or has changed, or the trusted digests cannot be written.
     pub async fn trust(&self, name: &str, digest: &str, now: UnixMs) -> Result<Skill, TrustError> {
-        let mut marks = self.trust_marks().await?;
-        let skill = self.usable(name).await?;
+        let mut trusted = self.trusted_digests().await?;
+        let skill = self.load_usable(name).await?;
         if skill.trust == SkillTrust::Own {
             return Err(TrustError::Own(name.to_owned()));
         }
         if skill.digest != digest {
             return Err(TrustError::Changed(name.to_owned()));
         }
-        marks.insert(name.to_owned(), digest.to_owned());
-        self.store_marks(&marks, now).await?;
+        trusted.insert(name.to_owned(), digest.to_owned());
+        self.store_trusted_digests(&trusted, now).await?;
         Ok(Skill { trust: SkillTrust::Trusted, ..skill })
     }
 
     /// Revokes the trust.
     ///
     /// # Errors
-    /// When the skill is the person's own, or the mark cannot be written.
+    /// When the skill is the person's own, or the trusted digests cannot be written.
     pub async fn distrust(&self, name: &str, now: UnixMs) -> Result<(), TrustError> {
-        let mut marks = self.trust_marks().await?;
-        if marks.remove(name).is_none() {
-            return match self.usable(name).await?.trust {
+        let mut trusted = self.trusted_digests().await?;
+        if trusted.remove(name).is_none() {
+            return match self.load_usable(name).await?.trust {
                 SkillTrust::Own => Err(TrustError::Own(name.to_owned())),
                 SkillTrust::Trusted | SkillTrust::Changed | SkillTrust::Untrusted => Ok(()),
             };
         }
-        Ok(self.store_marks(&marks, now).await?)
+        Ok(self.store_trusted_digests(&trusted, now).await?)
     }
 
-    async fn usable(&self, name: &str) -> Result<Skill, TrustError> {
-        let named = self.named(&[name.to_owned()]).await?.map_err(TrustError::Unusable)?;
+    async fn load_usable(&self, name: &str) -> Result<Skill, TrustError> {
+        let named = self.load_named(&[name.to_owned()]).await?.map_err(TrustError::Unusable)?;
         Ok(named.into_iter().next().expect("BUG: one name is one skill"))
     }
 
-    /// The marks of trust; none when unreadable.
-    async fn trust_marks(&self) -> Result<TrustMarks, StoreError> {
+    /// The trusted digests; none when unreadable.
+    async fn trusted_digests(&self) -> Result<TrustedDigests, StoreError> {
         Ok(match self.store.stored_setting(TRUST_SETTING).await? {
             StoredSetting::Value(value) => serde_json::from_value(value).unwrap_or_default(),
-            StoredSetting::Absent | StoredSetting::Unreadable => TrustMarks::new(),
+            StoredSetting::Absent | StoredSetting::Unreadable => TrustedDigests::new(),
         })
     }
 
-    async fn store_marks(&self, marks: &TrustMarks, now: UnixMs) -> Result<(), StoreError> {
+    async fn store_trusted_digests(
+        &self,
+        trusted: &TrustedDigests,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let event = (EventKind::Config, json!({ "skills": true }));
-        self.store.put_setting(TRUST_SETTING, &json!(marks), Some(event), now).await
+        self.store.put_setting(TRUST_SETTING, &json!(trusted), Some(event), now).await
     }
 
-    fn all(&self, marks: &TrustMarks) -> Vec<SkillFolder> {
+    fn read_all(&self, trusted: &TrustedDigests) -> Vec<SkillFolder> {
         let own = folder_names(&self.root).into_iter().filter(|name| name != INSTALLED);
-        let own: Vec<SkillFolder> = own.map(|name| self.read_folder(name, false, marks)).collect();
+        let own: Vec<SkillFolder> =
+            own.map(|name| self.read_folder(name, false, trusted)).collect();
         let mut all = own.clone();
         for name in folder_names(&self.installed()) {
-            let mut found = self.read_folder(name, true, marks);
+            let mut found = self.read_folder(name, true, trusted);
             if own.iter().any(|own| own.name == found.name) {
                 let clash =
-                    "A skill among your own has this name and takes priority. Rename either skill.";
+                    "One of your own skills has this name and takes priority. Rename one of them.";
                 found.skill = Err(clash.to_owned());
             }
             all.push(found);
@@ -227,27 +236,32 @@ impl SkillLibrary {
     }
 
     /// The skill that `name` refers to in a job.
-    fn named_skill(&self, name: &str, marks: &TrustMarks) -> Result<Skill, String> {
+    fn resolve_skill(&self, name: &str, trusted: &TrustedDigests) -> Result<Skill, String> {
         if !is_skill_name(name) {
-            return Err(format!("{name:?} is no name of a skill. Change the job's skills."));
+            return Err(format!("{name:?} is not a valid skill name. Correct the name."));
         }
         let own = exists(&self.root.join(name)) && name != INSTALLED;
         if !own && !exists(&self.installed().join(name)) {
             return Err(format!(
-                "There is no skill called {name}. Put the skill's folder into {}, or remove the name.",
+                "There is no skill {name}. Put its folder into {}, or remove it from the list.",
                 self.root.display()
             ));
         }
-        self.read_folder(name.to_owned(), !own, marks).skill.map_err(|error| {
-            format!("The skill {name} cannot be used: {error} Fix the skill, or remove the name.")
+        self.read_folder(name.to_owned(), !own, trusted).skill.map_err(|error| {
+            format!("The skill {name} cannot be used: {error} Fix it, or remove it from the list.")
         })
     }
 
-    fn read_folder(&self, name: String, is_installed: bool, marks: &TrustMarks) -> SkillFolder {
+    fn read_folder(
+        &self,
+        name: String,
+        is_installed: bool,
+        trusted: &TrustedDigests,
+    ) -> SkillFolder {
         let folder = if is_installed { self.installed() } else { self.root.clone() };
         let folder = folder.join(&name);
         let skill = Folder::read(&folder).and_then(|read| {
-            let trust = self.trust_of(&name, is_installed, &read.digest, marks);
+            let trust = self.trust_of(&name, is_installed, &read.digest, trusted);
             read.into_skill(&name, folder.clone(), trust)
         });
         SkillFolder { name, folder, is_installed, skill }
@@ -258,14 +272,14 @@ impl SkillLibrary {
         name: &str,
         is_installed: bool,
         digest: &str,
-        marks: &TrustMarks,
+        trusted: &TrustedDigests,
     ) -> SkillTrust {
         if !is_installed && !self.is_in_workspace() {
             return SkillTrust::Own;
         }
-        match marks.get(name) {
+        match trusted.get(name) {
             None => SkillTrust::Untrusted,
-            Some(trusted) if trusted == digest => SkillTrust::Trusted,
+            Some(known) if known == digest => SkillTrust::Trusted,
             Some(_) => SkillTrust::Changed,
         }
     }
@@ -311,7 +325,7 @@ impl SkillLibrary {
 
 /// The untrusted text that a `skill_read` call has read; none of a failed call.
 fn untrusted_text(input: &Value, output: &Value) -> Option<SkillText> {
-    // A text beyond the journal's limit has only the beginning there, which matches no skill.
+    // The journal truncates long texts. The digest of a truncated text matches no skill.
     let content = output.as_str().or_else(|| output.get("content")?.as_str())?;
     let head = output.as_str().and_then(fields_before_content);
     if head.as_ref().unwrap_or(output).get("trusted") == Some(&Value::Bool(true)) {
@@ -345,7 +359,7 @@ fn folder_names(folder: &Path) -> Vec<String> {
             return Vec::new();
         }
     };
-    // A file is no skill; a link is listed with an error.
+    // Files are not skills. Symlinks are listed with an error.
     let is_skill_folder = |entry: &fs::DirEntry| {
         entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
             && !entry.file_name().to_string_lossy().starts_with('.')

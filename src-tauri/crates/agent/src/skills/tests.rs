@@ -44,12 +44,12 @@ impl SkillFixture {
     }
 
     async fn trust(&self, name: &str) -> SkillTrust {
-        let named = self.library.named(&[name.to_owned()]).await.expect("the store");
+        let named = self.library.load_named(&[name.to_owned()]).await.expect("the store");
         named.expect("a good skill")[0].trust
     }
 
     async fn error_of(&self, name: &str) -> String {
-        self.library.named(&[name.to_owned()]).await.expect("the store").expect_err("no skill")
+        self.library.load_named(&[name.to_owned()]).await.expect("the store").expect_err("no skill")
     }
 }
 
@@ -184,14 +184,14 @@ async fn bad_skill_is_listed_with_error_and_advice() {
     }
     let twice: Vec<_> = listed.iter().filter(|found| found.name == "twice").collect();
     assert!(twice[0].skill.is_ok() && !twice[0].is_installed);
-    assert!(twice[1].skill.as_ref().is_err_and(|flaw| flaw.contains("among your own")));
+    assert!(twice[1].skill.as_ref().is_err_and(|flaw| flaw.contains("your own skills")));
     assert_eq!(fixture.trust("twice").await, SkillTrust::Own, "the person's own skill wins");
     let why = fixture.error_of("missing").await;
     assert!(
-        why.contains("There is no skill called missing") && why.contains("remove the name"),
+        why.contains("There is no skill missing") && why.contains("remove it from the list"),
         "{why}"
     );
-    assert!(fixture.error_of("../etc").await.contains("is no name of a skill"));
+    assert!(fixture.error_of("../etc").await.contains("is not a valid skill name"));
     assert!(fixture.error_of("installed").await.contains("There is no skill"));
 }
 

@@ -41,7 +41,7 @@ async fn with_unmet_settings(
     let models = missing_models(context, &view);
     view.unmet_settings.extend(models);
     for (index, name) in view.heartbeat.skills.iter().enumerate() {
-        if let Err(problem) = context.skills.named(std::slice::from_ref(name)).await? {
+        if let Err(problem) = context.skills.load_named(std::slice::from_ref(name)).await? {
             view.unmet_settings
                 .push(unmet_setting(&format!("heartbeat.skills[{index}]"), &problem));
         }

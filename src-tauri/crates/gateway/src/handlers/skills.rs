@@ -46,9 +46,7 @@ pub(crate) async fn distrust(context: &Context, params: SkillRef) -> Result<Skil
 async fn find(context: &Context, name: &str) -> Result<SkillView, RpcError> {
     let skills = list(context, EmptyObject {}).await?.skills;
     let skill = skills.into_iter().find(|skill| skill.name == name && skill.problem.is_none());
-    skill.ok_or_else(|| {
-        RpcError::new(ErrorCode::NotFound, format!("There is no skill called {name}."))
-    })
+    skill.ok_or_else(|| RpcError::new(ErrorCode::NotFound, format!("There is no skill {name}.")))
 }
 
 /// The jobs with each skill, by name of the skill.

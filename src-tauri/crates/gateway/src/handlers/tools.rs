@@ -37,7 +37,7 @@ pub(crate) async fn effective(
     let mut problem = None;
     let (tools, policy) = match &job.payload {
         Payload::AgentTurn(turn) => {
-            let skills = context.skills.named(&turn.skills).await?;
+            let skills = context.skills.load_named(&turn.skills).await?;
             let skills = skills.unwrap_or_else(|reason| {
                 problem = Some(reason);
                 Vec::new()

@@ -241,7 +241,7 @@ fn check_hosts(context: &Context, job: &Job, call: &ToolCall) -> Option<JobWarni
 async fn check_skills(context: &Context, turn: &AgentTurn) -> Result<Vec<JobWarning>, RpcError> {
     let mut warnings = Vec::new();
     for (index, name) in turn.skills.iter().enumerate() {
-        if let Err(problem) = context.skills.named(std::slice::from_ref(name)).await? {
+        if let Err(problem) = context.skills.load_named(std::slice::from_ref(name)).await? {
             warnings.push(warning(&format!("payload.skills[{index}]"), problem));
         }
     }
