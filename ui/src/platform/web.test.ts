@@ -151,18 +151,18 @@ test("one-time code is exchanged once and removed", async () => {
 
 test("page proves itself to the engine and keeps its key", async () => {
   const { port } = pageAt("/#code=abc");
-  let life = "first";
+  let startId = "first";
   const proof = (of: string) => createHash("sha256").update(`Rouse's page at ${port}\n${of}\nk`).digest("hex");
   answer = ({ path, page: shown }) => {
-    if (path === "/auth/life") return { body: life };
+    if (path === "/auth/start-id") return { body: startId };
     if (path === "/auth/exchange") return { body: JSON.stringify({ pageKey: "k" }) };
-    return shown === proof(life) ? result({}) : { status: 401 };
+    return shown === proof(startId) ? result({}) : { status: 401 };
   };
   await web.signIn();
   await web.rpc("system.status", {});
   await web.rpc("system.status", {});
-  expect(requests.map(({ path }) => path)).toEqual(["/auth/exchange", "/auth/life", "/rpc", "/rpc"]);
-  life = "second";
+  expect(requests.map(({ path }) => path)).toEqual(["/auth/exchange", "/auth/start-id", "/rpc", "/rpc"]);
+  startId = "second";
   await web.rpc("system.status", {});
   listening(5);
   await vi.waitFor(() => expect(joined[0]?.url).toBe(`/ws?after=5&page=${proof("second")}`));

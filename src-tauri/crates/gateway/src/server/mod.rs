@@ -1,8 +1,8 @@
 //! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
-//! Owns the order of checks: Host and Origin (`guard`), so that no foreign page and no rebound name reaches a handler; then
-//! authentication; then the body with a timeout (`body`). `connection_limit` limits open connections. Binds loopback only.
-//! Never sends CORS headers.
+//! Owns the order of checks: Host and Origin (`guard`), so cross-origin requests and DNS rebinding never reach a handler;
+//! then authentication; then the body with a timeout (`body`). `connection_limit` limits open connections. Binds loopback
+//! only. Never sends CORS headers.
 
 mod limits;
 mod state;
@@ -38,7 +38,7 @@ use self::state::ServerState;
 use crate::auth::Auth;
 use crate::gateway::Gateway;
 
-/// Fix for a port that another program uses.
+/// Cause and remedy shown when the port is in use.
 const PORT_IN_USE: &str = ": another program uses it; choose another port or omit --port";
 
 /// The server could not start.
@@ -67,14 +67,16 @@ pub struct BoundPort {
 }
 
 impl BoundPort {
-    /// Binds `port` of 127.0.0.1. If `or_any` and the port is in use, binds a port that the system chooses.
+    /// Binds `port` of 127.0.0.1. If `port` cannot be bound and `allow_any_port` is set, binds a port chosen by the system.
     ///
     /// # Errors
     /// If no port can be bound.
-    pub async fn bind(port: u16, or_any: bool) -> Result<Self, ServerError> {
+    pub async fn bind(port: u16, allow_any_port: bool) -> Result<Self, ServerError> {
         let failed = |source| ServerError::Bind { port, source };
         let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
-            Err(_) if or_any && port != 0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await,
+            Err(_) if allow_any_port && port != 0 => {
+                TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await
+            }
             bound => bound,
         };
         let listener = listener.map_err(failed)?;
@@ -95,7 +97,7 @@ impl BoundPort {
         self.address.port()
     }
 
-    /// The requested port, if in use by another program.
+    /// The requested port, if it could not be bound.
     #[must_use]
     pub const fn unavailable_port(&self) -> Option<u16> {
         self.unavailable_port
@@ -162,7 +164,7 @@ fn router(state: ServerState) -> Router {
         .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MAX_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
         .route("/auth/proof", get(sign_in::prove))
-        .route("/auth/life", get(sign_in::start_id))
+        .route("/auth/start-id", get(sign_in::start_id))
         .route("/auth/code", post(sign_in::create_code))
         .route(
             "/auth/exchange",

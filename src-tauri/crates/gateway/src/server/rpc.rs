@@ -12,8 +12,8 @@ use super::state::ServerState;
 use crate::error::RpcError;
 use crate::gateway::Gateway;
 
-/// Maximum nesting depth of a request. Stored values come back inside deeper responses: without a limit below that of the
-/// parser, one job could make every list with this job unreadable.
+/// Maximum nesting depth of a request. Lower than the parser's limit, because responses nest stored values deeper.
+/// Otherwise one job could make every list that contains it unreadable.
 const MAX_DEPTH: usize = 64;
 
 /// `POST /rpc`.

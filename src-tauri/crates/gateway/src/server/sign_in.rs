@@ -27,7 +27,7 @@ pub(super) async fn create_code(State(state): State<ServerState>, headers: Heade
     Json(json!({ "code": state.auth.create_code(state.clock.now()) })).into_response()
 }
 
-/// `GET /auth/life`: the id of this start of the engine. Public.
+/// `GET /auth/start-id`: the id of this start of the engine. Public.
 pub(super) async fn start_id(State(state): State<ServerState>) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], state.auth.start_id().to_owned()).into_response()
 }

@@ -22,7 +22,7 @@ async fn exchange(fixture: &GatewayFixture, code: &str) -> (u16, String) {
     };
     let body = reply.split_once("\r\n\r\n").expect("a body").1;
     let exchanged: Value = serde_json::from_str(body).expect("JSON");
-    let start_id = fixture.send_raw("GET", "/auth/life", "", b"").await.1;
+    let start_id = fixture.send_raw("GET", "/auth/start-id", "", b"").await.1;
     let start_id = start_id.split_once("\r\n\r\n").expect("a body").1;
     let key = exchanged["pageKey"].as_str().expect("a key");
     let proof = page_proof(fixture.port(), start_id, key);

@@ -382,11 +382,11 @@ impl Components {
     async fn bind_port(&self, options: &HostOptions) -> Result<(BoundPort, Arc<Auth>), HostError> {
         let auth = Arc::new(Auth::open(&Client::token_path(options.home.root()))?);
         // An explicit port is used or fails; the configured port may fall back to a free one.
-        let (port, or_any) = match options.port {
+        let (port, allow_any_port) = match options.port {
             Some(port) => (port, false),
             None => (self.settings.now().gateway.port, true),
         };
-        Ok((BoundPort::bind(port, or_any).await?, auth))
+        Ok((BoundPort::bind(port, allow_any_port).await?, auth))
     }
 }
 
