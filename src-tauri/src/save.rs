@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tauri::{AppHandle, Manager as _};
 
-/// Attempts to find a free name.
+/// Maximum file names to try.
 const MAX_NAMES: u32 = 1_000;
 
 /// Saves `text` in the downloads folder (fallback: home) and returns the path.
@@ -63,7 +63,7 @@ mod tests {
         let names: Vec<_> = saved.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["rouse-jobs.json", "rouse-jobs-2.json"]);
         assert_eq!(std::fs::read_to_string(&saved[0]).expect("a file"), "a");
-        std::fs::remove_dir_all(folder).expect("the folder goes");
+        std::fs::remove_dir_all(folder).expect("the folder is removed");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::backend::EngineHandle;
 use crate::link::Link;
-use crate::notifier::{DesktopNotifier, Interaction, Meaning, Subject, Toast};
+use crate::notifier::{DesktopNotifier, Interaction, Subject, Toast, TokenResolution};
 use crate::tray::command::{PauseFor, TrayCommand};
 use crate::tray::snapshot::{Stale, zone_of};
 use crate::tray::view::Tray;
@@ -160,11 +160,13 @@ impl Shell {
                 self.show(Some(route));
             }
             Interaction::Press(token, route) => match self.notifier.resolve_button(&token) {
-                Meaning::Answers(id, is_allowed) => {
-                    self.decide(&id, is_allowed, DecisionSurface::Notification, route)
+                TokenResolution::Decision { approval, is_allowed } => {
+                    self.decide(&approval, is_allowed, DecisionSurface::Notification, route)
                 }
-                Meaning::Used => tracing::debug!(%route, "notification button pressed again"),
-                Meaning::Unknown => {
+                TokenResolution::Used => {
+                    tracing::debug!(%route, "notification button pressed again")
+                }
+                TokenResolution::Unknown => {
                     tracing::info!(%route, "notification button has expired");
                     self.show(Some(route));
                 }

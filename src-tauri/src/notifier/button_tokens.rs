@@ -1,9 +1,9 @@
 //! Tokens of notification buttons.
 //!
-//! Buttons return through a bus or link that any program can use. So a token is random, known only
-//! to the system that shows the notification, and valid for one press, which invalidates both
-//! buttons. An unknown token, such as one of an earlier process, only shows the approvals. Pitfall:
-//! approval ids in buttons would not be secret.
+//! A button press arrives over D-Bus or a `rouse://` link, and any program can send either. So a
+//! token is random, known only to the system that shows the notification, and valid for one press,
+//! which invalidates both buttons. An unknown token, such as one of an earlier process, only shows
+//! the approvals. Pitfall: using approval ids as tokens; they are not secret.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,11 +36,11 @@ impl Buttons {
     }
 }
 
-/// Meaning of a token.
+/// Result of resolving a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum TokenResolution {
     /// Decides this approval.
-    Answers(ApprovalId, bool),
+    Decision { approval: ApprovalId, is_allowed: bool },
     /// Already used.
     Used,
     /// Unknown.
@@ -73,18 +73,18 @@ impl ButtonTokens {
     }
 
     /// Resolves a token, once.
-    pub(crate) fn take(&self, token: &str) -> Meaning {
+    pub(crate) fn take(&self, token: &str) -> TokenResolution {
         let mut table = self.table();
         let Some((approval, is_allowed)) = table.open.get(token).cloned() else {
             let was_used = table.used.iter().any(|used| used == token);
-            return if was_used { Meaning::Used } else { Meaning::Unknown };
+            return if was_used { TokenResolution::Used } else { TokenResolution::Unknown };
         };
         let spent: Vec<String> =
             table.open.extract_if(|_, (id, _)| *id == approval).map(|(token, _)| token).collect();
         table.used.extend(spent);
         let too_many = table.used.len().saturating_sub(MAX_USED);
         table.used.drain(..too_many);
-        Meaning::Answers(approval, is_allowed)
+        TokenResolution::Decision { approval, is_allowed }
     }
 
     fn table(&self) -> MutexGuard<'_, TokenTable> {
@@ -100,26 +100,28 @@ mod tests {
     fn token_resolves_once_and_invalidates_pair() {
         let (tokens, id) = (ButtonTokens::default(), ApprovalId::new("a"));
         let buttons = tokens.issue(&id);
-        assert_eq!(tokens.take("allow"), Meaning::Unknown, "a guess");
-        assert_eq!(tokens.take(id.as_str()), Meaning::Unknown, "the id is not a token");
-        assert_eq!(tokens.take(&buttons.deny), Meaning::Answers(id, false));
-        assert_eq!(tokens.take(&buttons.deny), Meaning::Used);
-        assert_eq!(tokens.take(&buttons.allow), Meaning::Used, "both buttons are spent");
+        assert_eq!(tokens.take("allow"), TokenResolution::Unknown, "a guess");
+        assert_eq!(tokens.take(id.as_str()), TokenResolution::Unknown, "the id is not a token");
+        let denied = TokenResolution::Decision { approval: id, is_allowed: false };
+        assert_eq!(tokens.take(&buttons.deny), denied);
+        assert_eq!(tokens.take(&buttons.deny), TokenResolution::Used);
+        assert_eq!(tokens.take(&buttons.allow), TokenResolution::Used, "both buttons are spent");
     }
 
     #[test]
     fn reissued_approval_gets_new_tokens() {
         let (tokens, id) = (ButtonTokens::default(), ApprovalId::new("a"));
         let (first, second) = (tokens.issue(&id), tokens.issue(&id));
-        assert_eq!(tokens.take(&first.allow), Meaning::Unknown);
-        assert_eq!(tokens.take(&second.allow), Meaning::Answers(id, true));
+        assert_eq!(tokens.take(&first.allow), TokenResolution::Unknown);
+        let allowed = TokenResolution::Decision { approval: id, is_allowed: true };
+        assert_eq!(tokens.take(&second.allow), allowed);
     }
 
     #[test]
     fn token_of_earlier_process_is_unknown() {
         let id = ApprovalId::new("a");
         let old = ButtonTokens::default().issue(&id);
-        assert_eq!(ButtonTokens::default().take(&old.allow), Meaning::Unknown);
+        assert_eq!(ButtonTokens::default().take(&old.allow), TokenResolution::Unknown);
     }
 
     #[test]
@@ -128,7 +130,8 @@ mod tests {
         for number in 0..1_000 {
             let id = ApprovalId::new(number.to_string());
             let token = tokens.issue(&id).allow;
-            assert_eq!(tokens.take(&token), Meaning::Answers(id, true));
+            let allowed = TokenResolution::Decision { approval: id, is_allowed: true };
+            assert_eq!(tokens.take(&token), allowed);
         }
         assert_eq!(tokens.table().used.len(), MAX_USED);
         assert!(tokens.table().open.is_empty());

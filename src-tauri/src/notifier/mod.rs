@@ -37,7 +37,7 @@ use rouse_gateway::wire::{
 };
 use rouse_host::{Notifier, NotifyError};
 
-pub(crate) use self::button_tokens::{ButtonTokens, Buttons, Meaning};
+pub(crate) use self::button_tokens::{ButtonTokens, Buttons, TokenResolution};
 use self::pending_sends::PendingSends;
 pub(crate) use self::toast::{Clicks, Interaction, Subject, Toast};
 use crate::backend::EngineHandle;
@@ -123,7 +123,7 @@ impl DesktopNotifier {
     }
 
     /// Resolves a button token, once.
-    pub(crate) fn resolve_button(&self, token: &str) -> Meaning {
+    pub(crate) fn resolve_button(&self, token: &str) -> TokenResolution {
         self.button_tokens.take(token)
     }
 }
