@@ -20,7 +20,7 @@ mod unstreamed_answer;
 mod error_classification;
 pub(crate) mod discovery;
 pub(crate) mod models;
-pub(crate) mod retry;
+pub(crate) mod truncated_answer_retry;
 
 pub use config::{ConnectError, ProviderConfig, ProviderKind};
 pub use connection::connect;

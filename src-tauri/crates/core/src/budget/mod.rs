@@ -5,7 +5,7 @@
 //! Pitfall: treating an unknown cost as zero; calls without a price count in tokens only.
 
 mod price;
-mod stop;
+mod stop_message;
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use ts_rs::TS;
 
 pub use price::Price;
-pub use stop::{BudgetScope, BudgetShortfall, BudgetStop, LimitReached};
+pub use stop_message::{BudgetScope, BudgetShortfall, BudgetStop, LimitReached};
 
 /// The maximum money limit in dollars.
 const MOST_USD: f64 = 1_000_000.0;

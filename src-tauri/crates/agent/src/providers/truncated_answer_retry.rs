@@ -1,8 +1,8 @@
-//! Retries of a model call within a run.
+//! Retries of a model call within a run, after a truncated answer.
 //!
-//! Owns the decision and the pause for an answer that broke off. Never waits out an outage: the scheduler does that
-//! (`Outcome::waits_for`), without a permit and across restarts. Pitfall: once a person has read a part of an answer, a
-//! second answer would not continue the first.
+//! Owns the decision and the pause. Never waits out an outage: the scheduler does that (`Outcome::waits_for`), without a
+//! permit and across restarts. Pitfall: retrying after a person has read a part of the answer; a second answer would not
+//! continue the first.
 
 use std::time::Duration;
 
