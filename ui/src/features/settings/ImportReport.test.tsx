@@ -75,10 +75,10 @@ test("import lines are one Tab stop with arrow keys", async () => {
   await user.tab();
   expect(report.getByRole("checkbox", { name: /Enable jobs/ })).toHaveFocus();
   await user.tab({ shift: true });
-  expect(three, "where one was").toHaveFocus();
+  expect(three, "focus returns to the last focused line").toHaveFocus();
 });
 
-test("import previews changes again when options change", async () => {
+test("changed option reloads the import preview", async () => {
   const host = hostWith();
   const bare = { reason: null, notes: [], warnings: [], scheduleText: null, zone: null, next: [], facts: [] };
   host.answers["cron.import"] = ({ update }) => ({
@@ -102,7 +102,7 @@ test("import previews changes again when options change", async () => {
         id: "h",
         outcome: update ? "updated" : "skipped",
         enabled: true,
-        reason: update ? null : "A job with its id is here already.",
+        reason: update ? null : "The existing job “Here” has the same id. An update would replace it.",
       },
       {
         ...bare,
@@ -125,7 +125,7 @@ test("import previews changes again when options change", async () => {
     /^Weekdays at 07:30, Tokyo time; next .*2099.* \d\d:30\.$/,
   );
   expect(report).toHaveTextContent("notes.md is not in the workspace.");
-  expect(within(report).getByText(/its id is here already/)).toBeInTheDocument();
+  expect(within(report).getByText(/has the same id\. An update would replace it\./)).toBeInTheDocument();
   expect(within(report).getByRole("button", { name: "Import 1 job" })).toBeEnabled();
   expect(host.called("cron.import")).toEqual([{ text, dryRun: true }]);
 

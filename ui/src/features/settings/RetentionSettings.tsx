@@ -19,7 +19,7 @@ export function RetentionSettings({ config }: { config: ConfigView }) {
         config={config}
         name="retention.runsPerJob"
         title="Runs per job"
-        help="Older runs are deleted with their steps and messages. Deleting never re-runs a slot."
+        help="Older runs are deleted with their steps and messages. Deleted runs do not run again."
         value={config.retention.runsPerJob}
         least={10}
         most={1_000_000}
@@ -37,7 +37,7 @@ export function RetentionSettings({ config }: { config: ConfigView }) {
         config={config}
         name="retention.maxDatabaseMb"
         title="Max database size"
-        help="When full, the oldest runs of all jobs are deleted. The main session does not count."
+        help="Above this size, the oldest runs of any job are deleted. The main session is not included."
         value={config.retention.maxDatabaseMb}
         unit="MB"
         least={8}

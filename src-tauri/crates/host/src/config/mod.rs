@@ -1,8 +1,8 @@
-//! The settings: `config.toml`, with environment variables over it.
+//! The settings: `config.toml`, overridden by environment variables.
 //!
-//! Owns the file, the variables, and the values that this computer adds to the document (`rouse_core::settings`): folders,
-//! hook commands. Unknown keys stay in the file and are reported.
-//! Pitfall: relative paths; they name another folder wherever Rouse is started, so they are refused.
+//! Owns the file, the variables, and the settings of this computer only: folders, hook commands. The document itself is in
+//! `rouse_core::settings`. Unknown keys stay in the file and are reported.
+//! Pitfall: accepting a relative path; its meaning depends on the directory in which Rouse starts.
 
 mod settings_text;
 mod key_lines;

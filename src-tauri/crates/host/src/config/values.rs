@@ -67,7 +67,7 @@ pub struct MachineFacts<'a> {
     pub secrets: Option<&'a SecretBook>,
 }
 
-/// Reads the document of the file, with environment variables over it.
+/// Reads the document of the file, overridden by environment variables.
 pub(super) fn read(
     mut document: Value,
     default_workspace: &Path,

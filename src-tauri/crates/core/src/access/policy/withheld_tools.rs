@@ -1,10 +1,10 @@
-//! Granted tools that a run is not offered, because every call would be refused.
+//! Granted tools that are hidden from a run because every call would be refused.
 
 use super::ToolPolicy;
 use crate::job::Approvals;
 use crate::tool::{ApprovalRule, ToolSpec};
 
-/// A granted tool that is not offered.
+/// A granted tool that is hidden from the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithheldGrant {
     /// The tool.
@@ -14,11 +14,11 @@ pub struct WithheldGrant {
 }
 
 impl ToolPolicy {
-    /// Whether the tool is offered only because of a grant: the job's policy is not `ask`.
+    /// Whether the tool is offered only because of a grant: the approval policy is `skip`.
     #[must_use]
     pub fn offers_by_grant(&self, tool: &ToolSpec) -> bool {
-        let is_asked = tool.approval != ApprovalRule::Never && !self.has_written_call();
-        self.approvals == Approvals::Skip && is_asked && self.offers(tool)
+        let needs_approval = tool.approval != ApprovalRule::Never && !self.has_written_call();
+        self.approvals == Approvals::Skip && needs_approval && self.offers(tool)
     }
 
     /// Whether the job has a grant for the tool.
@@ -27,13 +27,13 @@ impl ToolPolicy {
         self.granted.iter().any(|granted| granted == tool)
     }
 
-    /// The same without these tools.
+    /// Returns the policy with these granted tools withheld.
     #[must_use]
     pub fn without(self, withheld: Vec<WithheldGrant>) -> Self {
         Self { withheld, ..self }
     }
 
-    /// The granted tools that are not offered.
+    /// The granted tools that are hidden from the run.
     #[must_use]
     pub fn withheld(&self) -> &[WithheldGrant] {
         &self.withheld

@@ -180,13 +180,13 @@ mod tests {
 
     /// A status of deliveries, the oldest first, each of a run of the job `id` called `title`.
     #[derive(Default)]
-    struct Told {
+    struct DigestFixture {
         held: Vec<Delivery>,
         runs: HashMap<RunId, DigestRun>,
         paused: Vec<&'static str>,
     }
 
-    impl Told {
+    impl DigestFixture {
         fn ended(mut self, (id, title): (&str, &str), state: RunState, body: &str) -> Self {
             let run = RunId::new(self.held.len().to_string());
             let (run_id, body) = (Some(run.clone()), body.to_owned());
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn job_that_needs_attention_is_named_first() {
-        let mut status = Told { paused: vec!["1"], ..Told::default() };
+        let mut status = DigestFixture { paused: vec!["1"], ..DigestFixture::default() };
         for id in ["a", "a", "b", "b", "c", "c", "d", "d"] {
             status = status.ended((id, id), RunState::Succeeded, "Done.");
         }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn job_is_shown_with_its_newest_result() {
         let (failed, again) = ("Failed: no network.", "Works again after a failure.");
-        let status = Told::default()
+        let status = DigestFixture::default()
             .ended(SYNC, RunState::Failed, failed)
             .ended(SYNC, RunState::Succeeded, again)
             .ended(MAIL, RunState::Succeeded, again)
@@ -240,13 +240,13 @@ mod tests {
             "Paused because a run requested too many approvals: x",
             "x",
         ] {
-            let status = Told { paused: vec!["1"], ..Told::default() }
+            let status = DigestFixture { paused: vec!["1"], ..DigestFixture::default() }
                 .ended(MAIL, RunState::Failed, why)
                 .ended(SYNC, RunState::Succeeded, "Done.")
                 .ended(MAIL, RunState::Succeeded, "Done.");
             assert_eq!(status.body(), "Mail (2, paused), Sync", "{why}");
         }
-        let over = Told::default()
+        let over = DigestFixture::default()
             .ended(MAIL, RunState::Failed, "Paused after a failure: x")
             .ended(MAIL, RunState::Succeeded, "Works again after a failure.")
             .ended(SYNC, RunState::Failed, "Paused after a failure: x");
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn jobs_are_identified_by_id_not_by_name() {
         let namesake = ("3", "Mail");
-        let status = Told { paused: vec!["1"], ..Told::default() }
+        let status = DigestFixture { paused: vec!["1"], ..DigestFixture::default() }
             .ended(MAIL, RunState::Failed, "Paused after a failure: x")
             .ended(namesake, RunState::Succeeded, "Done.")
             .ended(namesake, RunState::Succeeded, "Done.")
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn global_budget_delivery_is_not_about_its_job() {
-        let mut status = Told { paused: vec!["1"], ..Told::default() }
+        let mut status = DigestFixture { paused: vec!["1"], ..DigestFixture::default() }
             .ended(MAIL, RunState::Failed, "Paused after a failure: x")
             .ended(MAIL, RunState::Failed, "The budget of today is used up.");
         status.held[1].title = "Rouse".to_owned();

@@ -1,7 +1,7 @@
 //! The check of a job's channel.
 //!
-//! Refuses a new job with a channel that is not set up, because its deliveries would fail. Never prevents other changes of an
-//! existing job with this channel. An import accepts such a job, disabled and with a warning.
+//! Refuses a new job with a channel that is not set up, because its deliveries would fail. An existing job that already has
+//! such a channel can still be edited. An import accepts such a job, disabled and with a warning.
 
 use rouse_core::delivery::Channel;
 use rouse_core::job::{Job, Payload};
