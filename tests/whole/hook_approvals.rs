@@ -270,7 +270,8 @@ async fn slot_is_skipped_while_same_call_is_pending() {
     engine.wait_for_run(&id, "awaitingApproval").await;
     engine.clock.advance(HOUR);
     let later = engine.wait_for_run(&id, "skipped").await;
-    let reason = "An approval of exactly this call of run_command is pending in an earlier run";
+    let reason =
+        "An approval of this exact call of run_command is already pending in an earlier run";
     assert_eq!(later["reason"], reason);
     assert_eq!(home.written_letters(), "");
     engine.host.stop().await;

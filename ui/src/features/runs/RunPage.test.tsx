@@ -134,7 +134,7 @@ test.each([
       name: "run_command",
       status: "unknown",
       isError: true,
-      output: { error: "run_command was stopped with its run. It may have done its work all the same." },
+      output: { error: "run_command was stopped with its run. It may still have done its work." },
     }),
     aStep({ seq: 3, name: "http", status: "failed", isError: true, output: { error: "No network." } }),
   ];
@@ -143,7 +143,7 @@ test.each([
   expect(turn).toHaveTextContent(word);
   expect(turn).not.toHaveTextContent(/went wrong/);
   expect(command).toHaveTextContent(word);
-  expect(command).toHaveTextContent("It may have done its work all the same.");
+  expect(command).toHaveTextContent("It may still have done its work.");
   expect(call).toHaveTextContent("failed");
 });
 

@@ -1,7 +1,8 @@
 //! The decision about a call that needs an approval: earlier approvals, grants, and the request to the person.
 //!
-//! Owns the request, with everything that a person needs to see. Pitfall: the working directory, environment and files of a
-//! call are read anew for each decision, also right after the approval; an approval of the earlier state does not count.
+//! Owns the request, with everything that a person needs to see. Pitfall: reusing the surroundings (working directory,
+//! environment, files) of an earlier decision. They are read again for each decision, even right after the approval; an
+//! approval of an earlier state does not count.
 
 use std::collections::HashSet;
 
@@ -22,7 +23,7 @@ use super::approval_reason::{ApprovalReason, sentence};
 use super::refusal::CallRefusal;
 use super::types::{ApprovalRequest, Gate, GateStop, RunPolicy};
 
-/// Runs of a job that may have pending approvals before another run requests one.
+/// Maximum runs of a job with pending approvals.
 const MAX_PENDING_RUNS: usize = 3;
 
 const NO_GRANT_FOR_HOOK: &str =
@@ -44,7 +45,7 @@ pub(super) struct ApprovalCheck<'g> {
     pub(super) request: &'g ToolCallRequest,
     pub(super) context: &'g ToolContext,
     pub(super) reason: ApprovalReason<'g>,
-    /// Why a person must look at the arguments.
+    /// Why a person must check the arguments.
     pub(super) suspicion: Option<String>,
 }
 
@@ -70,8 +71,8 @@ impl ApprovalCheck<'_> {
             self.reason = ApprovalReason::GrantDrifted;
         }
         let is_highest = needed.is_highest();
-        let said = PriorDecisions { approvals: &approvals, grants: &grants, now };
-        let refusal = match needed.evaluate(said, &surroundings) {
+        let decisions = PriorDecisions { approvals: &approvals, grants: &grants, now };
+        let refusal = match needed.evaluate(decisions, &surroundings) {
             CallRuling::Permitted(call, permit) => {
                 return Ok((call.bound_to(surroundings), permit));
             }
@@ -82,7 +83,7 @@ impl ApprovalCheck<'_> {
             ),
             CallRuling::Ask => {
                 self.check_request(&surroundings).await?;
-                // A new request counts times from now.
+                // Relative times of a new request count from now.
                 let surroundings = if requested_at == now {
                     surroundings
                 } else {
@@ -111,7 +112,7 @@ impl ApprovalCheck<'_> {
         Ok(ended.collect())
     }
 
-    /// When this run last requested an approval of this call that is not used up.
+    /// The time of this run's newest unused approval request for this call.
     fn requested_at(&self, approvals: &[Approval]) -> Option<UnixMs> {
         let of_call = |approval: &&Approval| is_unused_for(approval, self.request);
         approvals.iter().rev().find(of_call).map(|approval| approval.asked_at)
@@ -153,7 +154,7 @@ impl ApprovalCheck<'_> {
             return Ok(());
         }
         let text = if is_pending {
-            format!("An approval of exactly this call of {tool} is pending in an earlier run")
+            format!("An approval of this exact call of {tool} is already pending in an earlier run")
         } else {
             format!("{runs} earlier runs have pending approvals, so {tool} was not called")
         };
@@ -166,7 +167,7 @@ impl ApprovalCheck<'_> {
     }
 
     /// The pending approvals of other runs: for a job, of runs of the same job; for a heartbeat, of earlier heartbeats.
-    /// Chats and trials have no job either, but must not mute the heartbeat.
+    /// Chats and trials have no job either, but must not block requests of the heartbeat.
     async fn pending_in_other_runs(&self) -> Result<Vec<Approval>, StoreError> {
         let Self { gate, context, .. } = self;
         let mut pending = gate.store.pending_approvals().await?;

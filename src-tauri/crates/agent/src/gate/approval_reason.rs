@@ -1,8 +1,8 @@
-//! Why a call needs an approval: the text of the request, and of the refusal where the job requests none.
+//! Why a call needs an approval: the text of the request, and of the refusal if the job's policy forbids requests.
 
 use rouse_core::job::Approvals;
 
-const DRIFTED: &str = "You have granted exactly this call to this job, but the folder, the environment (such as PATH), the sandbox or an executed file has changed since.";
+const DRIFTED: &str = "You granted this exact call to this job, but the folder, the environment (such as PATH), the sandbox or an executed file has changed since.";
 
 /// Why a call needs an approval.
 #[derive(Clone, Copy, PartialEq)]
@@ -13,7 +13,7 @@ pub(super) enum ApprovalReason<'h> {
     GrantDrifted,
     /// The run is tainted, and the call could send data out.
     Taint(Taint),
-    /// A hook demands an approval, for this reason.
+    /// A hook requires an approval, for this reason.
     Hook(&'h str),
     /// This hook rewrote the call.
     RewrittenBy(&'h str),
@@ -33,14 +33,14 @@ impl Taint {
         match self {
             Self::Read => "The run has read untrusted input, and this call could send data out.",
             Self::Inherited => {
-                "The run began with untrusted input (in the task, or read earlier in the session), and this call could send data out. Clearing the session removes the untrusted input."
+                "The run began with untrusted input (in the task, or read earlier in the session), and this call could send data out. To remove the untrusted input, clear the session."
             }
         }
     }
 }
 
 impl ApprovalReason<'_> {
-    /// Whether a hook demands the approval.
+    /// Whether a hook requires the approval.
     pub(super) const fn is_hook(self) -> bool {
         matches!(self, Self::Hook(_))
     }
@@ -50,7 +50,7 @@ impl ApprovalReason<'_> {
         let effect = if is_highest {
             "The call would run with your own rights, outside the sandbox. That needs an approval each time."
         } else {
-            "The call changes or sends something."
+            "The call has side effects."
         };
         match self {
             Self::Hook(reason) if is_highest => format!("{} {effect}", sentence(reason)),

@@ -1,8 +1,8 @@
 //! Authorization of a call: schema, policy, and the decision about an approval.
 //!
-//! Owns the facts by which `core::policy` decides: the tool's own rule for these arguments, the taint of the run, the
-//! demands of hooks. `approval_check` continues where an approval is needed. Pitfall: the general rule of a tool is not its
-//! rule for this call.
+//! Owns the input of `core::policy`: the tool's rule for these arguments, the run's taint, and approvals that hooks
+//! require. `approval_check` continues if an approval is needed. Pitfall: using the tool's general rule; the rule for this
+//! call may differ.
 
 use std::sync::Arc;
 
@@ -36,14 +36,14 @@ impl Gate {
         if let Some(complaints) = entry.schema_errors(&request.arguments) {
             let schema = &entry.tool.spec().parameters;
             let text = format!(
-                "The arguments of {name} do not fit.\n{complaints}\nRepeat the call with a JSON object of this schema: {schema}"
+                "The arguments of {name} do not match its schema.\n{complaints}\nRepeat the call with a JSON object of this schema: {schema}"
             );
             return Err(CallRefusal::new(Refusal::InvalidArguments, text).into());
         }
         Ok(Arc::clone(&entry.tool))
     }
 
-    /// The approved call with its permit; no permit where no approval is needed.
+    /// The approved call with its permit; no permit if no approval is needed.
     pub(super) async fn authorize(
         &self,
         policy: &RunPolicy,
@@ -92,8 +92,8 @@ impl Gate {
         Ok((call, permit))
     }
 
-    /// The reason of an approval of this run for exactly this call that has a decision and is not used up. That
-    /// decision holds, even if no hook demands an approval any more.
+    /// The reason of this run's decided and unused approval for exactly this call. The decision holds even if no hook
+    /// requires an approval any more.
     async fn decided_reason(
         &self,
         request: &ToolCallRequest,

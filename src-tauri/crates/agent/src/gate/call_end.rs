@@ -1,7 +1,7 @@
 //! The end of a call: the status in the journal, and the result for the model.
 //!
-//! Pitfall: a tool that was stopped may have finished its work. Only a repeatable call counts as failed then; any other
-//! has an unknown outcome.
+//! Pitfall: treating a stopped tool as failed; it may have finished its work. Only a repeatable call counts as failed then.
+//! Any other call has an unknown outcome.
 
 use rouse_core::run::Usage;
 use rouse_core::tool::{Fault, ToolOutput, ToolSpec};
@@ -23,7 +23,7 @@ impl CallEnd {
         let (stopped, doubt) = if is_repeatable {
             (StepStatus::Failed, "")
         } else {
-            (StepStatus::Unknown, " It may have done its work all the same.")
+            (StepStatus::Unknown, " It may still have done its work.")
         };
         match self {
             Self::Returned(output) if output.is_error() => (StepStatus::Failed, output),

@@ -1,7 +1,7 @@
-//! Hooks at the gate, which deny a call, require an approval, or rewrite the call.
+//! Hooks at the gate: they can deny a call, require an approval, or rewrite the call.
 //!
-//! Owns a pending call on the way through the checks. A rewritten call begins at the first check again. Pitfall: an approved
-//! call reaches the hook that required the approval again; a second requirement must not count, or the call never ends.
+//! Owns a pending call during the checks. A rewritten call starts at the first check again. Pitfall: obeying a hook that
+//! requires an approval for a call that was just approved; the checks would never end.
 
 use rouse_core::approval::{HookDenial, Refusal};
 use rouse_core::message::ToolCallRequest;
@@ -40,7 +40,7 @@ impl PendingCall {
         }
     }
 
-    /// Takes over the arguments of a hook. An approval of the original call does not cover the rewritten call.
+    /// Applies the arguments of a hook. An approval of the original call does not cover the rewritten call.
     fn rewrite(&mut self, arguments: Value, hook: String) {
         self.rewrites += 1;
         self.request.arguments = arguments;
@@ -81,7 +81,7 @@ impl Gate {
             }
             HookVerdict::Rewritten { hook, .. } if pending.rewrites == MAX_REWRITES => {
                 let kind = Refusal::Hook { hook, how: HookDenial::RewriteLimit };
-                let text = "Hooks rewrite this call again and again.";
+                let text = format!("Hooks rewrote this call more than {MAX_REWRITES} times.");
                 Err(CallRefusal::new(kind, text).into())
             }
             HookVerdict::Rewritten { arguments, hook } => {
@@ -111,7 +111,7 @@ impl Gate {
     }
 }
 
-/// The run, for hooks.
+/// The run's context, for hooks.
 pub(crate) fn hook_context(context: &ToolContext) -> HookContext {
     HookContext::of(&context.run_id, context.job_id.as_ref(), &context.workspace)
 }

@@ -1,10 +1,10 @@
-//! The gate: every tool call passes here, from the turn of a model and from a `toolCall` job alike.
+//! The gate: the checks that every tool call passes, whether a model or a `toolCall` job makes it.
 //!
 //! Owns the order of the checks, which [`Gate::check`] and [`Gate::execute`] state: schema, secrets, policy, grant or
 //! approval, rate limit, budget, hooks, sandbox, journal, call, safety layer, journal. Never calls a tool without an
 //! `ApprovedCall`, which only `core::policy` makes. A refused call is journalled, and the model gets the reason as an error
-//! that it can correct. Pitfall: a permit is used up in the transaction that journals the beginning of the call; anywhere
-//! else a crash would use it twice or never.
+//! that it can correct. Pitfall: using up a permit outside the transaction that journals the start of the call; a crash
+//! would use it twice or never.
 
 pub(crate) mod hook_check;
 mod approval_check;
@@ -130,7 +130,7 @@ impl Gate {
         Ok(GateOutcome::Called(Box::new(call)))
     }
 
-    /// The first half of a call: all checks, and the beginning in the journal.
+    /// The first half of a call: all checks, then the start in the journal.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -161,7 +161,7 @@ impl Gate {
         Ok(GateAdmission::Refused(Box::new(refused)))
     }
 
-    /// All checks in their order. A hook may rewrite the pending call or require an approval; the checks then begin anew.
+    /// Runs all checks in order. If a hook rewrites the pending call or requires an approval, the checks start again.
     async fn check(
         &self,
         policy: &RunPolicy,
@@ -189,8 +189,8 @@ impl Gate {
         Ok(AdmittedCall { tool, call, step, annotations, sandbox, reservation, was_approved })
     }
 
-    /// Takes a permit of the tool's rate limit; a call that is not made releases the permit. A written call needs none:
-    /// schedule, cooldown and overlap policy of the job limit the call.
+    /// Takes a permit of the tool's rate limit. A call that is not made releases it. A written call needs no permit: the
+    /// job's schedule, cooldown and overlap policy limit the call.
     async fn take_rate_permit(
         &self,
         policy: &RunPolicy,
@@ -224,8 +224,8 @@ impl Gate {
         }
     }
 
-    /// Whether the call may run in parallel with others: read-only and without egress. Egress depends on the taint of
-    /// the run, so such a call waits for earlier calls.
+    /// Whether the call may run in parallel with others: read-only and without egress. A call with egress waits for
+    /// earlier calls, because they may taint the run.
     pub(crate) fn is_parallel(&self, request: &ToolCallRequest, context: &ToolContext) -> bool {
         self.tools.get(&request.tool).is_some_and(|tool| {
             tool.annotations(&request.arguments).read_only
@@ -281,8 +281,8 @@ impl Gate {
         })
     }
 
-    /// Journals the beginning of a call and uses up the permit. If the permit was used or revoked meanwhile, the checks
-    /// begin anew.
+    /// Journals the start of a call and uses up the permit. If the permit was used or revoked meanwhile, the checks start
+    /// again.
     async fn begin_step(
         &self,
         step: NewStep,
@@ -294,7 +294,7 @@ impl Gate {
         begun.ok_or(GateStop::Restart)
     }
 
-    /// The result of a journalled call in the form for the model.
+    /// The journalled result of a call, in the form for the model.
     pub(crate) fn replayed_result(&self, step: &RunStep) -> ToolOutput {
         let value = step.output.clone().unwrap_or_default();
         let output = if step.is_error {
@@ -311,7 +311,7 @@ impl Gate {
         }
     }
 
-    /// The second half of a call: the execution, and the end in the journal.
+    /// The second half of a call: the execution, then the end in the journal.
     ///
     /// # Errors
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
@@ -365,8 +365,8 @@ impl Gate {
         })
     }
 
-    /// Calls the tool with a time limit, then ends orphan processes: the next run of the job must not begin beside
-    /// orphans.
+    /// Calls the tool with a time limit, then ends its orphan processes, so that the next run of the job does not start
+    /// beside them.
     async fn call_within_limits(
         &self,
         tool: &dyn Tool,

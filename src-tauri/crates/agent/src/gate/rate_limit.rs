@@ -1,9 +1,9 @@
 //! The rate limits of tools.
 //!
-//! Owns a count for each tool over all jobs and the main session, for exactly a minute and an hour on the monotonic
-//! clock. Runs of jobs queue for permits in their order of arrival; a chat never waits. After a start the journal gives the
-//! calls of the last hour. Written calls and `complete_run` are not counted. Pitfall: only calls that are made count; with
-//! refused calls a persistent model would lock itself out.
+//! Owns the calls of each tool, over all jobs and the main session, in sliding windows of a minute and an hour on the
+//! monotonic clock. Runs of jobs queue for permits in order of arrival; a chat never waits. After a start, the calls of the
+//! last hour come from the journal. Written calls and `complete_run` do not count. Pitfall: counting refused calls; a model
+//! that keeps trying would lock itself out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub(super) struct RateLimits {
 
 type ByTool = HashMap<String, ToolCalls>;
 
-/// How long a run keeps its turn after the wait.
+/// How long a run stays in the queue after its wait.
 const TURN_GRACE: Duration = Duration::from_secs(30);
 
 /// The calls of a tool.
@@ -44,7 +44,7 @@ struct ToolCalls {
 type Instant = i128;
 
 impl ToolCalls {
-    /// ToolCalls with these ages in milliseconds.
+    /// Calls with these ages in milliseconds.
     fn with_ages(now: Instant, ages: impl Iterator<Item = i64>) -> Self {
         let mut calls: Vec<Instant> = ages.map(|age| now - Instant::from(age.max(0))).collect();
         calls.sort_unstable();
@@ -58,8 +58,8 @@ impl ToolCalls {
         self.waiting.retain(|(_, grace_until)| now < *grace_until);
     }
 
-    /// The wait until `run` gets a permit behind earlier runs; none if available now. A run that `may_wait` gets a
-    /// turn.
+    /// The wait until `run` gets a permit behind earlier runs; none if available now. A run that `may_wait` joins the
+    /// queue.
     fn wait(
         &mut self,
         rate: RateLimit,
@@ -112,7 +112,7 @@ impl ToolCalls {
     /// possible.
     fn wait_for(&self, most: u32, ahead: usize, span: Duration, now: Instant) -> Option<Duration> {
         let most = most.max(1) as usize;
-        // Each full limit of runs ahead takes a span.
+        // Every `most` runs ahead take a whole span.
         let (spans, ahead) = (ahead / most, ahead % most);
         let nth_newest = (self.made.len() + ahead).checked_sub(most)?;
         let freed_at = self.made.get(nth_newest).copied().unwrap_or(now) + millis(span);

@@ -1,6 +1,6 @@
 //! A refused call: the kind of the refusal, and the text.
 //!
-//! Owns the fault of a refusal, which follows from the kind. Pitfall: the fault does not determine the kind. A tool that was
+//! Owns the fault of a refusal, which follows from the kind. Pitfall: deriving the kind from the fault; a tool that was
 //! called may report the same fault.
 
 use std::time::Duration;

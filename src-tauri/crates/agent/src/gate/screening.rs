@@ -4,7 +4,7 @@
 //! the arguments, a secret handle that cannot be filled, a key-shaped text on its way out. Handles are filled last, after
 //! approval and journal. A call that the person wrote into the job may send key-shaped text.
 //! Also owns the attribution of changes to HEARTBEAT.md, and the arguments and injection notes of the journal.
-//! Pitfall: keeping the answer of `is_written_call` across a hook; a rewritten call is no longer the person's own.
+//! Pitfall: caching `is_written_call` across a hook; a rewritten call is no longer the person's own.
 
 use rouse_core::approval::Refusal;
 use rouse_core::message::ToolCallRequest;
@@ -22,11 +22,11 @@ use crate::safety::{InjectionSignal, Safety};
 use crate::secrets::HandleError;
 
 impl Gate {
-    /// Screens the arguments of a call. Returns why a person must check them, if so: only a person can tell whether a
+    /// Screens the arguments of a call. Returns a reason if a person must check them: only a person can tell whether a
     /// program searches for a key-shaped text or sends it away.
     ///
     /// # Errors
-    /// Why the call must not be made.
+    /// When the call must not be made.
     pub(super) async fn screen(
         &self,
         policy: &RunPolicy,
@@ -51,7 +51,7 @@ impl Gate {
             Err(leak) if leak.is_only_key_shaped() && is_program(tool) => {
                 let places = self.safety.places_of_leak(&leak, arguments);
                 Ok(Some(format!(
-                    "The arguments hold a possible key ({places}), which the call could send away."
+                    "The arguments may hold a key ({places}), and the call could send it away."
                 )))
             }
             Err(leak) => {
@@ -72,10 +72,10 @@ impl Gate {
         let handles: Vec<String> =
             with_handle.map(|name| format!("{{{{secret:{name}}}}}")).collect();
         let advice = if handles.is_empty() {
-            "Take the value out.".to_owned()
+            "Remove the value.".to_owned()
         } else {
             format!(
-                "Write {} instead: Rouse fills in the value in a request to a bound host of the secret.",
+                "Write {} instead. Rouse fills in the value when it sends a request to a bound host.",
                 handles.join(", ")
             )
         };
@@ -118,9 +118,8 @@ impl Gate {
         }
     }
 
-    /// A sandbox for the call that is narrower than that of the run. A tainted run may fetch from a host that a
-    /// person named, and redirects must not lead away from the named hosts. Commands have their own sandbox, which must
-    /// not be given more hosts.
+    /// A sandbox narrower than the run's; none for the run's own. In a tainted run with hosts that a person named,
+    /// redirects must not lead to other hosts. Commands keep their own sandbox: it must not gain hosts.
     pub(super) async fn narrower_sandbox(
         &self,
         policy: &RunPolicy,
@@ -168,7 +167,7 @@ impl Gate {
         for_journal(&self.safety.redact_arguments(shown))
     }
 
-    /// Arguments for a page that only shows the call: without the tool's sensitive parameters.
+    /// Arguments for display, without the tool's sensitive parameters.
     #[must_use]
     pub fn shown_arguments(&self, tool: &str, arguments: &Value) -> Value {
         match self.tools.get(tool) {
@@ -211,7 +210,7 @@ fn handle_refusal(error: &HandleError) -> CallRefusal {
     CallRefusal::new(Refusal::Secret { name: error.name().to_owned() }, error.to_string())
 }
 
-/// Whether the tool runs in a child process, so that its effects go beyond the arguments.
+/// Whether the tool runs in a child process. The arguments then do not show all effects of the call.
 fn is_program(tool: &dyn Tool) -> bool {
     tool.spec().domain == ToolDomain::Container
 }

@@ -1,4 +1,4 @@
-//! The types of the gate: the gate itself, the policy of a run, a call on the way through, and the result.
+//! The types of the gate: the gate itself, the policy of a run, a call during the checks, and the result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Gate {
     pub(super) clock: Arc<dyn Clock>,
 }
 
-/// A call that passed the gate, made or refused.
+/// A call that the gate has made or refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatedCall {
     /// The number of the step in the run's journal.
@@ -42,7 +42,7 @@ pub struct GatedCall {
     pub model_output: ToolOutput,
     /// Whether the tool was called.
     pub reached_tool: bool,
-    /// Whether a second call has no further side effect.
+    /// Whether repeating the call has no further side effect.
     pub is_repeatable: bool,
     /// The kind of the refusal; none if the tool was called.
     pub refusal: Option<Refusal>,
@@ -77,7 +77,7 @@ pub enum GateOutcome {
 pub struct ApprovalRequest {
     /// The approval.
     pub approval: Approval,
-    /// Earlier requests of the run. A call that a crash cut off counts once.
+    /// Earlier requests of the run. A call that a crash interrupted counts once.
     pub prior_requests: usize,
     /// Whether all calls were approved.
     pub were_all_approved: bool,
@@ -95,13 +95,13 @@ pub(crate) enum GateAdmission {
     RateLimited { wait: Duration, refusal: Box<CallRefusal> },
 }
 
-/// A call between the beginning in the journal and the execution.
+/// A call that is journalled as started, before its execution.
 pub(crate) struct AdmittedCall {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) call: ApprovedCall,
     pub(super) step: u32,
     pub(super) annotations: Annotations,
-    /// A sandbox narrower than that of the run.
+    /// A sandbox narrower than the run's; none for the run's own.
     pub(super) sandbox: Option<SandboxMode>,
     pub(super) reservation: Option<BudgetReservation>,
     /// Whether a person approved or wrote exactly this call.
@@ -125,7 +125,7 @@ impl AdmittedCall {
 pub(super) enum GateStop {
     Refused(Box<CallRefusal>),
     NeedsApproval(Box<ApprovalRequest>),
-    /// The call, the required approval or the permit has changed: the checks begin anew.
+    /// The call, the required approval or the permit has changed: the checks start again.
     Restart,
     Failed(GateError),
 }
@@ -146,7 +146,7 @@ impl From<StoreError> for GateStop {
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     /// The journal cannot be written.
-    #[error("journalling a tool call")]
+    #[error("a tool call could not be journalled")]
     Journal(#[from] StoreError),
     /// The run was cancelled while the tool worked.
     #[error("the run was cancelled")]

@@ -77,7 +77,7 @@ fn error_for_log(called: &GatedCall) -> Cow<'static, str> {
         return format!("Answered with {status}").into();
     }
     Cow::Borrowed(match output.fault {
-        Some(Fault::InvalidParameters) => "The arguments of the call do not fit",
+        Some(Fault::InvalidParameters) => "The arguments of the call do not match the schema",
         Some(Fault::Timeout) => "The call took too long",
         Some(Fault::NotAuthorised) => "The call was not allowed",
         Some(Fault::RateLimited { .. }) => "The tool was called too often",

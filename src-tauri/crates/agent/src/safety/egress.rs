@@ -1,8 +1,8 @@
 //! Data that leaves this computer: arguments of calls, notifications, requests to models.
 //!
-//! Owns the secrets in that data. Only certain findings count: the value of a stored secret, or the shape of a key. A
-//! finding from a name alone (`token: …`) counts for nothing, because every form has such a field. Pitfall: the arguments
-//! must be the arguments with handles (`{{secret:NAME}}`); a filled handle is a stored value.
+//! Owns the search for secrets in that data. Only certain findings count: the value of a stored secret, or the shape of a
+//! key. A finding from a name alone (`token: …`) does not count, because every form has such a field. Pitfall: scanning
+//! arguments after handles (`{{secret:NAME}}`) are filled; a filled handle is a stored value.
 
 use rouse_core::tool::Annotations;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Safety {
     /// When `data` holds a secret. Nothing may be sent then.
     pub fn check_egress(&self, data: &Value) -> Result<(), EgressLeak> {
         let stored = self.secrets.stored_values();
-        // As a single text too, because the rules read a name beside a value.
+        // Also as a single text, because some rules match a name next to its value.
         let mut found = leak::find(&data.to_string(), &stored);
         each_text(data, &mut |text, _| found.extend(leak::find(text, &stored)));
         found.retain(|finding| finding.certain);

@@ -1,8 +1,8 @@
 //! Characters that a model reads and a person does not see.
 //!
-//! Terminal controls, changes of the reading direction and zero-width letters that spell a second text are shown by their
-//! numbers (`core::visible`). Joiners after a letter, variation selectors and wide spaces stay, because languages and emoji
-//! need them. Pitfall: a number for each unusual space garbles ordinary web pages.
+//! Terminal controls, changes of the reading direction and zero-width letters that spell a second text are shown by code
+//! point (`core::text::escape_invisible`). Joiners after a letter, variation selectors and wide spaces stay, because
+//! languages and emoji need them. Pitfall: escaping every unusual space; ordinary web pages would be unreadable.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ const MAX_ACCIDENTAL: usize = 3;
 /// A text with visible hidden characters.
 pub(super) struct VisibleText<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Whether the hidden characters are too many for an accident.
+    /// Whether there are too many hidden characters for an accident.
     pub(super) has_hidden_text: bool,
 }
 
-/// Shows hidden characters by their numbers. CR LF becomes LF, and a byte order mark at the beginning goes.
+/// Shows hidden characters by code point. CR LF becomes LF, and a byte order mark at the start is removed.
 pub(super) fn make_visible(text: &str) -> VisibleText<'_> {
     if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
         return VisibleText { text: Cow::Borrowed(text), has_hidden_text: false };
@@ -48,7 +48,7 @@ pub(super) fn make_visible(text: &str) -> VisibleText<'_> {
 fn is_plain(letter: char, before: char) -> bool {
     match letter {
         '\n' | '\t' | ' '..='~' | '⟨' => true,
-        // These follow a letter. Two in a row spell something.
+        // Plain after a letter. A sequence of them can encode text.
         '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{ad}' => {
             !is_joiner(before) && !before.is_whitespace()
         }

@@ -50,7 +50,7 @@ impl Safety {
         self.secrets.first_missing_in(text)
     }
 
-    /// `text` with each stored secret and each key-shaped text redacted; none without any.
+    /// `text` with stored secrets and key-shaped texts redacted; none if there are none.
     #[must_use]
     pub fn redacted(&self, text: &str) -> Option<String> {
         leak::redacted(text, &leak::find(text, &self.secrets.stored_values()))

@@ -1,9 +1,9 @@
-//! The safety layer: everything between untrusted input, models, and the outside.
+//! The safety layer between untrusted input, models and the outside.
 //!
 //! Owns four checks. `untrusted_input` redacts, bounds, fences and scans tool results and other untrusted input. `egress`
-//! finds secrets in data that leaves this computer. `stored_secrets` redacts the values of stored secrets in answers of
-//! models and words of people. `stream` does so while an answer arrives. Never allows a call: a finding blocks, a missing
-//! finding permits nothing. Pitfall: a text that is stored, logged or shown before its check has leaked.
+//! finds secrets in data that leaves this computer. `stored_secrets` redacts the values of stored secrets in model answers
+//! and in texts of people. `stream` does so while an answer arrives. Never allows a call: a finding blocks, a missing
+//! finding permits nothing. Pitfall: storing, logging or showing a text before its check.
 
 mod egress;
 mod hidden_characters;

@@ -1,13 +1,13 @@
 //! Size limits of tool results, for the model and for the journal.
 //!
 //! Owns the shortening of JSON values with a notice about each cut. Expects redacted values: a cut could leave half of a
-//! secret. Pitfall: cutting the text of a JSON value leaves no JSON, and loses the last field first.
+//! secret. Pitfall: cutting the serialised JSON; the rest is no JSON, and the last field is lost first.
 
 use rouse_core::text::stable_hash;
 use rouse_core::tool::MAX_OUTPUT_BYTES;
 use serde_json::Value;
 
-/// Bytes that each text keeps.
+/// Minimum bytes kept of each text.
 const MIN_TEXT: usize = 400;
 
 /// The most bytes of a notice about a cut.

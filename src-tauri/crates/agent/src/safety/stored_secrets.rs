@@ -1,8 +1,8 @@
-//! The values of stored secrets in answers of models, words of people and job documents.
+//! The values of stored secrets in model answers, texts of people and job documents.
 //!
-//! Owns the redaction before anything is stored or shown, and the name of the job field with a value. Key-shaped texts
-//! pass: a model or a person may write an example. Pitfall: a redacted call is another call than the model wrote, so
-//! `RedactedCalls` names the call and the gate refuses it.
+//! Owns the redaction before anything is stored or shown, and the path of a job field that holds a value. Key-shaped texts
+//! pass: a model or a person may write an example. Pitfall: making a redacted call, which differs from the model's call.
+//! `RedactedCalls` lists such calls, and the gate refuses them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -16,7 +16,7 @@ use super::leak;
 /// Ids of the calls of an answer that held the value of a stored secret.
 pub(crate) type RedactedCalls = BTreeSet<String>;
 
-/// Fields of a job that hold free text. Elsewhere a short value is a keyword by chance (`main`, `every`).
+/// Fields of a job that hold free text. Elsewhere a short value may equal a keyword by chance (`main`, `every`).
 const FREE_TEXT: [&str; 5] = ["arguments", "description", "message", "name", "text"];
 
 /// The field that is reported last: a name is often derived from the message.

@@ -1,8 +1,8 @@
 //! Redaction of stored secrets in a streaming answer.
 //!
-//! Owns the end of the text that could be the beginning of a value: that end waits for more text. Everything before is
-//! redacted and shown. An answer that breaks off never shows that end. Pitfall: providers cut a text anywhere, so no
-//! delta can be scanned by itself.
+//! Owns the tail of the text that could be the start of a value. The tail waits for more text; everything before it is
+//! redacted and shown. A truncated answer never shows its tail. Pitfall: scanning a delta by itself; providers split a
+//! text anywhere.
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ pub struct ScreenedOutput {
     pub signals: Vec<InjectionSignal>,
 }
 
-/// The source of a fenced text that comes from no tool. The corpus test covers each variant but `Transcript`.
+/// The source of a fenced text other than a tool. The corpus test covers each variant but `Transcript`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UntrustedSource<'a> {
     /// The event that fired the run, with the source.
@@ -82,7 +82,7 @@ impl Safety {
         ScreenedOutput { output, model_output, signals }
     }
 
-    /// Screens and fences a text that comes from no tool.
+    /// Screens and fences a text that is not a tool's result.
     #[must_use]
     pub fn fence_text(&self, source: UntrustedSource<'_>, text: &str) -> String {
         self.fence_text_with_lead(source, "", text)
@@ -125,7 +125,7 @@ impl Safety {
             return Value::String(self.redact_text(text));
         }
         let value = self.redacted_value(&value).unwrap_or(value);
-        // As a single text, because the rules read a name beside a value.
+        // As a single text, because some rules match a name next to its value.
         let Some(clean) = self.redacted(&value.to_string()) else { return value };
         serde_json::from_str(&clean).unwrap_or(Value::String(clean))
     }

@@ -56,8 +56,8 @@ impl Opening {
     }
 }
 
-/// Whether a model has answered in a run. Such a run resumes as far as possible without a model; an attempt without a
-/// model has left only the task.
+/// Whether a model has answered in a run. If so, the run resumes without a model as far as possible. Without an answer,
+/// the messages hold only the task.
 pub(crate) fn has_answer(messages: &[Message]) -> bool {
     messages.iter().any(|message| matches!(message, Message::Assistant { .. }))
 }
@@ -112,7 +112,7 @@ impl Conversation<'_> {
         Ok(history)
     }
 
-    /// Talks until the run ends, fails or parks.
+    /// Calls models and tools until the run ends, fails or parks.
     pub(crate) async fn run(&self, history: SessionHistory, opening: Opening) -> Outcome {
         let SessionHistory { messages, usage, skill_texts, .. } = history;
         let mut state = self.open(messages, opening);
@@ -177,7 +177,7 @@ impl Conversation<'_> {
         Ok(self.record_taint(skill_texts).await?)
     }
 
-    /// Stores the new messages and carries out the next step; answers the outcome after the last step.
+    /// Stores the new messages and carries out the next step. Returns the outcome after the last step.
     async fn step(&self, state: &mut ConversationState<'_>) -> Result<Option<Outcome>, TurnEnd> {
         self.store_new_messages(state).await?;
         match std::mem::replace(&mut state.next, TurnStep::CallModel) {
@@ -216,8 +216,8 @@ impl Conversation<'_> {
         Ok(results)
     }
 
-    /// Marks the session with the taint of this run, for later runs that outlive its journal. `skill_texts` are the
-    /// untrusted skill texts of the session.
+    /// Records the taint of this run in the session, because the session outlives the journal of the run. `skill_texts`
+    /// are the untrusted skill texts of the session.
     async fn record_taint(&self, skill_texts: Vec<SkillText>) -> Result<(), StoreError> {
         let scope = &self.scope;
         let source = scope.gate().taint(&self.policy, scope.tool_context).await?;
@@ -235,7 +235,7 @@ impl Conversation<'_> {
         if new.is_empty() {
             return Ok(());
         }
-        // First, so that a client does not read the same text from the transcript before.
+        // Notify before storing, so that no client shows the live text and the stored text at once.
         (scope.runtime.observer)(scope.run_id(), AnswerEvent::Stored);
         scope
             .store()
@@ -245,7 +245,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Names the limit that cut off the last answer of a failed run, where Rouse has set that limit.
+    /// Names the limit that cut off the last answer of a failed run, if Rouse has set that limit.
     fn explain_cut_off(&self, state: &ConversationState<'_>, outcome: Outcome) -> Outcome {
         match state.models.cut_by().filter(|_| outcome.state == RunState::Failed) {
             Some(LimitCause::Budget(stop)) => {

@@ -92,7 +92,7 @@ impl TurnEnd {
         ))
     }
 
-    /// The outcome of a run that stops before the first model call.
+    /// The outcome of this end, without usage and text of the model.
     pub(crate) fn into_outcome(self) -> Outcome {
         match self {
             Self::Cancelled => cancelled(),

@@ -2,7 +2,8 @@
 //!
 //! Owns the answer to "was this call made?". A call with an outcome is not repeated: the result comes from the journal.
 //! A call without an outcome is repeated only if that is harmless; otherwise the model learns that the outcome is
-//! unknown. Pitfall: some providers number call ids anew in every answer, so only steps after the last answer count.
+//! unknown. Pitfall: matching call ids across answers; some providers restart the ids in every answer. Only steps after
+//! the last answer count.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use crate::safety::RedactedCalls;
 /// The name of the note of a change to a fallback model.
 pub(crate) const FALLBACK_NOTE: &str = "Another model";
 
-/// The key, in the journal's output of an answer, of the ids of the calls that held a stored secret.
+/// The key in the journalled output of an answer: ids of the calls that held a stored secret.
 pub(crate) const REDACTED_CALLS: &str = "heldSecrets";
 
 /// The steps of a run before a break.
@@ -37,7 +38,7 @@ pub(crate) struct Journal {
     fallbacks: Vec<RunStep>,
 }
 
-/// A call of the model with the journal's knowledge.
+/// The journal's record of a call.
 pub(crate) enum EarlierCall {
     /// Not begun, or harmless to repeat.
     ToDo,
@@ -92,7 +93,7 @@ impl Journal {
     }
 
     pub(crate) fn earlier_call(&self, call: &ToolCallRequest) -> EarlierCall {
-        // `complete_run` has no effect but the answer, which the journal does not keep unchanged.
+        // `complete_run` has no effect except its report, and the journal does not keep the report unchanged.
         let Some(step) = self.calls.get(&call.id).filter(|_| call.tool != COMPLETE_RUN) else {
             return EarlierCall::ToDo;
         };

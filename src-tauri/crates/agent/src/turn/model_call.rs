@@ -1,9 +1,9 @@
-//! Model calls: which of a run's models, how often, and within which budget.
+//! The model calls of a run: choice of the model, retries and budget.
 //!
 //! Owns the retries of a model and the change to the next. A fallback model takes over only before a person has read
-//! a part of the answer. The account admits each call, a retry too, so no call begins without budget. A model without a
-//! known price is skipped where a budget is in dollars alone. Pitfall: release the reservation only after the journal
-//! has the cost; otherwise the call is missing from every sum for a moment.
+//! a part of the answer. The budgets admit each call and each retry, so no call begins without budget. A model without a
+//! known price is skipped if a budget is in dollars alone. Pitfall: releasing the reservation before the journal has the
+//! cost; the call would be missing from every sum for a moment.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -67,7 +67,7 @@ impl<E: Into<TurnEnd>> From<E> for CallFailure {
     }
 }
 
-/// A model that is given up.
+/// The failure of a model that is given up.
 struct ModelFailure {
     error: ProviderError,
     /// The budget that forbids the model.
@@ -309,7 +309,7 @@ impl<'r> ModelCaller<'r> {
         }
     }
 
-    /// Reports the offered tools to the hooks, once an attempt and without waiting. A run that resumes from an approval
+    /// Reports the offered tools to the hooks, once per attempt and without waiting. A run that resumes from an approval
     /// is the same attempt; a retry after a failure is another attempt.
     fn report_tools(&mut self, model: &ChosenModel) {
         if std::mem::replace(&mut self.has_called_model, true) {

@@ -10,8 +10,8 @@ use super::usage::CallUsage;
 use crate::gate::Gate;
 use crate::safety::RedactedCalls;
 
-/// The end of a call with an answer. Names the calls that held stored secrets before the transcript has the calls:
-/// after a break, such calls must not be made with the redacted values.
+/// The end of a call with an answer. Lists the calls that held stored secrets: if the run resumes after a break, they must
+/// not be made with the redacted values.
 pub(super) fn answered(
     gate: &Gate,
     answer: &ModelAnswer,

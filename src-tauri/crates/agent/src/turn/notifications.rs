@@ -1,6 +1,6 @@
 //! Notifications of a run through the `notify` tool.
 //!
-//! Owns the bound: a run sends [`MAX_NOTIFICATIONS`], and a digest for all others.
+//! Owns the bound: a run sends at most [`MAX_NOTIFICATIONS`], and one digest for the rest.
 
 use rouse_core::DeliveryId;
 use rouse_core::decide::notification_title;
@@ -15,7 +15,7 @@ const MAX_NOTIFICATIONS: usize = 3;
 
 const DIGEST: &str = "This run has more notifications. Open the run to read the rest.";
 
-/// Puts a notification into the outbox, once: the key is made of the run and the journal step.
+/// Puts a notification into the outbox once. Its key is made of the run and the journal step.
 pub(super) async fn send(
     scope: &RunScope<'_>,
     quiet_hours: &QuietPolicy,

@@ -1,9 +1,8 @@
 //! Budget of a model call: reservation, output limit and usage.
 //!
-//! Owns the output limit of a call: the job's own, else the model's, or the rest of the smallest budget where that is
-//! less. Where a budget limits the run, a limit is always sent, and the reservation counts on the same number. Without
-//! a budget only the job's own limit is sent. Pitfall: a reservation below the sent limit would let two parallel runs
-//! both see room.
+//! Owns the output limit of a call: the job's limit, else the model's, but at most the rest of the smallest budget. With
+//! a budget, a limit is always sent, and the reservation uses the same number. Without a budget, only the job's limit is
+//! sent. Pitfall: reserving less than the sent limit; two parallel runs could then exceed the budget together.
 
 use rouse_core::budget::{BudgetStop, MicroUsd, Spent};
 use rouse_core::message::{ModelAnswer, StopReason};
@@ -38,7 +37,7 @@ pub(crate) struct OutputLimit {
 /// The cause of an output limit.
 #[derive(Debug, Clone)]
 pub(crate) enum LimitCause {
-    /// A budget has no more left.
+    /// The rest of a budget.
     Budget(BudgetStop),
     /// A budget applies, and the model's own limit is unknown: the default in tokens.
     UnknownModel(u32),
@@ -59,7 +58,7 @@ impl LimitCause {
         let advice =
             if is_job_run { "Give the job a larger maxTokens." } else { "Ask for less at once." };
         format!(
-            "The model's answer was cut off after {} tokens: with a budget, this is the limit for a model with an unknown output limit. {advice}",
+            "The model's answer was cut off after {} tokens: the limit under a budget if the model's own output limit is unknown. {advice}",
             group_thousands(limit.into())
         )
     }
@@ -162,7 +161,7 @@ impl<'a> CallBudget<'a> {
         self.model.provider.billing() == Billing::Reported && self.output_price().is_none()
     }
 
-    /// The output tokens that a budget can pay, at least 1; none where the budget does not limit output.
+    /// The output tokens that a budget can pay, at least 1; none if the budget does not limit output.
     fn affordable_tokens(&self, rest: &RemainingBudget) -> Option<u64> {
         let left = rest.left.after(self.spent_with(0));
         let by_usd = left.usd.and_then(|usd| match self.output_price() {

@@ -1,9 +1,9 @@
 //! The history of a run's session, compacted if too long.
 //!
-//! Owns when a summary is made: before a new run's first model call, once the messages since the last summary exceed
-//! their share of the context window. A run that resumes takes the summary from its journal and never pays twice. A
-//! failed summary call is paid as well, so the next waits until the session has grown by half the history limit. Never
-//! fails a run: without a summary the run receives the messages that fit.
+//! Owns the time of a summary: before a new run's first model call, once the messages since the last summary exceed
+//! their share of the context window. A resumed run takes the summary from its journal and never pays twice. A failed
+//! summary call costs tokens too, so the next call waits until the session has grown by half the history limit. Never
+//! fails a run: without a summary, the run receives the messages that fit.
 
 use rouse_core::message::Message;
 use rouse_core::run::Usage;
@@ -43,7 +43,7 @@ pub(super) struct HistoryLoader<'c> {
 }
 
 impl HistoryLoader<'_> {
-    /// Loads the messages before this run. Sums up the older part first, if `may_compact` and the history is too long.
+    /// Loads the messages before this run. Summarises the older part first, if `may_compact` and the history is too long.
     pub(super) async fn load(&self, may_compact: bool) -> Result<SessionHistory, StoreError> {
         let limits = self.limits();
         let mut session = self.session_messages().await?;
@@ -53,7 +53,7 @@ impl HistoryLoader<'_> {
             session = self.session_messages().await?;
         }
         let has_tainted_summary = session.summary().is_some_and(|summary| summary.from_outside);
-        // After the messages were read: a parallel run may have tainted the session meanwhile.
+        // Checked after the messages were read, because a parallel run may have tainted the session meanwhile.
         let is_tainted = self.is_session_tainted().await? || has_tainted_summary;
         let remembered = match &self.scope.runtime.skills {
             Some(library) => library.session_skills(self.scope.session).await?,
@@ -84,7 +84,7 @@ impl HistoryLoader<'_> {
         self.scope.runtime.is_session_tainted(self.scope.session).await
     }
 
-    /// Sums up the older part of a long history; answers the usage of a new or restored summary.
+    /// Summarises the older part of a long history. Returns the usage of a new or restored summary.
     async fn compact(
         &self,
         session: &SessionMessages,
@@ -109,7 +109,7 @@ impl HistoryLoader<'_> {
         call.make(&input, row).await
     }
 
-    /// Stores the summary that the journal has from before a break. A call that failed then is not repeated.
+    /// Stores the journalled summary of a run that was interrupted. A failed summary call is not repeated.
     async fn restore_summary(
         &self,
         session: &SessionMessages,

@@ -1,7 +1,7 @@
-//! The model call that sums up the older part of a session.
+//! The model call that summarises the older part of a session.
 //!
-//! Uses the run's first model, without tools, at most once a run, on the run's budgets and in its journal. No hook and
-//! no client sees the answer.
+//! Uses the run's first model, without tools, at most once per run, on the run's budgets and in its journal. No hook
+//! and no client sees the answer.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::budget::{BudgetError, BudgetReservation};
 use crate::context::compaction::{CompactionLimits, SummaryInput};
 use crate::providers::models::ChosenModel;
 
-/// The time limit of a summary call, where the run's own limit leaves so much.
+/// Maximum time of a summary call. The run's own time limit may be shorter.
 pub(crate) const SUMMARY_TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// A summary call.
@@ -34,8 +34,8 @@ pub(super) struct SummaryCall<'c> {
 }
 
 impl SummaryCall<'_> {
-    /// Makes the summary of `input` and stores `row` with its text. None without enough budget; the usage otherwise,
-    /// also of a failed call.
+    /// Summarises `input` and stores `row` with the text. Returns the usage, also of a failed call; none if there was not
+    /// enough budget for a call.
     pub(super) async fn make(
         &self,
         input: &SummaryInput<'_>,

@@ -1,10 +1,10 @@
-//! The tool calls of an answer of the model.
+//! The tool calls of a model's answer.
 //!
-//! Owns the concurrency: read-only calls run in parallel, a few at a time; every other call waits for all before and
-//! holds up all after. Each call passes the gate by itself and in order, so the journal, the approvals and the counts
-//! are those of sequential calls, and only the work overlaps. Results keep the order of the calls. A call after
-//! `complete_run` is not made. A call after one that awaits approval may depend on it: it is only checked for further
-//! approvals. Pitfall: an error must not leave begun calls behind, or the journal would not know their end.
+//! Owns the concurrency: read-only calls run in parallel, a few at a time; every other call runs alone. The calls pass the
+//! gate one by one in order, so journal, approvals and rate limits are the same as for sequential calls; only the
+//! execution overlaps. Results keep the order of the calls. A call after `complete_run` is not made. Nor is a call after a
+//! call that awaits approval, because it may depend on that call; the gate only checks whether it needs an approval too.
+//! Pitfall: returning an error before all begun calls have ended; the journal would miss their end.
 
 use futures_util::{StreamExt as _, stream};
 use rouse_core::approval::Approval;
@@ -53,7 +53,7 @@ impl PendingApprovals {
 /// The progress through the calls of an answer.
 #[derive(Default)]
 struct CallRound {
-    /// In the order of the calls; none for a call that is still at work.
+    /// In the order of the calls; none for a running call.
     results: Vec<Option<ToolOutput>>,
     /// The calls that are begun, with their index among the results.
     begun: Vec<(usize, AdmittedCall)>,
@@ -118,7 +118,7 @@ impl ToolCaller<'_> {
         call.tool != COMPLETE_RUN && self.scope.gate().is_parallel(call, self.scope.tool_context)
     }
 
-    /// Takes a call up to its beginning.
+    /// Takes a call up to its start, or to a result without a start.
     async fn take(
         &self,
         round: &mut CallRound,
@@ -133,7 +133,7 @@ impl ToolCaller<'_> {
         }
         if round.is_run_complete {
             round.add_result(ToolOutput::error(
-                "Not carried out: complete_run had ended the run before.",
+                "Not carried out: complete_run has already ended the run.",
             ));
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl ToolCaller<'_> {
         Ok(())
     }
 
-    /// Carries out the begun calls. All calls end, also after an error.
+    /// Carries out the begun calls. Waits for all of them, even after an error.
     async fn finish_begun(&self, round: &mut CallRound) -> Result<(), TurnEnd> {
         let RunScope { tool_context, cancel, .. } = self.scope;
         let begun = std::mem::take(&mut round.begun);

@@ -1,9 +1,8 @@
-//! Usage of a model call where the provider reports none.
+//! Usage of a model call, estimated if the provider reports none.
 //!
-//! Owns the estimate: four bytes a token, of the request and of the received answer. Estimated are an answer without
-//! usage, an answer that broke off, and a call that Rouse cancelled. A call that failed before the first byte of an
-//! answer used nothing. The journal marks every estimate. Pitfall: a reported usage of zero is no usage; every call has
-//! input.
+//! Owns the estimate: four bytes per token of the request and the received answer. It covers an answer without usage, a
+//! truncated answer, and a call that Rouse cancelled. A call that failed before the first byte of an answer used nothing.
+//! The journal marks every estimate. Pitfall: trusting a reported usage of zero; every call has input.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -226,7 +226,7 @@ async fn drifted_grant_is_the_reason_of_the_request() {
     *file.lock().expect("not poisoned") = "two".to_owned();
     let why = async || runs.begin().await.1.approvals.remove(0).why;
     let words = why().await;
-    assert!(words.contains("granted exactly this call") && words.contains("PATH"), "{words}");
+    assert!(words.contains("granted this exact call") && words.contains("PATH"), "{words}");
     let words = why().await;
     assert!(words.contains("no grant of this job"), "{words}");
 }

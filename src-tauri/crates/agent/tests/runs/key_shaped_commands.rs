@@ -77,7 +77,7 @@ async fn key_shaped_command_needs_an_approval() {
         let (run, outcome) = commands.runs().begin().await;
         assert_eq!(outcome.state, RunState::AwaitingApproval, "{}", commands.results().await);
         let why = &outcome.approvals[0].why;
-        let shape = "The arguments hold a possible key (stripe-access-token in command, line 2)";
+        let shape = "The arguments may hold a key (stripe-access-token in command, line 2)";
         assert!(why.contains(shape), "{why}");
         assert_eq!(
             (commands.made(), &outcome.approvals[0].arguments["command"]),
@@ -112,7 +112,7 @@ async fn key_shaped_command_is_refused_by_approval_policy_deny() {
         results.contains("needs approval, and the policy of this job is not to ask"),
         "{results}"
     );
-    assert!(results.contains("a possible key (stripe-access-token in command)"), "{results}");
+    assert!(results.contains("may hold a key (stripe-access-token in command)"), "{results}");
 }
 
 #[tokio::test]

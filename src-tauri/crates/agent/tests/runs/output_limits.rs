@@ -135,7 +135,7 @@ async fn unlimited_answer_stays_within_budget() {
     let outcome = parallel_runs(&fixture, &job, &model, ("model-1", 1)).await.remove(0);
     assert_eq!(model.bounds(), [Some(8_192)]);
     assert!(outcome.usage.tokens() <= 20_000, "{:?}", outcome.usage);
-    let words = "The model's answer was cut off after 8,192 tokens: with a budget, this is the limit for a model with an unknown output limit. Give the job a larger maxTokens.";
+    let words = "The model's answer was cut off after 8,192 tokens: the limit under a budget if the model's own output limit is unknown. Give the job a larger maxTokens.";
     assert_eq!((outcome.state, outcome.error.as_deref()), (RunState::Failed, Some(words)));
     assert!(outcome.budget.is_none(), "no budget is used up");
     // A known model may use its own limit, within the budget.

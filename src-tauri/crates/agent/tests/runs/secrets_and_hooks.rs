@@ -204,7 +204,8 @@ async fn rewritten_call_is_checked_from_the_beginning() {
     let (guard, _heard) = ScriptedHook::with(rewrites(json!({"text": 5})));
     let (fixture, _) = self::fixture(Vec::new(), "", vec![guard]).await;
     let (_, called) = fixture.pass(&ToolPolicy::default(), "echo", json!({"text": "a"})).await;
-    assert!(called.model_output.text().contains("do not fit"), "{}", called.model_output.text());
+    let text = called.model_output.text();
+    assert!(text.contains("do not match its schema"), "{text}");
     let leaking = json!({"to": "api.example.com", "body": VALUE});
     let (guard, _heard) = ScriptedHook::with(rewrites(leaking));
     let (fixture, log) = self::fixture(Vec::new(), "", vec![guard]).await;
@@ -217,11 +218,8 @@ async fn rewritten_call_is_checked_from_the_beginning() {
     let (guard, _heard) = ScriptedHook::with(endless);
     let (fixture, log) = self::fixture(Vec::new(), "", vec![guard]).await;
     let (_, called) = fixture.pass(&ToolPolicy::default(), "writer", json!({})).await;
-    assert!(
-        called.model_output.text().contains("again and again"),
-        "{}",
-        called.model_output.text()
-    );
+    let text = called.model_output.text();
+    assert!(text.contains("more than 4 times"), "{text}");
     assert!(logged(&log).is_empty());
 }
 

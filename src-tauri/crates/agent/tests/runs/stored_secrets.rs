@@ -54,7 +54,7 @@ async fn local_write_with_a_stored_value_is_refused() {
     }
     let arguments = json!({ "text": "sk-marigold-0123" });
     let (_, called) = fixture.pass(&ToolPolicy::default(), "writer", arguments).await;
-    assert!(called.model_output.text().ends_with("(provider). Take the value out."), "{called:?}");
+    assert!(called.model_output.text().ends_with("(provider). Remove the value."), "{called:?}");
     assert!(logged(&made).is_empty());
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Owns the matching. One pass over the text finds the keywords of all rules; the expression of a rule runs only around its
 //! own keywords, within its reach. Expressions run in linear time and are compiled on first use: all two hundred at once
-//! take longer than a start of Rouse. Pitfall: a text that is cut around a keyword ends a word where none ends.
+//! take longer than a start of Rouse. Pitfall: cutting the text around a keyword; a cut inside a word
+//! looks like the end of the word.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
