@@ -12,7 +12,7 @@ const JOBS: usize = 40;
 fn with_unknown_key(dice: &mut Dice, mut object: Value) -> Value {
     if dice.once_in(2) {
         let values = [json!(null), json!(-1.5), json!("ö\n\"x\""), json!({ "deep": [1, {}] })];
-        object["x-stranger"] = dice.pick(&values).clone();
+        object["x-unknown"] = dice.pick(&values).clone();
     }
     object
 }

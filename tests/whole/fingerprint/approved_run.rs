@@ -134,7 +134,7 @@ impl ApprovedRun {
             clock: Arc::clone(&clock),
             skills: Vec::new(),
             event: None,
-            asked_at: None,
+            requested_at: None,
             pending_cleanup: PendingCleanup::default(),
         };
         let mut approved = Self {

@@ -101,13 +101,13 @@ impl ToolRegistry {
         let tools = self.entries.iter().map(|entry| &entry.tool);
         for tool in tools.filter(|tool| policy.offers_by_grant(tool.spec())) {
             let name = &tool.spec().name;
-            let why = match tool.default_approval(sandbox) {
+            let reason = match tool.default_approval(sandbox) {
                 ApprovalRule::Always => Some(always_needs_approval(name)),
                 ApprovalRule::Never | ApprovalRule::UnlessGranted => {
                     tool.unavailable_reason(sandbox).await
                 }
             };
-            withheld.extend(why.map(|why| WithheldGrant { tool: name.clone(), why }));
+            withheld.extend(reason.map(|reason| WithheldGrant { tool: name.clone(), reason }));
         }
         policy.without(withheld)
     }

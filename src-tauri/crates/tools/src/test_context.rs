@@ -44,7 +44,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         zone: Tz::Europe__Berlin.into(),
         skills: Vec::new(),
         event: None,
-        asked_at: None,
+        requested_at: None,
         pending_cleanup: PendingCleanup::default(),
     }
 }

@@ -171,7 +171,7 @@ impl<'s> SummaryInput<'s> {
             messages: earlier.map_or(0, |summary| summary.messages).saturating_add(count),
             first_at: first_at.or_else(|| messages.clone().map(|it| it.at).next())?,
             last_at: last.at,
-            from_outside: is_tainted || earlier.is_some_and(|summary| summary.from_outside),
+            is_tainted: is_tainted || earlier.is_some_and(|summary| summary.is_tainted),
             untrusted_skills,
         })
     }

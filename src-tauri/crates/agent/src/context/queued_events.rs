@@ -40,7 +40,7 @@ impl EventBatch {
         Ok(Self {
             ids: events.iter().map(|event| event.id).collect(),
             texts: events.iter().map(|event| event_text(safety, event)).collect(),
-            is_tainted: events.iter().any(|event| event.from_outside),
+            is_tainted: events.iter().any(|event| event.is_tainted),
         })
     }
 
@@ -123,7 +123,7 @@ fn fitting(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
 fn event_text(safety: &Safety, event: &SystemEvent) -> String {
     // A line break inside an event must not look like the beginning of another event.
     let text = event.text.trim().replace('\n', "\n  ");
-    if event.from_outside {
+    if event.is_tainted {
         safety.fence_text_with_lead(
             UntrustedSource::SystemEvent(&event.source),
             EVENT_PREFIX,
@@ -146,7 +146,7 @@ mod tests {
                 text: "x".repeat(*length),
                 source: "wake".to_owned(),
                 queued_at: UnixMs(0),
-                from_outside: false,
+                is_tainted: false,
             };
             lengths.iter().map(event).collect()
         };

@@ -115,7 +115,7 @@ impl ApprovalCheck<'_> {
     /// The time of this run's newest unused approval request for this call.
     fn requested_at(&self, approvals: &[Approval]) -> Option<UnixMs> {
         let of_call = |approval: &&Approval| is_unused_for(approval, self.request);
-        approvals.iter().rev().find(of_call).map(|approval| approval.asked_at)
+        approvals.iter().rev().find(of_call).map(|approval| approval.requested_at)
     }
 
     /// The present surroundings of the call. Relative times in the arguments count from `requested_at`.
@@ -130,7 +130,7 @@ impl ApprovalCheck<'_> {
     }
 
     fn context_at(&self, requested_at: UnixMs) -> ToolContext {
-        ToolContext { asked_at: Some(requested_at), ..self.context.clone() }
+        ToolContext { requested_at: Some(requested_at), ..self.context.clone() }
     }
 
     /// Refuses a request of a deleted job, a request that is pending in another run already, and a request beyond the
@@ -236,18 +236,18 @@ impl ApprovalCheck<'_> {
             surroundings: Surroundings { ungranted, ..surroundings },
             fingerprint,
             preview: gate.safety.redact_stored(&preview),
-            why: self.why(is_highest, approvals),
+            reason: self.request_reason(is_highest, approvals),
             is_highest,
-            asked_at: now,
+            requested_at: now,
             expires_at: now.plus_ms(wait),
             state: ApprovalState::Pending,
-            answered_from: None,
+            decided_from: None,
             used_at: None,
         }
     }
 
     /// The reason in the request.
-    fn why(&self, is_highest: bool, approvals: &[Approval]) -> String {
+    fn request_reason(&self, is_highest: bool, approvals: &[Approval]) -> String {
         let of_call = |approval: &&Approval| {
             is_unused_for(approval, self.request) && approval.has_unused_decision()
         };

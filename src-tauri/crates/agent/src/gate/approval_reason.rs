@@ -25,14 +25,14 @@ pub(crate) enum Taint {
     /// A tool of this run read untrusted input.
     Read,
     /// The task or the session held untrusted input before the run began.
-    Inherited,
+    BeforeRun,
 }
 
 impl Taint {
     const fn text(self) -> &'static str {
         match self {
             Self::Read => "The run has read untrusted input, and this call could send data out.",
-            Self::Inherited => {
+            Self::BeforeRun => {
                 "The run began with untrusted input (in the task, or read earlier in the session), and this call could send data out. To remove the untrusted input, clear the session."
             }
         }

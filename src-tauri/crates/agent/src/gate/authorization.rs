@@ -102,7 +102,7 @@ impl Gate {
         let approvals = self.store.approvals_of_run(&context.run_id).await?;
         let is_decided =
             |approval: &Approval| is_unused_for(approval, request) && approval.state.is_decided();
-        Ok(approvals.into_iter().rev().find(is_decided).map(|approval| approval.why))
+        Ok(approvals.into_iter().rev().find(is_decided).map(|approval| approval.reason))
     }
 
     /// The taint of the run, if any. A written call counts as untainted.
@@ -116,7 +116,7 @@ impl Gate {
         }
         let has_read =
             self.store.has_called_tool(&context.run_id, &self.tools.untrusted_tools()).await?;
-        let inherited = policy.is_tainted.then_some(Taint::Inherited);
-        Ok(if has_read { Some(Taint::Read) } else { inherited })
+        let earlier_taint = policy.is_tainted.then_some(Taint::BeforeRun);
+        Ok(if has_read { Some(Taint::Read) } else { earlier_taint })
     }
 }

@@ -114,7 +114,7 @@ impl AgentDriver {
             zone: self.zone_of(job),
             skills: Vec::new(),
             event: None,
-            asked_at: None,
+            requested_at: None,
             pending_cleanup: PendingCleanup::default(),
         }
     }

@@ -221,7 +221,7 @@ impl Conversation<'_> {
     async fn record_taint(&self, skill_texts: Vec<SkillText>) -> Result<(), StoreError> {
         let scope = &self.scope;
         let source = scope.gate().taint(&self.policy, scope.tool_context).await?;
-        let taint = SessionTaint { from_outside: source.is_some(), skill_texts };
+        let taint = SessionTaint { is_tainted: source.is_some(), skill_texts };
         scope.store().record_taint(scope.session, &taint, scope.now()).await
     }
 

@@ -86,9 +86,9 @@ impl TurnEnd {
 
     /// The end of a run with an input that would need an approval first.
     pub(crate) fn input_needs_approval(input: &str, request: &ApprovalRequest) -> Self {
-        let why = request.approval.why.trim_end_matches('.');
+        let reason = request.approval.reason.trim_end_matches('.');
         Self::UnreadableInput(format!(
-            "{input} could not be read. {why}. A run cannot request an approval for its input."
+            "{input} could not be read. {reason}. A run cannot request an approval for its input."
         ))
     }
 

@@ -52,7 +52,7 @@ impl HistoryLoader<'_> {
             usage = spent;
             session = self.session_messages().await?;
         }
-        let has_tainted_summary = session.summary().is_some_and(|summary| summary.from_outside);
+        let has_tainted_summary = session.summary().is_some_and(|summary| summary.is_tainted);
         // Checked after the messages were read, because a parallel run may have tainted the session meanwhile.
         let is_tainted = self.is_session_tainted().await? || has_tainted_summary;
         let remembered = match &self.scope.runtime.skills {

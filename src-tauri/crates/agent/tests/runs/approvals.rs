@@ -102,8 +102,8 @@ async fn call_waits_for_its_approval_and_is_made_once() {
     assert!(effects(&done_by).is_empty(), "nothing was done before the answer");
     let approval = &requested.approvals[0];
     assert_eq!((approval.tool.as_str(), &approval.arguments), ("send", &json!({ "text": "a" })));
-    assert_eq!(approval.expires_at.since(approval.asked_at), 30 * 60_000);
-    assert!(approval.why.contains("no grant of this job"), "{}", approval.why);
+    assert_eq!(approval.expires_at.since(approval.requested_at), 30 * 60_000);
+    assert!(approval.reason.contains("no grant of this job"), "{}", approval.reason);
 
     let outcome = runs.decide(&run, &requested, &[ApprovalDecision::Once]).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
@@ -167,7 +167,11 @@ async fn changed_file_needs_another_approval() {
     *file.lock().expect("not poisoned") = "two".to_owned();
     let then = runs.decide(&run, &requested, &[ApprovalDecision::Run]).await;
     assert_eq!(then.state, RunState::AwaitingApproval, "{then:?}");
-    assert!(then.approvals[0].why.contains("have changed since"), "{}", then.approvals[0].why);
+    assert!(
+        then.approvals[0].reason.contains("have changed since"),
+        "{}",
+        then.approvals[0].reason
+    );
     assert!(effects(&done_by).is_empty());
     let outcome = runs.decide(&run, &then, &[ApprovalDecision::Once]).await;
     assert_eq!((outcome.state, effects(&done_by).len()), (RunState::Succeeded, 1));
@@ -224,7 +228,7 @@ async fn drifted_grant_is_the_reason_of_the_request() {
     let grant = NewGrant { covers, expires_at: None, uses: None };
     runs.decide(&run, &requested, &[ApprovalDecision::Always(grant)]).await;
     *file.lock().expect("not poisoned") = "two".to_owned();
-    let why = async || runs.begin().await.1.approvals.remove(0).why;
+    let why = async || runs.begin().await.1.approvals.remove(0).reason;
     let words = why().await;
     assert!(words.contains("granted this exact call") && words.contains("PATH"), "{words}");
     let words = why().await;
@@ -421,7 +425,7 @@ async fn tainted_run_needs_an_approval_for_egress() {
         "read-only calls need no approval before untrusted input"
     );
     assert!(
-        requested.approvals[0].why.starts_with("The run has read untrusted input"),
+        requested.approvals[0].reason.starts_with("The run has read untrusted input"),
         "{:?}",
         requested.approvals
     );
@@ -429,7 +433,7 @@ async fn tainted_run_needs_an_approval_for_egress() {
     // The next run inherits the taint of the session.
     let (_, later) = runs.begin().await;
     assert!(
-        later.approvals[0].why.contains("read earlier in the session"),
+        later.approvals[0].reason.contains("read earlier in the session"),
         "{:?}",
         later.approvals
     );

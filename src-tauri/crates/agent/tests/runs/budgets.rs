@@ -156,9 +156,10 @@ async fn jobs_share_only_the_budget_of_everything() {
         assert_eq!(outcome.state, expected);
     }
     fixture.store.queue_system_event("Rain.", "test", &[], NOW).await.expect("queued");
-    let beat = fixture.run_of(None).await;
-    let beat = driver.run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
-    let (state, words, _) = end_of(&beat);
+    let heartbeat_run = fixture.run_of(None).await;
+    let outcome =
+        driver.run_heartbeat(&heartbeat_run, fixture.chosen(), None, &fixture.cancel).await;
+    let (state, words, _) = end_of(&outcome);
     assert_eq!(state, RunState::Skipped);
     assert!(words.starts_with("Rouse's budget of 4,500 tokens a day is used up"), "{words}");
     assert!(words.contains("(UTC)"), "the local zone: {words}");
@@ -168,9 +169,10 @@ async fn jobs_share_only_the_budget_of_everything() {
     let chat = driver.run_chat_turn(&chat, "Hello", fixture.chosen(), &fixture.cancel).await;
     assert_eq!(chat.state, RunState::Skipped);
     ledger.set(Limit { tokens: Some(100_000), usd: None }, Prices::default());
-    let beat = fixture.run_of(None).await;
-    let beat = driver.run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
-    assert_eq!(beat.state, RunState::Succeeded, "a larger budget counts at once");
+    let heartbeat_run = fixture.run_of(None).await;
+    let outcome =
+        driver.run_heartbeat(&heartbeat_run, fixture.chosen(), None, &fixture.cancel).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "a larger budget counts at once");
 }
 
 /// A model with answers that wait for permits of the test.

@@ -164,10 +164,12 @@ async fn unanswered_message_stays_and_failed_heartbeat_does_not() {
     ])
     .await;
     queue(&fixture, "Cron Weather: Rain.").await;
-    let beat = fixture.run_of(None).await;
-    let outcome =
-        fixture.driver().run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
-    fixture.ended(&beat, &outcome).await;
+    let heartbeat_run = fixture.run_of(None).await;
+    let outcome = fixture
+        .driver()
+        .run_heartbeat(&heartbeat_run, fixture.chosen(), None, &fixture.cancel)
+        .await;
+    fixture.ended(&heartbeat_run, &outcome).await;
     let first = message(&fixture, "m1", "How is the weather?").await;
     let outcome = answer(&fixture, &first).await;
     fixture.ended(&first, &outcome).await;
@@ -222,8 +224,8 @@ async fn attended_tools_are_offered_in_chat_only() {
     let run = message(&fixture, "m1", "Hello").await;
     answer(&fixture, &run).await;
     queue(&fixture, "Look").await;
-    let beat = fixture.run_of(None).await;
-    fixture.driver().run_heartbeat(&beat, fixture.chosen(), None, &fixture.cancel).await;
+    let heartbeat_run = fixture.run_of(None).await;
+    fixture.driver().run_heartbeat(&heartbeat_run, fixture.chosen(), None, &fixture.cancel).await;
     let offered: Vec<bool> = fixture
         .model
         .requests()
@@ -333,8 +335,7 @@ async fn untrusted_result_taints_the_session_at_once() {
     let fixture =
         RunFixture::new([calls([("c0", "echo", json!({}))]), says("Hi."), reads, says("Read.")])
             .await;
-    let knows =
-        async || fixture.store.session_taint(&SessionKey::main()).await.unwrap().from_outside;
+    let knows = async || fixture.store.session_taint(&SessionKey::main()).await.unwrap().is_tainted;
     let first = message(&fixture, "r1", "Hello").await;
     answer(&fixture, &first).await;
     assert!(!knows().await, "nothing has come in");

@@ -135,7 +135,7 @@ async fn long_history_is_summed_up_once() {
     // The transcript is complete, with the summary in place.
     let made = summaries(&fixture, &session()).await;
     assert_eq!(made.len(), 1);
-    assert_eq!((made[0].text.as_str(), made[0].from_outside), (SUM, false));
+    assert_eq!((made[0].text.as_str(), made[0].is_tainted), (SUM, false));
     let kept = fixture.transcript(&session()).await;
     assert_eq!(kept.len(), 2 * 8 + 2 * 2);
     assert!(kept.contains(&Message::Assistant { parts: vec![Part::Text { text: report(0) }] }));
@@ -380,7 +380,7 @@ async fn summary_of_untrusted_input_is_tainted() {
     store_runs(&fixture, &session(), 0..8).await;
     turn(&fixture, &job, &model([says("The page says: call notify."), says("Dry.")])).await;
     let made = summaries(&fixture, &session()).await;
-    assert!(made[0].from_outside);
+    assert!(made[0].is_tainted);
     // The tainted run and the journal are deleted; the summary keeps the taint.
     while fixture
         .store

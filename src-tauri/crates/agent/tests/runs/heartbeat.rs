@@ -164,14 +164,14 @@ fn counted_tool(count: &Arc<Mutex<u32>>) -> Vec<Arc<dyn Tool>> {
     tools().into_iter().chain([tool]).collect()
 }
 
-async fn beat(fixture: &RunFixture, run: &Run) -> Outcome {
+async fn run_heartbeat(fixture: &RunFixture, run: &Run) -> Outcome {
     fixture.driver().run_heartbeat(run, fixture.chosen(), None, &fixture.cancel).await
 }
 
 async fn again(fixture: &RunFixture, run: &Run) -> Outcome {
     fixture.start_again(run).await;
     let run = fixture.store.run(&run.id).await.expect("read").expect("a run");
-    beat(fixture, &run).await
+    run_heartbeat(fixture, &run).await
 }
 
 #[tokio::test]
@@ -182,17 +182,17 @@ async fn heartbeat_resumes_after_approval() {
     let fixture = RunFixture::with_tools(script, counted_tool(&count)).await;
     queue(&fixture, &["Cron Weather: Rain."]).await;
     let run = fixture.run_of(None).await;
-    let outcome = beat(&fixture, &run).await;
+    let outcome = run_heartbeat(&fixture, &run).await;
     assert_eq!((outcome.state, outcome.approvals.len()), (RunState::AwaitingApproval, 1));
     fixture.park(&run, &outcome).await;
 
     // The parked turn keeps the drained events; later events belong to the next turn.
     assert_eq!(waiting(&fixture).await, 0);
     let idle = fixture.run_of(None).await;
-    assert_eq!(beat(&fixture, &idle).await.state, RunState::Skipped);
+    assert_eq!(run_heartbeat(&fixture, &idle).await.state, RunState::Skipped);
     queue(&fixture, &["Alarm: wake up"]).await;
     let other = fixture.run_of(None).await;
-    assert_eq!(beat(&fixture, &other).await.state, RunState::NothingToReport);
+    assert_eq!(run_heartbeat(&fixture, &other).await.state, RunState::NothingToReport);
     assert!(!last_task(&fixture).contains("Rain") && last_task(&fixture).contains("Alarm"));
 
     fixture.decide(&outcome.approvals[0], &ApprovalDecision::Once).await;
@@ -221,7 +221,7 @@ async fn pending_chat_approval_does_not_block_heartbeat() {
             let run = Run { id, trigger, ..run };
             fixture.store.insert_run(&run, NOW).await.expect("inserted");
             queue(&fixture, &["Cron Weather: Rain."]).await;
-            let outcome = beat(&fixture, &run).await;
+            let outcome = run_heartbeat(&fixture, &run).await;
             assert_eq!(
                 outcome.state,
                 RunState::AwaitingApproval,
@@ -232,7 +232,11 @@ async fn pending_chat_approval_does_not_block_heartbeat() {
     }
     queue(&fixture, &["Cron Weather: Rain."]).await;
     let run = fixture.run_of(None).await;
-    assert_eq!(beat(&fixture, &run).await.state, RunState::NothingToReport, "three beats wait");
+    assert_eq!(
+        run_heartbeat(&fixture, &run).await.state,
+        RunState::NothingToReport,
+        "three heartbeats wait"
+    );
 }
 
 #[tokio::test]
@@ -243,7 +247,7 @@ async fn expired_approval_ends_heartbeat_and_failure_requeues() {
     let fixture = RunFixture::with_tools(script, counted_tool(&count)).await;
     queue(&fixture, &["Cron Weather: Rain."]).await;
     let run = fixture.run_of(None).await;
-    let outcome = beat(&fixture, &run).await;
+    let outcome = run_heartbeat(&fixture, &run).await;
     fixture.park(&run, &outcome).await;
     fixture.clock.advance(30 * 60_000);
     assert_eq!(fixture.store.expire_approvals(fixture.now()).await.expect("expired").len(), 1);
@@ -276,7 +280,7 @@ async fn interrupted_heartbeat_resumes_without_repeating() {
     queue(&fixture, &["Cron Weather: Rain."]).await;
     let run = fixture.run_of(None).await;
     // The cancelled second request stands for the end of the process: everything before is stored.
-    assert_eq!(beat(&fixture, &run).await.state, RunState::Failed);
+    assert_eq!(run_heartbeat(&fixture, &run).await.state, RunState::Failed);
     fixture.store.requeue_run(&run.id, fixture.now()).await.expect("written").expect("a run");
     assert_eq!(again(&fixture, &run).await.summary.as_deref(), Some("Noted."));
     assert_eq!((waiting(&fixture).await, *count.lock().expect("not poisoned")), (0, 1));

@@ -76,7 +76,7 @@ async fn key_shaped_command_needs_an_approval() {
         let commands = Commands::of(vec![call(&command), done()], policies).await;
         let (run, outcome) = commands.runs().begin().await;
         assert_eq!(outcome.state, RunState::AwaitingApproval, "{}", commands.results().await);
-        let why = &outcome.approvals[0].why;
+        let why = &outcome.approvals[0].reason;
         let shape = "The arguments may hold a key (stripe-access-token in command, line 2)";
         assert!(why.contains(shape), "{why}");
         assert_eq!(

@@ -277,7 +277,7 @@ impl RunFixture {
             zone: chrono_tz::UTC.into(),
             skills: Vec::new(),
             event: None,
-            asked_at: None,
+            requested_at: None,
             pending_cleanup: PendingCleanup::default(),
         }
     }

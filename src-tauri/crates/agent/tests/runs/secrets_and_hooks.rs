@@ -233,7 +233,10 @@ async fn call_with_required_approval_is_made_once_approved() {
     let run = fixture.run_of(Some(&job)).await;
     let outcome = fixture.go(&run, &job).await;
     assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
-    assert_eq!(outcome.approvals[0].why, "The hook guard requires an approval: look at it first");
+    assert_eq!(
+        outcome.approvals[0].reason,
+        "The hook guard requires an approval: look at it first"
+    );
     assert!(logged(&log).is_empty());
     fixture.say_yes(&run, &outcome).await;
     assert_eq!(fixture.go(&run, &job).await.state, RunState::Succeeded);
@@ -322,7 +325,11 @@ async fn call_rewritten_after_required_approval_needs_another() {
     let second = fixture.go(&run, &job).await;
     assert_eq!(second.state, RunState::AwaitingApproval, "{second:?}");
     assert_eq!(second.approvals[0].arguments, json!({"text": "b"}));
-    assert!(second.approvals[0].why.contains("rewrote a call"), "{}", second.approvals[0].why);
+    assert!(
+        second.approvals[0].reason.contains("rewrote a call"),
+        "{}",
+        second.approvals[0].reason
+    );
     assert!(logged(&free).is_empty());
     fixture.say_yes(&run, &second).await;
     assert_eq!(fixture.go(&run, &job).await.state, RunState::Succeeded);

@@ -20,7 +20,7 @@ use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::ids;
 use crate::resolve::jobs::find_job;
-use crate::resolve::keyboard::{is_yes, read_line};
+use crate::resolve::keyboard::{is_confirmed, read_line};
 
 /// The default number of rows.
 const DEFAULT_LIMIT: u32 = 20;
@@ -106,7 +106,7 @@ async fn clear(engine: &EngineConnection, session: &str, yes: bool) -> Result<()
         anstream::eprint!("Clear the transcript of {name} for good? [y]es / [n]o: ");
         // An unflushed prompt appears with the next line.
         let _ = std::io::stderr().flush();
-        if !is_yes(&read_line().await?) {
+        if !is_confirmed(&read_line().await?) {
             anstream::eprintln!("Nothing was cleared.");
             return Ok(());
         }

@@ -37,8 +37,8 @@ pub(crate) async fn read_line() -> Result<String, CliError> {
     KeyboardLine::start().wait().await
 }
 
-/// Whether the line is a yes.
-pub(crate) fn is_yes(line: &str) -> bool {
+/// Whether the line is `y` or `yes`.
+pub(crate) fn is_confirmed(line: &str) -> bool {
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 

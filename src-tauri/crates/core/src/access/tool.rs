@@ -228,7 +228,7 @@ pub struct ToolContext {
     /// The cause of the run as JSON, for a command that the person wrote. Untrusted input.
     pub event: Option<String>,
     /// When approval of this call was requested, if at all.
-    pub asked_at: Option<UnixMs>,
+    pub requested_at: Option<UnixMs>,
     /// Takes cleanup that outlives the call.
     pub pending_cleanup: PendingCleanup,
 }
@@ -237,7 +237,7 @@ impl ToolContext {
     /// The base of relative times such as `20m`: the instant of the request, so the approved preview stays true.
     #[must_use]
     pub fn counts_from(&self) -> UnixMs {
-        self.asked_at.unwrap_or_else(|| self.clock.now())
+        self.requested_at.unwrap_or_else(|| self.clock.now())
     }
 }
 

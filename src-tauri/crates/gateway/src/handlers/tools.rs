@@ -77,7 +77,7 @@ async fn find_or_parse_job(
 }
 
 fn withheld_view(withheld: &WithheldGrant) -> WithheldTool {
-    WithheldTool { name: withheld.tool.clone(), reason: withheld.why.clone() }
+    WithheldTool { name: withheld.tool.clone(), reason: withheld.reason.clone() }
 }
 
 /// Starts a run with this one call. An invalid call is refused here, with the field.

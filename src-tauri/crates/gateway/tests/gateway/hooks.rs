@@ -276,7 +276,7 @@ async fn wake_hook_needs_the_token() {
     assert_eq!((status, body_of(&reply)["queued"].as_u64()), (202, Some(1)));
     let queued = fixture.store.pending_system_events(1_000).await.expect("read");
     assert_eq!((queued[0].text.as_str(), queued[0].source.as_str()), ("Look up", "hook"));
-    assert!(queued[0].from_outside, "text of a script is untrusted");
+    assert!(queued[0].is_tainted, "text of a script is untrusted");
     let now = json!({ "text": "Up", "reason": "the door bell", "coalesceMs": 60_001 });
     let (status, reply) = fixture.post("/hooks/wake", &token, &now).await;
     assert_eq!(status, 400, "{reply}");

@@ -88,12 +88,12 @@ async fn park_run(fixture: &GatewayFixture, job: &JobId, is_highest: bool) -> Ap
         arguments,
         surroundings,
         preview: "Runs.".to_owned(),
-        why: "It changes something.".to_owned(),
+        reason: "It changes something.".to_owned(),
         is_highest,
-        asked_at: NOON,
+        requested_at: NOON,
         expires_at: NOON.plus_ms(60_000),
         state: ApprovalState::Pending,
-        answered_from: None,
+        decided_from: None,
         used_at: None,
     };
     let park = ParkRequest {

@@ -26,14 +26,14 @@ const VARIABLES: [Variable; 11] = [
         key: "cron.enabled",
         expected: "1 or 0",
         parse: |value| {
-            yes_or_no(value).map(|skips| if skips { Value::Bool(false) } else { Value::Null })
+            parse_switch(value).map(|skips| if skips { Value::Bool(false) } else { Value::Null })
         },
     },
     Variable {
         name: "HEARTBEAT_ENABLED",
         key: "heartbeat.enabled",
         expected: "true or false",
-        parse: |value| yes_or_no(value).map(Value::Bool),
+        parse: |value| parse_switch(value).map(Value::Bool),
     },
     Variable {
         name: "HEARTBEAT_INTERVAL_MS",
@@ -50,7 +50,7 @@ const VARIABLES: [Variable; 11] = [
         name: "RISKY_WORKSPACE_MODE",
         key: "riskyWorkspace.enabled",
         expected: "true or false",
-        parse: |value| yes_or_no(value).map(Value::Bool),
+        parse: |value| parse_switch(value).map(Value::Bool),
     },
     Variable {
         name: "FILE_WORKSPACE_MODE",
@@ -139,7 +139,7 @@ fn text(value: &str) -> Option<Value> {
     Some(value.into())
 }
 
-fn yes_or_no(value: &str) -> Option<bool> {
+fn parse_switch(value: &str) -> Option<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),

@@ -67,7 +67,7 @@ impl RoutineFixture {
             clock: Arc::new(clock),
             skills: Vec::new(),
             event: None,
-            asked_at: None,
+            requested_at: None,
             pending_cleanup: PendingCleanup::default(),
         };
         Self { _folder: folder, host, routines, _open: open, context }

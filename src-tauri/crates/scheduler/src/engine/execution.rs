@@ -1,4 +1,4 @@
-//! From the lane to the runner: starts of runs and of further attempts.
+//! From the lane to the runner: starts of runs and retries.
 //!
 //! All startable runs are marked as running in one transaction before the first run begins. A slot may be in time when
 //! claimed and too late when a permit is free, so lateness is checked at both points.

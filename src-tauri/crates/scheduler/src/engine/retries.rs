@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// Ends the backoffs of runs without a further attempt by the settings of a changed job.
+    /// Ends backoffs if the settings of a changed job refuse the retry.
     pub(super) fn abandon_refused_retries(&mut self, job: &Job) {
         let firing = self.firing_at(self.clock.now());
         for active in self.active.of_job(&job.id) {

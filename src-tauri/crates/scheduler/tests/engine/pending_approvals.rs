@@ -23,12 +23,12 @@ pub(crate) fn approval(run: &Run, id: &str, now: UnixMs) -> Approval {
         arguments,
         surroundings: Surroundings::default(),
         preview: id.to_owned(),
-        why: "It changes things.".to_owned(),
+        reason: "It changes things.".to_owned(),
         is_highest: false,
-        asked_at: now,
+        requested_at: now,
         expires_at: now.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
-        answered_from: None,
+        decided_from: None,
         used_at: None,
     }
 }

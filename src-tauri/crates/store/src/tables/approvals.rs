@@ -88,7 +88,7 @@ const USE: &str = "UPDATE approvals SET used_at = ?2
 from_columns!(
     Approval:
     id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview,
-    why, is_highest, asked_at, expires_at, state, answered_from, used_at
+    reason, is_highest, requested_at, expires_at, state, decided_from, used_at
 );
 
 /// Four columns: name, scope, reason and instant of the decision.
@@ -154,9 +154,9 @@ pub(crate) async fn insert_approval(
         .bind(json!(approval.surroundings).to_string())
         .bind(approval.fingerprint.as_str())
         .bind(approval.preview.as_str())
-        .bind(approval.why.as_str())
+        .bind(approval.reason.as_str())
         .bind(approval.is_highest)
-        .bind(approval.asked_at.0)
+        .bind(approval.requested_at.0)
         .bind(approval.expires_at.0);
     tx.execute(query).await?;
     tx.emit(EventKind::Approval, approval_event(approval));

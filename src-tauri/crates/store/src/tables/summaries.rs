@@ -40,7 +40,7 @@ pub struct TranscriptSummary {
     pub last_at: UnixMs,
     /// Whether the input was untrusted.
     #[serde(rename = "fromOutside")]
-    pub from_outside: bool,
+    pub is_tainted: bool,
     /// The untrusted skills in the input.
     #[serde(default)]
     pub untrusted_skills: Vec<String>,

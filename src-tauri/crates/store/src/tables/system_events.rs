@@ -21,7 +21,7 @@ pub struct SystemEvent {
     /// When the line was queued.
     pub queued_at: UnixMs,
     /// Whether the text is untrusted input: all but wakes and the person's own reminders.
-    pub from_outside: bool,
+    pub is_tainted: bool,
 }
 
 /// The source of a line that the person wrote.
@@ -68,7 +68,7 @@ pub(crate) const LAST_MAIN_TURN: &str = "SELECT started_at FROM runs
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
 
-from_columns!(SystemEvent: id, text, source, queued_at, from_outside);
+from_columns!(SystemEvent: id, text, source, queued_at, is_tainted);
 
 impl Store {
     /// The oldest `limit` queued events, in order, without events of a parked main turn.

@@ -62,11 +62,11 @@ pub(crate) const ANY_RUN_IS_TAINTED: &str =
 const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = ?1";
 const PUT: &str = "UPDATE sessions SET from_outside = ?2, skill_texts = ?3 WHERE key = ?1";
 
-/// The taint that runs of a session inherit.
+/// The taint of a session, carried into the next runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionTaint {
     /// Whether earlier runs have read untrusted input.
-    pub from_outside: bool,
+    pub is_tainted: bool,
     /// The texts of skills that were untrusted at the time of reading.
     pub skill_texts: Vec<SkillText>,
 }
@@ -97,7 +97,7 @@ impl SessionTaint {
     fn union(&self, other: &Self) -> Self {
         let new = other.skill_texts.iter().filter(|text| !self.skill_texts.contains(text));
         Self {
-            from_outside: self.from_outside || other.from_outside,
+            is_tainted: self.is_tainted || other.is_tainted,
             skill_texts: self.skill_texts.iter().chain(new).cloned().collect(),
         }
     }
@@ -105,13 +105,13 @@ impl SessionTaint {
 
 impl FromColumns<'_> for SessionTaint {
     fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {
-        let from_outside = row.read()?;
+        let is_tainted = row.read()?;
         let texts = row.read::<Value>().map(serde_json::from_value);
         // An unreadable list stays tainted: a text that nothing can trust.
         let skill_texts = texts.ok().and_then(Result::ok).unwrap_or_else(|| {
             vec![SkillText { skill: "?".to_owned(), path: None, digest: String::new() }]
         });
-        Ok(Self { from_outside, skill_texts })
+        Ok(Self { is_tainted, skill_texts })
     }
 }
 
@@ -191,7 +191,7 @@ impl Store {
         let known: Option<SessionTaint> =
             tx.fetch_optional(sqlx::query(GET).bind(session.as_str())).await?;
         let all = known.unwrap_or_default().union(taint);
-        let query = sqlx::query(PUT).bind(session.as_str()).bind(all.from_outside);
+        let query = sqlx::query(PUT).bind(session.as_str()).bind(all.is_tainted);
         tx.execute(query.bind(json!(all.skill_texts).to_string())).await?;
         tx.commit().await
     }

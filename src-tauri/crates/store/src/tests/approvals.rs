@@ -35,12 +35,12 @@ fn approval(id: &str, command: &str) -> Approval {
         arguments,
         surroundings: Surroundings { directory: Some("/w".to_owned()), ..Surroundings::default() },
         preview: command.to_owned(),
-        why: "It changes things.".to_owned(),
+        reason: "It changes things.".to_owned(),
         is_highest: false,
-        asked_at: NOW,
+        requested_at: NOW,
         expires_at: NOW.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
-        answered_from: None,
+        decided_from: None,
         used_at: None,
     }
 }

@@ -113,8 +113,8 @@ async fn session_taint_only_grows_and_survives_damage() {
         path: Some("a.txt".to_owned()),
         digest: "00ff".to_owned(),
     };
-    let taint = |from_outside, skills: &[&str]| SessionTaint {
-        from_outside,
+    let taint = |is_tainted, skills: &[&str]| SessionTaint {
+        is_tainted,
         skill_texts: skills.iter().map(|skill| text(skill)).collect(),
     };
     assert_eq!(store.session_taint(&session).await.unwrap(), SessionTaint::default());

@@ -21,7 +21,7 @@ fn summary(text: &str, until: i64) -> TranscriptSummary {
         messages: 2,
         first_at: NOW,
         last_at: NOW.plus_ms(1),
-        from_outside: true,
+        is_tainted: true,
         untrusted_skills: Vec::new(),
     }
 }
@@ -119,8 +119,8 @@ async fn run_taint_is_read_from_journals() {
         gate: None,
     };
     store.begin_step(&step, NOW).await.unwrap();
-    let tell = async |from_outside: bool| {
-        let input = json!({ "fromOutside": from_outside });
+    let tell = async |is_tainted: bool| {
+        let input = json!({ "fromOutside": is_tainted });
         let note = JournalNote { run_id: &notes, name: "n", input, output: None, is_error: false };
         store.add_note(note, NOW).await.unwrap();
     };

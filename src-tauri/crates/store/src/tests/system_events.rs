@@ -6,7 +6,7 @@ use super::*;
 use crate::RunEnd;
 
 #[tokio::test]
-async fn queued_lines_keep_order_across_a_restart() {
+async fn system_events_keep_order_across_a_restart() {
     let fixture = Fixture::new().await;
     let first = fixture.store.queue_system_event("Tea is ready", "cron:a", &[], NOW).await.unwrap();
     let second =
@@ -44,7 +44,7 @@ async fn only_user_reminders_are_trusted() {
     let reminders = fixture.store.undelivered_reminders(NOW.plus_ms(1)).await.unwrap();
     assert_eq!(reminders.len(), 2, "both need a delivery without a model");
     let pending = fixture.store.pending_system_events(1_000).await.unwrap();
-    assert_eq!(pending.iter().map(|line| line.from_outside).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(pending.iter().map(|line| line.is_tainted).collect::<Vec<_>>(), [false, true]);
 }
 
 #[tokio::test]

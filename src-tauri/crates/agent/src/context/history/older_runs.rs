@@ -80,7 +80,7 @@ impl CondensedRuns<'_> {
 }
 
 fn summary_text(summary: &TranscriptSummary, safety: &Safety) -> String {
-    let text = if summary.from_outside {
+    let text = if summary.is_tainted {
         safety.fence_text(UntrustedSource::Summary, &summary.text)
     } else {
         safety.redacted(&summary.text).unwrap_or_else(|| summary.text.clone())

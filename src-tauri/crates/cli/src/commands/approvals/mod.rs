@@ -21,7 +21,7 @@ use crate::resolve::approvals::{find_approval, get_approval, pending_approvals};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::ids;
-use crate::resolve::keyboard::{is_yes, read_line};
+use crate::resolve::keyboard::{is_confirmed, read_line};
 
 /// The default number of rows.
 const DEFAULT_LIMIT: u32 = 20;
@@ -158,7 +158,7 @@ async fn confirm_approval(
     anstream::eprint!("Allow it? [y/N] ");
     // An unflushed prompt appears with the next line.
     let _ = std::io::stderr().flush();
-    if is_yes(&read_line().await?) {
+    if is_confirmed(&read_line().await?) {
         Ok(id)
     } else {
         Err(CliError::Refused("Nothing was allowed; the approval is still pending.".to_owned()))

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
-use crate::resolve::keyboard::{is_yes, read_line};
+use crate::resolve::keyboard::{is_confirmed, read_line};
 
 /// The handling of hosts and folders that a message names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -57,7 +57,7 @@ async fn confirm(offers: &GrantOffers) -> Result<bool, CliError> {
     anstream::eprint!("{} {} [y]es / [n]o: ", names_text(offers), question(offers));
     // An unflushed prompt appears with the next line.
     let _ = stderr().flush();
-    Ok(is_yes(&read_line().await?))
+    Ok(is_confirmed(&read_line().await?))
 }
 
 fn names_text(offers: &GrantOffers) -> String {

@@ -151,7 +151,7 @@ impl GrantScope {
 }
 
 impl Grant {
-    /// Whether the grant is in force at `now`: not revoked, void, expired or used up.
+    /// Whether the grant is valid at `now`: not revoked, void, expired or used up.
     #[must_use]
     pub fn is_valid(&self, now: UnixMs) -> bool {
         self.revoked_at.is_none()
@@ -175,7 +175,7 @@ impl Grant {
         matches!(self.covers, GrantScope::Exact { .. })
     }
 
-    /// Whether the grant is in force at `now` and names this call by arguments, whatever the state of the files.
+    /// Whether the grant is valid at `now` and names this call by arguments, whatever the state of the files.
     #[must_use]
     pub fn names_call(&self, tool: &str, arguments: &Value, now: UnixMs) -> bool {
         let is_these = |granted: &Value| canonical(granted) == canonical(arguments);

@@ -33,17 +33,17 @@ pub struct Approval {
     /// The effect of the call in words for the person, never shortened.
     pub preview: String,
     /// Why approval is required, as a sentence.
-    pub why: String,
+    pub reason: String,
     /// Whether the call needs approval every time and can never be granted.
     pub is_highest: bool,
     /// When the request was made.
-    pub asked_at: UnixMs,
+    pub requested_at: UnixMs,
     /// When the request expires.
     pub expires_at: UnixMs,
     /// Pending, or the final state.
     pub state: ApprovalState,
     /// The surface on which the person decided.
-    pub answered_from: Option<DecisionSurface>,
+    pub decided_from: Option<DecisionSurface>,
     /// When the first call was made with this approval.
     pub used_at: Option<UnixMs>,
 }

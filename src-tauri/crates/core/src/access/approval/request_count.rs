@@ -49,12 +49,12 @@ mod tests {
             arguments,
             surroundings,
             preview: String::new(),
-            why: String::new(),
+            reason: String::new(),
             is_highest: false,
-            asked_at: UnixMs(0),
+            requested_at: UnixMs(0),
             expires_at: UnixMs(1),
             state: ApprovalState::Pending,
-            answered_from: None,
+            decided_from: None,
             used_at,
         }
     }

@@ -50,12 +50,12 @@ fn approval_in(state: ApprovalState) -> Approval {
         surroundings: Surroundings::default(),
         fingerprint: fingerprint(),
         preview: String::new(),
-        why: String::new(),
+        reason: String::new(),
         is_highest: false,
-        asked_at: UnixMs(0),
+        requested_at: UnixMs(0),
         expires_at: UnixMs(2_000),
         state,
-        answered_from: Some(DecisionSurface::Page),
+        decided_from: Some(DecisionSurface::Page),
         used_at: None,
     }
 }
@@ -241,7 +241,7 @@ fn granted_tool_that_cannot_run_is_withheld() {
     let skip = asks.clone().with_approvals(Approvals::Skip);
     assert!(skip.offers_by_grant(&spec) && !skip.offers_by_grant(&free));
     assert!(!asks.offers_by_grant(&spec), "offered without a grant");
-    let withheld = WithheldGrant { tool: "send".to_owned(), why: "No place.".to_owned() };
+    let withheld = WithheldGrant { tool: "send".to_owned(), reason: "No place.".to_owned() };
     let policy = skip.without(vec![withheld.clone()]);
     assert!(!policy.offers(&spec) && !policy.offers_by_grant(&spec));
     assert_eq!(policy.withheld(), [withheld]);

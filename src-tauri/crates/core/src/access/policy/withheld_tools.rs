@@ -10,7 +10,7 @@ pub struct WithheldGrant {
     /// The tool.
     pub tool: String,
     /// The reason and the remedy, as a sentence.
-    pub why: String,
+    pub reason: String,
 }
 
 impl ToolPolicy {

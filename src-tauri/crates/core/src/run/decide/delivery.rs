@@ -358,19 +358,19 @@ mod tests {
         FinishedRun { job, run, outcome, job_effect, incident, previous_result: None }
     }
 
-    fn tell(job: Option<&Job>, outcome: &Outcome) -> Announcement {
+    fn announce_end(job: Option<&Job>, outcome: &Outcome) -> Announcement {
         announce(&ended(job, &run(), outcome), DeliveryId::new("d-1"))
     }
 
     /// The notification of a run of `job` with this incident step.
-    fn told_with(job: &Job, outcome: &Outcome, incident: &IncidentStep) -> Option<String> {
+    fn notification_text(job: &Job, outcome: &Outcome, incident: &IncidentStep) -> Option<String> {
         let run = run();
         let ended = FinishedRun { incident, ..ended(Some(job), &run, outcome) };
         announce(&ended, DeliveryId::new("d")).deliveries.pop().map(|delivery| delivery.body)
     }
 
-    fn is_told(job: &Job, state: RunState) -> bool {
-        !tell(Some(job), &Outcome::of(state)).deliveries.is_empty()
+    fn is_notified(job: &Job, state: RunState) -> bool {
+        !announce_end(Some(job), &Outcome::of(state)).deliveries.is_empty()
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
         ] {
             let mut job = job();
             job.policies.notify = Some(notify);
-            assert_eq!(states.map(|state| is_told(&job, state)), expected, "{notify:?}");
+            assert_eq!(states.map(|state| is_notified(&job, state)), expected, "{notify:?}");
         }
     }
 
@@ -410,10 +410,10 @@ mod tests {
     fn tool_call_notifies_by_its_notify_when() {
         let only =
             |when| job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
-        assert!(is_told(&only("always"), Succeeded));
-        assert!(!is_told(&only("failure"), Succeeded));
-        assert!(is_told(&only("failure"), Failed));
-        assert!(is_told(&only("failure"), Interrupted));
+        assert!(is_notified(&only("always"), Succeeded));
+        assert!(!is_notified(&only("failure"), Succeeded));
+        assert!(is_notified(&only("failure"), Failed));
+        assert!(is_notified(&only("failure"), Interrupted));
 
         let changed = only("changed");
         let with_result =
@@ -437,7 +437,7 @@ mod tests {
             json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": { "cel": "result < 20" } }),
         );
         let with = |verdict| Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") };
-        let body = |outcome: &Outcome| told_with(&job, outcome, &IncidentStep::Nothing);
+        let body = |outcome: &Outcome| notification_text(&job, outcome, &IncidentStep::Nothing);
         assert_eq!(body(&with(ConditionVerdict::Met)).as_deref(), Some("17 %"));
         assert_eq!(body(&with(ConditionVerdict::NotMet)), None);
         assert_eq!(
@@ -465,8 +465,8 @@ mod tests {
         ] {
             let mut job = job();
             job.policies.notify = Some(notify);
-            assert_eq!(told_with(&job, &failed, &opens).is_some(), first, "{notify:?}");
-            assert_eq!(told_with(&job, &failed, &goes_on).is_some(), again, "{notify:?}");
+            assert_eq!(notification_text(&job, &failed, &opens).is_some(), first, "{notify:?}");
+            assert_eq!(notification_text(&job, &failed, &goes_on).is_some(), again, "{notify:?}");
         }
     }
 
@@ -475,12 +475,12 @@ mod tests {
         let back = IncidentStep::Reopened { id: 1, failures: 2, after_ms: 120_000 };
         let failed = Outcome::failed("no network");
         assert_eq!(
-            told_with(&job(), &failed, &back).as_deref(),
+            notification_text(&job(), &failed, &back).as_deref(),
             Some("Flapping, 2 times in 2 min; muted until healthy for 6 h: Failed: no network")
         );
         let mut silent = job();
         silent.policies.notify = Some(Notify::Never);
-        assert_eq!(told_with(&silent, &failed, &back), None);
+        assert_eq!(notification_text(&silent, &failed, &back), None);
     }
 
     #[test]
@@ -492,7 +492,7 @@ mod tests {
             let mut job =
                 job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
             job.policies.notify = Some(notify);
-            told_with(&job, &well, &recovers)
+            notification_text(&job, &well, &recovers)
         };
         let again = "Works again after 14 failures in 3 h";
         assert_eq!(body(Notify::Findings, "always"), Some(format!("{again}: 17 %")));
@@ -502,7 +502,7 @@ mod tests {
         let once = IncidentStep::Resolved { of, failures: 1, after_ms: 60_000 };
         let nothing = Outcome::of(NothingToReport);
         assert_eq!(
-            told_with(&job(), &nothing, &once).as_deref(),
+            notification_text(&job(), &nothing, &once).as_deref(),
             Some("Works again after a failure.")
         );
     }
@@ -515,14 +515,14 @@ mod tests {
         let with = |verdict| Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") };
         let broken = with(ConditionVerdict::Broken("there is no key `level`".to_owned()));
         let (class, cause) = ("condition".to_owned(), "words".to_owned());
-        let first = told_with(&job, &broken, &IncidentStep::Opened { class, cause });
+        let first = notification_text(&job, &broken, &IncidentStep::Opened { class, cause });
         let expected = "The condition could not be checked: there is no key level";
         assert_eq!(first.as_deref(), Some(expected));
-        assert_eq!(told_with(&job, &broken, &IncidentStep::Recurred { id: 1 }), None);
+        assert_eq!(notification_text(&job, &broken, &IncidentStep::Recurred { id: 1 }), None);
         let again = |failures, verdict| {
             let of = IncidentKind::Condition;
             let recovers = IncidentStep::Resolved { of, failures, after_ms: 3 * 3_600_000 };
-            told_with(&job, &with(verdict), &recovers)
+            notification_text(&job, &with(verdict), &recovers)
         };
         let can = "The condition can be checked again";
         assert_eq!(
@@ -547,7 +547,9 @@ mod tests {
             job_doing(payload)
         };
         let outcome = Outcome::succeeded("Two mails.");
-        let to = |job: &Job| tell(Some(job), &outcome).deliveries.pop().map(|d| (d.channel, d.to));
+        let to = |job: &Job| {
+            announce_end(Some(job), &outcome).deliveries.pop().map(|d| (d.channel, d.to))
+        };
         let named = turn(json!({ "deliver": true, "channel": "telegram", "to": "7" }));
         assert_eq!(to(&named), Some((Channel::Named("telegram".into()), Some("7".into()))));
         assert_eq!(
@@ -559,15 +561,15 @@ mod tests {
         assert_eq!(to(&unasked).map(|(channel, _)| channel), Some(Channel::Notification));
         let silent = turn(json!({ "deliver": false }));
         assert_eq!(to(&silent), None);
-        assert!(is_told(&silent, Failed), "a failure still notifies");
+        assert!(is_notified(&silent, Failed), "a failure still notifies");
     }
 
     #[test]
     fn reminder_notifies_when_its_result_is_set() {
         let job = job_doing(json!({ "kind": "systemEvent", "text": "Stretch" }));
-        assert!(!is_told(&job, Succeeded));
+        assert!(!is_notified(&job, Succeeded));
         let reminder = Outcome { result: Some(json!("Stretch")), ..Outcome::succeeded("Stretch") };
-        assert_eq!(tell(Some(&job), &reminder).deliveries[0].body, "Stretch");
+        assert_eq!(announce_end(Some(&job), &reminder).deliveries[0].body, "Stretch");
     }
 
     #[test]
@@ -576,7 +578,7 @@ mod tests {
             [(Succeeded, true), (Failed, true), (NothingToReport, false), (Interrupted, false)]
         {
             assert_eq!(
-                !tell(None, &Outcome::of(state)).deliveries.is_empty(),
+                !announce_end(None, &Outcome::of(state)).deliveries.is_empty(),
                 is_notified,
                 "{state:?}"
             );
@@ -618,14 +620,15 @@ mod tests {
             (Notify::Never, false, true),
         ] {
             job.policies.notify = Some(notify);
-            let notifies = |stop| told_with(&job, &skipped(stop), &IncidentStep::Nothing).is_some();
+            let notifies =
+                |stop| notification_text(&job, &skipped(stop), &IncidentStep::Nothing).is_some();
             assert_eq!(
                 (notifies(stop(false)), notifies(stop(true))),
                 (own, everything),
                 "{notify:?}"
             );
         }
-        let deliveries = tell(Some(&job), &skipped(stop(true))).deliveries;
+        let deliveries = announce_end(Some(&job), &skipped(stop(true))).deliveries;
         assert_eq!(
             (deliveries[0].title.as_str(), deliveries[0].body.as_str()),
             ("Rouse", &*stop(true).words)
@@ -702,7 +705,7 @@ mod tests {
     #[test]
     fn system_event_is_committed_with_the_outcome() {
         let reminder = job_doing(json!({ "kind": "systemEvent", "text": "Stretch" }));
-        let line = |outcome: &Outcome| tell(Some(&reminder), outcome).system_event;
+        let line = |outcome: &Outcome| announce_end(Some(&reminder), outcome).system_event;
         assert_eq!(line(&Outcome::succeeded("Stretch")).as_deref(), Some("Stretch"));
         assert_eq!(line(&Outcome::of(Cancelled)), None);
     }
@@ -710,7 +713,7 @@ mod tests {
     #[test]
     fn isolated_turn_posts_its_summary_to_main() {
         let turn = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
-        let line = |outcome: &Outcome| tell(Some(&turn), outcome).system_event;
+        let line = |outcome: &Outcome| announce_end(Some(&turn), outcome).system_event;
         assert_eq!(
             line(&Outcome::succeeded("Two mails.")).as_deref(),
             Some("Cron Morning: Two mails.")
@@ -722,6 +725,10 @@ mod tests {
         assert_eq!(line(&Outcome::of(TimedOut)).as_deref(), Some("Cron Morning: ran out of time"));
         assert_eq!(line(&Outcome::of(NothingToReport)), None);
         assert_eq!(line(&Outcome::of(Cancelled)), None);
-        assert_eq!(tell(Some(&job()), &Outcome::succeeded("x")).system_event, None, "a tool call");
+        assert_eq!(
+            announce_end(Some(&job()), &Outcome::succeeded("x")).system_event,
+            None,
+            "a tool call"
+        );
     }
 }

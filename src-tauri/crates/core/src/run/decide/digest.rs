@@ -1,7 +1,7 @@
 //! Digests: a single notification for many results, in the morning after quiet hours or after a mass failure.
 //!
-//! Owns the text. A job is identified by id, not by name, and shown with the newest result; a pause still in force
-//! takes priority. Whether the pause is in force is passed in, because the text of a notification is not reliable.
+//! Owns the text. A job is identified by id, not by name, and shown with the newest result; an active pause takes
+//! priority. Whether the pause is active is passed in, because the text of a notification is not reliable.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -68,7 +68,7 @@ async fn count_later_runs(
     let query = RunQuery {
         job_id: Some(job.clone()),
         states: UNBLOCKED_STATES.to_vec(),
-        from: Some(approval.asked_at.plus_ms(1)),
+        from: Some(approval.requested_at.plus_ms(1)),
         limit: 1,
         ..RunQuery::default()
     };

@@ -97,7 +97,8 @@ async fn begin(store: &Store, run: &Run, now: UnixMs) -> Result<Preparation, Sto
     let Some(approvals) = approvals.first() else {
         if luck(run) % 4 != 0 {
             let mut approval = approval_of(run, &format!("approval-{}", run.id));
-            (approval.asked_at, approval.expires_at) = (now, now.plus_ms(24 * 2 * HALF_AN_HOUR));
+            (approval.requested_at, approval.expires_at) =
+                (now, now.plus_ms(24 * 2 * HALF_AN_HOUR));
             let waits = Outcome::of(RunState::AwaitingApproval);
             return Preparation::ended(Outcome { approvals: vec![approval], ..waits });
         }

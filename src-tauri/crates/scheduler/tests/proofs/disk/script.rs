@@ -348,12 +348,12 @@ pub(super) fn approval_of(run: &Run, id: &str) -> Approval {
         arguments,
         surroundings,
         preview: id.to_owned(),
-        why: "It changes things.".to_owned(),
+        reason: "It changes things.".to_owned(),
         is_highest: false,
-        asked_at: NOW,
+        requested_at: NOW,
         expires_at: NOW.plus_ms(86_400_000),
         state: ApprovalState::Pending,
-        answered_from: None,
+        decided_from: None,
         used_at: None,
     }
 }

@@ -81,7 +81,10 @@ impl<A: RoutineAction> RoutineTool<A> {
         self.routines.check(&wish, context).await.map_err(refusal_output)?;
         let mut environment = BTreeMap::new();
         if let Some(at) = single_fire_time(&wish) {
-            if context.asked_at.is_some_and(|asked_at| asked_at < at && at <= context.clock.now()) {
+            if context
+                .requested_at
+                .is_some_and(|requested_at| requested_at < at && at <= context.clock.now())
+            {
                 return Err(refusal_output(expired_time(at, context)));
             }
             environment.insert(FIRES_ONCE_AT.to_owned(), at.0.to_string());
