@@ -341,7 +341,7 @@ async fn run_between_attempts_is_not_shown_as_running() {
     let status = engine.call("cron.status", json!({})).await;
     assert_eq!((&status["running"], &status["betweenAttempts"]), (&json!(0), &json!(1)));
     let output = home.rouse(["status"]);
-    let text = "0 running \u{b7} 1 waits for its next attempt \u{b7} 0 waiting";
+    let text = "0 running \u{b7} 1 waits for its next attempt \u{b7} 0 queued";
     assert!(output.ok().contains(text), "{output:#?}");
     for args in [&["runs", "list"][..], &["runs", "show", &run], &["cron", "runs", &id]] {
         let output = home.rouse(args);

@@ -238,7 +238,7 @@ async fn failing_model_is_reported_until_it_answers() {
             let line = line.unwrap_or_else(|| panic!("nothing of the model in {printed}"));
             assert!(line.contains("has not answered since"), "{line}");
             assert!(line.contains("mine does not accept the key (HTTP 401)"), "{line}");
-            assert!(line.contains("It said: No such key here"), "{line}");
+            assert!(line.contains("Message: No such key here"), "{line}");
             assert!(!printed.contains("✓ Model") && !printed.contains("\nModel:"), "{printed}");
             assert!(!printed.contains(KEY), "{printed}");
         }

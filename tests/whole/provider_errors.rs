@@ -47,7 +47,7 @@ async fn unknown_model_fails_after_one_request() {
         let body = r#"{"error":{"message":"The model `m-1` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#;
         Reply::json(404, body)
     };
-    let error = "openai does not have the model m-1 (HTTP 404). It said: The model `m-1` does not exist. Load the model there first (Ollama: `ollama pull m-1`), or choose another model in the job or the settings.";
+    let error = "openai does not have the model m-1 (HTTP 404). Message: The model `m-1` does not exist. Load the model there first (Ollama: `ollama pull m-1`), or choose another model in the job or the settings.";
     assert_fails(reply(), error, 1).await;
     // A local server that runs without the model fails the run too.
     let (run, sent) = run_on("mine", "Look", reply()).await;
@@ -75,7 +75,7 @@ async fn empty_answer_is_retried_then_reported() {
 #[tokio::test]
 async fn oversized_request_is_shortened_then_fails() {
     let body = r#"{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
-    let error = "The conversation is longer than the context window of m-1 at openai (HTTP 400). It said: This model's maximum context length is 100 tokens. Shorten the input, or choose a model with a larger context window.";
+    let error = "The conversation is longer than the context window of m-1 at openai (HTTP 400). Message: This model's maximum context length is 100 tokens. Shorten the input, or choose a model with a larger context window.";
     assert_fails(Reply::json(400, body), error, 1).await;
     let (run, sent) = run_on("openai", &"Look at it. ".repeat(2_000), Reply::json(400, body)).await;
     assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(error)), "{run:#}");

@@ -39,7 +39,7 @@ async fn run_over_time_limit_times_out() {
     let runs = engine.finished_runs(&id, 1).await;
     assert_eq!(runs[0]["state"], "timedOut");
     let shown = engine.notifier.shown.next().await;
-    assert_eq!(shown.body, "Ran out of time.");
+    assert_eq!(shown.body, "Timed out.");
     engine.host.stop().await;
 }
 

@@ -22,7 +22,7 @@ const PLACES: [(&str, &str); 5] = [
 ];
 
 /// Patterns and masks of instants and durations.
-const TIMES: [(&str, &str); 13] = [
+const TIMES: [(&str, &str); 12] = [
     (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", "[time]"),
     (
         r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)( \d{4})? \d\d:\d\d(:\d\d)?",
@@ -31,8 +31,7 @@ const TIMES: [(&str, &str); 13] = [
     (r"\b\d{4}-\d\d-\d\d\b", "[date]"),
     (r"\b\d\d:\d\d:\d\d\b", "[time]"),
     (r"in( \d+ (d|h|min|s))+\b", "in [span]"),
-    (r"(\d+ (d|h|min|s|ms) )+left", "[span] left"),
-    (r"waits \d+ (s|ms)", "waits [span]"),
+    (r"pending for \d+ (s|ms)", "pending for [span]"),
     (r"\b(\d+ s )?\d+ ms\b", "[span]"),
     (r"\b0 s\b", "[span]"),
     (r"About [\d,]+ tokens per month: \d+ runs", "About [count] tokens per month: [count] runs"),

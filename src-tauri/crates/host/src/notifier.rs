@@ -30,7 +30,8 @@ pub(crate) struct AttachedNotifier(pub(crate) DesktopApps);
 
 impl AttachedNotifier {
     /// The reason while no app is attached.
-    pub(crate) const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications: look into the list of runs.";
+    pub(crate) const REASON: &'static str =
+        "No desktop session: notifications are not shown. See \"rouse runs list\".";
 }
 
 /// Whether this process shows notifications, and the reason if not.

@@ -230,7 +230,9 @@ fn parse_delivery_decision(
     match output.decision {
         DecisionName::Allow => Ok(DeliveryDecision::Allow),
         DecisionName::Deny => Ok(DeliveryDecision::Suppress(output.reason)),
-        DecisionName::Ask => Err(HookError("a delivery cannot be asked for".to_owned())),
+        DecisionName::Ask => Err(HookError(
+            "`ask` is not a decision for before_delivery; use allow, deny or rewrite".to_owned(),
+        )),
         DecisionName::Rewrite => Ok(DeliveryDecision::Rewrite {
             title: output.title.unwrap_or_else(|| delivery.title.clone()),
             body: output.body.unwrap_or_else(|| delivery.body.clone()),

@@ -243,7 +243,7 @@ async fn command_gets_the_event_without_rouses_environment() {
 #[tokio::test]
 async fn failed_command_or_invalid_output_counts_as_deny() {
     for (text, why) in [
-        ("echo broken >&2; exit 4", "ended with exit status: 4. It said: broken"),
+        ("echo broken >&2; exit 4", "ended with exit status: 4. Message: broken"),
         ("echo yes", "the answer cannot be read"),
         (r#"echo '{"decision":"perhaps"}'"#, "the answer cannot be read"),
         (r#"echo '{"decision":"allow","approved":true}'"#, "the answer cannot be read"),

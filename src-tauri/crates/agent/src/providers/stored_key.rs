@@ -38,8 +38,8 @@ impl StoredKeyProvider {
     }
 
     fn with_key(&self) -> Result<Arc<dyn ModelProvider>, ProviderError> {
-        let refused = |why: &str| {
-            let message = format!("{} was not asked: {why}.", self.config.name);
+        let refused = |reason: &str| {
+            let message = format!("{} was not called: {reason}.", self.config.name);
             ProviderError::new(ProviderErrorKind::Auth, message)
         };
         let key =

@@ -84,7 +84,7 @@ fn error_for_log(called: &GatedCall) -> Cow<'static, str> {
         Some(Fault::ExternalService) => "The destination of the call failed",
         Some(Fault::Unreached) => "The destination of the call was not reached",
         Some(Fault::Refused) => "The destination refused the call",
-        Some(Fault::Sandbox) => "There was no safe place for the call",
+        Some(Fault::Sandbox) => "No sandbox was available for the call",
         Some(Fault::Execution) | None => "The call failed",
     })
 }

@@ -30,13 +30,13 @@ struct HeartbeatInput {
 }
 
 impl AgentDriver {
-    /// Carries out a heartbeat. `wishes` are the person's standing instructions. Skipped when HEARTBEAT.md has no tasks
-    /// and no event is queued.
+    /// Carries out a heartbeat. `custom_instructions` come from the person. Skipped when HEARTBEAT.md has no tasks and
+    /// no event is queued.
     pub async fn run_heartbeat(
         &self,
         run: &Run,
         models: impl Into<RunModels>,
-        wishes: Option<&str>,
+        custom_instructions: Option<&str>,
         cancel: &CancellationToken,
     ) -> Outcome {
         let models = models.into();
@@ -44,9 +44,10 @@ impl AgentDriver {
             Ok(turn) => turn,
             Err(end) => return end.into_outcome(),
         };
-        let wishes = wishes.map(|wishes| self.runtime.gate.safety().redact_stored(wishes));
-        let kind =
-            MainTurnKind { instructions: instructions(wishes.as_deref()), is_attended: false };
+        let safety = self.runtime.gate.safety();
+        let custom_instructions = custom_instructions.map(|text| safety.redact_stored(text));
+        let instructions = instructions(custom_instructions.as_deref());
+        let kind = MainTurnKind { instructions, is_attended: false };
         self.run_in_main(run, &models, turn, kind, cancel).await
     }
 
@@ -140,10 +141,10 @@ impl AgentDriver {
     }
 }
 
-fn instructions(wishes: Option<&str>) -> String {
-    match wishes.map(str::trim).filter(|wishes| !wishes.is_empty()) {
-        Some(wishes) => {
-            format!("{MAIN_PROMPT}\nThe person says about all of these turns:\n{wishes}\n")
+fn instructions(custom_instructions: Option<&str>) -> String {
+    match custom_instructions.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(text) => {
+            format!("{MAIN_PROMPT}\nThe person's instructions for all heartbeat turns:\n{text}\n")
         }
         None => MAIN_PROMPT.to_owned(),
     }
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_stand_last_in_the_instructions() {
+    fn custom_instructions_stand_last() {
         assert_eq!(instructions(Some("  ")), MAIN_PROMPT);
         assert!(instructions(Some("Be brief.")).ends_with("\nBe brief.\n"));
     }

@@ -27,7 +27,7 @@ pub(crate) enum TurnEnd {
     Cancelled,
     #[error("the run waits for an approval")]
     AwaitingApproval(Vec<Approval>),
-    #[error("the run asked for too many approvals")]
+    #[error("the run requested too many approvals")]
     TooManyApprovals(Box<ApprovalRequest>),
     #[error("{tool} is over its rate limit")]
     RateLimited { tool: String, wait: Duration },

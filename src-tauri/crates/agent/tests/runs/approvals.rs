@@ -290,7 +290,7 @@ async fn approval_policy_skip_offers_granted_tools_only() {
     let sent: Vec<_> = steps.iter().filter(|step| step.name == "send").collect();
     assert!(matches!(sent[0].gate, Some(GateDecision::Granted { .. })), "{sent:?}");
     let refusal = sent[1].output.as_ref().map(ToString::to_string).unwrap_or_default();
-    assert!(refusal.contains("the policy of this job is not to ask"), "{refusal}");
+    assert!(refusal.contains("this job requests no approvals"), "{refusal}");
 
     let grants = fixture.store.grants_of_job(&skips.job.id).await.expect("read");
     assert!(fixture.store.revoke_grant(&grants[0].id, fixture.now()).await.expect("revoked"));

@@ -103,7 +103,7 @@ async fn clear(engine: &EngineConnection, session: &str, yes: bool) -> Result<()
             )));
         }
         let name = escape(session);
-        anstream::eprint!("Clear the transcript of {name} for good? [y]es / [n]o: ");
+        anstream::eprint!("Clear the transcript of {name} permanently? clear [y] / keep [n]: ");
         // An unflushed prompt appears with the next line.
         let _ = std::io::stderr().flush();
         if !is_confirmed(&read_line().await?) {

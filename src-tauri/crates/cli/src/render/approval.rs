@@ -133,7 +133,8 @@ fn state_text(approval: &ApprovalView, now: i64) -> String {
     match approval.state {
         ApprovalStateKind::Pending => {
             let left = (approval.expires_at_ms - now).max(0) / 1_000;
-            format!("waits {}, {} left", waiting_time(approval, now), format_duration(left * 1_000))
+            let left = format_duration(left * 1_000);
+            format!("pending for {}, expires in {left}", waiting_time(approval, now))
         }
         _ => outcome_text(approval),
     }

@@ -183,9 +183,9 @@ fn delivery_line(delivery: &DeliveryView, at: &dyn Fn(i64) -> String) -> String 
         (DeliveryState::Held, None) => "held by quiet hours".to_owned(),
         (DeliveryState::Pending, _) if delivery.attempts > 0 => match delivery.next_attempt_at_ms {
             Some(next) => format!("next attempt {}{reason}", at(next)),
-            None => format!("is tried again{reason}"),
+            None => format!("retry pending{reason}"),
         },
-        (DeliveryState::Pending, _) => "waits".to_owned(),
+        (DeliveryState::Pending, _) => "pending".to_owned(),
         (DeliveryState::Delivered, _) => "delivered".to_owned(),
         (DeliveryState::Failed, _) => format!("failed{reason}"),
         (DeliveryState::Suppressed, _) => format!("not sent{reason}"),

@@ -14,7 +14,7 @@ pub(crate) fn print_run_table(engine: &EngineConnection, runs: &[RunView]) {
         anstream::println!("No runs yet.");
         return;
     }
-    let mut table = new_table(&["WHEN", "JOB", "STATE", "WHY", "TOOK", "OUTCOME", "RUN"]);
+    let mut table = new_table(&["WHEN", "JOB", "STATE", "TRIGGER", "DURATION", "OUTCOME", "RUN"]);
     for run in runs {
         let at = run.started_at_ms.or(run.slot_at_ms).unwrap_or(run.created_at_ms);
         let outcome = run.error.as_deref().or(run.reason.as_deref()).or(run.summary.as_deref());

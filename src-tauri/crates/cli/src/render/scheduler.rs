@@ -38,7 +38,7 @@ pub(crate) fn print_scheduler(engine: &EngineConnection, status: &CronStatus) {
         count => format!("{count} wait for their next attempt · "),
     };
     anstream::println!(
-        "{} running · {retries}{} waiting · {} {}, {} on, {} failing",
+        "{} running · {retries}{} queued · {} {}, {} on, {} failing",
         status.running,
         status.queued,
         status.jobs,

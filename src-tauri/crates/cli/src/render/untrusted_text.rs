@@ -15,7 +15,7 @@ pub(crate) fn transcript_lines(text: &str) -> Vec<String> {
     let mut rest = text;
     while let Some(found) = fence::find_fence(rest) {
         lines.extend(trusted_lines(found.before));
-        lines.push(escape(&format!("from outside, through {}:", found.through)));
+        lines.push(escape(&format!("untrusted input from {}:", found.through)));
         lines.extend(found.inside.lines().map(|line| format!("{BAR}{}", escape(line))));
         rest = found.after;
     }
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn fenced_text_is_drawn_behind_a_bar() {
         let text = "System: told\n⟦outside 0a1b http⟧\none\ntwo\n⟦end of outside 0a1b⟧\nEnd.";
-        let lines = ["System: told", "from outside, through http:", "│ one", "│ two", "End."];
+        let lines = ["System: told", "untrusted input from http:", "│ one", "│ two", "End."];
         assert_eq!(transcript_lines(text), lines);
         assert_eq!(transcript_lines("no mark\n\nat all"), ["no mark", "", "at all"]);
     }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn text_cannot_end_its_own_fence() {
         let text = "⟦outside 0a1b http⟧\na\n⟦end of outside ffff⟧\nb";
-        let lines = ["from outside, through http:", "│ a", "│ ⟦end of outside ffff⟧", "│ b"];
+        let lines = ["untrusted input from http:", "│ a", "│ ⟦end of outside ffff⟧", "│ b"];
         assert_eq!(transcript_lines(text), lines);
     }
 }

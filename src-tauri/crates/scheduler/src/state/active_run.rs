@@ -363,7 +363,7 @@ impl ActiveRun {
             StopCause::Cancelled(reason) => (RunState::Cancelled, None, Some(reason.clone())),
             StopCause::TimedOut => {
                 let limit = format_duration(milliseconds(self.limit));
-                (RunState::TimedOut, Some(format!("Ran out of time after {limit}")), None)
+                (RunState::TimedOut, Some(format!("Timed out after {limit}")), None)
             }
             StopCause::Shutdown => return outcome,
         };

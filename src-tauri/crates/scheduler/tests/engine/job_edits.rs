@@ -93,7 +93,7 @@ async fn retry_uses_the_edited_attempts_and_limit() {
     stage.pass(5 * SECOND).await;
     assert!(second.cancel.is_cancelled(), "the limit is the edited limit");
     second.end(Outcome::of(RunState::Cancelled));
-    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Ran out of time after 5 s"));
+    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Timed out after 5 s"));
 }
 
 /// Time worked is measured with the limit of the attempt, not with the edited limit.

@@ -35,7 +35,7 @@ async fn interrupted_run_gets_a_catch_up_run() {
     assert_eq!(stage.states_of(&job).await, [RunState::Interrupted; 2]);
     let second = stage.runs_of(&job.id).await.remove(1);
     let deliveries = stage.store.deliveries_of(&second.id).await.expect("read");
-    assert_eq!(deliveries[0].body, "Was cut off when Rouse stopped.");
+    assert_eq!(deliveries[0].body, "Interrupted: Rouse stopped.");
 }
 
 #[tokio::test]

@@ -146,7 +146,7 @@ async fn wait_for_a_permit_does_not_use_the_time_limit() {
     stage.pass(1).await;
     assert!(second.cancel.is_cancelled());
     second.end(Outcome::of(RunState::Cancelled));
-    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Ran out of time after 2 min"));
+    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Timed out after 2 min"));
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn each_attempt_has_the_whole_time_limit() {
     attempt.end(Outcome::of(RunState::Cancelled));
     let run = stage.ended(&id).await;
     assert_eq!((run.state, run.attempt), (RunState::TimedOut, 3));
-    assert_eq!(run.error.as_deref(), Some("Ran out of time after 20 s"));
+    assert_eq!(run.error.as_deref(), Some("Timed out after 20 s"));
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn time_before_an_approval_counts_toward_the_limit() {
         attempt.end(Outcome::of(RunState::Cancelled));
         let run = stage.ended(&id).await;
         assert_eq!((run.state, run.attempt), (RunState::TimedOut, 2));
-        assert_eq!(run.error.as_deref(), Some("Ran out of time after 5 s"));
+        assert_eq!(run.error.as_deref(), Some("Timed out after 5 s"));
     }
 }
 

@@ -90,13 +90,13 @@ async fn time_limit_ends_an_unresponsive_run() {
     let run = stage.ended(&id).await;
     assert_eq!(
         (run.state, run.error.as_deref()),
-        (RunState::TimedOut, Some("Ran out of time after 20 s"))
+        (RunState::TimedOut, Some("Timed out after 20 s"))
     );
     assert_eq!(run.finished_at.zip(run.started_at).map(|(to, from)| to.since(from)), Some(22_000));
     begun.aborted().await;
     assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);
     let deliveries = stage.store.deliveries_of(&id).await.expect("read");
-    assert_eq!(deliveries[0].body, "Ran out of time.");
+    assert_eq!(deliveries[0].body, "Timed out.");
 }
 
 #[tokio::test]

@@ -58,8 +58,8 @@ fn without_old_events(text: &str) -> String {
     }
     match dropped {
         0 => shortened(rest),
-        1 => format!("(A line of the queue is left out here.)\n\n{}", shortened(rest)),
-        _ => format!("({dropped} lines of the queue are left out here.)\n\n{}", shortened(rest)),
+        1 => format!("(1 earlier system event is omitted.)\n\n{}", shortened(rest)),
+        _ => format!("({dropped} earlier system events are omitted.)\n\n{}", shortened(rest)),
     }
 }
 

@@ -329,7 +329,7 @@ fn message_behind_long_event_queue_is_kept() {
         "{messages}"
     );
     assert!(
-        messages.starts_with("(33 lines of the queue are left out here.)\n\nSystem: 33 "),
+        messages.starts_with("(33 earlier system events are omitted.)\n\nSystem: 33 "),
         "{messages}"
     );
 }

@@ -42,7 +42,7 @@ fn forbidden_request_quotes_detail_without_blaming_the_key() {
     let message = of_reply(acme(), Some(403), r#"{"detail":"Region not supported"}"#, None).message;
     assert_eq!(
         message,
-        "acme does not allow this request for m-1 (HTTP 403). It said: Region not supported. Check what the key's account may use."
+        "acme does not allow this request for m-1 (HTTP 403). Message: Region not supported. Check what the key's account may use."
     );
     let listed = r#"{"detail":[{"loc":["body"],"msg":"Field required","type":"missing"}]}"#;
     let message = of_reply(acme(), Some(422), listed, None).message;
@@ -138,7 +138,7 @@ fn list_shaped_error_is_read() {
     let body =
         r#"[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]"#;
     assert!(
-        of_reply(acme(), Some(400), body, None).message.contains("It said: API key not valid.")
+        of_reply(acme(), Some(400), body, None).message.contains("Message: API key not valid.")
     );
 }
 
@@ -208,16 +208,16 @@ fn quotes_the_provider_but_no_web_page_and_not_without_end() {
     let told = |body: &str| of_reply(acme(), Some(500), body, None).message;
     assert_eq!(
         told(r#"{"error":{"message":"out of\n memory"}}"#),
-        "acme failed (HTTP 500). It said: out of memory. Try again later."
+        "acme failed (HTTP 500). Message: out of memory. Try again later."
     );
     assert_eq!(
         told(r#"{"error":"no such model"}"#),
-        "acme failed (HTTP 500). It said: no such model. Try again later."
+        "acme failed (HTTP 500). Message: no such model. Try again later."
     );
     assert_eq!(told("<html>sorry</html>"), "acme failed (HTTP 500). Try again later.");
     assert_eq!(
         told(&"é".repeat(1_000)).chars().count(),
-        "acme failed (HTTP 500). It said:  Try again later.".len() + 301
+        "acme failed (HTTP 500). Message:  Try again later.".len() + 301
     );
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn offer_named_grants(
 }
 
 async fn confirm(offers: &GrantOffers) -> Result<bool, CliError> {
-    anstream::eprint!("{} {} [y]es / [n]o: ", names_text(offers), question(offers));
+    anstream::eprint!("{} {} grant [y] / skip [n]: ", names_text(offers), question(offers));
     // An unflushed prompt appears with the next line.
     let _ = stderr().flush();
     Ok(is_confirmed(&read_line().await?))

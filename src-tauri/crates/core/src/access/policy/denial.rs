@@ -20,10 +20,10 @@ impl Denial {
     pub(super) fn by_person(tool: &str, reason: Option<&str>) -> Self {
         let text = match reason {
             Some(reason) => format!(
-                "The person denied this call of {tool}: {reason}\nDo not try it again. Go on without it, or end the run."
+                "The person denied this call of {tool}: {reason}\nDo not repeat the call. Continue without it, or end the run."
             ),
             None => format!(
-                "The person denied this call of {tool}. Do not try it again. Go on without it, or end the run."
+                "The person denied this call of {tool}. Do not repeat the call. Continue without it, or end the run."
             ),
         };
         Self::new(Refusal::Denied { reason: reason.map(str::to_owned) }, text)
@@ -38,10 +38,10 @@ impl Denial {
     }
 }
 
-/// The message for the model when a call needs approval and the job's policy is not to ask.
+/// The message for the model when a call needs approval and the job requests no approvals.
 #[must_use]
 pub fn denial_without_request(tool: &str) -> String {
     format!(
-        "This call of {tool} needs approval, and the policy of this job is not to ask. Continue without the call."
+        "This call of {tool} needs approval, but this job requests no approvals. Continue without the call."
     )
 }

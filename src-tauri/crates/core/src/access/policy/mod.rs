@@ -102,7 +102,7 @@ pub enum CallRuling {
     Permitted(Box<ApprovedCall>, Authorization),
     /// Undecided: ask the person.
     Ask,
-    /// Denied: approval is needed, and the job's policy is not to ask.
+    /// Denied: approval is needed, but the job requests no approvals.
     NotAsked(Approvals),
     /// Denied by the person.
     Denied(Denial),

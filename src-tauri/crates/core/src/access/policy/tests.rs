@@ -138,7 +138,7 @@ fn denial_has_priority_over_an_older_grant() {
     let no = approval_in(ApprovalState::Denied { reason: Some("Too late.".to_owned()), at: NOW });
     let CallRuling::Denied(denial) = ruled(&[no], &[grant()]) else { panic!("a no is a no") };
     let words = &denial.text;
-    assert!(words.contains("Too late.") && words.contains("Do not try it again"), "{words}");
+    assert!(words.contains("Too late.") && words.contains("Do not repeat the call"), "{words}");
     assert_eq!(denial.refusal, Refusal::Denied { reason: Some("Too late.".to_owned()) });
     let late = approval_in(ApprovalState::Expired { at: NOW });
     let CallRuling::Denied(denial) = ruled(&[late], &[grant()]) else {

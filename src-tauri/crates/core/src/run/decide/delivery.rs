@@ -233,8 +233,8 @@ fn outcome_text(ended: &FinishedRun<'_>) -> Option<String> {
         RunState::Failed => {
             outcome.error.as_deref().map(|error| format!("Failed: {}", strip_backticks(error)))
         }
-        RunState::TimedOut => Some("Ran out of time.".to_owned()),
-        RunState::Interrupted => Some("Was cut off when Rouse stopped.".to_owned()),
+        RunState::TimedOut => Some("Timed out.".to_owned()),
+        RunState::Interrupted => Some("Interrupted: Rouse stopped.".to_owned()),
         RunState::NothingToReport => Some("Nothing to report.".to_owned()),
         RunState::Skipped => {
             outcome.reason.as_deref().map(|reason| format!("{LEFT_OUT}{}", strip_backticks(reason)))
@@ -329,8 +329,8 @@ fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
     let text = match outcome.state {
         RunState::Succeeded => outcome.summary.clone()?,
         RunState::Failed => format!("failed: {}", outcome.error.as_deref().unwrap_or("no details")),
-        RunState::TimedOut => "ran out of time".to_owned(),
-        RunState::Interrupted => "was cut off when Rouse stopped".to_owned(),
+        RunState::TimedOut => "timed out".to_owned(),
+        RunState::Interrupted => "interrupted: Rouse stopped".to_owned(),
         RunState::Missed => {
             format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details"))
         }
@@ -648,8 +648,8 @@ mod tests {
             (Outcome::succeeded("  \n "), "Done."),
             (Outcome::of(Succeeded), "Done."),
             (Outcome::failed("no network"), "Failed: no network"),
-            (Outcome::of(TimedOut), "Ran out of time."),
-            (Outcome::of(Interrupted), "Was cut off when Rouse stopped."),
+            (Outcome::of(TimedOut), "Timed out."),
+            (Outcome::of(Interrupted), "Interrupted: Rouse stopped."),
         ] {
             assert_eq!(body(&outcome), text);
         }
@@ -722,7 +722,7 @@ mod tests {
             line(&Outcome::failed("no key")).as_deref(),
             Some("Cron Morning: failed: no key")
         );
-        assert_eq!(line(&Outcome::of(TimedOut)).as_deref(), Some("Cron Morning: ran out of time"));
+        assert_eq!(line(&Outcome::of(TimedOut)).as_deref(), Some("Cron Morning: timed out"));
         assert_eq!(line(&Outcome::of(NothingToReport)), None);
         assert_eq!(line(&Outcome::of(Cancelled)), None);
         assert_eq!(

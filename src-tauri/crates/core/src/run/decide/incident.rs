@@ -275,7 +275,7 @@ mod tests {
             assert_eq!(class(one), class(other), "{one}");
         }
         assert_ne!(class("There is no file `a`"), class("There is no folder `a`"));
-        assert_ne!(class("Ran out of time"), class("no network"));
+        assert_ne!(class("Timed out"), class("no network"));
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(key, class(&Outcome::failed("bad does not accept the key (HTTP 403)")));
         let quoting = |quote: &str| Outcome {
             error_for_log: Some("bad refuses the question (HTTP 400).".to_owned()),
-            ..Outcome::failed(format!("bad refuses the question (HTTP 400). It said: {quote}"))
+            ..Outcome::failed(format!("bad refuses the question (HTTP 400). Message: {quote}"))
         };
         assert_eq!(class(&quoting("one")), class(&quoting("another")));
         assert_ne!(class(&quoting("one")), class(&failed_with("one")), "another cause");
