@@ -10,7 +10,7 @@ use crate::resolve::error::CliError;
 /// The permissions of a job.
 #[derive(Debug, Args)]
 pub(crate) struct PermissionArgs {
-    /// Calls that need an approval: `ask`, `deny`, or `skip` (not offered) [default: ask]
+    /// Policy for calls that need an approval [default: ask]
     #[arg(long, value_parser = choice::<Approvals>())]
     approvals: Option<Approvals>,
     /// Approval timeout: `2h`, or `none` [default: 30m]
