@@ -1,7 +1,7 @@
 //! `CronPattern`: a parsed pattern and the search for slots.
 //!
 //! Owns the search on a wall clock without clock changes; `clock_changes` maps matches to slots. A pattern that never fires
-//! is refused. Parsing takes some PARSE microseconds and a pattern some hundred bytes, so there is no cache.
+//! is refused. Parsing takes some twenty microseconds and a pattern some hundred bytes, so there is no cache.
 //! Pitfall: searching the time of day before the date; the time of day begins anew with every date.
 
 use std::fmt;

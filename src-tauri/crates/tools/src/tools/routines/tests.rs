@@ -294,7 +294,7 @@ async fn approval_describes_the_whole_job_escaped() {
     let call = json!({ "tool": "time", "notifyWhen": "failure" });
     let quiet = json!({ "name": "Watch", "description": "What it\nis for", "enabled": false, "notify": "never", "schedule": { "kind": "every", "every": "1h" }, "call": call });
     let shown = fixture.tool("routine_create").preview(&quiet, &fixture.context).await;
-    for words in ["Disabled:", "Notifies you: nothing", "Purpose:\n  What it\n  is for"] {
+    for words in ["Disabled:", "Notify about: never", "Purpose:\n  What it\n  is for"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     for (tool, arguments, first) in [
