@@ -20,7 +20,7 @@
 
 mod cron;
 mod interval;
-mod describe;
+mod description;
 pub mod slots;
 
 pub use crate::time::{
@@ -31,5 +31,5 @@ pub use crate::time::{
 pub use cron::{
     ClockEffect, ClockNote, CronError, CronField, CronPattern, instant_note, interval_effect,
 };
-pub use describe::{describe_at, describe_every, instant_words};
+pub use description::{describe_at, describe_every, instant_words};
 pub use interval::{every_count_slots, every_next_after};

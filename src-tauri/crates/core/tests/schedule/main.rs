@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test without input has failed")]
 
-mod beside_croner;
+mod croner_comparison;
 mod cases;
 mod errors;
 mod expander;

@@ -14,9 +14,9 @@ export interface JobProposal {
   unread: readonly [keyof JobForm, string][];
 }
 
-type Asked = Pick<ApprovalView, "arguments" | "firesOnceAtMs">;
+type ProposedCall = Pick<ApprovalView, "arguments" | "firesOnceAtMs">;
 
-export function readProposal({ arguments: proposed, firesOnceAtMs }: Asked, now: number): JobProposal {
+export function readProposal({ arguments: proposed, firesOnceAtMs }: ProposedCall, now: number): JobProposal {
   const schedule = proposedSchedule(isJsonObject(proposed.schedule) ? proposed.schedule : {}, firesOnceAtMs);
   const draft: JobDraft = {
     name: text(proposed.name) ?? "",

@@ -19,7 +19,7 @@ export interface JobWarnings {
 
 const noOffers: GrantOffers = { hosts: [], folders: [] };
 
-interface Asked {
+interface CheckedDraft {
   values: JobForm;
   /** Form before changes. */
   before: JobForm;
@@ -47,6 +47,6 @@ export function useJobWarnings(draft: JobDraft, isOver: boolean): JobWarnings {
 }
 
 /** Draft to save. */
-export function draftAsSaved({ values, before, job, original }: Asked): JobDraft {
+export function draftAsSaved({ values, before, job, original }: CheckedDraft): JobDraft {
   return newJobDraft(job ? withoutState(job) : original, before, values);
 }

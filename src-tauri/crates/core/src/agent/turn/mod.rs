@@ -77,13 +77,13 @@ enum Closing {
 const REMINDER: &str = include_str!("reminder.md");
 
 /// Asks for a choice between report and sentinel, once per run.
-const CHOOSE: &str = include_str!("choose.md");
+const AMBIGUOUS_SENTINEL: &str = include_str!("ambiguous_sentinel.md");
 
 /// Asks for a real tool call, once per run.
 const WRITTEN_CALL: &str = include_str!("written_call.md");
 
 /// Announces the closing turn.
-const LAST: &str = include_str!("last.md");
+const LAST_TURN: &str = include_str!("last_turn.md");
 
 /// The result of a call in the closing turn.
 const TOO_LATE: &str = "Not carried out: the steps of this run are used up.";
@@ -340,7 +340,7 @@ impl Turn {
                 None => self.finish(RunState::NothingToReport, None, None),
             },
             Sentinel::Beside(rest) if !self.limits.is_attended => {
-                self.correct_once(CHOOSE).unwrap_or_else(|| self.report(&rest))
+                self.correct_once(AMBIGUOUS_SENTINEL).unwrap_or_else(|| self.report(&rest))
             }
             Sentinel::Beside(_) | Sentinel::Absent => self.report(text),
         }
@@ -350,8 +350,7 @@ impl Turn {
     /// report; only `complete_run` does.
     fn report_before_choice(&self) -> Option<String> {
         let own = &self.messages[self.run_start..];
-        let is_choice =
-            |message: &Message| matches!(message, Message::User { text } if text == CHOOSE.trim());
+        let is_choice = |message: &Message| matches!(message, Message::User { text } if text == AMBIGUOUS_SENTINEL.trim());
         let choice = own.iter().position(is_choice)?;
         match own[..choice].last()? {
             Message::Assistant { parts } => match sentinel_in(answer_in(&text_of(parts))) {
@@ -424,7 +423,7 @@ impl Turn {
             None if self.steps < self.limits.max_steps => {}
             None => {
                 self.closing = Some(Closing::Requested);
-                self.messages.push(Message::User { text: LAST.trim().to_owned() });
+                self.messages.push(Message::User { text: LAST_TURN.trim().to_owned() });
             }
             Some(Closing::Requested) => {}
             Some(Closing::Answered) => {

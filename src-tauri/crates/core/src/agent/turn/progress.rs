@@ -13,7 +13,7 @@ use crate::fence::split_fence;
 use crate::message::{Message, Part, ToolCallRequest};
 use crate::text::stable_hash;
 
-const AGAIN: &str = include_str!("again.md");
+const REPEATED_CALL: &str = include_str!("repeated_call.md");
 const ERRORS: &str = include_str!("errors.md");
 
 /// The same call with the same result.
@@ -79,7 +79,7 @@ impl Progress {
                 }
                 Message::Attachments { .. } => {}
                 Message::User { text } => {
-                    progress.warned_of_repeat |= text == AGAIN.trim();
+                    progress.warned_of_repeat |= text == REPEATED_CALL.trim();
                     progress.warned_of_errors |= text == ERRORS.trim();
                 }
             }
@@ -102,7 +102,7 @@ impl Progress {
                 ));
             }
             Some(_) if !std::mem::replace(&mut self.warned_of_repeat, true) => {
-                return ProgressVerdict::Warn(AGAIN.trim());
+                return ProgressVerdict::Warn(REPEATED_CALL.trim());
             }
             _ => {}
         }

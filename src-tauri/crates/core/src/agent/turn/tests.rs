@@ -71,7 +71,7 @@ fn sentinel_beside_text_is_corrected_once_then_removed() {
         let mut turn = turn(5);
         assert_eq!(turn.take_answer(text_answer(text)), TurnStep::CallModel, "{text}");
         assert!(
-            matches!(turn.messages().last(), Some(Message::User { text }) if text == CHOOSE.trim())
+            matches!(turn.messages().last(), Some(Message::User { text }) if text == AMBIGUOUS_SENTINEL.trim())
         );
         let ended = outcome(turn.take_answer(text_answer(text)));
         assert_eq!(ended.state, RunState::Succeeded, "{text}");
@@ -282,7 +282,7 @@ fn run_at_its_step_limit_gets_a_closing_turn() {
         assert_eq!(use_up_steps(&mut turn, steps), TurnStep::CallModel, "{steps}");
         assert!(turn.is_closing());
         let newest = turn.messages().last().expect("a message");
-        assert!(matches!(newest, Message::User { text } if text == LAST.trim()), "{newest:?}");
+        assert!(matches!(newest, Message::User { text } if text == LAST_TURN.trim()), "{newest:?}");
         let ended = outcome(turn.take_answer(text_answer("Three mails.")));
         assert_eq!(
             (ended.state, ended.summary.as_deref()),

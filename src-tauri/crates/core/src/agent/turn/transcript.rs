@@ -1,6 +1,6 @@
 //! Facts about a run that follow from the messages alone, for a resumed run.
 
-use super::{COMPLETE_RUN, Closing, LAST};
+use super::{COMPLETE_RUN, Closing, LAST_TURN};
 use crate::message::{Message, Part, ToolCallRequest};
 
 /// The calls of the assistant message at `index` without a result. A `complete_run` is pending again: the result does
@@ -36,7 +36,7 @@ pub(super) fn text_of(parts: &[Part]) -> String {
 /// The state of the closing turn in the messages of a run.
 pub(super) fn closing_of(run: &[Message]) -> Option<Closing> {
     let is_announcement =
-        |message: &Message| matches!(message, Message::User { text } if text == LAST.trim());
+        |message: &Message| matches!(message, Message::User { text } if text == LAST_TURN.trim());
     let announced = run.iter().rposition(is_announcement)?;
     let is_answered =
         run[announced..].iter().any(|message| matches!(message, Message::Assistant { .. }));

@@ -4,7 +4,7 @@
 //! more than the command. No second start of this program either: the desktop app loads longer than most commands run. So the forked
 //! child follows a plan that was written before the fork.
 //!
-//! - `plan` and `view` decide the sandbox, `enter` sets it up, `landlock_rules` and `seccomp_filters` are additional locks, `sys` holds
+//! - `plan` and `view` decide the sandbox, `child_setup` sets it up, `landlock_rules` and `seccomp_filters` are additional locks, `sys` holds
 //!   the raw calls, `memory_usage` counts memory, `report` explains failures.
 //!
 //! No control group: most programs may not create one, so memory must be counted in any case.
@@ -12,7 +12,7 @@
 //! Never starts a command with a layer missing. Does not limit kernel memory of a command (socket buffers). Does not protect against a
 //! kernel vulnerability.
 
-mod enter;
+mod child_setup;
 mod landlock_rules;
 mod memory_usage;
 mod plan;
@@ -41,7 +41,7 @@ use super::resource_monitor::start_monitor;
 use super::spec::Sandbox;
 use super::{Attachment, SandboxGuarantees};
 use crate::process::ChildProcess;
-use enter::ChildEnds;
+use child_setup::ChildEnds;
 use memory_usage::NamespaceProcesses;
 use plan::{PROXY_PORT, SandboxPlan};
 
@@ -105,7 +105,7 @@ fn sandboxed_shell(
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line);
     // SAFETY: `enter` makes system calls on the plan's memory only (see there) and takes no lock of the engine.
-    unsafe { command.pre_exec(move || enter::enter(&plan, &child_ends)) };
+    unsafe { command.pre_exec(move || child_setup::enter(&plan, &child_ends)) };
     Ok((command, ends))
 }
 

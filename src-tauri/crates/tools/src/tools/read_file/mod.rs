@@ -4,7 +4,7 @@
 //! in another encoding is an error with the remedy, because a truncated or garbled text would be believed; a part names the offset of
 //! the rest.
 
-mod decode;
+mod text_decoding;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,7 @@ use crate::output::{self, OUTPUT_OVERHEAD, ToolFailure, ToolResult};
 use crate::spec::{object_schema, read_only_spec};
 use crate::text::plain_text;
 use crate::workspace::{RelativePath, ResolvedPath, RunFolders, Workspace, WorkspaceError};
-use decode::{DecodeError, FilePart, decode_part};
+use text_decoding::{DecodeError, FilePart, decode_part};
 
 pub(crate) struct ReadFile {
     spec: ToolSpec,
@@ -153,7 +153,7 @@ fn read(
 ) -> Result<ToolResult, ReadError> {
     let Arguments { path, encoding: label, offset, limit } = arguments;
     let is_whole = label.is_none() && offset.is_none() && limit.is_none();
-    let encoding = decode::find_encoding(label.as_deref())
+    let encoding = text_decoding::find_encoding(label.as_deref())
         .ok_or_else(|| ReadError::UnknownEncoding(label.clone().unwrap_or_default()))?;
     let ResolvedPath { workspace, path, .. } = folders.resolve(path, FolderAccess::Read)?;
     if is_whole && let Some(result) = read_media(&workspace, &path)? {

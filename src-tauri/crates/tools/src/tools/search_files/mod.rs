@@ -1,10 +1,10 @@
 //! `search_files`: finds files by glob, and lines by regular expression.
 //!
-//! Owns the page of results and the continuation offset; `walk` bounds the files and bytes. Files are opened through
+//! Owns the page of results and the continuation offset; `file_tree` bounds the files and bytes. Files are opened through
 //! the workspace's handle; links are not followed; hidden and ignored files are omitted unless requested. Pitfall: the
 //! next page relies on a stable order, so every folder is walked by name.
 
-mod walk;
+mod file_tree;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use crate::output::{self, ToolFailure, ToolResult};
 use crate::spec::{object_schema, read_only_spec};
 use crate::text::{plain_line, truncate};
 use crate::workspace::{ResolvedPath, RunFolders, WorkspaceError};
-use walk::{FileWalk, FoundFile};
+use file_tree::{FileWalk, FoundFile};
 
 /// Results of a page.
 const PAGE_RESULTS: usize = 200;
