@@ -17,6 +17,15 @@ fn help_of_every_command_is_pinned() {
     }
 }
 
+#[test]
+fn help_with_rarely_used_flags_is_pinned() {
+    let home = TestHome::new();
+    for command in ["add", "edit"] {
+        let help = home.rouse(["cron", command, "--help-all"]);
+        assert_surface(&format!("help_all_cron_{command}"), help.ok());
+    }
+}
+
 /// Writes the help of a command and the subcommands.
 fn write_help(home: &TestHome, path: &[&str], text: &mut String) {
     let help = home.rouse(path.iter().copied().chain(["--help"]));

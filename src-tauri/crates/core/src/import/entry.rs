@@ -2,11 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
 /// The format of an imported file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    TS,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum ImportFormat {
@@ -99,7 +111,7 @@ impl ImportEntry {
         if self.is_faithful && self.job.as_ref().is_ok_and(is_call) {
             self.is_faithful = false;
             self.notes.push(
-                "Calls a tool with your own rights. Disabled until you review and enable the job."
+                "Calls a tool with your full permissions. Disabled until you review and enable the job."
                     .to_owned(),
             );
         }

@@ -20,6 +20,7 @@ use ts_rs::TS;
     IntoStaticStr,
     EnumString,
     VariantArray,
+    strum::VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]

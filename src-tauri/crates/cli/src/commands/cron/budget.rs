@@ -8,16 +8,16 @@ use super::field_values::{NONE, parse_number, set, set_object};
 /// The budget of a job. A model call over the rest of a limit is not made; days are days in the job's zone.
 #[derive(Debug, Args)]
 pub(crate) struct BudgetArgs {
-    /// Token limit per run, or `none`
+    /// Token limit per run [default: no limit]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     tokens_per_run: Option<Value>,
-    /// Token limit per day, or `none`
+    /// Token limit per day [default: no limit]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     tokens_per_day: Option<Value>,
-    /// Dollar limit per run: `0.25`, or `none`
+    /// Dollar limit per run: 0.25 [default: no limit]
     #[arg(hide = true, long, value_name = "USD", value_parser = parse_dollars)]
     usd_per_run: Option<Value>,
-    /// Dollar limit per day, or `none`
+    /// Dollar limit per day [default: no limit]
     #[arg(long, value_name = "USD", value_parser = parse_dollars)]
     usd_per_day: Option<Value>,
 }

@@ -13,6 +13,7 @@ use rouse_gateway::wire::{
 use serde_json::json;
 
 use super::export::JOBS_FILE;
+use super::field_values::choice;
 use crate::render::facts::{fact, fact_lines};
 use crate::render::text::escape;
 use crate::render::time::instant;
@@ -32,20 +33,12 @@ pub(crate) struct Args {
     /// Replace present jobs with the same id
     #[arg(long)]
     update: bool,
-    /// Format [default: detected]
-    #[arg(long, value_enum)]
-    format: Option<FormatName>,
+    /// Format: rouse, rfc, openclaw, crontab [default: detected]
+    #[arg(long, hide_possible_values = true, value_parser = choice::<ImportFormat>())]
+    format: Option<ImportFormat>,
     /// The crontab has a user column [default: only in /etc/crontab, /etc/cron.d and files with such a heading]
     #[arg(long, conflicts_with = "format")]
     system: bool,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum FormatName {
-    Rouse,
-    Rfc,
-    Openclaw,
-    Crontab,
 }
 
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
@@ -164,12 +157,7 @@ fn import_format(args: &Args) -> Option<ImportFormat> {
     if args.system || (args.format.is_none() && is_system_crontab(&args.file)) {
         return Some(ImportFormat::SystemCrontab);
     }
-    args.format.map(|format| match format {
-        FormatName::Rouse => ImportFormat::Rouse,
-        FormatName::Rfc => ImportFormat::Rfc,
-        FormatName::Openclaw => ImportFormat::OpenClaw,
-        FormatName::Crontab => ImportFormat::Crontab,
-    })
+    args.format
 }
 
 /// Whether cron reads this path with a user column: `/etc/crontab` and the files in `/etc/cron.d`.
@@ -219,14 +207,14 @@ mod tests {
     #[test]
     fn dry_run_shows_all_settings() {
         let hidden = format!("run_command true{};rm -rf ~ ⟨U+202E⟩", " ".repeat(200));
-        let facts = [("Call", &*hidden), ("Rights", "yours"), ("Notify about", "failure")];
+        let facts = [("Call", &*hidden), ("Permissions", "yours"), ("Notify about", "failure")];
         assert_eq!(
             import_lines(&line(ImportOutcome::Created, &facts), true, LOCAL),
             [
                 "would be created  Tidy up (on)".to_owned(),
                 "    Daily at 07:00 · Europe/Berlin".to_owned(),
                 format!("    Call          {hidden}"),
-                "    Rights        yours".to_owned(),
+                "    Permissions   yours".to_owned(),
                 "    Notify about  failure".to_owned(),
                 "    Nothing is mailed.".to_owned(),
             ]

@@ -25,13 +25,21 @@ pub(crate) struct PayloadArgs {
     /// Arguments of the tool as JSON
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
-    /// Notify: always, failure, changed, or a CEL condition [default: always]
+    /// Notify: always, failure, changed or a CEL condition [default: always]
     #[arg(long, alias = "notify-if", value_name = "WHEN", value_parser = parse_notify_when)]
     notify_when: Option<Value>,
     /// Deliver the report to a channel
-    #[arg(hide = true, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(
+        hide = true,
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true,
+    )]
     deliver: Option<bool>,
-    /// Channel: `notification` or `last`; "" for the default
+    /// Channel: notification or last; "" for the default
     #[arg(hide = true, long, value_name = "NAME")]
     channel: Option<String>,
     /// Recipient on the channel; "" for the default
@@ -40,25 +48,25 @@ pub(crate) struct PayloadArgs {
     /// Model [default: the model of the settings]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Fallback models in order, comma-separated, or `none`: `openai:gpt-5.6-luna`
+    /// Fallback models, comma-separated: openai:gpt-5.6-luna [default: none]
     #[arg(hide = true, long, value_name = "NAMES")]
     fallbacks: Option<String>,
-    /// Offered tools, comma-separated, `all` or `none` [default: all]
+    /// Offered tools, comma-separated, or none [default: all]
     #[arg(long, value_name = "NAMES")]
     tools: Option<String>,
-    /// Maximum model calls with tools per run, or `none` [default: 10]
+    /// Maximum model calls with tools per run [default: 10]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     max_steps: Option<Value>,
-    /// Maximum tokens of one answer, or `none`
+    /// Maximum tokens of one answer [default: the model's maximum]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     max_tokens: Option<Value>,
-    /// Reasoning effort: low, medium, high, max, or `none`
+    /// Reasoning effort: low, medium, high, max [default: the provider's]
     #[arg(hide = true, long, value_name = "LEVEL")]
     effort: Option<String>,
-    /// Workspace files for the context, comma-separated, or `none`
+    /// Workspace files for the context, comma-separated [default: none]
     #[arg(hide = true, long, value_name = "PATHS")]
     context_paths: Option<String>,
-    /// Skills by name, comma-separated, or `none`
+    /// Skills by name, comma-separated [default: none]
     #[arg(long, value_name = "NAMES")]
     skills: Option<String>,
 }

@@ -13,17 +13,17 @@ pub(crate) struct PermissionArgs {
     /// Policy for calls that need an approval [default: ask]
     #[arg(long, value_parser = choice::<Approvals>())]
     approvals: Option<Approvals>,
-    /// Approval timeout: `2h`, or `none` [default: 30m]
+    /// Approval timeout: 2h [default: 30m]
     #[arg(hide = true, long, alias = "approval-time", value_name = "DURATION")]
     approval_timeout: Option<String>,
-    /// Hosts that calls may reach: `api.example.org,nas:8080`, or `none`
+    /// Allowed hosts: example.org,nas:8080 [default: any public host]
     #[arg(long, value_name = "HOSTS")]
     hosts: Option<String>,
-    /// Granted folder, with `:write` for writing: `~/Notes`, or `none`; repeatable
+    /// Granted folder: ~/Notes:write; repeatable [default: none]
     #[arg(long, value_name = "PATH[:write]")]
     folder: Vec<String>,
-    /// Confinement of the model's commands; `open` gives your rights, with an approval per call [default: required]
-    #[arg(hide = true, long, value_parser = choice::<Sandbox>())]
+    /// Sandbox: required, open (your full permissions) [default: required]
+    #[arg(hide = true, long, hide_possible_values = true, value_parser = choice::<Sandbox>())]
     sandbox: Option<Sandbox>,
 }
 

@@ -19,55 +19,62 @@ pub(crate) struct PolicyArgs {
     /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Session of the runs [default: by payload]
-    #[arg(hide = true, long, value_parser = choice::<SessionTarget>())]
+    /// Session of the runs: main, isolated [default: by payload]
+    #[arg(hide = true, long, hide_possible_values = true, value_parser = choice::<SessionTarget>())]
     session: Option<SessionTarget>,
-    /// Turn of the main session after a system event [default: now]
-    #[arg(hide = true, long, value_parser = choice::<WakeMode>())]
+    /// Wake mode: now, next-heartbeat [default: now]
+    #[arg(hide = true, long, hide_possible_values = true, value_parser = choice::<WakeMode>())]
     wake: Option<WakeMode>,
-    /// Prefix of the report in the main session [default: Cron]
+    /// Report prefix in the main session [default: Cron]
     #[arg(hide = true, long, value_name = "TEXT")]
     post_prefix: Option<String>,
-    /// Delete the job after its first finished run
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// Delete the job after its first finished run [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true,
+    )]
     delete_after_run: Option<bool>,
-    /// Misfire policy: slots that passed by more than a minute [default: run-once]
-    #[arg(long, value_parser = choice::<MisfireMode>())]
+    /// Misfire policy: skip, run-once, run-all [default: run-once]
+    #[arg(long, hide_possible_values = true, value_parser = choice::<MisfireMode>())]
     misfire: Option<MisfireMode>,
-    /// Maximum lateness of a slot: `2h`, or `none`
+    /// Maximum lateness of a slot: 2h [default: no limit]
     #[arg(hide = true, long, value_name = "DURATION")]
     max_lateness: Option<String>,
-    /// Maximum catch-up runs with --misfire run-all, or `none` [default: 10]
+    /// Maximum catch-up runs with --misfire run-all [default: 10]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     misfire_limit: Option<Value>,
-    /// A slot during the previous run [default: skip]
-    #[arg(long, value_parser = choice::<Overlap>())]
+    /// Overlap: skip, queue, parallel, cancel-other [default: skip]
+    #[arg(long, hide_possible_values = true, value_parser = choice::<Overlap>())]
     overlap: Option<Overlap>,
-    /// Maximum parallel runs with --overlap parallel, or `none` [default: 2]
+    /// Maximum parallel runs with --overlap parallel [default: 2]
     #[arg(hide = true, long, value_name = "N", value_parser = parse_number)]
     max_concurrent: Option<Value>,
-    /// Minimum time between two starts: `5m`, or `none`
+    /// Minimum time between two starts: 5m [default: none]
     #[arg(long, value_name = "DURATION")]
     cooldown: Option<String>,
-    /// Pause after consecutive failures: `3`, or `none`
+    /// Consecutive failures before a pause: 3 [default: never]
     #[arg(long, alias = "pause-after", value_name = "N", value_parser = parse_number)]
     pause_after_failures: Option<Value>,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Outcomes that are worth a notification [default: findings]
-    #[arg(long, value_parser = choice::<Notify>())]
+    /// Notify: always, findings, failure, never [default: findings]
+    #[arg(long, hide_possible_values = true, value_parser = choice::<Notify>())]
     notify: Option<Notify>,
     #[command(flatten)]
     quiet_hours: QuietHoursArgs,
     #[command(flatten)]
     permissions: PermissionArgs,
-    /// Time limit of each attempt: `10m`, or `none` [default: 10m]
+    /// Time limit of each attempt: 2h [default: 10m]
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
-    /// Maximum attempts for transient errors, or `none` [default: 1]
+    /// Maximum attempts for transient errors [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_number)]
     max_attempts: Option<Value>,
-    /// Time before the second attempt, then doubling: `30s`, or `none` [default: 1s]
+    /// Time before the second attempt, doubling: 30s [default: 1s]
     #[arg(hide = true, long, value_name = "DURATION")]
     retry_backoff: Option<String>,
 }
@@ -150,13 +157,30 @@ mod tests {
         let cron = command.find_subcommand("cron").expect("cron");
         let add = cron.find_subcommand("add").expect("add");
         for (flag, default) in [
-            ("timeout", "[default: 10m]"),
-            ("retry-backoff", "[default: 1s]"),
+            ("delete-after-run", "[default: false]"),
+            ("misfire", "[default: run-once]"),
             ("misfire-limit", "[default: 10]"),
+            ("max-lateness", "[default: no limit]"),
             ("overlap", "[default: skip]"),
             ("max-concurrent", "[default: 2]"),
+            ("jitter", "[default: none]"),
+            ("cooldown", "[default: none]"),
+            ("pause-after-failures", "[default: never]"),
+            ("tokens-per-run", "[default: no limit]"),
+            ("tokens-per-day", "[default: no limit]"),
+            ("usd-per-run", "[default: no limit]"),
+            ("usd-per-day", "[default: no limit]"),
+            ("timeout", "[default: 10m]"),
+            ("retry-backoff", "[default: 1s]"),
             ("notify", "[default: findings]"),
             ("notify-when", "[default: always]"),
+            ("hosts", "[default: any public host]"),
+            ("folder", "[default: none]"),
+            ("fallbacks", "[default: none]"),
+            ("max-tokens", "[default: the model's maximum]"),
+            ("effort", "[default: the provider's]"),
+            ("context-paths", "[default: none]"),
+            ("skills", "[default: none]"),
         ] {
             let known = add.get_arguments().find(|known| known.get_long() == Some(flag));
             let help = known.and_then(|known| known.get_help()).expect("help").to_string();

@@ -12,13 +12,13 @@ use crate::resolve::error::CliError;
 /// The quiet hours of a job.
 #[derive(Debug, Args)]
 pub(crate) struct QuietHoursArgs {
-    /// Quiet hours: `respect` or `ignore` [default: respect]
+    /// Quiet hours: respect, ignore [default: respect]
     #[arg(long, value_name = "RULE")]
     quiet_hours: Option<String>,
-    /// Days of imported quiet hours: `fri,sat`, or `none`
+    /// Days of imported quiet hours: fri,sat
     #[arg(hide = true, long, value_name = "DAYS")]
     quiet_days: Option<String>,
-    /// Zone of imported quiet hours, or `none`
+    /// Zone of imported quiet hours, or none
     #[arg(hide = true, long, value_name = "ZONE")]
     quiet_zone: Option<String>,
 }

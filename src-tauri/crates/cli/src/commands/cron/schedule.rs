@@ -22,29 +22,29 @@ pub(super) const SCHEDULE_FLAGS: &str =
     group = ArgGroup::new("when").args(["at", "every", "cron", "on_event", "after", "webhook", "manual"])
 )]
 pub(crate) struct ScheduleArgs {
-    /// Once: `9:00`, `9am`, `tomorrow 9:00`, `20m`, an ISO 8601 time or milliseconds since 1970
+    /// Once: 9:00, tomorrow 9:00, 20m, or an ISO 8601 time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
-    /// At an interval: `10m`, `1h30m`
+    /// At an interval: 10m, 1h30m
     #[arg(long, value_name = "DURATION")]
     every: Option<String>,
-    /// At the times of a cron pattern: `"30 7 * * 1-5"`
+    /// At the times of a cron pattern: "30 7 * * 1-5"
     #[arg(long, value_name = "PATTERN")]
     cron: Option<String>,
-    /// At an event: `wake`, `cron` (a system event of a job), `webhook`, `job` (the end of a run)
+    /// At an event: wake, cron (system event), webhook, job (end of a run)
     #[arg(hide = true, long, value_name = "SOURCE")]
     on_event: Option<String>,
     /// Regular expression on the event's text
     #[arg(hide = true, long, value_name = "REGEX")]
     pattern: Option<String>,
-    /// Required field of the event: `type=wake`; repeatable; `none` removes all
+    /// Required field of the event: type=wake; repeatable; none removes all
     #[arg(hide = true, long = "filter", value_name = "KEY=VALUE", value_parser = parse_filter)]
     filters: Vec<EventFilter>,
     /// After a run of another job: id or exact name
     #[arg(long, value_name = "JOB")]
     after: Option<String>,
-    /// Outcome of that run [default: success]
-    #[arg(long, value_enum)]
+    /// Outcome of that run: success, failure, any [default: success]
+    #[arg(long, hide_possible_values = true, value_enum)]
     on: Option<PredecessorOutcome>,
     /// When the job's webhook is called
     #[arg(long)]
@@ -55,7 +55,7 @@ pub(crate) struct ScheduleArgs {
     /// Zone of --cron and --at [default: local zone]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    /// Maximum stable offset of the slots, or `none`
+    /// Maximum stable offset of the slots: 5m [default: none]
     #[arg(hide = true, long, value_name = "DURATION")]
     jitter: Option<String>,
 }

@@ -4,14 +4,15 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin};
 
+use rouse_core::settings::ProviderKind;
 use rouse_gateway::wire::{
     ListedModelView, ModelTestVerdict, ModelsListResult, ModelsProvidersResult, ModelsTestParams,
     ProvidersListResult,
 };
 use serde_json::{Value, json};
-use strum::IntoStaticStr;
 
 use super::model_test::{check_verdict, test_model};
+use crate::commands::cron::choice;
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
@@ -33,7 +34,7 @@ const MAX_OFFERED: usize = 15;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  rouse models add anthropic                              asks for the key, lists the models, tests yours
+  rouse models add anthropic                              prompts for the key, then tests
   rouse models add openai --model gpt-5.6-terra < key.txt
   rouse models add ollama --model qwen3.5:4b
   rouse models add work --url https://gateway.example/v1 --model claude-sonnet-5-5 --key-env WORK_KEY
@@ -50,8 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// API format of another server [default: openai]
-    #[arg(long, value_enum)]
-    kind: Option<ApiFormat>,
+    #[arg(long, value_parser = choice::<ProviderKind>())]
+    kind: Option<ProviderKind>,
     /// Environment variable with the key, instead of the keyring
     #[arg(long, value_name = "VARIABLE")]
     key_env: Option<String>,
@@ -61,13 +62,6 @@ pub(crate) struct Args {
     /// Skip the test of the model
     #[arg(long)]
     no_test: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-enum ApiFormat {
-    Openai,
-    Anthropic,
 }
 
 pub(super) async fn add_provider(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
@@ -118,7 +112,7 @@ async fn build_server(args: &Args, engine: &EngineConnection) -> Result<Value, C
             names.join(", ")
         )));
     };
-    let kind = args.kind.map(<&str>::from);
+    let kind = args.kind.map(ProviderKind::name);
     let kind = kind.or(preset.map(|preset| preset.kind.as_str())).unwrap_or("openai");
     let mut server =
         json!({ "name": args.provider, "kind": kind, "baseUrl": url, "keyEnv": args.key_env });
