@@ -8,6 +8,8 @@
 mod crate_imports;
 #[path = "architecture/import_cycles.rs"]
 mod import_cycles;
+#[path = "architecture/folder_layers.rs"]
+mod folder_layers;
 #[path = "architecture/rust_style.rs"]
 mod rust_style;
 #[path = "architecture/source_files.rs"]
@@ -40,6 +42,14 @@ fn files_import_each_other_in_pairs_at_most() {
     assert_no_violations(
         "import cycles of more than two files; move the shared type to a module of its own",
         &import_cycles::long_cycles(&source_files::rust()),
+    );
+}
+
+#[test]
+fn folders_import_only_lower_layers() {
+    assert_no_violations(
+        "imports of a layer to the left",
+        &folder_layers::upward_imports(&source_files::rust()),
     );
 }
 

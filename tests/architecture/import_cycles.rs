@@ -12,17 +12,11 @@ use crate::source_files::SourceFile;
 const MAX_FILES: usize = 2;
 
 /// The modules, each with the imported names and their paths.
-type Modules = BTreeMap<String, Vec<(String, String)>>;
+pub(crate) type Modules = BTreeMap<String, Vec<(String, String)>>;
 
 /// Cycles over the limit, each as a list of modules.
 pub(crate) fn long_cycles(sources: &[SourceFile]) -> Vec<String> {
-    let mut modules = Modules::new();
-    for source in sources.iter().filter(|source| !is_test(&source.path)) {
-        if let Some(module) = module_of(&source.path) {
-            let names = names_in(&code_lines(source), &module);
-            modules.entry(module).or_default().extend(names);
-        }
-    }
+    let modules = modules_of(sources);
     let reachable: BTreeMap<&String, BTreeSet<String>> =
         modules.keys().map(|module| (module, reachable_from(&modules, module))).collect();
     let cycles: BTreeSet<Vec<&str>> = reachable
@@ -34,6 +28,18 @@ pub(crate) fn long_cycles(sources: &[SourceFile]) -> Vec<String> {
         .collect();
     let long = cycles.into_iter().filter(|cycle| cycle.len() > MAX_FILES);
     long.map(|cycle| cycle.join(", ")).collect()
+}
+
+/// The modules of the sources, without tests.
+pub(crate) fn modules_of(sources: &[SourceFile]) -> Modules {
+    let mut modules = Modules::new();
+    for source in sources.iter().filter(|source| !is_test(&source.path)) {
+        if let Some(module) = module_of(&source.path) {
+            let names = names_in(&code_lines(source), &module);
+            modules.entry(module).or_default().extend(names);
+        }
+    }
+    modules
 }
 
 /// `src-tauri/crates/core::run::state` for a file below the folder `src`.
@@ -119,15 +125,21 @@ fn declaring_module(modules: &Modules, path: &str) -> Option<String> {
     declaring_module(modules, &format!("{target}{}", &rest[item.len()..]))
 }
 
-/// The modules that `module` imports, with their imports. The declaration of a child module is no import.
+/// The modules that declare the imports of `module`. The declaration of a child module is no import.
+pub(crate) fn imports_of(modules: &Modules, module: &str) -> BTreeSet<String> {
+    let names = modules[module].iter();
+    let paths = names.filter(|(name, path)| *path != format!("{module}::{name}"));
+    let imports = paths.filter_map(|(_, path)| declaring_module(modules, path));
+    imports.filter(|import| import != module).collect()
+}
+
+/// The modules that `module` imports, with their imports.
 fn reachable_from(modules: &Modules, module: &str) -> BTreeSet<String> {
     let mut reachable = BTreeSet::new();
     let mut open = vec![module.to_owned()];
     while let Some(importer) = open.pop() {
-        let names = modules[&importer].iter();
-        let paths = names.filter(|(name, path)| *path != format!("{importer}::{name}"));
-        for import in paths.filter_map(|(_, path)| declaring_module(modules, path)) {
-            if import != importer && reachable.insert(import.clone()) {
+        for import in imports_of(modules, &importer) {
+            if reachable.insert(import.clone()) {
                 open.push(import);
             }
         }
