@@ -367,7 +367,7 @@ async fn import_dry_run_prints_every_saved_field() {
         command.replace('\u{200b}', "⟨U+200B⟩")
     );
     assert_eq!(line["facts"][0], json!({ "about": "Call", "text": does }), "{line:#}");
-    assert!(fact("Rights").is_some_and(|rights| rights.to_string().contains("sandbox")));
+    assert!(fact("Permissions").is_some_and(|text| text.to_string().contains("sandbox")));
     assert_eq!(fact("Notify when"), Some(json!("failure")));
 
     let mut job = hourly("Hourly", "hourly");

@@ -19,7 +19,7 @@ test("keyboard alone creates a job and opens its run", async ({ page, rouse }) =
   await page.keyboard.press("Control+a");
   await page.keyboard.type("*/2 * * * * *");
   await expect(page.getByRole("complementary", { name: "Job preview" })).toContainText("Every 2 seconds");
-  await tabTo(page, page.getByRole("textbox", { name: "Message" }));
+  await tabTo(page, page.getByRole("textbox", { name: "Reminder" }));
   await page.keyboard.type("Made without a mouse.");
   const judged = await new AxeBuilder({ page }).analyze();
   expect(judged.violations).toEqual([]);
@@ -41,7 +41,7 @@ test("engine error shows at its field and keeps the input", async ({ page, rouse
   await page.getByRole("textbox", { name: "Name" }).fill("Never");
   await page.getByRole("radio", { name: "Cron" }).click({ force: true });
   await page.getByRole("textbox", { name: /cron/i }).fill("0 0 31 2 *");
-  await page.getByRole("textbox", { name: "Message" }).fill("Never said.");
+  await page.getByRole("textbox", { name: "Reminder" }).fill("Never said.");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(/never fires/).first()).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Never");

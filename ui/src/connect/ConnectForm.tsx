@@ -113,12 +113,12 @@ export function ConnectForm({ preset, taken, suggested, onConnected }: Props) {
             autoComplete="off"
             autoFocus
           />
-          <Select label="API type" choices={kinds} value={kind} onChange={changed(setKind)} />
+          <Select label="API format" choices={kinds} value={kind} onChange={changed(setKind)} />
         </div>
       )}
       {isOther && (
         <TextField
-          label="Address"
+          label="URL"
           value={baseUrl}
           onChange={changed(setBaseUrl)}
           placeholder="https://gateway.example/v1"

@@ -27,7 +27,7 @@ test.each([
 
 test("command lines cannot imitate execution details", () => {
   const command = "date\n\nin /home/ada\nin the sandbox\u202E";
-  const behind = ["in /work", "outside the sandbox, with all your rights"];
+  const behind = ["in /work", "outside the sandbox, with your full permissions"];
   const shown = "date\n\nin /home/ada\nin the sandbox⟨U+202E⟩";
   expect(splitCommandPreview(`${shown}\n\n${behind.join("\n")}`, { command })).toEqual({ shown, notes: behind });
   const elsewhere = "It runs:\ndate\n\nin /work";

@@ -12,21 +12,21 @@ const after = (run: Partial<RunView>, view: Partial<JobView> = {}) =>
 const byHand = aRun({ id: "hand", slotAtMs: null, trigger: "manual" });
 
 test("one-time outcome describes the run of its slot", () => {
-  expect(after({})).toMatch(/^Fired on .*21.* at 10:00; done\.$/);
-  expect(after({ state: "nothingToReport" })).toMatch(/; done\.$/);
-  expect(after({ state: "failed", error: "no network" })).toMatch(/^Fired on .* at 10:00; the run failed\.$/);
+  expect(after({})).toMatch(/^Fired on .*21.* at 10:00; succeeded\.$/);
+  expect(after({ state: "nothingToReport" })).toMatch(/; nothing to report\.$/);
+  expect(after({ state: "failed", error: "no network" })).toMatch(/^Fired on .* at 10:00; failed\.$/);
   expect(after({ state: "skipped", reason: "Everything was paused" })).toMatch(
     /^Skipped on .* at 10:00: Everything was paused\.$/,
   );
   expect(after({ state: "missed" })).toMatch(/^Missed on .* at 10:00\.$/);
   expect(after({ state: "running" })).toMatch(/^Fired on .*; the run is still active\.$/);
-  expect(after({}, { zone: "Asia/Tokyo" })).toMatch(/at 19:00, Tokyo time; done\.$/);
+  expect(after({}, { zone: "Asia/Tokyo" })).toMatch(/at 19:00, Tokyo time; succeeded\.$/);
   expect(
     oneTimeOutcome(aJob({ schedule: { ...once, jitterMs: 5_000 } }), [aRun({ slotAtMs: noon + 3_000 })], later),
-  ).toMatch(/; done\.$/);
+  ).toMatch(/; succeeded\.$/);
   const madeUp = aRun({ trigger: "catchUp", slotAtMs: null, catchUpSlotAtMs: noon });
   expect(oneTimeOutcome(aJob({ schedule: once }), [madeUp, aRun({ state: "interrupted" })], later)).toMatch(
-    /; done\.$/,
+    /; succeeded\.$/,
   );
 });
 

@@ -3,16 +3,9 @@
 import { isLive, stateLabel } from "@/domain/runState";
 import { withFullStop, firstLine } from "@/format/text";
 import { clock, date, otherZoneName } from "@/format/time";
-import type { JobView, RunState, RunView, Schedule } from "@/platform";
+import type { JobView, RunView, Schedule } from "@/platform";
 
 import { isWithoutRun } from "./jobStatus";
-
-const endings: Partial<Record<RunState, string>> = {
-  failed: "the run failed",
-  timedOut: "the run timed out",
-  cancelled: "the run was cancelled",
-  interrupted: "the run was interrupted",
-};
 
 /** Outcome sentence after the scheduled time; undefined for other jobs. `runs` are the newest runs, undefined while
     loading. */
@@ -43,7 +36,7 @@ function isRunOfSlot(
 
 function outcomeSentence({ state, reason, error }: RunView, at: string): string {
   if (isLive(state)) return `Fired ${at}; the run is still active.`;
-  if (!isWithoutRun(state)) return `Fired ${at}; ${endings[state] ?? "done"}.`;
+  if (!isWithoutRun(state)) return `Fired ${at}; ${stateLabel(state).toLowerCase()}.`;
   const why = firstLine(error ?? reason ?? "");
   return withFullStop(`${stateLabel(state)} ${at}${why === "" ? "" : `: ${why}`}`);
 }

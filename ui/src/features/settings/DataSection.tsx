@@ -1,4 +1,4 @@
-/* Data folders, retention, backups, export and import. */
+/* Data directory, retention, backups, export and import. */
 
 import { Download, Upload } from "lucide-react";
 import { useState } from "react";
@@ -23,7 +23,7 @@ export function DataSection({ config, status }: { config: ConfigView; status: Sy
   return (
     <Section title="Data" id="data">
       <div className={styles.list}>
-        {status && <PathSetting title="Data folder" path={status.home} />}
+        {status && <PathSetting title="Data directory" path={status.home} />}
         <PathSetting title="Settings file" path={config.path} />
         {config.riskyWorkspace.root === null ? (
           <PathSetting title="Workspace" path={config.workspace} />

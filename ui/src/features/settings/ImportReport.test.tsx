@@ -188,7 +188,7 @@ test("import shows job details with invisible characters", async () => {
         enabled: false,
         facts: [
           { about: "does", text: command },
-          { about: "rights", text: "your own: outside the sandbox" },
+          { about: "permissions", text: "your full permissions, outside the sandbox" },
         ],
       },
       {
@@ -211,11 +211,11 @@ test("import shows job details with invisible characters", async () => {
   const [first, second] = within(report).getAllByRole("listitem") as [HTMLElement, HTMLElement];
   expect(first).toHaveTextContent("Ti⟨U+202E⟩dy");
   expect(first).toHaveTextContent("1 invisible character shown by code point.");
-  expect(within(first).queryByText("rights")).not.toBeVisible();
+  expect(within(first).queryByText("permissions")).not.toBeVisible();
   await user.click(within(first).getByRole("button", { name: /^Details/ }));
   const definition = (about: string) => within(first).getByText(about).nextElementSibling;
   expect(definition("does")).toHaveTextContent(command, { normalizeWhitespace: false });
-  expect(definition("rights")).toBeVisible();
+  expect(definition("permissions")).toBeVisible();
   expect(within(second).getByLabelText("Will be enabled")).toBeInTheDocument();
   expect(within(report).getByRole("button", { name: "Import 2 jobs" })).toBeEnabled();
 });

@@ -145,10 +145,10 @@ test("unnamed provider is named after its address", async () => {
   const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("button", { name: "Connect Other" }));
   const form = within(screen.getByRole("form", { name: "Connect Other" }));
-  await user.type(form.getByRole("textbox", { name: "Address" }), "http://127.0.0.1:4000/v1");
+  await user.type(form.getByRole("textbox", { name: "URL" }), "http://127.0.0.1:4000/v1");
   expect(form.getByPlaceholderText("local")).toBeInTheDocument();
-  await user.clear(form.getByRole("textbox", { name: "Address" }));
-  await user.type(form.getByRole("textbox", { name: "Address" }), "https://llm.example.com/v1");
+  await user.clear(form.getByRole("textbox", { name: "URL" }));
+  await user.type(form.getByRole("textbox", { name: "URL" }), "https://llm.example.com/v1");
   await user.click(form.getByRole("button", { name: "List models" }));
   await user.click(await form.findByRole("button", { name: "Connect and test" }));
   expect(await screen.findByText("Works")).toBeInTheDocument();

@@ -168,11 +168,11 @@ export function ProviderForm({ taken }: { taken: readonly string[] }) {
           control={control}
           name="kind"
           render={({ field: { value, onChange } }) => (
-            <Select label="API type" choices={kinds} value={value} onChange={onChange} />
+            <Select label="API format" choices={kinds} value={value} onChange={onChange} />
           )}
         />
       </div>
-      {text("baseUrl", "Address", { placeholder: "http://192.168.1.20:8080/v1" })}
+      {text("baseUrl", "URL", { placeholder: "http://192.168.1.20:8080/v1" })}
       <div className={styles.pair}>
         {text("key", "API key", {
           type: "password",

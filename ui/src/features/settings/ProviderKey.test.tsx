@@ -104,7 +104,7 @@ async function fill(user: ReturnType<typeof renderApp>["user"], fields: Record<s
   await user.click(screen.getByRole("button", { name: "Add provider" }));
 }
 
-const other = { Name: "Other", Address: "https://other.example/v1", Model: "m", "API key": "sk-0123456789" };
+const other = { Name: "Other", URL: "https://other.example/v1", Model: "m", "API key": "sk-0123456789" };
 
 test("key entered with a provider becomes a secret", async () => {
   const host = hostWith({}, [{ ...secret, name: "other" }]);

@@ -27,7 +27,7 @@ export function RetentionSettings({ config }: { config: ConfigView }) {
       <NumberSetting
         config={config}
         name="retention.messagesPerSession"
-        title="Messages per job"
+        title="Messages per session"
         help="The main session is kept in full."
         value={config.retention.messagesPerSession}
         least={10}

@@ -21,6 +21,6 @@ test.each<[SearchKind | null, boolean, boolean]>([
   host.answers["system.status"] = () => aStatus({});
   renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Web search" });
-  expect(screen.queryByRole("textbox", { name: "Address" }) !== null).toBe(address);
+  expect(screen.queryByRole("textbox", { name: "URL" }) !== null).toBe(address);
   expect(screen.queryByRole("textbox", { name: "API key" }) !== null).toBe(key);
 });

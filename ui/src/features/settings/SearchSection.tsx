@@ -57,7 +57,7 @@ export function SearchSection({ config }: { config: ConfigView }) {
           <TextSetting
             config={config}
             name="search.url"
-            title="Address"
+            title="URL"
             help="For example http://127.0.0.1:8888. Its settings need json in search.formats."
             value={url ?? ""}
           />

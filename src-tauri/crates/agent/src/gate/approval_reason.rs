@@ -48,7 +48,7 @@ impl ApprovalReason<'_> {
     /// The reason in an approval request.
     pub(super) fn text(self, is_highest: bool, is_of_job: bool) -> String {
         let effect = if is_highest {
-            "The call would run with your own rights, outside the sandbox. That needs an approval each time."
+            "The call would run with your full permissions, outside the sandbox. That needs an approval each time."
         } else {
             "The call has side effects."
         };

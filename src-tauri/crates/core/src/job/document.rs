@@ -137,7 +137,7 @@ pub enum WakeMode {
 #[ts(optional_fields)]
 pub struct Isolation {
     /// The prefix of the report in the main session [default: Cron].
-    #[schemars(title = "Summary prefix")]
+    #[schemars(title = "Report prefix")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_to_main_prefix: Option<String>,
     /// Unknown keys.

@@ -31,7 +31,7 @@ pub fn job_facts(job: &Value) -> Vec<JobFact> {
     let (schema, payload) = (job_schema(), &job["payload"]);
     let mut facts = Facts(vec![task(payload)]);
     if payload["tool"] == COMMAND_TOOL {
-        facts.add("Rights", "yours: outside the sandbox, without approval");
+        facts.add("Permissions", "your full permissions, outside the sandbox, without approval");
     }
     let own = ["kind", "text", "message", "tool", "arguments"];
     let payload_schema = part_of_kind("payload", &payload["kind"]);
@@ -242,7 +242,7 @@ mod tests {
                 "Channel: telegram",
                 "To: 7",
                 "Time limit: 1 min",
-                "Summary prefix: News",
+                "Report prefix: News",
             ]
         );
     }
@@ -257,7 +257,8 @@ mod tests {
             lines(&json!({ "payload": payload, "policies": policies })),
             [
                 format!("Call: run_command {{\"command\":\"{command}\"}}"),
-                "Rights: yours: outside the sandbox, without approval".to_owned(),
+                "Permissions: your full permissions, outside the sandbox, without approval"
+                    .to_owned(),
                 format!("newer⟨U+000A⟩asks: \"{}\"", "x".repeat(300)),
             ]
         );

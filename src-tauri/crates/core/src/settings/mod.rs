@@ -37,7 +37,7 @@ pub struct SettingsDocument {
     /// Providers by name.
     #[schemars(extend("editable" = true))]
     pub providers: BTreeMap<String, ProviderSection>,
-    /// The folder of the file tools [default: `workspace` in the data folder].
+    /// The folder of the file tools [default: `workspace` in the data directory].
     #[schemars(extend("editable" = true))]
     pub workspace: Option<String>,
     /// A wider folder for the file tools.

@@ -141,7 +141,7 @@ impl Config {
         }
     }
 
-    /// Refuses a relative workspace, and a workspace with Rouse's data folder: file tools could read the database and the
+    /// Refuses a relative workspace, and a workspace with Rouse's data directory: file tools could read the database and the
     /// token.
     fn check_workspace(
         &self,
@@ -159,10 +159,10 @@ impl Config {
             let data = data.display();
             add(if risky.enabled && risky.root.is_none() {
                 format!(
-                    "must name the wider folder, here or as RISKY_WORKSPACE_ROOT: the parent of the workspace is Rouse's own data folder {data}"
+                    "must name the wider folder, here or as RISKY_WORKSPACE_ROOT: the parent of the workspace is Rouse's own data directory {data}"
                 )
             } else {
-                format!("must not be or contain Rouse's own data folder {data}{source}")
+                format!("must not be or contain Rouse's own data directory {data}{source}")
             });
         }
         if !self.workspace.has_root() {

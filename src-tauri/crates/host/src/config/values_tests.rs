@@ -91,7 +91,7 @@ fn workspace_with_the_data_folder_is_refused() {
         (&[("FILE_WORKSPACE_ROOT", "/")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "notes")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "~other")], "workspace"),
-        // The parent of the default workspace is the data folder.
+        // The parent of the default workspace is the data directory.
         (&[risky], "riskyWorkspace.root"),
         (&[risky, ("RISKY_WORKSPACE_ROOT", "/")], "riskyWorkspace.root"),
         (&[("RISKY_WORKSPACE_MODE", "perhaps")], "RISKY_WORKSPACE_MODE"),

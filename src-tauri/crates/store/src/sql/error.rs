@@ -46,7 +46,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The file belongs to another program.
-    #[error("{path} is not a database of Rouse. Move it away, or use another data folder")]
+    #[error("{path} is not a database of Rouse. Move it away, or use another data directory")]
     Foreign {
         /// The file.
         path: PathBuf,

@@ -54,7 +54,7 @@ test.each([
   ],
 ])("%s names the author of the message", async (_, keys, said) => {
   renderApp("/jobs/job-1", hostWith({ payload: { kind: "systemEvent", text: "Up" }, ...keys }));
-  await screen.findByRole("textbox", { name: "Message" });
+  await screen.findByRole("textbox", { name: "Reminder" });
   if (said === undefined) expect(screen.queryByText(/^Written by an agent/)).not.toBeInTheDocument();
   else expect(screen.getByText(said)).toBeInTheDocument();
 });

@@ -5,7 +5,7 @@ import { TextField } from "@/components/Field";
 import { useJobField, useJobForm } from "./jobFields";
 import type { ScheduleErrors } from "@/features/jobs/form/fieldPaths";
 
-export function CronField({ scheduleErrors, alone }: { scheduleErrors: ScheduleErrors; alone?: boolean }) {
+export function CronField({ scheduleErrors }: { scheduleErrors: ScheduleErrors }) {
   const { onChange, error, ...expr } = useJobField("expr");
   const { setValue } = useJobForm();
   const change = (text: string) => {
@@ -15,7 +15,7 @@ export function CronField({ scheduleErrors, alone }: { scheduleErrors: ScheduleE
   return (
     <TextField
       mono
-      label={alone ? "Cron expression" : "Cron expression"}
+      label="Cron expression"
       {...expr}
       onChange={change}
       error={error ?? scheduleErrors.get("expr")}

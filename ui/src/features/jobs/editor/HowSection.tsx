@@ -63,7 +63,7 @@ export function PayloadFields() {
           <JobTextArea
             key={what}
             name="text"
-            label="Message"
+            label="Reminder"
             rows={2}
             placeholder="Stand up and stretch for a minute."
           />

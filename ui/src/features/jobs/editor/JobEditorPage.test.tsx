@@ -53,7 +53,7 @@ test("new reminder is saved and opens its page", async () => {
   const host = hostWith();
   const { user, path } = renderApp("/jobs/new", host);
   await write(user, await name(), "Stretch");
-  await write(user, screen.getByRole("textbox", { name: "Message" }), "Stand up.");
+  await write(user, screen.getByRole("textbox", { name: "Reminder" }), "Stand up.");
   await user.click(save());
   await waitFor(() => expect(path()).toBe("/jobs/job-new"));
   expect(host.called("cron.add")[0]).toMatchObject({
@@ -208,7 +208,7 @@ test("engine errors show at fields and others above the form", async () => {
     );
   const { user } = renderApp("/jobs/new", host);
   await write(user, await name(), "Stretch");
-  const text = screen.getByRole("textbox", { name: "Message" });
+  const text = screen.getByRole("textbox", { name: "Reminder" });
   await write(user, text, "Stand up.");
   await user.click(save());
   await waitFor(() => expect(text).toBeInvalid());
@@ -223,7 +223,7 @@ test("all missing fields are reported before sending", async () => {
   const field = await name();
   await user.click(save());
   await waitFor(() => expect(field).toHaveAccessibleDescription("Add a name."));
-  expect(screen.getByRole("textbox", { name: "Message" })).toHaveAccessibleDescription("Add a message.");
+  expect(screen.getByRole("textbox", { name: "Reminder" })).toHaveAccessibleDescription("Add a reminder.");
   expect(host.called("cron.add")).toEqual([]);
 });
 
@@ -233,7 +233,7 @@ test("quick choice sets a near time", async () => {
   const host = hostWith();
   const { user, path } = renderApp("/jobs/new", host);
   await write(user, await name(), "Tea");
-  await write(user, screen.getByRole("textbox", { name: "Message" }), "It is ready.");
+  await write(user, screen.getByRole("textbox", { name: "Reminder" }), "It is ready.");
   await user.click(screen.getByRole("radio", { name: "Once" }));
   await user.click(screen.getByRole("button", { name: "In 20 minutes" }));
   await user.click(save());
@@ -378,7 +378,7 @@ test("copy starts with all values of the job", async () => {
   expect(await name()).toHaveValue("Backup copy");
   host.answers["tools.catalog"] = () => ({ tools: [] });
   await user.click(await screen.findByRole("radio", { name: "Reminder" }));
-  await write(user, screen.getByRole("textbox", { name: "Message" }), "x");
+  await write(user, screen.getByRole("textbox", { name: "Reminder" }), "x");
   await user.click(save());
   await waitFor(() =>
     expect(host.called("cron.add")[0]).toMatchObject({
@@ -409,7 +409,7 @@ test("trigger job can be chosen and a pattern error shows", async () => {
       : preview;
   const { user } = renderApp("/jobs/new", host);
   await write(user, await name(), "Check");
-  await write(user, screen.getByRole("textbox", { name: "Message" }), "Look.");
+  await write(user, screen.getByRole("textbox", { name: "Reminder" }), "Look.");
   await user.click(screen.getByRole("radio", { name: "Event" }));
   await user.click(screen.getByRole("combobox", { name: "After job" }));
   await user.click(await screen.findByRole("option", { name: "Backup" }));

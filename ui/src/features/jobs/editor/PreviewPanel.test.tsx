@@ -99,13 +99,13 @@ test("expired one-time job shows its outcome until rescheduled", async () => {
   });
   const { user } = renderApp("/jobs/job-1", host);
   const panel = within(await screen.findByRole("complementary", { name: "Job preview" }));
-  expect(await panel.findByText(/^Fired on .* 2020 at 10:00; done\.$/)).toBeInTheDocument();
+  expect(await panel.findByText(/^Fired on .* 2020 at 10:00; succeeded\.$/)).toBeInTheDocument();
   expect(await screen.findByText("Something else.")).toBeInTheDocument();
   expect(screen.queryByText(/has passed/i)).not.toBeInTheDocument();
 
   await user.click(screen.getByRole("button", { name: "Tomorrow at 09:00" }));
   expect(await panel.findByText(/^Weekdays at 09:00/)).toBeInTheDocument();
-  expect(panel.queryByText(/; done/)).not.toBeInTheDocument();
+  expect(panel.queryByText(/; succeeded/)).not.toBeInTheDocument();
 });
 
 test("permissions come from the engine for the draft", async () => {

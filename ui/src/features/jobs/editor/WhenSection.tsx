@@ -57,7 +57,7 @@ export const WhenSection = memo(function WhenSection({
             <CronField scheduleErrors={scheduleErrors} />
           </>
         )}
-        {when.value === "cron" && <CronField scheduleErrors={scheduleErrors} alone />}
+        {when.value === "cron" && <CronField scheduleErrors={scheduleErrors} />}
         {(when.value === "at" || when.value === "days" || when.value === "cron") && (
           <TimeZoneField scheduleErrors={scheduleErrors} />
         )}

@@ -98,7 +98,7 @@ export function findMissing(values: JobForm, schema?: Record<string, unknown>): 
     if (isMissing) missing.push([field, message]);
   };
   needs("name", values.name.trim() === "", "Add a name.");
-  needs("text", values.what === "systemEvent" && values.text.trim() === "", "Add a message.");
+  needs("text", values.what === "systemEvent" && values.text.trim() === "", "Add a reminder.");
   needs("message", values.what === "agentTurn" && values.message.trim() === "", "Add a task.");
   needs("at", values.when === "at" && values.at === "", "Choose a date and time.");
   needs("every", values.when === "every" && values.every === null, "Set an interval.");

@@ -247,7 +247,7 @@ test("deleted job disappears at once and undo restores its id", async () => {
 test("no jobs teach by templates, and a template fills the form", async () => {
   const { user } = renderApp("/jobs", hostWith([]));
   await user.click(await screen.findByRole("link", { name: /Reminder/ }));
-  expect(await screen.findByRole("textbox", { name: "Message" })).toHaveValue("Stand up and stretch for a minute.");
+  expect(await screen.findByRole("textbox", { name: "Reminder" })).toHaveValue("Stand up and stretch for a minute.");
 });
 
 test("heartbeat shows without jobs", async () => {

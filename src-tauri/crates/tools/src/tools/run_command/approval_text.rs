@@ -26,11 +26,15 @@ pub(super) fn describe(
         Some(cwd) => format!("in the folder {cwd} of {workspace}"),
         None => format!("in {workspace}"),
     };
-    let mut lines = vec![folder, describe_confinement(context)];
+    let mut lines = vec![folder];
     if is_sandboxed(&context.sandbox) {
+        lines.push(describe_confinement(context));
         // An impossible sandbox is reported by the surroundings, and the call is refused there.
         let sandbox = settings.sandboxes.build(arguments.cwd.as_deref(), context).ok();
         lines.extend(sandbox.map(|sandbox| describe_access(&sandbox)));
+    } else {
+        // The fingerprint keeps its older text, so that pending approvals stay valid.
+        lines.push("outside the sandbox, with your full permissions".to_owned());
     }
     lines.extend(describe_unchecked_scripts(arguments, context, settings));
     lines.extend(limit.map(|limit| format!("for at most {} seconds", limit.as_secs_f64())));

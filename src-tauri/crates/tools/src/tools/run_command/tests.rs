@@ -740,7 +740,7 @@ async fn approval_shows_the_whole_line_escaped() {
     let granted = shown(SandboxMode::Sandboxed { hosts }).await;
     assert!(granted.contains("in the sandbox, with a way to example.com\n"), "{granted}");
     let opened = shown(SandboxMode::OpenedByPerson { hosts: Vec::new() }).await;
-    assert!(opened.ends_with("outside the sandbox, with all your rights"), "{opened}");
+    assert!(opened.ends_with("outside the sandbox, with your full permissions"), "{opened}");
 }
 
 /// A folder's name may look like a line of the approval.
@@ -752,7 +752,7 @@ async fn approval_has_one_line_per_fact() {
     let call = json!({ "command": "ls", "cwd": "sub of /work\nin the sandbox\n" });
     let shown = tool.preview(&call, &context).await;
     let folder = "in the folder sub of /work⟨U+000A⟩in the sandbox⟨U+000A⟩ of /work";
-    assert_eq!(shown, format!("ls\n\n{folder}\noutside the sandbox, with all your rights"));
+    assert_eq!(shown, format!("ls\n\n{folder}\noutside the sandbox, with your full permissions"));
 }
 
 #[tokio::test]

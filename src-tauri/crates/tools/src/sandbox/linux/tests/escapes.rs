@@ -85,7 +85,7 @@ async fn rouse_data_is_hidden_even_in_the_workspace() {
     let Some(output) = fixture.output_of("ls -A data; cat data/gateway.token 2>/dev/null; (echo x > data/gateway.token) 2>/dev/null; rm -rf data 2>/dev/null; :").await else { return };
     assert_eq!(output, "");
     assert_eq!(std::fs::read_to_string(data.join("gateway.token")).expect("there"), "a token");
-    // The common case: a workspace inside the data folder.
+    // The common case: a workspace inside the data directory.
     let mut fixture = SandboxFixture::new();
     let token = fixture.folder.path().join("gateway.token");
     std::fs::write(&token, "a token").expect("written");
