@@ -70,7 +70,7 @@ pub struct HookError(pub String);
 /// A notification of a hook.
 pub type HookNotification<'h> = BoxFuture<'h, Result<(), HookError>>;
 
-fn ignored<'h>() -> HookNotification<'h> {
+pub(super) fn ignored<'h>() -> HookNotification<'h> {
     Box::pin(std::future::ready(Ok(())))
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+use super::hook::ignored;
 use super::*;
 
 const ENOUGH: Duration = Duration::from_secs(60);
