@@ -26,6 +26,9 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test/setup.ts"],
     restoreMocks: true,
+    // Test files leave no state behind. A worker keeps its modules and its page from file to file.
+    isolate: false,
+    maxWorkers: "100%",
     testTimeout: 120_000,
     css: { modules: { classNameStrategy: "non-scoped" } },
   },
