@@ -119,8 +119,6 @@ fn parse_time(summary: &str) -> Option<i64> {
 fn patterns() -> anyhow::Result<()> {
     let zones = Zones::built_in(chrono_tz::Tz::UTC);
     for text in PATTERNS {
-        let parsed = nanos(|_| drop(black_box(CronPattern::parse(black_box(text)))));
-        println!("parse\t{text}\t{parsed:.1}");
         let pattern = CronPattern::parse(text)?;
         for name in ZONES {
             let zone = zones.zone(name).context("a zone")?;

@@ -1,11 +1,13 @@
 //! `CronPattern`: a parsed pattern and the search for slots.
 //!
 //! Owns the search on a wall clock without clock changes; `clock_changes` maps matches to slots. A pattern that never fires
-//! is refused. Parsing takes some twenty microseconds and a pattern some hundred bytes, so there is no cache.
+//! is refused. Parsing takes some twenty microseconds, and many jobs can be due at once, so parsed
+//! patterns are cached.
 //! Pitfall: searching the time of day before the date; the time of day begins anew with every date.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use croner::parser::CronParser;
 
@@ -14,6 +16,12 @@ use super::grammar::{CronError, PatternFields};
 use super::times::TimesOfDay;
 use crate::time::Zone;
 use crate::time::wall_clock::{DAY, FIRST_SECOND, LAST_SECOND, WallTime};
+
+/// Maximum number of cached patterns; at some 500 bytes each, half a megabyte.
+const MAX_CACHED: usize = 1_000;
+
+/// Parsed patterns by text.
+static CACHE: LazyLock<Mutex<HashMap<String, CronPattern>>> = LazyLock::new(Mutex::default);
 
 /// A cron pattern that fires. Cheap to clone.
 #[derive(Clone)]
@@ -34,6 +42,19 @@ impl CronPattern {
     /// # Errors
     /// The wrong field with the expected values; also when no date matches.
     pub fn parse(text: &str) -> Result<Self, CronError> {
+        let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pattern) = cache.get(text) {
+            return Ok(pattern.clone());
+        }
+        let pattern = Self::parse_fields(text)?;
+        if cache.len() == MAX_CACHED {
+            cache.clear();
+        }
+        cache.insert(text.to_owned(), pattern.clone());
+        Ok(pattern)
+    }
+
+    fn parse_fields(text: &str) -> Result<Self, CronError> {
         let fields = PatternFields::read(text)?;
         // croner reads the checked fields, with numbers instead of names.
         let pattern = CronParser::new().parse(&fields.to_string())?;
