@@ -1,7 +1,7 @@
 //! `CronPattern`: a parsed pattern and the search for slots.
 //!
 //! Owns the search on a wall clock without clock changes; `clock_changes` maps matches to slots. A pattern that never fires
-//! is refused. Parsing takes some twenty microseconds, and many jobs can be due at once, so parsed
+//! is refused. Parsing takes tens of microseconds, and many jobs can be due at once, so parsed
 //! patterns are cached.
 //! Pitfall: searching the time of day before the date; the time of day begins anew with every date.
 
