@@ -18,7 +18,7 @@ pub mod run;
 mod access;
 mod agent;
 
-pub use access::{approval, policy, redaction, tool};
+pub use access::{approval, policy, redaction_marks as redaction, tool};
 pub use agent::{attachment, fence, fetch_history, memory, message, model, routines, skills, turn};
 pub use id::{ApprovalId, DeliveryId, GrantId, JobId, RunId, SessionKey};
 pub use job::Job;

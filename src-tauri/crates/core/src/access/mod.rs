@@ -3,6 +3,6 @@
 //! Owns the permission of a call. Never runs a tool and never prompts a person: the gate in `agent` does both.
 
 pub mod tool;
-pub mod redaction;
+pub mod redaction_marks;
 pub mod approval;
 pub mod policy;

@@ -1,11 +1,11 @@
-//! The slots of a job: the compiled schedule and the stable jitter.
+//! The slots of a job: the compiled schedule, moved by the jitter offset.
 //!
-//! Owns the next slot, for preview and engine alike. Jitter moves the whole schedule grid by an offset that depends
-//! only on the job's id, so jitter never merges two slots, and adds to the first interval. `plan` chooses the job's
-//! next slot. A *grid slot* is a slot without jitter.
+//! Owns the next slot, for preview and engine alike. `jitter` computes the offset, which adds to the first interval.
+//! `plan` chooses the job's next slot. A *grid slot* is a slot without jitter.
 //! Pitfall: searching the newest slot from the first slot on, through all passed slots.
 
 mod decided_slots;
+mod jitter;
 mod plan;
 
 pub use decided_slots::DecidedSlots;
@@ -13,8 +13,8 @@ pub use plan::Plan;
 
 use crate::job::{Schedule, ScheduleSpec};
 use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};
-use crate::text::stable_hash;
 use crate::{JobId, UnixMs};
+use jitter::jitter_offset;
 
 /// The compiled schedule of a job. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -64,13 +64,7 @@ impl Slots {
             },
             ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Grid::Never,
         };
-        let offset_ms = jitter_offset(id, schedule.jitter_ms.unwrap_or(0));
-        let offset_ms = match &grid {
-            // Whole intervals would only delay the first slot.
-            Grid::Every { every_ms, .. } => offset_ms % (*every_ms).max(1),
-            Grid::Once(_) | Grid::Cron { .. } | Grid::Never => offset_ms,
-        };
-        Ok(Self { grid, offset_ms })
+        Ok(Self { grid, offset_ms: jitter_offset(schedule, id) })
     }
 
     /// The same for a job created at `created_at`. A default anchor equals that instant; an anchor in the future means
@@ -188,13 +182,6 @@ fn newest_of_interval(
     let kept = u32::try_from(keep).unwrap_or(u32::MAX).min(count);
     let slot = |k: u32| first.saturating_add(i64::from(k).saturating_mul(every_ms));
     (count - kept..count).map(slot).collect()
-}
-
-fn jitter_offset(id: &JobId, jitter_ms: u32) -> i64 {
-    if jitter_ms == 0 {
-        return 0;
-    }
-    i64::try_from(stable_hash(id.as_str().as_bytes()) % u64::from(jitter_ms)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Redaction of secrets, and secret handles (`{{secret:NAME}}`).
+//! Redaction marks, and secret handles (`{{secret:NAME}}`). Public as `rouse_core::redaction`.
 //!
 //! Owns the spelling of handles, the redaction marks, and the displayed and journalled form of a call's arguments. A
 //! handle is no secret and stays visible, so the person sees the destination of each secret. Fingerprints, calls and
