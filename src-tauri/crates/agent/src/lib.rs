@@ -38,7 +38,7 @@ pub use providers::discovery::{
     is_known_provider_name, is_ollama_empty, key_variable, key_variables, listed_models,
     local_server_title, presets, pull, test_model,
 };
-pub use providers::models::{AvailableModels, ChosenModel, RunModels};
+pub use providers::model_choice::{AvailableModels, ChosenModel, RunModels};
 pub use providers::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use runs::{AgentDriver, AgentSettings};
 pub use safety::{

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::prices::Prices;
-use crate::providers::models::ChosenModel;
+use crate::providers::model_choice::ChosenModel;
 
 /// The budget of everything, the prices, and the calls in flight of all runs.
 pub struct BudgetLedger {

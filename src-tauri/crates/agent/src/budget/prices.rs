@@ -12,7 +12,7 @@ use rouse_core::model::Billing;
 use rouse_core::run::Usage;
 use serde::Deserialize;
 
-use crate::providers::models::ChosenModel;
+use crate::providers::model_choice::ChosenModel;
 use crate::providers::own_name;
 
 /// The price of input that is written to the cache, as a multiple of other input. Equal at all vendors that bill such input.

@@ -19,7 +19,7 @@ mod stream_limits;
 mod unstreamed_answer;
 mod error_classification;
 pub(crate) mod discovery;
-pub(crate) mod models;
+pub(crate) mod model_choice;
 pub(crate) mod truncated_answer_retry;
 
 pub use config::{ConnectError, ProviderConfig, ProviderKind};

@@ -12,7 +12,7 @@ use super::main_session::{MainTurn, MainTurnKind};
 use super::{AgentDriver, SANDBOXED, require_model};
 use crate::context::prompt::{named_hosts, time_line};
 use crate::context::queued_events::EventBatch;
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::turn::conversation::Opening;
 use crate::turn::end::TurnEnd;
 use crate::turn::journal::Journal;

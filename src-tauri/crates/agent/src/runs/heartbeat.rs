@@ -15,7 +15,7 @@ use super::{AgentDriver, SANDBOXED, require_model};
 use crate::context::prompt::time_line;
 use crate::context::queued_events::EventBatch;
 use crate::heartbeat_list::{HEARTBEAT_FILE, ListContent, ListError, has_tasks};
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::safety::UntrustedSource;
 use crate::turn::conversation::Opening;
 use crate::turn::end::TurnEnd;

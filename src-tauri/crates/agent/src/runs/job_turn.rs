@@ -19,7 +19,7 @@ use crate::context::prompt::{
 };
 use crate::context::skills::TurnSkills;
 use crate::gate::RunPolicy;
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::turn::conversation::{Conversation, Opening};
 use crate::turn::end::TurnEnd;
 use crate::turn::journal::Journal;

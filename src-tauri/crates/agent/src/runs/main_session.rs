@@ -16,7 +16,7 @@ use crate::context::prompt::{ModelPrompt, approval_time_limit, environment};
 use crate::context::queued_events::EventBatch;
 use crate::context::skills::{TurnSkills, task_with};
 use crate::gate::RunPolicy;
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::turn::conversation::{Conversation, Opening};
 use crate::turn::end::{TurnEnd, not_recorded};
 use crate::turn::journal::Journal;

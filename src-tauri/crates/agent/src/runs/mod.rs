@@ -27,7 +27,7 @@ use rouse_store::Store;
 
 use crate::budget::{BudgetLedger, RunBudgets};
 use crate::gate::Gate;
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::skills::SkillLibrary;
 use crate::turn::conversation::has_answer;
 use crate::turn::end::TurnEnd;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use rouse_core::tool::Tool;
 use serde_json::Value;
 
-use super::leak;
 use crate::secrets::{HandleError, SecretBook};
 
 /// The safety layer. Cheap to clone.
@@ -48,11 +47,5 @@ impl Safety {
     #[must_use]
     pub fn handle_error_of_text(&self, text: &str) -> Option<HandleError> {
         self.secrets.first_missing_in(text)
-    }
-
-    /// `text` with stored secrets and key-shaped texts redacted; none if there are none.
-    #[must_use]
-    pub fn redacted(&self, text: &str) -> Option<String> {
-        leak::redacted(text, &leak::find(text, &self.secrets.stored_values()))
     }
 }

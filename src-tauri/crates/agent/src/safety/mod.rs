@@ -2,14 +2,16 @@
 //!
 //! Owns four checks. `untrusted_input` redacts, bounds, fences and scans tool results and other untrusted input. `egress`
 //! finds secrets in data that leaves this computer. `stored_secrets` redacts the values of stored secrets in model answers
-//! and in texts of people. `stream` does so while an answer arrives. Never allows a call: a finding blocks, a missing
-//! finding permits nothing. Pitfall: storing, logging or showing a text before its check.
+//! and in texts of people. `stream` does so while an answer arrives. `redaction` replaces the findings of `leak`. Never
+//! allows a call: a finding blocks, a missing finding permits nothing. Pitfall: storing, logging or showing a text before
+//! its check.
 
 mod egress;
 mod hidden_characters;
 mod injection;
 mod layer;
 mod leak;
+mod redaction;
 pub(crate) mod result_size;
 mod result_text;
 mod stored_secrets;

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::layer::Safety;
 use super::leak;
+use super::redaction::redacted;
 
 /// Ids of the calls of an answer that held the value of a stored secret.
 pub(crate) type RedactedCalls = BTreeSet<String>;
@@ -50,7 +51,7 @@ impl Safety {
     #[must_use]
     pub fn redact_stored(&self, text: &str) -> String {
         let found = leak::find_stored(text, &self.secrets.stored_values());
-        leak::redacted(text, &found).unwrap_or_else(|| text.to_owned())
+        redacted(text, &found).unwrap_or_else(|| text.to_owned())
     }
 
     /// `value` with the values of stored secrets redacted in texts, numbers and keys; none without any.

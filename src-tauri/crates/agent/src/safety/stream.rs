@@ -10,6 +10,7 @@ use rouse_core::model::Delta;
 
 use super::layer::Safety;
 use super::leak::{self, SHORTEST_VALUE, StoredValues};
+use super::redaction::redacted;
 
 /// The redactor of an answer.
 pub(crate) struct StreamRedactor {
@@ -68,7 +69,7 @@ impl StreamRedactor {
 
     /// A part of the answer with redacted values.
     fn redact(&self, part: &str) -> String {
-        leak::redacted(part, &self.stored.find(part)).unwrap_or_else(|| part.to_owned())
+        redacted(part, &self.stored.find(part)).unwrap_or_else(|| part.to_owned())
     }
 }
 

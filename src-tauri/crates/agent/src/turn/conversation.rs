@@ -22,7 +22,7 @@ use super::session_history::{HistoryLoader, SessionHistory};
 use super::tool_calls::ToolCaller;
 use crate::context::prompt::ModelPrompt;
 use crate::gate::RunPolicy;
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 use crate::safety::RedactedCalls;
 
 /// The parts of a conversation that stay the same during a run.

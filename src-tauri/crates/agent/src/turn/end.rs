@@ -12,7 +12,7 @@ use rouse_store::StoreError;
 use crate::budget::BudgetError;
 use crate::context::skills::TurnSkillsError;
 use crate::gate::{ApprovalRequest, GateError};
-use crate::providers::models::RunModels;
+use crate::providers::model_choice::RunModels;
 
 /// The most approval requests of a run.
 pub(crate) const MAX_APPROVALS: usize = 3;

@@ -27,7 +27,7 @@ use crate::context::prompt::ModelPrompt;
 use crate::context::window::RequestWindow;
 use crate::gate::hook_check::hook_context;
 use crate::hooks::{ToolMetadata, ToolsResolved};
-use crate::providers::models::{ChosenModel, RunModels};
+use crate::providers::model_choice::{ChosenModel, RunModels};
 use crate::providers::truncated_answer_retry::{pause, pause_before_retry};
 use crate::safety::{RedactedCalls, Safety, StreamRedactor};
 

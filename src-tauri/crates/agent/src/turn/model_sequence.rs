@@ -8,7 +8,7 @@ use rouse_store::RunStep;
 
 use super::end::TurnEnd;
 use super::journal::Journal;
-use crate::providers::models::{ChosenModel, RunModels};
+use crate::providers::model_choice::{ChosenModel, RunModels};
 
 /// The models of a run, with the current model.
 pub(super) struct ModelSequence<'r> {

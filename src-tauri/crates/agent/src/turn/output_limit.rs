@@ -15,7 +15,7 @@ use super::end::TurnEnd;
 use super::usage::{CallUsage, ReceivedAnswer, answer_bytes, request_tokens};
 use crate::budget::{CallEstimate, RemainingBudget, RunBudgets};
 use crate::context::window::context_tokens;
-use crate::providers::models::ChosenModel;
+use crate::providers::model_choice::ChosenModel;
 use crate::providers::output_tokens_of;
 
 /// The shortest useful answer in tokens: a tool call, or a line of text.

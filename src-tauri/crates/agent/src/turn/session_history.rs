@@ -17,7 +17,7 @@ use super::summary_call::SummaryCall;
 use crate::context::compaction::{CompactionLimits, SummaryInput};
 use crate::context::history::SessionMessages;
 use crate::context::window::context_tokens;
-use crate::providers::models::{ChosenModel, RunModels};
+use crate::providers::model_choice::{ChosenModel, RunModels};
 
 /// A session's history for a run.
 pub(crate) struct SessionHistory {

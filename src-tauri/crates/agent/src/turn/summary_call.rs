@@ -20,7 +20,7 @@ use super::scope::RunScope;
 use super::usage::{CallUsage, ReceivedAnswer};
 use crate::budget::{BudgetError, BudgetReservation};
 use crate::context::compaction::{CompactionLimits, SummaryInput};
-use crate::providers::models::ChosenModel;
+use crate::providers::model_choice::ChosenModel;
 
 /// Maximum time of a summary call. The run's own time limit may be shorter.
 pub(crate) const SUMMARY_TIME_LIMIT: Duration = Duration::from_secs(120);

@@ -1,8 +1,9 @@
-//! Secrets in a text: their places, and their redaction.
+//! The places of secrets in a text.
 //!
 //! Owns two detectors: `stored_values` finds the values of stored secrets, `rules` finds key-shaped texts. Never
-//! decides the consequence of a finding; `untrusted_input` and `egress` do. Pitfall: an encoding that is not listed in
-//! `stored_values` passes. The defence against a model that hides a secret on purpose is the approval of egress.
+//! decides the consequence of a finding: `redaction`, `untrusted_input` and `egress` do. Pitfall: an encoding that is
+//! not listed in `stored_values` passes. The defence against a model that hides a secret on purpose is the approval of
+//! egress.
 
 mod finding;
 mod rules;
@@ -10,8 +11,6 @@ mod stored_values;
 
 #[cfg(test)]
 mod corpus;
-
-use rouse_core::redaction::REDACTED;
 
 pub(crate) use finding::LeakFinding;
 use rules::RULES;
@@ -82,23 +81,4 @@ fn merged(text: &str, mut found: Vec<LeakFinding>) -> Vec<LeakFinding> {
         at.end = at.start + secret.trim().len();
     }
     merged
-}
-
-/// The text that replaces a secret.
-pub(crate) fn mark(what: &str) -> String {
-    format!("{REDACTED}{what}]")
-}
-
-/// `text` with each finding replaced by a mark; none without findings.
-pub(crate) fn redacted(text: &str, found: &[LeakFinding]) -> Option<String> {
-    found.first()?;
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = 0;
-    for finding in found {
-        kept.push_str(&text[rest..finding.at.start]);
-        kept.push_str(&mark(&finding.what));
-        rest = finding.at.end;
-    }
-    kept.push_str(&text[rest..]);
-    Some(kept)
 }

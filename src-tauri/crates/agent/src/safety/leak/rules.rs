@@ -258,7 +258,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::safety::leak::{StoredValues, find, redacted};
+    use crate::safety::leak::{StoredValues, find};
+    use crate::safety::redaction::redacted;
 
     #[derive(Deserialize)]
     struct Samples {

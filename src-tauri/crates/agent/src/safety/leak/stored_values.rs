@@ -207,7 +207,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::safety::leak::{find, find_stored, redacted};
+    use crate::safety::leak::{find, find_stored};
+    use crate::safety::redaction::redacted;
 
     const VALUE: &str = "hunter2/Zz+9! é<\"x";
 
