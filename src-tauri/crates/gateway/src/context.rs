@@ -52,8 +52,8 @@ pub struct Context {
     pub notification_error: watch::Receiver<Option<String>>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
-    /// Notified after every call, to release unused memory.
-    pub call_finished: Arc<Notify>,
+    /// Notified after every call. The host releases memory when activity stops.
+    pub activity: Arc<Notify>,
     /// Facts about this process.
     pub engine: EngineInfo,
 }

@@ -34,7 +34,7 @@ impl Gateway {
         let name = method.to_owned();
         let task = tokio::spawn(async move { table::dispatch(&context, &name, params).await });
         let result = task.await.unwrap_or_else(|error| Err(RpcError::internal(&error)));
-        self.context.call_finished.notify_one();
+        self.context.activity.notify_one();
         result
     }
 
@@ -65,7 +65,7 @@ impl Gateway {
     pub(crate) async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
         let params = table::parse_params(params)?;
         let result = handlers::heartbeat::wake_untrusted(&self.context, params).await?;
-        self.context.call_finished.notify_one();
+        self.context.activity.notify_one();
         table::result_json(&result)
     }
 

@@ -40,8 +40,8 @@ impl EngineMarker {
     }
 }
 
-/// The loss report of a killed engine, as text for the person.
-pub(crate) fn lost_log(home: &Home) -> Option<String> {
+/// Why the newest changes may be lost after a kill, as text for the person.
+pub(crate) fn wal_loss(home: &Home) -> Option<String> {
     // silent-ok: without a readable marker the previous engine's state is unknown.
     let text = std::fs::read_to_string(home.engine_marker()).ok()?;
     let marker: Value = serde_json::from_str(&text).ok()?;

@@ -28,17 +28,17 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// Releases memory after the start and after every burst of work. An idle engine is never woken.
 pub(crate) async fn release_when_idle(
-    worked: Arc<Notify>,
+    activity: Arc<Notify>,
     store: Store,
     closing: CancellationToken,
 ) {
     let release = async {
         loop {
-            while tokio::time::timeout(IDLE, worked.notified()).await.is_ok() {}
+            while tokio::time::timeout(IDLE, activity.notified()).await.is_ok() {}
             store.shrink_memory().await;
             release_code_pages();
             release_heap();
-            worked.notified().await;
+            activity.notified().await;
         }
     };
     closing.run_until_cancelled(release).await;

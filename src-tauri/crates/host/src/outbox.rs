@@ -39,7 +39,7 @@ pub(crate) struct Outbox {
     pub(crate) safety: Safety,
     pub(crate) hooks: Hooks,
     /// Why the newest notification was not shown, for the status.
-    pub(crate) unshown: watch::Sender<Option<String>>,
+    pub(crate) notification_error: watch::Sender<Option<String>>,
     pub(crate) signal: Arc<Notify>,
     pub(crate) closing: CancellationToken,
 }
@@ -219,7 +219,7 @@ impl Outbox {
     async fn show(&self, delivery: &Delivery) -> Result<(), NotifyError> {
         let shown = self.notifier.show(delivery).await;
         let why_not = shown.as_ref().err().map(ToString::to_string);
-        self.unshown.send_if_modified(|reason| {
+        self.notification_error.send_if_modified(|reason| {
             let is_changed = *reason != why_not;
             *reason = why_not;
             is_changed

@@ -46,11 +46,6 @@ fn backup_folder(engine: &EngineConnection) -> Result<BackupFolder, CliError> {
 }
 
 fn backup_view(backup: Backup) -> BackupView {
-    let Backup { path, made_at, bytes, left_out } = backup;
-    BackupView {
-        path: path.display().to_string(),
-        made_at_ms: made_at.0,
-        bytes,
-        omitted_files: left_out,
-    }
+    let Backup { path, made_at, bytes, omitted_files } = backup;
+    BackupView { path: path.display().to_string(), made_at_ms: made_at.0, bytes, omitted_files }
 }

@@ -87,7 +87,7 @@ impl GatewayFixture {
             events,
             notification_error,
             outbox: Arc::new(Notify::new()),
-            call_finished: Arc::new(Notify::new()),
+            activity: Arc::new(Notify::new()),
             engine: EngineInfo {
                 mode: EngineMode::Serve,
                 started_at: NOON,

@@ -37,9 +37,9 @@ pub(super) struct Manifest {
     pub(super) made_at_ms: i64,
     /// The version of Rouse.
     pub(super) version: String,
-    /// The number of skill and workspace files beyond the bounds.
-    #[serde(default)]
-    pub(super) left_out: u64,
+    /// The number of skill and workspace files that exceed the size limits.
+    #[serde(default, rename = "leftOut")]
+    pub(super) omitted_files: u64,
 }
 
 impl Manifest {
@@ -48,7 +48,7 @@ impl Manifest {
             format: FORMAT,
             made_at_ms,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            left_out: 0,
+            omitted_files: 0,
         }
     }
 }
@@ -84,8 +84,8 @@ pub(super) fn write(
 fn fill(file: File, manifest: Manifest, sources: &BackupSources<'_>) -> io::Result<Manifest> {
     let folders = [(SKILLS, sources.skills), (WORKSPACE, sources.workspace)];
     let folders = folders.map(|(name, folder)| (name, folder, FolderFiles::below(folder)));
-    let left_out = folders.iter().map(|(_, _, files)| files.left_out).sum();
-    let manifest = Manifest { left_out, ..manifest };
+    let omitted_files = folders.iter().map(|(_, _, files)| files.omitted_files).sum();
+    let manifest = Manifest { omitted_files, ..manifest };
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
     let text = serde_json::to_vec(&manifest).map_err(io::Error::other)?;
     append(&mut archive, Path::new(MANIFEST), text.as_slice(), text.len() as u64)?;
@@ -141,15 +141,15 @@ fn read_text(path: &Path) -> io::Result<Option<Vec<u8>>> {
 /// The candidate files of a folder.
 struct FolderFiles {
     found: Vec<PathBuf>,
-    /// The number of files beyond the bounds.
-    left_out: u64,
+    /// The number of files that exceed the size limits.
+    omitted_files: u64,
 }
 
 impl FolderFiles {
     /// Lists the files below `folder` without following links. Outer files come first, so the bounds drop package
     /// files before notes.
     fn below(folder: &Path) -> Self {
-        let (mut files, mut bytes) = (Self { found: Vec::new(), left_out: 0 }, 0_u64);
+        let (mut files, mut bytes) = (Self { found: Vec::new(), omitted_files: 0 }, 0_u64);
         let mut folders = VecDeque::from([folder.to_owned()]);
         while let Some(folder) = folders.pop_front() {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
@@ -168,7 +168,7 @@ impl FolderFiles {
                         bytes = total;
                         files.found.push(entry.path());
                     } else {
-                        files.left_out += 1;
+                        files.omitted_files += 1;
                     }
                 }
             }
@@ -285,7 +285,7 @@ mod tests {
         let length = FILE_BYTES + 1;
         File::create(at("log.txt")).and_then(|file| file.set_len(length)).expect("made");
         let files = FolderFiles::below(folder.path());
-        assert_eq!(files.left_out, 2, "the large file, and the last of the package");
+        assert_eq!(files.omitted_files, 2, "the large file, and the last of the package");
         assert!(files.found.contains(&at("memory/day.md")));
     }
 

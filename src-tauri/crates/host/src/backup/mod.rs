@@ -58,8 +58,8 @@ pub struct Backup {
     pub made_at: UnixMs,
     /// The size.
     pub bytes: u64,
-    /// The number of skill and workspace files beyond the bounds.
-    pub left_out: u64,
+    /// The number of skill and workspace files that exceed the size limits.
+    pub omitted_files: u64,
 }
 
 /// The backup folder of a data directory.
@@ -119,10 +119,10 @@ impl BackupFolder {
             };
             let written = archive::write(&path, Manifest::new(now.0), &sources);
             drop(std::fs::remove_file(&database));
-            let left_out = written?.left_out;
+            let omitted_files = written?.omitted_files;
             prune(&this.path());
             let bytes = std::fs::metadata(&path)?.len();
-            Ok(Backup { path, made_at: now, bytes, left_out })
+            Ok(Backup { path, made_at: now, bytes, omitted_files })
         });
         written.await.map_err(io::Error::other).flatten().map_err(failed(&to))
     }
@@ -164,9 +164,9 @@ fn list(folder: &Path) -> io::Result<Vec<Backup>> {
         }
         match archive::manifest(&path).and_then(|manifest| Ok((manifest, path.metadata()?))) {
             Ok((manifest, data)) => {
-                let Manifest { made_at_ms, left_out, .. } = manifest;
+                let Manifest { made_at_ms, omitted_files, .. } = manifest;
                 let (made_at, bytes) = (UnixMs(made_at_ms), data.len());
-                found.push(Backup { path, made_at, bytes, left_out });
+                found.push(Backup { path, made_at, bytes, omitted_files });
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "a backup cannot be read");
@@ -216,6 +216,6 @@ fn view(backup: Backup) -> BackupView {
         path: backup.path.display().to_string(),
         made_at_ms: backup.made_at.0,
         bytes: backup.bytes,
-        omitted_files: backup.left_out,
+        omitted_files: backup.omitted_files,
     }
 }

@@ -51,7 +51,7 @@ impl Components {
             notifier: self.notifier(options),
             safety: Safety::new(Arc::clone(&self.book)),
             hooks: self.hooks.clone(),
-            unshown: self.unshown.clone(),
+            notification_error: self.notification_error.clone(),
             signal: Arc::clone(&self.outbox),
             closing: closing.clone(),
         })
@@ -97,7 +97,7 @@ impl Components {
             closing: closing.clone(),
         };
         let memory_release = memory::release_when_idle(
-            Arc::clone(&self.worked),
+            Arc::clone(&self.activity),
             self.store.clone(),
             closing.clone(),
         );

@@ -1,9 +1,10 @@
 //! Start and stop of the engine.
 //!
 //! Owns the start order: directory lock → settings → store → port and token → tools and agent → scheduler (with
-//! recovery) → outbox → server → endpoint file. The stop runs in reverse. A start that must fail, for example for a
-//! taken port, fails before any job is touched. Pitfall: publishing the endpoint before the scheduler runs, or
-//! closing the store before the last run is recorded.
+//! recovery) → server → background tasks (outbox, …) → endpoint file. The stop removes the endpoint file, then stops
+//! scheduler, tasks and server; the store closes last. A start that must fail, for example for a taken port, fails
+//! before any job is touched. Pitfall: publishing the endpoint before the scheduler runs, or closing the store before
+//! the last run is recorded.
 
 mod background_tasks;
 
@@ -85,15 +86,15 @@ struct Components {
     model_is_awaited: watch::Sender<bool>,
     outbox: Arc<Notify>,
     finished_runs: Arc<FinishedRuns>,
-    /// Notified after every commit, for the return of memory.
-    worked: Arc<Notify>,
+    /// Notified after every commit and every gateway call. Memory is released when activity stops.
+    activity: Arc<Notify>,
     /// Notified after every commit, for backups.
     committed: Arc<Notify>,
     events: EventBus,
     live: LiveText,
     desktop_apps: DesktopApps,
     /// Why the newest notification was not shown.
-    unshown: watch::Sender<Option<String>>,
+    notification_error: watch::Sender<Option<String>>,
     run_counter: RunCounter,
     routines: Arc<GatewayRoutines>,
 }
@@ -170,7 +171,7 @@ impl Host {
         self.port_notice.as_deref()
     }
 
-    /// Stops firing, gives runs two seconds, and closes everything in order.
+    /// Stops firing, stops active runs (waits at most two seconds for them), and closes everything in order.
     pub async fn stop(self) {
         remove_endpoint(&self.home);
         self.scheduler.shutdown().await;
@@ -194,8 +195,8 @@ impl Components {
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let finished_runs = Arc::new(FinishedRuns::default());
-        let (worked, committed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let commit_signals = [Arc::clone(&worked), Arc::clone(&committed)];
+        let (activity, committed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let commit_signals = [Arc::clone(&activity), Arc::clone(&committed)];
         let runs = Arc::clone(&finished_runs);
         let listener = listener(events.clone(), Arc::clone(&outbox), runs, commit_signals);
         let store = Store::open(&home.database(), listener).await?;
@@ -235,12 +236,12 @@ impl Components {
             model_is_awaited: watch::Sender::new(false),
             outbox,
             finished_runs,
-            worked,
+            activity,
             committed,
             events,
             live,
             desktop_apps,
-            unshown: watch::Sender::new(None),
+            notification_error: watch::Sender::new(None),
             run_counter: RunCounter::default(),
             routines: Arc::default(),
         })
@@ -372,9 +373,9 @@ impl Components {
             events: self.events.clone(),
             live_text: self.live.clone(),
             desktop_apps: self.desktop_apps.clone(),
-            notification_error: self.unshown.subscribe(),
+            notification_error: self.notification_error.subscribe(),
             outbox: Arc::clone(&self.outbox),
-            call_finished: Arc::clone(&self.worked),
+            activity: Arc::clone(&self.activity),
             engine,
         })
     }
@@ -404,12 +405,12 @@ fn prepare_process(options: &HostOptions) {
 
 /// The problems found at start, for the log and the status.
 fn start_problem(home: &Home) -> Option<String> {
-    let lost = engine_marker::lost_log(home);
+    let wal_loss = engine_marker::wal_loss(home);
     #[cfg(unix)]
     let low_limit = crate::open_files::low_limit();
     #[cfg(not(unix))]
     let low_limit = None;
-    let found: Vec<String> = [lost, low_limit].into_iter().flatten().collect();
+    let found: Vec<String> = [wal_loss, low_limit].into_iter().flatten().collect();
     found.iter().for_each(|problem| tracing::error!("{problem}"));
     (!found.is_empty()).then(|| found.join(" "))
 }
@@ -420,7 +421,7 @@ fn max_connections() -> usize {
     crate::open_files::max_connections()
 }
 
-/// Windows has no such limit.
+/// Windows has no limit of open files, so the number is fixed.
 #[cfg(not(unix))]
 const fn max_connections() -> usize {
     128
@@ -454,7 +455,8 @@ async fn join_tasks(tasks: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Ends processes that left the process group of their command, and late runs and hooks.
+/// Kills orphan processes: descendants outside the process group of their command, and commands of runs and hooks that
+/// outlived the stop.
 async fn kill_late_commands(home: Home) {
     if let Err(error) = tokio::task::spawn_blocking(move || kill_orphan_commands(&home)).await {
         tracing::error!(%error, "the search for orphan processes failed");
