@@ -135,17 +135,17 @@ impl Auth {
     /// Whether `session` is valid. Extends a valid session.
     #[must_use]
     pub fn is_session(&self, session: &str, now: UnixMs) -> bool {
-        self.visit(session, now) != SessionStatus::Invalid
+        self.extend_session(session, now) != SessionStatus::Invalid
     }
 
-    /// Whether this visit extends `session`, so that the browser needs a new cookie.
+    /// Whether this request extends `session`, so that the browser needs a new cookie.
     #[must_use]
     pub fn renews_session(&self, session: &str, now: UnixMs) -> bool {
-        self.visit(session, now) == SessionStatus::Renewed
+        self.extend_session(session, now) == SessionStatus::Renewed
     }
 
-    fn visit(&self, session: &str, now: UnixMs) -> SessionStatus {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).visit(session, now)
+    fn extend_session(&self, session: &str, now: UnixMs) -> SessionStatus {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session, now)
     }
 }
 
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn session_without_visits_expires() {
+    fn session_without_requests_expires() {
         let (_home, auth) = auth();
         let session = auth.exchange(&auth.create_code(UnixMs(0)), UnixMs(1)).expect("a session");
         assert!(auth.is_session(&session, UnixMs(SESSION_LIFETIME_MS)));
@@ -271,14 +271,14 @@ mod tests {
     #[test]
     fn session_and_extension_survive_a_restart() {
         let (_home, path, session) = signed_in();
-        let visited = UnixMs(SESSION_LIFETIME_MS - 1);
-        assert!(Auth::open(&path).expect("a token").is_session(&session, visited));
+        let requested_at = UnixMs(SESSION_LIFETIME_MS - 1);
+        assert!(Auth::open(&path).expect("a token").is_session(&session, requested_at));
         let later = Auth::open(&path).expect("a token");
         assert!(
             later.is_session(&session, UnixMs(2 * SESSION_LIFETIME_MS - 2)),
-            "extended by the visit"
+            "extended by the request"
         );
-        assert!(!later.is_session("guess", visited));
+        assert!(!later.is_session("guess", requested_at));
         let last = Auth::open(&path).expect("a token");
         assert!(!last.is_session(&session, UnixMs(4 * SESSION_LIFETIME_MS)), "expired");
     }

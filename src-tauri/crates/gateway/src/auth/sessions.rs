@@ -1,9 +1,9 @@
 //! Browser sessions, stored in a file that survives a restart of the engine.
 //!
-//! Owns the hashes and expiry times of sessions. The file holds hashes only, so a copy of the file grants no access. The token is
-//! part of the hash, so a new token invalidates all sessions. A visit extends a session; the extension is written, and sent to
-//! the browser, at most once a day. Never fails a sign-in because of the file: an unsaved session lasts until the stop.
-//! Pitfall: writing on every visit, which is every request of every page.
+//! Owns the hashes and expiry times of sessions. The file holds hashes only, so a copy of it grants no access. Each hash includes
+//! the bearer token, so a new bearer token invalidates all sessions. A request extends a session; the extension is written, and
+//! sent to the browser, at most once a day. Never fails a sign-in because of the file: an unsaved session lasts until the engine
+//! stops. Pitfall: writing on every request.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,11 +16,11 @@ use super::{MAX_ENTRIES, prune};
 use crate::crypto::sha256_hex;
 use crate::private_file::write_private;
 
-/// Lifetime of a session without a visit.
+/// Idle timeout of a session.
 pub(crate) const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// The status of a session at a visit.
+/// The status of a session at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionStatus {
     /// Unknown or expired.
@@ -46,7 +46,7 @@ impl Sessions {
             Ok(text) => parse(&path, &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => HashMap::new(),
             Err(error) => {
-                tracing::warn!(%error, path = %path.display(), "all browsers must sign in again");
+                tracing::warn!(%error, path = %path.display(), "the session file cannot be read; all browsers must sign in again");
                 HashMap::new()
             }
         };
@@ -61,7 +61,7 @@ impl Sessions {
     }
 
     /// The status of `session`; extends a valid one.
-    pub(super) fn visit(&mut self, session: &str, now: UnixMs) -> SessionStatus {
+    pub(super) fn extend(&mut self, session: &str, now: UnixMs) -> SessionStatus {
         let hash = session_hash(&self.token, session);
         let Some(expiry) = self.expiries.get_mut(&hash).filter(|expiry| now < **expiry) else {
             return SessionStatus::Invalid;
@@ -88,7 +88,7 @@ impl Sessions {
             self.expiries.iter().map(|(hash, expiry)| (hash.as_str(), expiry.0)).collect();
         let text = serde_json::to_string(&expiries).expect("BUG: strings and numbers are JSON");
         if let Err(error) = write_private(&self.path, &text) {
-            tracing::warn!(%error, path = %self.path.display(), "sign-ins last only until Rouse stops");
+            tracing::warn!(%error, path = %self.path.display(), "the session file cannot be written; sign-ins last only until Rouse stops");
         }
     }
 }
@@ -101,7 +101,7 @@ fn parse(path: &Path, text: &str) -> HashMap<String, UnixMs> {
             .map(|(hash, expiry)| (hash, UnixMs(expiry)))
             .collect(),
         Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "all browsers must sign in again");
+            tracing::warn!(%error, path = %path.display(), "the session file cannot be parsed; all browsers must sign in again");
             HashMap::new()
         }
     }

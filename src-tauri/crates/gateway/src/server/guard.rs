@@ -1,7 +1,7 @@
 //! Checks of Host, Origin and fetch metadata before every request, and authentication.
 //!
-//! A name rebound to 127.0.0.1 has a foreign Host; a foreign page has a foreign Origin. Both get 403 for every method and path,
-//! before a body is read and before a WebSocket is accepted.
+//! After DNS rebinding, a request has a foreign Host; a request of a foreign page has a foreign Origin. Both get 403
+//! for every method and path, before a body is read and before a WebSocket is accepted.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const PAGE_PROOF_HEADER: &str = "rouse-page";
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The session cookie, which lives as long as the session without a visit.
+/// The session cookie. Its lifetime is the idle timeout of a session.
 pub(super) fn session_cookie(session: &str, port: u16) -> String {
     let seconds = SESSION_LIFETIME_MS / 1_000;
     format!("{COOKIE_PREFIX}{port}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
@@ -53,7 +53,7 @@ pub(super) async fn check(
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     if let Some(cookie) = cookie {
-        // The expiry of the cookie is that of its last `Max-Age`, not that of the session.
+        // An extended session needs a new cookie: a browser knows only the last `Max-Age`.
         headers.append(header::SET_COOKIE, cookie);
     }
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
@@ -92,7 +92,8 @@ fn check_origin(target: Option<&str>, headers: &HeaderMap, port: u16) -> Result<
     }
 }
 
-/// A caller with the token or a valid session. An argument before the body, so that the body of other callers is not read.
+/// A caller with the token or a valid session. Place this extractor before the body, so that the body of an unauthenticated
+/// caller is not read.
 pub(super) struct Authenticated;
 
 impl FromRequestParts<ServerState> for Authenticated {
@@ -113,7 +114,7 @@ impl FromRequestParts<ServerState> for Authenticated {
     }
 }
 
-/// A body of type JSON, which the form of a foreign page cannot send.
+/// Requires `Content-Type: application/json`, which an HTML form of a foreign page cannot send.
 pub(super) struct JsonContentType;
 
 impl FromRequestParts<ServerState> for JsonContentType {

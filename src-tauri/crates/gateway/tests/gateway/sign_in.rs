@@ -35,7 +35,7 @@ async fn call_as_page(fixture: &GatewayFixture, headers: &str) -> (u16, String) 
     fixture.post("/rpc", headers, &request).await
 }
 
-async fn visit(fixture: &GatewayFixture, headers: &str) -> u16 {
+async fn status_of_call(fixture: &GatewayFixture, headers: &str) -> u16 {
     call_as_page(fixture, headers).await.0
 }
 
@@ -53,21 +53,21 @@ async fn code_expires_after_thirty_seconds() {
 }
 
 #[tokio::test]
-async fn visits_extend_a_session() {
+async fn requests_extend_a_session() {
     let fixture = GatewayFixture::new().await;
     let (_, used) = exchange(&fixture, &create_code(&fixture).await).await;
     let (_, unused) = exchange(&fixture, &create_code(&fixture).await).await;
     for _ in 0..3 {
         fixture.clock.advance(20 * DAY);
-        assert_eq!(visit(&fixture, &used).await, 200);
+        assert_eq!(status_of_call(&fixture, &used).await, 200);
     }
-    assert_eq!(visit(&fixture, &unused).await, 401);
+    assert_eq!(status_of_call(&fixture, &unused).await, 401);
     fixture.clock.advance(30 * DAY);
-    assert_eq!(visit(&fixture, &used).await, 401);
+    assert_eq!(status_of_call(&fixture, &used).await, 401);
     fixture.stop().await;
 }
 
-/// Visits as a page; returns the cookie of the response.
+/// Calls a method as a page; returns the cookie of the response.
 async fn renewed_cookie(fixture: &GatewayFixture, headers: &str) -> Option<String> {
     let (_, reply) = call_as_page(fixture, headers).await;
     reply.lines().find_map(|line| line.strip_prefix("set-cookie: ")).map(str::to_owned)
@@ -123,7 +123,7 @@ async fn cookie_needs_the_proof_of_its_page() {
         (format!("{cookie}\r\nRouse-Page: \r\n"), 401),
         (headers.clone(), 200),
     ] {
-        assert_eq!(visit(&fixture, &sent).await, status, "{sent}");
+        assert_eq!(status_of_call(&fixture, &sent).await, status, "{sent}");
     }
     fixture.stop().await;
 }
