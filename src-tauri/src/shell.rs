@@ -68,9 +68,9 @@ impl Shell {
                 };
                 engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
             }),
-            TrayCommand::Answer(approval, is_allowed) => {
-                let route = UiRoute::approval(&approval);
-                self.decide(&approval, is_allowed, DecisionSurface::Tray, route);
+            TrayCommand::DecideApproval { id, is_allowed } => {
+                let route = UiRoute::approval(&id);
+                self.decide(&id, is_allowed, DecisionSurface::Tray, route);
             }
             TrayCommand::Stop(run) => self.call_engine("stop", move |engine| async move {
                 engine

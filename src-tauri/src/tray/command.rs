@@ -1,6 +1,7 @@
 //! Tray commands and their menu item ids.
 //!
-//! Pitfall: ids may come from other programs; unknown ids are ignored, and places are only shown.
+//! Pitfall: ids may come from other programs; unknown ids are ignored, and `open:` accepts only a
+//! page of the UI.
 
 use chrono::{Days, NaiveDate, NaiveTime, TimeZone as _};
 use rouse_core::schedule::Zone;
@@ -26,7 +27,7 @@ pub(crate) enum TrayCommand {
     /// Cancel a run.
     Stop(RunId),
     /// Decide an approval.
-    Answer(ApprovalId, bool),
+    DecideApproval { id: ApprovalId, is_allowed: bool },
     /// Quit the app.
     Quit,
 }
@@ -56,8 +57,8 @@ impl TrayCommand {
             Self::Resume => "resume".to_owned(),
             Self::Run(job) => format!("run:{job}"),
             Self::Stop(run) => format!("stop:{run}"),
-            Self::Answer(approval, true) => format!("allow:{approval}"),
-            Self::Answer(approval, false) => format!("deny:{approval}"),
+            Self::DecideApproval { id, is_allowed: true } => format!("allow:{id}"),
+            Self::DecideApproval { id, is_allowed: false } => format!("deny:{id}"),
             Self::Quit => "quit".to_owned(),
         }
     }
@@ -72,7 +73,10 @@ impl TrayCommand {
             "resume" => Some(Self::Resume),
             "run" => Some(Self::Run(JobId::new(object))),
             "stop" => Some(Self::Stop(RunId::new(object))),
-            "allow" | "deny" => Some(Self::Answer(ApprovalId::new(object), verb == "allow")),
+            "allow" | "deny" => Some(Self::DecideApproval {
+                id: ApprovalId::new(object),
+                is_allowed: verb == "allow",
+            }),
             "quit" => Some(Self::Quit),
             _ => None,
         }
@@ -105,7 +109,7 @@ impl PauseFor {
 
 fn tomorrow_morning(today: NaiveDate, zone: Zone) -> UnixMs {
     let morning = today.checked_add_days(Days::new(1)).unwrap_or(today).and_time(MORNING);
-    // No zone skips 08:00 today; UTC is an acceptable fallback.
+    // No known clock change skips 08:00. If one does, 08:00 UTC is close enough.
     let at = zone.from_local_datetime(&morning).earliest();
     UnixMs::from(at.map_or_else(|| morning.and_utc(), |at| at.to_utc()))
 }

@@ -305,15 +305,16 @@ impl EngineSummary {
         let lines = self.approvals.iter().take(MAX_APPROVALS).map(|approval| {
             let review =
                 MenuEntry::choice("Review", TrayCommand::Open(UiRoute::approval(&approval.id)));
-            let answer = |label, is_allowed| {
-                MenuEntry::choice(label, TrayCommand::Answer(approval.id.clone(), is_allowed))
+            let decision = |label, is_allowed| {
+                let id = approval.id.clone();
+                MenuEntry::choice(label, TrayCommand::DecideApproval { id, is_allowed })
             };
-            let mut answers = vec![review];
+            let mut choices = vec![review];
             if !approval.is_highest {
-                answers.push(answer("Allow once", true));
+                choices.push(decision("Allow once", true));
             }
-            answers.push(answer("Deny", false));
-            MenuEntry::Submenu(format!("{} · {}", short(&approval.job), approval.call), answers)
+            choices.push(decision("Deny", false));
+            MenuEntry::Submenu(format!("{} · {}", short(&approval.job), approval.call), choices)
         });
         let mut entries: Vec<MenuEntry> = lines.collect();
         if self.approvals.len() > MAX_APPROVALS {

@@ -1,4 +1,4 @@
-//! The tray's words, order and picture, over readings of the engine.
+//! Labels, menu order and icon of the tray for given engine summaries.
 
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 
@@ -305,7 +305,7 @@ Run now >
 }
 
 #[test]
-fn approvals_are_decided_unless_highest_class() {
+fn highest_class_approval_offers_no_allow_once() {
     let approval = |id: &str, is_highest| ApprovalLine {
         id: ApprovalId::new(id),
         job: "Backup".to_owned(),
@@ -334,8 +334,8 @@ Needs you >
 fn command_round_trips_through_menu_id() {
     for command in [
         TrayCommand::Show,
-        TrayCommand::Answer(ApprovalId::new("a:1"), true),
-        TrayCommand::Answer(ApprovalId::new("a:1"), false),
+        TrayCommand::DecideApproval { id: ApprovalId::new("a:1"), is_allowed: true },
+        TrayCommand::DecideApproval { id: ApprovalId::new("a:1"), is_allowed: false },
         TrayCommand::Open(UiRoute::run(&RunId::new("r/1"))),
         TrayCommand::Pause(PauseFor::UntilTomorrow),
         TrayCommand::Resume,
