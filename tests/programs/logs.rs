@@ -1,5 +1,5 @@
-//! The log: every line about a run carries its id in the RFC's words. Payloads are absent unless enabled, and keys
-//! are always absent.
+//! The log: every line about a run has the field names of the cron RFC (`runId`, `jobId`). Payloads are absent unless
+//! enabled, and keys are always absent.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -263,7 +263,7 @@ fn next(out: &mut BufReader<ChildStdout>) -> Value {
 }
 
 #[tokio::test]
-async fn follow_prints_new_lines_and_ends_with_its_reader() {
+async fn follow_prints_new_lines_and_ends_when_pipe_closes() {
     let home = TestHome::new();
     let engine = home.serve().await;
     let id = engine.add_job(echo("Brew")).await;

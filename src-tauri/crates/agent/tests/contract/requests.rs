@@ -100,7 +100,7 @@ async fn claude_prefix_is_marked_for_caching() {
 }
 
 #[tokio::test]
-async fn messages_gateway_gets_no_field_of_anthropics_own() {
+async fn messages_gateway_gets_no_anthropic_only_field() {
     let server = FakeModel::replying([Format::Messages.reply("words")]);
     let mut config = Format::Messages.config(&server);
     config.name = "office".to_owned();

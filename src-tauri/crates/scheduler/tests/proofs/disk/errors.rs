@@ -1,5 +1,5 @@
-//! A failing disk call, or failing calls from an instant on: every promise is kept, and the store recovers with the
-//! disk.
+//! A failing disk call, or failing calls from an instant on: every acknowledged write survives, and the store recovers
+//! with the disk.
 
 use rouse_testkit::FaultyDisk;
 use rouse_testkit::dice::is_long;
@@ -41,7 +41,7 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
     assert_eq!(script.refused, refused, "{place}: the store goes on by itself");
     healed.close().await;
     let store = open(folder.path()).await.unwrap_or_else(|error| panic!("{place}: {error}"));
-    let broken = broken(&store, &script.promises).await;
+    let broken = broken(&store, &script.acknowledged).await;
     assert_eq!(broken.unwrap_or_else(|error| panic!("{place}: {error}")), [], "{place}");
     store.close().await;
     assert_eq!(integrity(folder.path()).await, "ok", "{place}");
@@ -49,7 +49,7 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
 }
 
 #[tokio::test]
-async fn failed_disk_call_keeps_every_promise() {
+async fn failed_disk_call_keeps_every_acknowledged_write() {
     let (all, _) = play(None, Fault::Broken, Lasts::Once).await;
     let faults = [
         (Fault::Broken, Lasts::Once),

@@ -1,4 +1,4 @@
-//! Writes of every durable kind, and the promise of each acknowledged write.
+//! Writes of every durable kind, and the acknowledged writes.
 
 use rouse_core::approval::{
     Approval, ApprovalDecision, ApprovalState, Authorization, DecisionSurface, Fingerprint,
@@ -22,7 +22,7 @@ pub(super) const NOW: UnixMs = UnixMs(1_800_000_000_000);
 
 /// The content of an acknowledged write.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Promise {
+pub(super) enum AcknowledgedWrite {
     Saved(JobId),
     Removed(JobId),
     /// The run has a row, and the job has moved on to this slot.
@@ -34,9 +34,9 @@ pub(super) enum Promise {
     /// An open approval without a decision, of a parked run.
     Parked(RunId, ApprovalId),
     /// A requested approval; a decision may have followed.
-    Asked(ApprovalId),
+    ApprovalRequested(ApprovalId),
     /// The decision with this name counts.
-    Answered(ApprovalId, &'static str),
+    ApprovalDecided(ApprovalId, &'static str),
     /// The job has a grant.
     Granted(JobId),
     /// The allowed call is in the journal, and the approval allows nothing more.
@@ -45,28 +45,28 @@ pub(super) enum Promise {
     GrantUsed(RunId, JobId),
 }
 
-/// Writes in sequence, and the acknowledged promises.
+/// Writes in sequence, and the acknowledged writes.
 pub(super) struct Script<'d> {
     disk: &'d FaultyDisk,
-    pub(super) promises: Vec<Promise>,
+    pub(super) acknowledged: Vec<AcknowledgedWrite>,
     /// Writes that the store refused.
     pub(super) refused: usize,
 }
 
 impl<'d> Script<'d> {
     pub(super) const fn new(disk: &'d FaultyDisk) -> Self {
-        Self { disk, promises: Vec::new(), refused: 0 }
+        Self { disk, acknowledged: Vec::new(), refused: 0 }
     }
 
     fn answered<T>(
         &mut self,
         answer: Result<T, StoreError>,
-        promises: impl IntoIterator<Item = Promise>,
+        acknowledged: impl IntoIterator<Item = AcknowledgedWrite>,
     ) {
         match answer {
             Ok(_) => {
-                self.promises.extend(promises);
-                self.disk.note(u64::try_from(self.promises.len()).expect("few"));
+                self.acknowledged.extend(acknowledged);
+                self.disk.note(u64::try_from(self.acknowledged.len()).expect("few"));
             }
             Err(_) => self.refused += 1,
         }
@@ -77,7 +77,7 @@ impl<'d> Script<'d> {
         let (kept, gone) = (job(&format!("kept-{round}")), job(&format!("gone-{round}")));
         for job in [&kept, &gone] {
             let saved = store.insert_job(job, NOW).await;
-            self.answered(saved, [Promise::Saved(job.id.clone())]);
+            self.answered(saved, [AcknowledgedWrite::Saved(job.id.clone())]);
         }
         let run = run(&kept, round);
         let next = NOW.plus_ms(60_000);
@@ -96,19 +96,19 @@ impl<'d> Script<'d> {
         };
         // A job that was not saved has nothing to claim.
         if let Ok(is_claimed) = claimed {
-            let promise = Promise::Claimed(run.id.clone(), kept.id.clone(), next);
-            self.answered(Ok(()), is_claimed.then_some(promise));
+            let write = AcknowledgedWrite::Claimed(run.id.clone(), kept.id.clone(), next);
+            self.answered(Ok(()), is_claimed.then_some(write));
         }
         // Not durable alone; the following end makes it durable.
         drop(store.start_runs(std::slice::from_ref(&run.id), NOW).await);
         self.end(store, &run, round).await;
         let removed = store.remove_job(&gone.id, NOW).await;
-        self.answered(removed, [Promise::Removed(gone.id)]);
+        self.answered(removed, [AcknowledgedWrite::Removed(gone.id)]);
         let put = store.put_setting("round", &json!(round), None, NOW).await;
-        self.answered(put, [Promise::Setting(round)]);
+        self.answered(put, [AcknowledgedWrite::Setting(round)]);
         let text = format!("event {round}");
         let queued = store.queue_system_event(&text, "test", &[], NOW).await;
-        self.answered(queued, [Promise::Event(text)]);
+        self.answered(queued, [AcknowledgedWrite::Event(text)]);
         self.decide_approvals(store, &kept, round).await;
     }
 
@@ -116,31 +116,34 @@ impl<'d> Script<'d> {
     async fn decide_approvals(&mut self, store: &Store, job: &Job, round: i64) {
         let waits = at_work(job, &format!("waits-{round}"));
         let open = approval_of(&waits, &format!("open-{round}"));
-        let promise = Promise::Parked(waits.id.clone(), open.id.clone());
-        self.park(store, &waits, vec![open], [promise]).await;
+        let write = AcknowledgedWrite::Parked(waits.id.clone(), open.id.clone());
+        self.park(store, &waits, vec![open], [write]).await;
 
         let asking_run = at_work(job, &format!("asks-{round}"));
         let approvals =
             ["once", "always", "no"].map(|way| approval_of(&asking_run, &format!("{way}-{round}")));
         let [once, always, no] = approvals.clone().map(|approval| approval.id);
-        let requests = [&once, &always, &no].map(|id| Promise::Asked(id.clone()));
+        let requests =
+            [&once, &always, &no].map(|id| AcknowledgedWrite::ApprovalRequested(id.clone()));
         if !self.park(store, &asking_run, approvals.to_vec(), requests).await {
             return;
         }
-        let granted =
-            [Promise::Answered(always.clone(), "approved"), Promise::Granted(job.id.clone())];
+        let granted = [
+            AcknowledgedWrite::ApprovalDecided(always.clone(), "approved"),
+            AcknowledgedWrite::Granted(job.id.clone()),
+        ];
         self.decide(store, &always, ApprovalDecision::Always(grant()), granted).await;
-        let denied = Promise::Answered(no.clone(), "denied");
+        let denied = AcknowledgedWrite::ApprovalDecided(no.clone(), "denied");
         self.decide(store, &no, ApprovalDecision::Deny { reason: None }, [denied]).await;
-        let approved = Promise::Answered(once.clone(), "approved");
+        let approved = AcknowledgedWrite::ApprovalDecided(once.clone(), "approved");
         self.decide(store, &once, ApprovalDecision::Once, [approved]).await;
         // Not durable alone; the following write makes it durable.
         drop(store.start_runs(std::slice::from_ref(&asking_run.id), NOW).await);
-        let used = Promise::Used(asking_run.id.clone(), once.clone());
+        let used = AcknowledgedWrite::Used(asking_run.id.clone(), once.clone());
         self.use_up(store, &asking_run.id, &Authorization::Approval(once), used).await;
         let grants = store.grants_of_job(&job.id).await.unwrap_or_default();
         if let Some(grant) = grants.first() {
-            let used = Promise::GrantUsed(asking_run.id.clone(), job.id.clone());
+            let used = AcknowledgedWrite::GrantUsed(asking_run.id.clone(), job.id.clone());
             self.use_up(store, &asking_run.id, &Authorization::Grant(grant.id.clone()), used).await;
         }
     }
@@ -151,7 +154,7 @@ impl<'d> Script<'d> {
         store: &Store,
         run: &Run,
         approvals: Vec<Approval>,
-        promises: impl IntoIterator<Item = Promise>,
+        acknowledged: impl IntoIterator<Item = AcknowledgedWrite>,
     ) -> bool {
         if store.insert_run(run, NOW).await.is_err() {
             self.refused += 1;
@@ -169,7 +172,7 @@ impl<'d> Script<'d> {
         let parked = store.park_run(&park).await;
         let is_parked = matches!(parked, Ok(Some(_)));
         assert!(is_parked || parked.is_err(), "an active run can be parked");
-        self.answered(parked, promises);
+        self.answered(parked, acknowledged);
         is_parked
     }
 
@@ -178,12 +181,12 @@ impl<'d> Script<'d> {
         store: &Store,
         id: &ApprovalId,
         answer: ApprovalDecision,
-        promises: impl IntoIterator<Item = Promise>,
+        acknowledged: impl IntoIterator<Item = AcknowledgedWrite>,
     ) {
         let decided = store.decide_approval(id, &answer, DecisionSurface::Page, NOW).await;
         let counts = matches!(decided, Ok(DecisionResult::Counts { .. }));
         assert!(counts || decided.is_err(), "the only decision counts: {decided:?}");
-        self.answered(decided, promises);
+        self.answered(decided, acknowledged);
     }
 
     async fn use_up(
@@ -191,12 +194,12 @@ impl<'d> Script<'d> {
         store: &Store,
         run: &RunId,
         permit: &Authorization,
-        promise: Promise,
+        write: AcknowledgedWrite,
     ) {
         match store.begin_permitted_step(&step(run), permit, NOW).await {
             // The decision was refused.
             Ok(None) => {}
-            begun => self.answered(begun, [promise]),
+            begun => self.answered(begun, [write]),
         }
     }
 
@@ -217,9 +220,10 @@ impl<'d> Script<'d> {
         match store.finish_run(&finish).await {
             // There is no row: the claim was refused.
             Ok(None) => {}
-            ended => {
-                self.answered(ended, [Promise::Ended(run.id.clone(), state), Promise::InOutbox(id)])
-            }
+            ended => self.answered(
+                ended,
+                [AcknowledgedWrite::Ended(run.id.clone(), state), AcknowledgedWrite::InOutbox(id)],
+            ),
         }
     }
 }
@@ -236,43 +240,45 @@ async fn claim_prepared(store: &Store, claims: &[Claim]) -> Result<bool, StoreEr
     Ok(is_whole)
 }
 
-/// Whether the store knows a promised write; `later` promises may have followed.
+/// Whether the store holds `write`; later writes may have followed.
 pub(super) async fn is_kept(
     store: &Store,
-    promise: &Promise,
+    write: &AcknowledgedWrite,
     asked_to_go: bool,
 ) -> Result<bool, StoreError> {
-    Ok(match promise {
-        Promise::Saved(id) => asked_to_go || store.job(id).await?.is_some(),
-        Promise::Removed(id) => store.job(id).await?.is_none(),
-        Promise::Claimed(run, job, next) => {
+    Ok(match write {
+        AcknowledgedWrite::Saved(id) => asked_to_go || store.job(id).await?.is_some(),
+        AcknowledgedWrite::Removed(id) => store.job(id).await?.is_none(),
+        AcknowledgedWrite::Claimed(run, job, next) => {
             let job = store.job(job).await?;
             store.run(run).await?.is_some()
                 && job.is_some_and(|job| job.state.next_run_at == Some(*next))
         }
-        Promise::Ended(run, state) => store.run(run).await?.is_some_and(|run| run.state == *state),
-        Promise::InOutbox(id) => store.delivery(id).await?.is_some(),
-        Promise::Setting(round) => {
+        AcknowledgedWrite::Ended(run, state) => {
+            store.run(run).await?.is_some_and(|run| run.state == *state)
+        }
+        AcknowledgedWrite::InOutbox(id) => store.delivery(id).await?.is_some(),
+        AcknowledgedWrite::Setting(round) => {
             let stored = store.setting("round").await?;
             stored.and_then(|value| value.as_i64()).is_some_and(|stored| stored >= *round)
         }
-        Promise::Event(text) => {
+        AcknowledgedWrite::Event(text) => {
             store.pending_system_events(1_000).await?.iter().any(|event| event.text == *text)
         }
-        Promise::Parked(run, id) => {
+        AcknowledgedWrite::Parked(run, id) => {
             let (run, approval) = (store.run(run).await?, store.approval(id).await?);
             run.is_some_and(|run| run.state == RunState::AwaitingApproval)
                 && approval.is_some_and(|approval| approval.state == ApprovalState::Pending)
         }
-        Promise::Asked(id) => store.approval(id).await?.is_some(),
-        Promise::Answered(id, name) => {
+        AcknowledgedWrite::ApprovalRequested(id) => store.approval(id).await?.is_some(),
+        AcknowledgedWrite::ApprovalDecided(id, name) => {
             store.approval(id).await?.is_some_and(|approval| approval.state.name() == *name)
         }
-        Promise::Granted(job) => store.grants_of_job(job).await?.len() == 1,
-        Promise::Used(run, id) => {
+        AcknowledgedWrite::Granted(job) => store.grants_of_job(job).await?.len() == 1,
+        AcknowledgedWrite::Used(run, id) => {
             is_used_up(store, run, Authorization::Approval(id.clone())).await?
         }
-        Promise::GrantUsed(run, job) => match store.grants_of_job(job).await?.first() {
+        AcknowledgedWrite::GrantUsed(run, job) => match store.grants_of_job(job).await?.first() {
             Some(grant) => is_used_up(store, run, Authorization::Grant(grant.id.clone())).await?,
             None => false,
         },
@@ -285,17 +291,18 @@ async fn is_used_up(store: &Store, run: &RunId, permit: Authorization) -> Result
     Ok(is_journalled && store.begin_permitted_step(&step(run), &permit, NOW).await?.is_none())
 }
 
-/// All promises unknown to the store.
+/// All acknowledged writes unknown to the store.
 pub(super) async fn broken(
     store: &Store,
-    promises: &[Promise],
-) -> Result<Vec<Promise>, StoreError> {
+    acknowledged: &[AcknowledgedWrite],
+) -> Result<Vec<AcknowledgedWrite>, StoreError> {
     let mut broken = Vec::new();
-    for promise in promises {
+    for write in acknowledged {
         // The removal may have been under way, acknowledged or not.
-        let asked_to_go = matches!(promise, Promise::Saved(id) if id.as_str().starts_with("gone-"));
-        if !is_kept(store, promise, asked_to_go).await? {
-            broken.push(promise.clone());
+        let asked_to_go =
+            matches!(write, AcknowledgedWrite::Saved(id) if id.as_str().starts_with("gone-"));
+        if !is_kept(store, write, asked_to_go).await? {
+            broken.push(write.clone());
         }
     }
     Ok(broken)
