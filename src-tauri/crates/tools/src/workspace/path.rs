@@ -1,4 +1,6 @@
 //! Paths below a workspace, and the home folder in written paths.
+//!
+//! Never parses a written path: `Workspace::parse_path` in `root` does.
 
 use std::ffi::OsStr;
 use std::fmt;
