@@ -56,6 +56,17 @@ async fn models_add_with_piped_key_connects_and_tests_model() {
 }
 
 #[tokio::test]
+async fn chosen_model_is_listed_with_its_own_state() {
+    let (home, server) = (TestHome::new(), provider());
+    let _engine = home.serve().await;
+    let url = server.url() + "/v1";
+    home.rouse_with_input(add(&url, &["--model", "newer"]), &format!("{KEY}\n")).ok();
+    home.rouse(["config", "set", "model.name", "unknown"]).ok();
+    let list = home.rouse(["models", "list", "--refresh"]).single_spaced();
+    assert!(list.contains("work unknown chosen, not tried yet"), "{list}");
+}
+
+#[tokio::test]
 async fn failed_provider_leaves_working_provider_in_use() {
     let (home, server) = (TestHome::new(), provider());
     let engine = home.serve().await;

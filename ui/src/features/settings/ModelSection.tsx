@@ -119,9 +119,8 @@ function ProviderRow({
   const patch = usePatch();
   const [removal, follow] = useSaveState();
   const { name, label, model, baseUrl, source, keyEnv, problem, tests } = provider;
-  const modelName = (isActive ? config.model.name : null) ?? model;
-  const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === modelName);
-  const tested = tests.find((test) => test.model === modelName);
+  const failing = useStatus().data?.failingModels.find((one) => one.provider === name && one.model === model);
+  const tested = tests.find((test) => test.model === model);
   const help = (
     <>
       {model} · {baseUrl} · {sources[source]}
@@ -149,7 +148,7 @@ function ProviderRow({
   return (
     <SettingRow title={label} help={help} saveState={removal.kind === "failed" ? removal : saveState}>
       {isActive && <ProviderStateBadge state={failing ? "failing" : provider.state} />}
-      <ModelTest provider={name} model={modelName} isCompact />
+      <ModelTest provider={name} model={model} isCompact />
       {source === "config" && (
         <Button
           small
@@ -265,7 +264,7 @@ function ModelName({
         onKeyDown={(event) => {
           if (event.key === "Enter") keep();
         }}
-        placeholder={inUse?.model}
+        placeholder={config.model.name === null ? inUse?.model : undefined}
         className={styles.select}
       />
     </SettingRow>

@@ -2429,7 +2429,7 @@ kind: ProviderKind,
  */
 baseUrl: string, 
 /**
- * Default model.
+ * Default model; for the active provider, the model in use.
  */
 model: string, 
 /**

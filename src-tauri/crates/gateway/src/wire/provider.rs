@@ -37,7 +37,7 @@ pub struct ProviderView {
     pub kind: ProviderKind,
     /// Base URL.
     pub base_url: String,
-    /// Default model.
+    /// Default model; for the active provider, the model in use.
     pub model: String,
     /// Source of the provider.
     pub source: ProviderSource,

@@ -257,17 +257,19 @@ impl ModelCatalog {
 }
 
 impl ModelCatalog {
-    /// Adds the state and the tests of the models to a view.
-    fn with_record(&self, mut view: ProviderView, model: &str) -> ProviderView {
+    /// Adds the state of the model and the tests of all models to a view.
+    fn with_record(&self, mut view: ProviderView) -> ProviderView {
         let record = self.failing.record();
         view.tests = record.tests(&view.name, &view.base_url);
         let is_failing = self
             .failing()
             .iter()
-            .any(|failure| failure.provider == view.name && failure.model == model);
+            .any(|failure| failure.provider == view.name && failure.model == view.model);
         view.state = match () {
             () if is_failing => ProviderState::Failing,
-            () if record.has_answered(&view.name, &view.base_url, model) => ProviderState::Answered,
+            () if record.has_answered(&view.name, &view.base_url, &view.model) => {
+                ProviderState::Answered
+            }
             () => ProviderState::Untried,
         };
         view
@@ -296,12 +298,13 @@ impl Models for ModelCatalog {
                 self.secrets.reload(secret).await;
             }
             let providers = views.into_iter().map(|view| {
-                let view = self.with_key_problem(view);
-                let is_preferred = |provider: &&ProviderConfig| provider.name == view.name;
-                let model =
-                    preferred.as_ref().filter(is_preferred).map(|provider| provider.model.clone());
-                let model = model.unwrap_or_else(|| view.model.clone());
-                self.with_record(view, &model)
+                let mut view = self.with_key_problem(view);
+                if let Some(provider) = &preferred
+                    && provider.name == view.name
+                {
+                    view.model.clone_from(&provider.model);
+                }
+                self.with_record(view)
             });
             let providers = providers.collect();
             ProvidersListResult { active: preferred.map(|provider| provider.name), providers }
