@@ -104,6 +104,16 @@ async fn provider_that_never_answered_is_not_in_use() {
 }
 
 #[tokio::test]
+async fn failed_test_of_unused_model_is_not_reported() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let nobody = FakeModel::replying([]).url() + "/v1";
+    home.rouse(add(&nobody, &["--model", "m", "--no-key", "--no-test"])).ok();
+    assert_eq!(home.rouse(["models", "test", "work", "--model", "typo"]).code, 5);
+    assert_eq!(engine.call("system.status", json!({})).await["failingModels"], json!([]));
+}
+
+#[tokio::test]
 async fn removed_provider_disappears_from_list_and_status() {
     let home = TestHome::new();
     let engine = home.serve().await;

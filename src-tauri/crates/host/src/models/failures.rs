@@ -1,9 +1,9 @@
 //! Failures of models: the model, the first time, and the provider's message.
 //!
-//! Owns the newest failure of each model, from every call of every run, with advice. Failures are stored, survive a
-//! restart, and end with the next answer. A failure without a call for some days expires, because its job may be
-//! gone. Never decides which model is called. Pitfall: counting an overlong or declined request as a failure; the
-//! provider answered it.
+//! Owns the newest failure of each model, with advice, from every call of every run and from tests of a provider's
+//! default model. Failures are stored, survive a restart, and end with the next answer. A failure without a call for
+//! some days expires, because its job may be gone. Never decides which model is called. Pitfall: counting an overlong
+//! or declined request as a failure; the provider answered it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -94,18 +94,11 @@ impl ModelFailures {
             return chosen;
         }
         let models = (0..).map_while(|position| chosen.at(position));
-        RunModels::of(models.map(|ChosenModel { provider, model }| ChosenModel {
-            provider: self.record_provider(Arc::clone(provider)),
-            model: model.clone(),
+        RunModels::of(models.map(|ChosenModel { provider, model }| {
+            let (provider, failures) = (Arc::clone(provider), Arc::clone(self));
+            let provider = Arc::new(RecordingProvider { provider, failures });
+            ChosenModel { provider, model: model.clone() }
         }))
-    }
-
-    /// Wraps a provider so that answers and failures are recorded.
-    pub(super) fn record_provider(
-        self: &Arc<Self>,
-        provider: Arc<dyn ModelProvider>,
-    ) -> Arc<dyn ModelProvider> {
-        Arc::new(RecordingProvider { provider, failures: Arc::clone(self) })
     }
 
     /// The models that have answered.
@@ -126,7 +119,7 @@ impl ModelFailures {
         current.collect()
     }
 
-    async fn failed(&self, provider: &str, model: &str, error: &ProviderError) {
+    pub(super) async fn failed(&self, provider: &str, model: &str, error: &ProviderError) {
         let Some(remedy) = ModelRemedy::of(error.kind) else { return };
         let UnixMs(now) = self.clock.now();
         let mut failure = RecordedFailure {
@@ -149,7 +142,7 @@ impl ModelFailures {
     }
 
     /// Ends the failures of the model, and those of the provider's other models unless the cause was the model.
-    async fn answered(&self, provider: &str, model: &str) {
+    pub(super) async fn answered(&self, provider: &str, model: &str) {
         self.record.answered(provider, model).await;
         let is_over = |failure: &RecordedFailure| {
             failure.provider == provider

@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rouse_agent::{
-    ApiKey, CatalogError, ChosenModel, ListedModel, ProviderConfig, ProviderKey, ProviderKind,
-    PullProgress, Safety, connect, listed_models, test_model,
+    ApiKey, CatalogError, ChosenModel, ListedModel, ModelVerdict, ProviderConfig, ProviderKey,
+    ProviderKind, PullProgress, Safety, connect, listed_models, test_model,
 };
 use rouse_gateway::wire::{
     ListedModelView, ModelTestView, ModelsListParams, ModelsListResult, ModelsTestParams,
@@ -112,8 +112,15 @@ impl ModelCatalog {
         let safety = Safety::new(Arc::clone(&self.secrets));
         let connected = connect(&provider, &safety)
             .map_err(|error| RpcError::new(ErrorCode::Conflict, error.to_string()))?;
-        let trial =
-            test_model(self.failing.record_provider(Arc::clone(&connected)).as_ref(), &model).await;
+        let trial = test_model(connected.as_ref(), &model).await;
+        match &trial.verdict {
+            // A test of another model may name a model that nothing uses.
+            ModelVerdict::Failed(error) if model == provider.model => {
+                self.failing.failed(&provider.name, &model, error).await;
+            }
+            ModelVerdict::Failed(_) => {}
+            _ => self.failing.answered(&provider.name, &model).await,
+        }
         let chosen = ChosenModel { provider: connected, model: model.clone() };
         let booked = self.ledger.book_test(&chosen, trial.usage, self.clock.now()).await;
         if let Err(error) = booked {
