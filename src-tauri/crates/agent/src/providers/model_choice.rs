@@ -201,12 +201,16 @@ impl AvailableModels {
             let no_model = "There is no model yet, so the runs fail. `rouse doctor` and the settings explain how to set up a model.";
             return (!is_known).then(|| no_model.to_owned());
         };
-        let wish = wish?;
+        let (wish, label) = (wish?, &preferred.found.label);
+        if let Some(provider) = unknown_provider(wish) {
+            return Some(format!(
+                "There is no provider `{provider}`. {label} receives `{wish}` as the name of a model and may refuse it."
+            ));
+        }
         // A provider without a list may have the model.
         (!preferred.found.offers.is_empty()).then(|| {
             format!(
-                "No available provider lists `{wish}`. {} receives the request and may refuse it.",
-                preferred.found.label
+                "No available provider lists `{wish}`. {label} receives the request and may refuse it."
             )
         })
     }
@@ -224,6 +228,15 @@ impl AvailableModels {
             .find(|entry| entry.found.provider.name == provider)
             .map(|entry| entry.with(model))
     }
+}
+
+/// The provider in a `wish` that no provider offers. None if the colon belongs to the model's name, as in `phi4:14b`,
+/// `phi4:latest` and `deepseek/deepseek-r1:free`.
+fn unknown_provider(wish: &str) -> Option<&str> {
+    let (provider, model) = wish.split_once(':')?;
+    let is_name = provider.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let is_tag = model == "latest" || model.starts_with(|first: char| first.is_ascii_digit());
+    (is_name && !is_tag).then_some(provider)
 }
 
 impl ModelEntry {
@@ -351,7 +364,11 @@ mod tests {
             "named in the settings"
         );
         let lists_nothing = connected(vec![found("openai", "gpt-5.6-terra", &[])]);
-        assert_eq!(lists_nothing.model_warning(Some("gpt-5.6-luna")), None);
+        for wish in ["gpt-5.6-luna", "phi4:14b", "phi4:latest", "x/y:free"] {
+            assert_eq!(lists_nothing.model_warning(Some(wish)), None, "{wish}");
+        }
+        let warning = lists_nothing.model_warning(Some("wrok:our-model")).expect("a warning");
+        assert!(warning.starts_with("There is no provider `wrok`. openai receives"), "{warning}");
         let warning = AvailableModels::default().model_warning(None).expect("a warning");
         assert!(warning.starts_with("There is no model yet"), "{warning}");
     }
