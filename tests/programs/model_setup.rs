@@ -44,6 +44,7 @@ async fn models_add_with_piped_key_connects_and_tests_model() {
     home.rouse_with_input(add(&url, &["--model", "newer"]), "").assert_error(2, "no key was given");
     let added = home.rouse_with_input(add(&url, &["--model", "newer"]), &format!("{KEY}\n"));
     assert!(added.ok().contains("newer · work: works"), "{added:#?}");
+    assert!(added.ok().contains("The key is in a file that only you can read"), "{added:#?}");
     let list = home.rouse(["models"]);
     assert!(list.ok().contains("in use") && list.ok().contains("works"), "{list:#?}");
     assert_eq!(home.rouse(["models", "list", "work"]).ok(), "newer\nolder\n");

@@ -7,10 +7,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin};
 use rouse_core::settings::ProviderKind;
 use rouse_gateway::wire::{
     ListedModelView, ModelTestVerdict, ModelsListResult, ModelsProvidersResult, ModelsTestParams,
-    ProvidersListResult,
+    ProvidersListResult, SecretStorage,
 };
 use serde_json::{Value, json};
 
+use super::find_stored_key;
 use super::model_test::{check_verdict, test_model};
 use crate::commands::cron::choice;
 use crate::render::text::escape;
@@ -75,6 +76,9 @@ pub(super) async fn add_provider(args: Args, engine: &EngineConnection) -> Resul
     };
     let added = engine.call("models.add", json!({ "server": server, "model": model })).await;
     let added = added.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
+    if !engine.json && server["key"].is_string() {
+        print_key_storage(&args.provider, &added, engine).await?;
+    }
     let name = escape(&args.provider);
     if args.no_test {
         return engine.print_answer(added, |_, _: ProvidersListResult| {
@@ -97,6 +101,25 @@ pub(super) async fn add_provider(args: Args, engine: &EngineConnection) -> Resul
         _ => anstream::println!("{name} is in use now."),
     }
     check_verdict(tested.verdict)
+}
+
+/// Prints that the key is in a file.
+async fn print_key_storage(
+    name: &str,
+    added: &Value,
+    engine: &EngineConnection,
+) -> Result<(), CliError> {
+    let list: ProvidersListResult = serde_json::from_value(added.clone())?;
+    let Some(provider) = list.providers.iter().find(|provider| provider.name == name) else {
+        return Ok(());
+    };
+    let key = find_stored_key(provider, engine).await?;
+    if key.is_some_and(|key| key.stored_in == SecretStorage::File) {
+        anstream::println!(
+            "The key is in a file that only you can read, not in the system keyring."
+        );
+    }
+    Ok(())
 }
 
 /// The server by flags and presets.

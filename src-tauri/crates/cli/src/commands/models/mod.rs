@@ -8,7 +8,7 @@ mod removal;
 use clap::Subcommand;
 use rouse_gateway::wire::{
     ListedModelView, ModelsListResult, ModelsTestParams, ProviderState, ProviderView,
-    ProvidersListResult,
+    ProvidersListResult, SecretView, SecretsListResult,
 };
 use serde_json::json;
 
@@ -79,6 +79,16 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             engine.show("models.providers", json!({}), pull::print_suggestions).await
         }
     }
+}
+
+/// The stored key of a provider.
+async fn find_stored_key(
+    provider: &ProviderView,
+    engine: &EngineConnection,
+) -> Result<Option<SecretView>, CliError> {
+    let list: SecretsListResult = engine.fetch("secrets.list", json!({})).await?;
+    let is_key = |secret: &SecretView| provider.key_secret.as_ref() == Some(&secret.name);
+    Ok(list.secrets.into_iter().find(is_key))
 }
 
 fn print_providers(_: &EngineConnection, list: ProvidersListResult) {
