@@ -5,6 +5,7 @@
 use rouse_gateway::wire::{ProviderSource, ProvidersListResult};
 use serde_json::{Value, json};
 
+use super::find_stored_key;
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
@@ -13,25 +14,25 @@ use crate::resolve::ids;
 /// Removes a provider from the settings.
 pub(super) async fn remove_provider(name: &str, engine: &EngineConnection) -> Result<(), CliError> {
     let known: ProvidersListResult = engine.fetch("providers.list", json!({})).await?;
-    let provider = known.providers.iter().find(|provider| provider.name == name);
-    match provider.map(|provider| (provider.source, provider.key_env.as_deref())) {
-        Some((ProviderSource::Config, _)) => {}
-        Some((ProviderSource::Environment, variable)) => {
+    let Some(provider) = known.providers.iter().find(|provider| provider.name == name) else {
+        let names = known.providers.iter().map(|provider| provider.name.as_str());
+        return Err(ids::unknown_name("provider called", name, names, "rouse models"));
+    };
+    match provider.source {
+        ProviderSource::Config => {}
+        ProviderSource::Environment => {
             return Err(CliError::Refused(format!(
                 "{name} comes from the environment. Unset {} and start Rouse again.",
-                variable.unwrap_or("its variable")
+                provider.key_env.as_deref().unwrap_or("its variable")
             )));
         }
-        Some((ProviderSource::Local, _)) => {
+        ProviderSource::Local => {
             return Err(CliError::Refused(format!(
                 "{name} is a server on this computer. Stop the server, or choose another model: rouse models add"
             )));
         }
-        None => {
-            let names = known.providers.iter().map(|provider| provider.name.as_str());
-            return Err(ids::unknown_name("provider called", name, names, "rouse models"));
-        }
     }
+    let has_stored_key = find_stored_key(provider, engine).await?.is_some();
     let is_active = known.active.as_deref() == Some(name);
     let mut patch = json!({ "providers": { name: null } });
     if is_active {
@@ -41,6 +42,7 @@ pub(super) async fn remove_provider(name: &str, engine: &EngineConnection) -> Re
     let params = json!({ "patch": patch, "expectedRevision": config["revision"] });
     let changed = engine.call("config.patch", params).await?;
     engine.print_answer(changed, |_, _: Value| {
-        anstream::println!("Removed {}. The stored key stays: rouse secrets list", escape(name))
+        let key = if has_stored_key { " The stored key stays: rouse secrets list" } else { "" };
+        anstream::println!("Removed {}.{key}", escape(name))
     })
 }
