@@ -59,6 +59,17 @@ async fn models_add_with_piped_key_connects_and_tests_model() {
 }
 
 #[tokio::test]
+async fn address_without_scheme_is_refused_as_url() {
+    let home = TestHome::new();
+    let _engine = home.serve().await;
+    let expected =
+        "--url: expected an address that begins with http:// or https://, found `127.0.0.1:9/v1`";
+    for model in [&["--no-key"][..], &["--no-key", "--model", "m"]] {
+        home.rouse(add("127.0.0.1:9/v1", model)).assert_error(2, expected);
+    }
+}
+
+#[tokio::test]
 async fn chosen_model_is_listed_with_its_own_state() {
     let (home, server) = (TestHome::new(), provider());
     let _engine = home.serve().await;

@@ -58,6 +58,9 @@ pub(crate) async fn list(
     context: &Context,
     params: ModelsListParams,
 ) -> Result<ModelsListResult, RpcError> {
+    if let Some(server) = &params.server {
+        server_host(server)?;
+    }
     context.models.catalog(params).await
 }
 
@@ -69,15 +72,16 @@ pub(crate) async fn add(
     if model.trim().is_empty() {
         return Err(RpcError::field("model", "must not be empty"));
     }
+    let host = server_host(&server)?;
     let config = context.settings.clone().view().await;
     let existing = config.model.providers.into_iter().find(|entry| entry.name == server.name);
-    let new_secret = store_key(context, &server).await?;
+    let new_secret = store_key(context, &server, &host).await?;
     let secret = match (&new_secret, &server.key_env) {
         (Some(name), _) => Some(name.clone()),
         (None, Some(_)) => None,
         // The existing key is valid for the existing host only.
         (None, None) => existing
-            .filter(|entry| secret_host(&entry.settings.base_url) == secret_host(&server.base_url))
+            .filter(|entry| secret_host(&entry.settings.base_url).as_ref() == Some(&host))
             .and_then(|entry| entry.settings.key_secret),
     };
     let entry = json!({
@@ -104,18 +108,20 @@ pub(crate) async fn add(
     Ok(context.models.list(true).await)
 }
 
-/// Stores the key of `server` for its host under a free name, and returns the name. Never overwrites an existing key, because the
+/// Stores the key of `server` for `host` under a free name, and returns the name. Never overwrites an existing key, because the
 /// settings may refuse the provider.
-async fn store_key(context: &Context, server: &ServerDraft) -> Result<Option<String>, RpcError> {
+async fn store_key(
+    context: &Context,
+    server: &ServerDraft,
+    host: &str,
+) -> Result<Option<String>, RpcError> {
     let Some(key) = server.key.as_deref().map(str::trim).filter(|key| !key.is_empty()) else {
         return Ok(None);
     };
-    let host = secret_host(&server.base_url)
-        .ok_or_else(|| RpcError::field("server.baseUrl", "must start with http:// or https://"))?;
     let secrets = context.secrets.list().await?.secrets;
     let names: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
     let name = free_name(&server.name, &names);
-    let (value, hosts) = (key.to_owned(), Some(vec![host]));
+    let (value, hosts) = (key.to_owned(), Some(vec![host.to_owned()]));
     let params = SecretSetParams { name: name.clone(), value, hosts };
     context.secrets.set(params).await.map_err(|error| key_error(&error))?;
     Ok(Some(name))
@@ -129,6 +135,17 @@ fn key_error(error: &RpcError) -> RpcError {
         Some(message) => RpcError::field("server.key", message),
         None => error.clone(),
     }
+}
+
+/// The host of the server, in the format of secrets.
+fn server_host(server: &ServerDraft) -> Result<String, RpcError> {
+    secret_host(&server.base_url).ok_or_else(|| {
+        let message = format!(
+            "expected an address that begins with http:// or https://, found `{}`",
+            server.base_url
+        );
+        RpcError::field("server.baseUrl", &message)
+    })
 }
 
 /// The host of a URL, in the format of secrets: with `http://` for unencrypted requests.
