@@ -357,7 +357,7 @@ async fn timed_out_call_has_an_unknown_outcome() {
     let (run, called) = fixture.pass(&all(), "hangs", json!({})).await;
     assert!(
         called.model_output.is_error()
-            && called.model_output.text().contains("may have done its work"),
+            && called.model_output.text().contains("may still have done its work"),
         "{}",
         called.model_output.text()
     );
