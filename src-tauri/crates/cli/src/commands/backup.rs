@@ -144,10 +144,14 @@ fn print_report(engine: &EngineConnection, report: RestoreReport) {
     anstream::println!(
         "Start Rouse again. Slots since the backup count as missed; no slot fires twice."
     );
-    if grants > 0 {
-        anstream::println!(
+    match grants {
+        0 => {}
+        1 => anstream::println!(
+            "1 grant of the backup is valid again, also if revoked since: rouse grants"
+        ),
+        _ => anstream::println!(
             "{grants} grants of the backup are valid again, also those revoked since: rouse grants"
-        );
+        ),
     }
     anstream::println!("Secrets are not in a backup: rouse secrets list");
 }

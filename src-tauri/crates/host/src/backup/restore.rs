@@ -65,7 +65,7 @@ pub struct RestoreReport {
     pub files: usize,
     /// Existing files with other content, which stay.
     pub differing: Vec<PathBuf>,
-    /// The number of restored grants.
+    /// The number of valid grants of the backup.
     pub grants: usize,
 }
 
@@ -134,7 +134,7 @@ async fn restore_beside(
     Ok(report)
 }
 
-/// Checks the database and marks it as restored. Returns its number of grants.
+/// Checks the database and marks it as restored. Returns its number of valid grants.
 async fn check(database: &Path, restored: RestoreMark) -> Result<usize, String> {
     if !database.exists() {
         return Err("it is missing".to_owned());

@@ -1,10 +1,15 @@
 //! A copy holds a single state of the file, and a restored copy ends all work.
 
+use std::collections::BTreeMap;
+
+use rouse_core::approval::{GrantFolder, GrantScope, NewGrant};
 use rouse_core::delivery::DeliveryState;
-use rouse_core::{DeliveryId, RunState, UnixMs};
+use rouse_core::{DeliveryId, JobId, RunState, UnixMs};
 use serde_json::json;
 
 use super::{Fixture, NOW, delivery};
+use crate::sql::Durability;
+use crate::tables::grants::insert_grant;
 use crate::{RestoreMark, Store, copy_database, mark_restored};
 
 #[tokio::test]
@@ -63,4 +68,23 @@ async fn restore_mark_stays_until_cleared() {
     store.clear_restore_mark(NOW).await.unwrap();
     assert_eq!(store.restore_mark().await.unwrap(), None);
     store.close().await;
+}
+
+#[tokio::test]
+async fn restore_counts_only_valid_grants() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("job", None).await;
+    let mut tx = fixture.store.begin("grant", Durability::Full, NOW).await.unwrap();
+    let mut grants = Vec::new();
+    for expires_at in [None, Some(NOW.plus_ms(1)), None] {
+        let covers =
+            GrantScope::Pattern { rules: BTreeMap::new(), works_in: GrantFolder::NoFolder };
+        let terms = NewGrant { covers, expires_at, uses: None };
+        grants.push(insert_grant(&mut tx, &terms, &JobId::new("job"), "echo").await.unwrap());
+    }
+    tx.commit().await.unwrap();
+    assert!(fixture.store.revoke_grant(&grants[2].id, NOW).await.unwrap());
+    fixture.store.close().await;
+    let restored = RestoreMark { backup_at: NOW, restored_at: NOW.plus_ms(1) };
+    assert_eq!(mark_restored(&fixture.path(), restored).await.unwrap(), 1);
 }

@@ -60,7 +60,8 @@ async fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     closed.map_err(read)
 }
 
-/// Marks the restored file at `path`, so that the next start ends its work. Returns the number of grants.
+/// Marks the restored file at `path`, so that the next start ends its work. Returns the number of valid
+/// grants.
 ///
 /// # Errors
 /// As [`Store::open`].
@@ -72,7 +73,7 @@ pub async fn mark_restored(path: &Path, mark: RestoreMark) -> Result<usize, Stor
     let grants = store.grants().await;
     store.close().await;
     marked?;
-    Ok(grants?.len())
+    Ok(grants?.iter().filter(|grant| grant.is_valid(restored_at)).count())
 }
 
 impl Store {
