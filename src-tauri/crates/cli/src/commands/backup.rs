@@ -123,11 +123,12 @@ pub(crate) async fn restore(args: &RestoreArgs, engine: &EngineConnection) -> Re
 }
 
 fn print_report(engine: &EngineConnection, report: RestoreReport) {
-    let RestoreReport { backup_at, before, files, differing, grants } = report;
+    let RestoreReport { backup_at, before, files, differing, permissions } = report;
+    let (grants, approvals) = (permissions.grants, permissions.pending_approvals);
     if engine.json {
         let differing: Vec<_> = differing.iter().map(|path| path.display().to_string()).collect();
         let before = before.map(|path| path.display().to_string());
-        let answer = json!({ "backupAtMs": backup_at.0, "before": before, "files": files, "differing": differing, "grants": grants });
+        let answer = json!({ "backupAtMs": backup_at.0, "before": before, "files": files, "differing": differing, "grants": grants, "pendingApprovals": approvals });
         anstream::println!("{answer}");
         return;
     }
@@ -151,6 +152,15 @@ fn print_report(engine: &EngineConnection, report: RestoreReport) {
         ),
         _ => anstream::println!(
             "{grants} grants of the backup are valid again, also those revoked since: rouse grants"
+        ),
+    }
+    match approvals {
+        0 => {}
+        1 => anstream::println!(
+            "1 approval of the backup is pending again. Deny a call that was decided since: rouse approvals list"
+        ),
+        _ => anstream::println!(
+            "{approvals} approvals of the backup are pending again. Deny calls that were decided since: rouse approvals list"
         ),
     }
     anstream::println!("Secrets are not in a backup: rouse secrets list");

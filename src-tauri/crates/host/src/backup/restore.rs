@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::UnixMs;
-use rouse_store::{RestoreMark, StoreError, database_files};
+use rouse_store::{RestoreMark, RestoredPermissions, StoreError, database_files};
 
 use super::archive::{self, CONFIG, DATABASE, SKILLS, WORKSPACE};
 use crate::home::{Home, HomeError, make_private_dir};
@@ -65,8 +65,8 @@ pub struct RestoreReport {
     pub files: usize,
     /// Existing files with other content, which stay.
     pub differing: Vec<PathBuf>,
-    /// The number of valid grants of the backup.
-    pub grants: usize,
+    /// The grants and approvals of the backup.
+    pub permissions: RestoredPermissions,
 }
 
 /// Restores the backup `file` into `home`.
@@ -101,7 +101,7 @@ async fn restore_beside(
     let manifest = archive::unpack(file, beside).map_err(unreadable)?;
     let backup_at = UnixMs(manifest.made_at_ms);
     let database = beside.join(DATABASE);
-    let grants = check(&database, RestoreMark { backup_at, restored_at: now })
+    let permissions = check(&database, RestoreMark { backup_at, restored_at: now })
         .await
         .map_err(|reason| RestoreError::Database { path: file.to_owned(), reason })?;
     let before = home.root().join(format!("before-restore-{}", now.0));
@@ -125,7 +125,7 @@ async fn restore_beside(
         before: has_old_files.then(|| before.clone()),
         files: 0,
         differing: Vec::new(),
-        grants,
+        permissions,
     };
     let workspace = workspace(home);
     for (name, folder) in [(SKILLS, home.skills()), (WORKSPACE, workspace)] {
@@ -134,8 +134,8 @@ async fn restore_beside(
     Ok(report)
 }
 
-/// Checks the database and marks it as restored. Returns its number of valid grants.
-async fn check(database: &Path, restored: RestoreMark) -> Result<usize, String> {
+/// Checks the database and marks it as restored. Returns its permissions.
+async fn check(database: &Path, restored: RestoreMark) -> Result<RestoredPermissions, String> {
     if !database.exists() {
         return Err("it is missing".to_owned());
     }
@@ -202,7 +202,7 @@ mod tests {
             before: None,
             files: 0,
             differing: Vec::new(),
-            grants: 0,
+            permissions: RestoredPermissions { grants: 0, pending_approvals: 0 },
         };
         restore_missing(&at("backup"), &at("workspace"), &mut report).expect("restored");
         assert!(!at("outside/evil.desktop").exists());

@@ -22,7 +22,7 @@ async fn running(fixture: &Fixture) -> Run {
     run
 }
 
-fn approval(id: &str, command: &str) -> Approval {
+pub(super) fn approval(id: &str, command: &str) -> Approval {
     let arguments = json!({ "command": command });
     Approval {
         id: ApprovalId::new(id),
@@ -45,7 +45,7 @@ fn approval(id: &str, command: &str) -> Approval {
     }
 }
 
-async fn parked(fixture: &Fixture, approvals: Vec<Approval>) -> Run {
+pub(super) async fn parked(fixture: &Fixture, approvals: Vec<Approval>) -> Run {
     let run = running(fixture).await;
     let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
     let park = ParkRequest {

@@ -7,10 +7,11 @@ use rouse_core::delivery::DeliveryState;
 use rouse_core::{DeliveryId, JobId, RunState, UnixMs};
 use serde_json::json;
 
+use super::approvals::{approval, parked};
 use super::{Fixture, NOW, delivery};
 use crate::sql::Durability;
 use crate::tables::grants::insert_grant;
-use crate::{RestoreMark, Store, copy_database, mark_restored};
+use crate::{RestoreMark, RestoredPermissions, Store, copy_database, mark_restored};
 
 #[tokio::test]
 async fn copy_holds_committed_rows_and_passes_check() {
@@ -71,9 +72,9 @@ async fn restore_mark_stays_until_cleared() {
 }
 
 #[tokio::test]
-async fn restore_counts_only_valid_grants() {
+async fn restore_counts_valid_grants_and_pending_approvals() {
     let fixture = Fixture::new().await;
-    fixture.insert_job("job", None).await;
+    parked(&fixture, vec![approval("a", "ls")]).await;
     let mut tx = fixture.store.begin("grant", Durability::Full, NOW).await.unwrap();
     let mut grants = Vec::new();
     for expires_at in [None, Some(NOW.plus_ms(1)), None] {
@@ -86,5 +87,6 @@ async fn restore_counts_only_valid_grants() {
     assert!(fixture.store.revoke_grant(&grants[2].id, NOW).await.unwrap());
     fixture.store.close().await;
     let restored = RestoreMark { backup_at: NOW, restored_at: NOW.plus_ms(1) };
-    assert_eq!(mark_restored(&fixture.path(), restored).await.unwrap(), 1);
+    let permissions = mark_restored(&fixture.path(), restored).await.unwrap();
+    assert_eq!(permissions, RestoredPermissions { grants: 1, pending_approvals: 1 });
 }

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rouse_core::approval::Approval;
 use rouse_core::delivery::DeliveryState;
 use rouse_core::{RunId, UnixMs};
 use serde_json::{Value, json};
@@ -25,6 +26,15 @@ pub struct RestoreMark {
     pub backup_at: UnixMs,
     /// When the backup was restored.
     pub restored_at: UnixMs,
+}
+
+/// The permissions of a restored backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoredPermissions {
+    /// The number of valid grants.
+    pub grants: usize,
+    /// The number of approvals that are pending and not expired.
+    pub pending_approvals: usize,
 }
 
 const OPEN_RUNS: &str =
@@ -60,20 +70,27 @@ async fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     closed.map_err(read)
 }
 
-/// Marks the restored file at `path`, so that the next start ends its work. Returns the number of valid
-/// grants.
+/// Marks the restored file at `path`, so that the next start ends its work. Returns the permissions of
+/// the backup.
 ///
 /// # Errors
 /// As [`Store::open`].
-pub async fn mark_restored(path: &Path, mark: RestoreMark) -> Result<usize, StoreError> {
+pub async fn mark_restored(
+    path: &Path,
+    mark: RestoreMark,
+) -> Result<RestoredPermissions, StoreError> {
     let store = Store::open(path, Arc::new(|_| ())).await?;
     let RestoreMark { backup_at, restored_at } = mark;
     let value = json!({ "backupAtMs": backup_at.0, "restoredAtMs": restored_at.0 });
     let marked = store.put_setting(RESTORE_KEY, &value, None, restored_at).await;
     let grants = store.grants().await;
+    let approvals = store.pending_approvals().await;
     store.close().await;
     marked?;
-    Ok(grants?.iter().filter(|grant| grant.is_valid(restored_at)).count())
+    let grants = grants?.iter().filter(|grant| grant.is_valid(restored_at)).count();
+    let is_open = |approval: &&Approval| restored_at < approval.expires_at;
+    let pending_approvals = approvals?.iter().filter(is_open).count();
+    Ok(RestoredPermissions { grants, pending_approvals })
 }
 
 impl Store {

@@ -16,7 +16,7 @@ pub(crate) mod backup;
 
 pub use approve::{DecisionResult, ParkRequest};
 pub use attempts::Backoff;
-pub use backup::{RestoreMark, copy_database, mark_restored};
+pub use backup::{RestoreMark, RestoredPermissions, copy_database, mark_restored};
 pub use claim::{Claim, ClaimResult};
 pub use coalesce::CoalescedSlot;
 pub use finish::{Interruption, RunEnd};
