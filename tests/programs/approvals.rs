@@ -99,6 +99,22 @@ async fn run_with_three_approvals_resumes_after_the_last_decision() {
     assert_eq!(engine.finished_runs(&id, 1).await[0]["state"], "succeeded");
 }
 
+#[tokio::test]
+async fn deleted_job_names_its_withdrawn_approval() {
+    let server = model_calling(vec![write("one\n")]);
+    let home = TestHome::with_model(&server);
+    let engine = home.serve().await;
+    let id = engine.add_job(agent("writer", json!({}))).await;
+    engine.start_run(&id).await;
+    engine.pending_approval().await;
+    let removed = home.rouse(["cron", "rm", "writer"]);
+    assert_eq!(
+        removed.ok(),
+        "Deleted writer. Its runs stay in the history.\n\
+        Its pending run is cancelled, and the approval is withdrawn.\n"
+    );
+}
+
 /// One model answer with three calls that each need an approval.
 fn three_calls() -> String {
     let paths = ["a.md", "b.md", "c.md"];

@@ -827,6 +827,10 @@ followers: Array<Follower>,
  */
 cancelledRuns: number, 
 /**
+ * Pending approvals of the job that were withdrawn. Their runs are cancelled.
+ */
+withdrawnApprovals: number, 
+/**
  * Whether the calling run continues.
  */
 callerContinues: boolean, };

@@ -179,6 +179,9 @@ pub struct CronRemoveResult {
     /// Active runs of the job that were cancelled.
     #[serde(default)]
     pub cancelled_runs: u32,
+    /// Pending approvals of the job that were withdrawn. Their runs are cancelled.
+    #[serde(default)]
+    pub withdrawn_approvals: u32,
     /// Whether the calling run continues.
     #[serde(default)]
     pub caller_continues: bool,

@@ -26,6 +26,7 @@ function hostWith(jobs: SavedJob[]) {
         .filter(({ job: { schedule } }) => schedule.kind === "event" && schedule.filters?.jobId === id)
         .map(({ job }) => ({ id: job.id, name: job.name })),
       cancelledRuns: 0,
+      withdrawnApprovals: 0,
       callerContinues: false,
     }),
     "cron.add": (draft) => {
@@ -317,7 +318,7 @@ test("unreadable job shows its reason and can be deleted", async () => {
     "cron.list": () => ({ jobs: [paused], broken, nextCursor: null }),
     "cron.remove": () => {
       broken = [];
-      return { job: null, followers: [], cancelledRuns: 0, callerContinues: false };
+      return { job: null, followers: [], cancelledRuns: 0, withdrawnApprovals: 0, callerContinues: false };
     },
   });
   const { user } = renderApp("/jobs", host);

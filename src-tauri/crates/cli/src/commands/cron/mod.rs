@@ -147,6 +147,15 @@ async fn remove(job: JobArg, engine: &EngineConnection) -> Result<(), CliError> 
             1 => anstream::println!("Its active run is being cancelled."),
             runs => anstream::println!("Its {runs} active runs are being cancelled."),
         }
+        match result.withdrawn_approvals {
+            0 => {}
+            1 => {
+                anstream::println!("Its pending run is cancelled, and the approval is withdrawn.");
+            }
+            approvals => anstream::println!(
+                "{approvals} pending approvals are withdrawn, and their runs are cancelled."
+            ),
+        }
         if result.caller_continues {
             anstream::println!(
                 "The run that deleted the job continues, and its outcome is announced."

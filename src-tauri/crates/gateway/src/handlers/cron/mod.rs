@@ -152,11 +152,16 @@ pub(crate) async fn remove(
     params: CronRemoveParams,
 ) -> Result<CronRemoveResult, RpcError> {
     let (id, caller) = (JobId::new(params.id.as_str()), params.run_id.map(RunId::new));
+    let withdrawn_approvals = pending_approvals_of_job(context, &id).await?;
     let removed = match context.scheduler.remove_job(&id, caller.as_ref()).await {
         // Removed, but an unreadable job cannot be restored.
         Err(SchedulerError::Store(StoreError::Unreadable { .. })) => {
             let job = Some(json!({ "id": params.id }));
-            return Ok(CronRemoveResult { job, ..CronRemoveResult::default() });
+            return Ok(CronRemoveResult {
+                job,
+                withdrawn_approvals,
+                ..CronRemoveResult::default()
+            });
         }
         removed => removed?,
     };
@@ -168,8 +173,15 @@ pub(crate) async fn remove(
         job: Some(to_json(&job)),
         followers,
         cancelled_runs: stopped_runs,
+        withdrawn_approvals,
         caller_continues,
     })
+}
+
+async fn pending_approvals_of_job(context: &Context, job: &JobId) -> Result<u32, RpcError> {
+    let pending = context.store.pending_approvals().await?;
+    let of_job = pending.iter().filter(|approval| approval.job_id.as_ref() == Some(job)).count();
+    Ok(u32::try_from(of_job).unwrap_or(u32::MAX))
 }
 
 pub(crate) async fn run(context: &Context, params: CronRunParams) -> Result<StartedRun, RpcError> {
