@@ -134,7 +134,12 @@ async fn setting_without_effect_is_warned_at_its_field() {
     let cases = [
         (every(60_000), json!({ "maxConcurrent": 3 }), "policies.maxConcurrent", "`parallel`"),
         (every(60_000), json!({ "maxConcurrent": 3, "overlap": "parallel" }), "", ""),
-        (every(60_000), json!({ "misfire": { "limit": 3 } }), "policies.misfire.limit", "`runAll`"),
+        (
+            every(60_000),
+            json!({ "misfire": { "limit": 3 } }),
+            "policies.misfire.limit",
+            "`run-all`",
+        ),
         (every(60_000), json!({ "misfire": { "limit": 3, "mode": "runAll" } }), "", ""),
         (spread(10_000), json!({}), "schedule.jitterMs", "every 10 s"),
         (spread(3_600_000), json!({}), "", ""),

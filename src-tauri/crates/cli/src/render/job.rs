@@ -47,7 +47,7 @@ pub(crate) fn print_job(engine: &EngineConnection, view: &JobView, more: Vec<Job
     ];
     facts.extend(job_facts(job));
     facts.extend(author_facts(job));
-    if let Some(state) = job["state"]["lastState"].as_str() {
+    if let Some(state) = last_state(job) {
         let error = job["state"]["lastError"].as_str().and_then(|error| error.lines().next());
         let error = error.map(|error| format!(": {}", escape(error))).unwrap_or_default();
         facts.push(fact("Last run", format!("{state}{error}")));
@@ -82,13 +82,20 @@ pub(crate) fn slot_time(engine: &EngineConnection, view: &JobView, at_ms: i64) -
 
 /// State of the newest run, with the number of failures of an open incident.
 fn last_run(view: &JobView) -> String {
-    let state = view.job["state"]["lastState"].as_str().unwrap_or("-");
+    let state = last_state(&view.job).unwrap_or_else(|| "-".to_owned());
     match &view.incident {
         Some(incident) if incident.paused_because.is_some() => format!("{state}, paused"),
         Some(_) if state == "succeeded" => format!("{state}, not checked"),
         Some(incident) if incident.count > 1 => format!("{state}, {} times", incident.count),
-        _ => state.to_owned(),
+        _ => state,
     }
+}
+
+/// State of the newest run. A state that this program does not know has its name in the job.
+fn last_state(job: &Value) -> Option<String> {
+    let state = &job["state"]["lastState"];
+    let known = serde_json::from_value(state.clone()).ok().map(state_name);
+    known.or_else(|| state.as_str().map(escape))
 }
 
 /// Cause of an open incident, and the command that ends a pause.
@@ -149,4 +156,19 @@ fn schedule_text(engine: &EngineConnection, view: &JobView) -> String {
 
 fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn last_state_is_in_words() {
+        let words = |state: Value| last_state(&json!({ "state": { "lastState": state } }));
+        assert_eq!(words(json!("timedOut")).as_deref(), Some("timed out"));
+        assert_eq!(words(json!("newState")).as_deref(), Some("newState"));
+        assert_eq!(words(Value::Null), None);
+    }
 }

@@ -1,8 +1,9 @@
 //! The settings of a job as labelled lines, for `cron show`, import reports and approvals.
 //!
 //! Every field with another value than the default is a line; labels and units come from the schema, so a new field
-//! needs no code here. A person decides by these lines: nothing is truncated, every invisible character is escaped, and
-//! only the task has more than one line, so that no value can look like another line.
+//! needs no code here. Names of a closed set have their command-line form (`run-all`). A person decides by these lines:
+//! nothing is truncated, every invisible character is escaped, and only the task has more than one line, so that no
+//! value can look like another line.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,7 +107,10 @@ impl Facts {
             if field["properties"].is_object() && value.is_object() {
                 self.add_fields(field, value, &|_, _| true);
             } else {
-                self.add(&label_of(key, field), &text_of(key, value));
+                let text = text_of(key, value);
+                let is_choice = field["enum"].as_array().is_some_and(|all| all.contains(value));
+                let text = if is_choice { separate_words(&text, '-') } else { text };
+                self.add(&label_of(key, field), &text);
             }
         }
     }
@@ -119,14 +123,19 @@ pub fn label_of(key: &str, field: &Value) -> String {
         return title.to_owned();
     }
     let name = UNITS.iter().find_map(|(unit, _)| key.strip_suffix(unit)).unwrap_or(key);
-    let mut label = String::new();
+    capitalize(&separate_words(name, ' '))
+}
+
+/// The words of a camelCase name, in lower case.
+fn separate_words(name: &str, separator: char) -> String {
+    let mut words = String::new();
     for character in name.chars() {
         if character.is_uppercase() {
-            label.push(' ');
+            words.push(separator);
         }
-        label.extend(character.to_lowercase());
+        words.extend(character.to_lowercase());
     }
-    capitalize(&label)
+    words
 }
 
 /// The units of keys, in milliseconds.
@@ -198,7 +207,7 @@ mod tests {
                 "Delete after run: yes",
                 "Max attempts: 3",
                 "Retry backoff: 2 s",
-                "Misfire policy: runAll",
+                "Misfire policy: run-all",
                 "Catch-up limit: 5",
                 "Max lateness: 10 min",
                 "Overlap: parallel",
@@ -273,7 +282,7 @@ mod tests {
         let payload = json!({ "kind": "agentTurn", "model": hostile, "channel": hostile });
         let lines = lines(&json!({ "payload": payload, "policies": policies }));
         assert_eq!(lines.len(), 7);
-        for text in lines[1..].iter().filter(|line| !line.ends_with("runAll")) {
+        for text in lines[1..].iter().filter(|line| !line.ends_with("run-all")) {
             assert!(!text.contains(['\n', '\u{202e}']), "{text:?}");
             assert!(text.contains("⟨U+202E⟩"), "{text:?}");
         }

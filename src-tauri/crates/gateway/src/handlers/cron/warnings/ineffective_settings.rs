@@ -96,7 +96,7 @@ fn check_backoff(job: &Job) -> Option<JobWarning> {
 fn check_misfire_limit(job: &Job) -> Option<JobWarning> {
     let misfire = &job.policies.misfire;
     let is_ineffective = misfire.mode != MisfireMode::RunAll;
-    let message = "No effect unless the misfire policy is `runAll`.";
+    let message = "No effect unless the misfire policy is `run-all`.";
     misfire
         .limit
         .filter(|_| is_ineffective)
