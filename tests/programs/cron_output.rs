@@ -381,7 +381,7 @@ async fn skipped_one_shot_is_not_shown_as_done() {
     last(&soup, "skipped").await;
 
     let list = home.rouse(["cron", "list"]);
-    for (name, word) in [("Tea", "done"), ("Soup", "left out")] {
+    for (name, word) in [("Tea", "done"), ("Soup", "skipped")] {
         let line = list.ok().lines().find(|line| line.contains(name)).expect("a line");
         assert!(line.contains(&format!(" {word} ")), "{name}: {list:#?}");
         let shown = home.rouse(["cron", "show", name]);

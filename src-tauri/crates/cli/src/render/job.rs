@@ -133,14 +133,13 @@ fn next_run(engine: &EngineConnection, view: &JobView) -> String {
     text.to_owned()
 }
 
-/// The outcome of a one-shot job after the slot, in the words of the UI.
+/// The outcome of a one-shot job after the slot.
 fn past_one_shot(view: &JobView) -> String {
     if !view.live_run_ids.is_empty() {
         return "under way".to_owned();
     }
     match serde_json::from_value(view.job["state"]["lastState"].clone()) {
         Ok(RunState::Succeeded | RunState::NothingToReport) => "done".to_owned(),
-        Ok(RunState::Skipped | RunState::Missed) => "left out".to_owned(),
         Ok(state) => state_name(state),
         // No run has finished: an approval is pending.
         Err(_) => "under way".to_owned(),
