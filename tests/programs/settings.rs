@@ -61,7 +61,7 @@ async fn config_get_and_set_work_by_key() {
     let file = fs::read_to_string(home.data().join("config.toml")).expect("a file");
     assert!(file.starts_with("# mine\n"), "{file}");
     for (key, value, text) in [
-        ("cron.enabled", "maybe", "cron.enabled: expected true or false"),
+        ("cron.enabled", "maybe", "cron.enabled: expected true or false, found the text `maybe`"),
         ("cron.maxConcurrentRuns", "0", "cron.maxConcurrentRuns"),
         ("cron.maxRuns", "3", "cron.maxRuns"),
         (

@@ -12,7 +12,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::{FieldError, kind_of};
-use crate::text::nearest;
+use crate::text::{group_thousands, nearest};
+
+/// The maximum characters of a text of the wrong type in an error.
+const MAX_QUOTED: usize = 16;
 
 /// The schema of a document type with the validator.
 pub(crate) struct DocumentSchema {
@@ -119,7 +122,7 @@ impl DocumentSchema {
             }
             ValidationErrorKind::Minimum { .. } | ValidationErrorKind::Maximum { .. } => {
                 let unit = rule["unit"].as_str().map(|unit| format!(" {unit}")).unwrap_or_default();
-                let (low, high) = (&rule["minimum"], &rule["maximum"]);
+                let (low, high) = (number_text(&rule["minimum"]), number_text(&rule["maximum"]));
                 add(
                     path,
                     format!("must be between {low} and {high}{unit}, found {}", error.instance()),
@@ -295,7 +298,24 @@ fn type_violation(kind: &TypeKind, rule: &Value, found: &Value) -> String {
         }
         (None, TypeKind::Single(_)) => expected_type(rule),
     };
-    format!("expected {expected}, found {}", kind_of(found))
+    match found.as_str() {
+        // A longer text may be a key in the wrong place.
+        Some(text) if text.chars().count() <= MAX_QUOTED => {
+            format!("expected {expected}, found the text `{text}`")
+        }
+        _ => format!("expected {expected}, found {}", kind_of(found)),
+    }
+}
+
+/// The digits of a bound. The JSON text of a fraction may have an exponent.
+fn number_text(number: &Value) -> String {
+    match number.as_f64() {
+        Some(whole) if number.is_f64() && whole >= 1.0 && whole.fract() == 0.0 => {
+            group_thousands(whole as u64)
+        }
+        Some(fraction) if number.is_f64() => fraction.to_string(),
+        _ => number.to_string(),
+    }
 }
 
 fn unknown_name(found: &Value, names: &[&str]) -> String {

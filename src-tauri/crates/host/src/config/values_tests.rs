@@ -180,9 +180,25 @@ fn hours_as_text_are_refused_with_the_expected_table() {
         let errors = config(file, &[]).expect_err("wrong");
         let found: Vec<(&str, &str)> =
             errors.iter().map(|error| (&*error.path, &*error.message)).collect();
-        let expected =
-            "expected a table such as { from = \"22:00\", to = \"07:00\" }, found a text";
+        let expected = "expected a table such as { from = \"22:00\", to = \"07:00\" }, found the text `22:00-07:00`";
         assert_eq!(found, [(key, expected)]);
+    }
+}
+
+#[test]
+fn invalid_value_is_named_with_plain_bounds() {
+    for (file, expected) in [
+        (
+            json!({ "cron": { "enabled": "flase" } }),
+            "expected true or false, found the text `flase`",
+        ),
+        (
+            json!({ "budget": { "usdPerDay": 0 } }),
+            "must be between 0.000001 and 1,000,000 dollars, found 0",
+        ),
+    ] {
+        let errors = config(file, &[]).expect_err("wrong");
+        assert_eq!(errors[0].message, expected);
     }
 }
 
