@@ -18,11 +18,13 @@ pub(crate) enum FetchError {
     #[error(transparent)]
     Url(#[from] UrlError),
     #[error(
-        "Port {port} is not allowed. Allowed are 80, 443, 8080, 8443, and ports that the person adds in the settings."
+        "Port {port} is not allowed. Allowed are 80, 443, 8080 and 8443. The person can allow another as host:port in the setting `tools.allowPrivateHosts`."
     )]
     Port { port: u16 },
     /// An address that the person may allow.
-    #[error("{host} is {kind}. Only the person can allow this host, in the settings.")]
+    #[error(
+        "{host} is {kind}. Only the person can allow this host, in the setting `tools.allowPrivateHosts`."
+    )]
     LocalAddress { host: String, kind: &'static str },
     /// An address that is never allowed.
     #[error("{host} is {kind} and cannot be fetched.")]

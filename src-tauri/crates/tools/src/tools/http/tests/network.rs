@@ -109,6 +109,7 @@ async fn allowed_host_covers_its_own_name_and_port_only() {
     for url in [other.url("/"), format!("http://localhost:{}/", server.port)] {
         let message = refusal_at(&open, allowing(&server), &url).await;
         assert!(message.contains("is this computer"), "{message}");
+        assert!(message.contains("setting `tools.allowPrivateHosts`"), "{message}");
     }
     assert!(server.requests().is_empty() && other.requests().is_empty());
 }
@@ -119,6 +120,10 @@ async fn nonstandard_port_is_refused_before_any_lookup() {
         let message =
             refusal(HttpConfig::default(), &format!("http://does-not-exist.invalid:{port}/")).await;
         assert!(message.contains(&format!("Port {port} is not allowed")), "{message}");
+        assert!(
+            message.contains("host:port in the setting `tools.allowPrivateHosts`"),
+            "{message}"
+        );
     }
 }
 
