@@ -13,7 +13,7 @@ fn wrong_field_is_named_with_the_expected_values() {
     let table = [
         ("60 * * * *", "minute: expected 0 to 59, found `60`"),
         ("300 * * * *", "minute: expected 0 to 59, found `300`"),
-        ("-5 * * * *", "minute: expected 0 to 59, found `-5`"),
+        ("-5 * * * *", "minute: expected a value on each side of the hyphen, found `-5`"),
         ("+5 * * * *", "minute: expected 0 to 59, found `+5`"),
         ("5 24 * * *", "hour: expected 0 to 23, found `24`"),
         ("5 9am * * *", "hour: expected 0 to 23, found `9AM`"),
@@ -54,6 +54,7 @@ fn wrong_field_is_named_with_the_expected_values() {
         (", * * * *", "minute: expected a value on each side of a comma, found `,`"),
         ("1,,2 * * * *", "minute: expected a value on each side of a comma, found `1,,2`"),
         ("5 9 * * 1,", "day of week: expected a value on each side of a comma, found `1,`"),
+        ("0 7 * * MON-", "day of week: expected a value on each side of the hyphen, found `MON-`"),
         ("*,5 * * * *", "minute: expected `*` without anything beside it, found `*`"),
         (
             "0/15 * * * *",

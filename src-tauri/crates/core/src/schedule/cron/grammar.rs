@@ -369,6 +369,9 @@ impl CronField {
             let value = self.read_value(text, whole)?;
             return Ok((value, value));
         };
+        if first.is_empty() || last.is_empty() {
+            return self.complain("a value on each side of the hyphen", whole);
+        }
         let (first, last) = (self.read_value(first, whole)?, self.read_value(last, whole)?);
         // Sunday is 0 at the start of a range and 7 at the end.
         let (first, last) = match (self, first, last) {
