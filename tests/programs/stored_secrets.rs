@@ -81,7 +81,10 @@ async fn secret_value_on_command_line_is_refused() {
     let output = home.rouse_with_input(["secrets", "set", "mail", "--host", "a.example"], "pin");
     assert_eq!(output.code, 2, "{output:#?}");
     assert!(output.err.contains("value: a secret has at least 4 characters"), "{output:#?}");
-    let output = home.rouse_with_input(["secrets", "set", "mail"], VALUE);
+    let set = ["secrets", "set", "mail", "--host", "a.example"];
+    home.rouse_with_input(set, "\n")
+        .assert_error(2, "No value was given: type the value or pipe it.");
+    let output = home.rouse_with_input(["secrets", "set", "mail"], "");
     assert!(output.err.contains("--host: a secret is bound to at least one host"), "{output:#?}");
     assert!(!home.data().join("secrets.json").exists());
 }

@@ -43,7 +43,11 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
     match command {
         Command::List => engine.show("secrets.list", json!({}), print_list).await,
         Command::Set { name, hosts } => {
+            check_hosts(&name, &hosts, engine).await?;
             let value = read_secret(&format!("value of {}", escape(&name)))?;
+            if value.trim().is_empty() {
+                return Err(CliError::input("No value was given: type the value or pipe it."));
+            }
             let mut params = json!({ "name": name, "value": value });
             if !hosts.is_empty() {
                 params["hosts"] = json!(hosts);
@@ -84,6 +88,22 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             }
         }
     }
+}
+
+/// Refuses a new secret without a host before its value is typed.
+async fn check_hosts(
+    name: &str,
+    hosts: &[String],
+    engine: &EngineConnection,
+) -> Result<(), CliError> {
+    if !hosts.is_empty() {
+        return Ok(());
+    }
+    let list: SecretsListResult = engine.fetch("secrets.list", json!({})).await?;
+    if list.secrets.iter().any(|secret| secret.name == name) {
+        return Ok(());
+    }
+    Err(CliError::input("--host: a secret is bound to at least one host"))
 }
 
 fn with_flag_names(error: CliError) -> CliError {
