@@ -107,6 +107,8 @@ async fn terminal_follows_run_after_denial_in_window() {
     engine.add_job(writer()).await;
     let mut terminal = TerminalCommand::start(&home, &["cron", "run", "writer", "--wait"]);
     terminal.wait_until("deny [n]: ").await;
+    terminal.type_line("x");
+    terminal.wait_until("Type y, r or n.").await;
     decide_in_page(&engine, "deny").await;
     terminal.wait_until("the approval was denied in a window").await;
     assert_eq!(terminal.exit_code(), 0);

@@ -68,7 +68,12 @@ impl<'e> ApprovalPrompt<'e> {
         }
         let Some(approval) = &self.open else { return Ok(()) };
         let Some(kind) = parse_decision(line, approval.is_highest) else {
-            anstream::eprintln!("This call needs an approval each time: allow once or deny.");
+            let hint = if approval.is_highest {
+                "This call needs an approval each time: allow once or deny."
+            } else {
+                "Type y, r or n."
+            };
+            anstream::eprintln!("{hint}");
             self.print_prompt();
             return Ok(());
         };
@@ -116,12 +121,13 @@ impl<'e> ApprovalPrompt<'e> {
     }
 }
 
-/// The decision of a typed line; none if impossible. An empty line or the end of the input denies.
+/// The decision of a typed line; none for another key or an impossible decision. The end of the input denies.
 fn parse_decision(line: &str, is_highest: bool) -> Option<&'static str> {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Some("once"),
         "r" | "run" => (!is_highest).then_some("run"),
-        _ => Some("deny"),
+        "n" | "no" => Some("deny"),
+        _ => line.is_empty().then_some("deny"),
     }
 }
 
@@ -130,10 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_yes_and_run_allow() {
-        let lines = ["y\n", " YES ", "r", "n", "", "yep"].map(|line| parse_decision(line, false));
+    fn only_known_keys_decide() {
+        let lines = ["y\n", " YES ", "r", "n", "No\n", ""].map(|line| parse_decision(line, false));
         let kinds = ["once", "once", "run", "deny", "deny", "deny"];
         assert_eq!(lines, kinds.map(Some));
-        assert_eq!(parse_decision("r", true), None);
+        for (line, is_highest) in [("yep", false), ("\n", false), ("r", true)] {
+            assert_eq!(parse_decision(line, is_highest), None, "{line:?}");
+        }
     }
 }
