@@ -41,7 +41,7 @@ pub enum ConfigError {
         message: String,
     },
     /// A value of the file, or of a variable that overrides the file, is invalid.
-    #[error("the settings in {path}, or the variables over them, are invalid: {}", joined(.errors))]
+    #[error("the settings in {path}{} are invalid: {}", variables_note(.errors), joined(.errors))]
     File {
         /// The file.
         path: PathBuf,
@@ -302,6 +302,11 @@ impl ConfigError {
     }
 }
 
+fn variables_note(errors: &[SettingError]) -> &'static str {
+    let is_in_file = errors.iter().all(|error| error.line.is_some());
+    if is_in_file { "" } else { ", or the variables over them," }
+}
+
 fn joined<T: ToString>(errors: &[T]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -490,7 +495,7 @@ mod tests {
         let path = folder.path().join("config.toml");
         fs::write(&path, "[cron]\nmaxConcurrentRuns = 0\n").expect("a file");
         let error = open(&path).err().expect("refused").to_string();
-        let named = ["config.toml", "cron.maxConcurrentRuns (line 2): must be between"];
-        assert!(named.iter().all(|name| error.contains(name)), "{error}");
+        let named = "config.toml are invalid: cron.maxConcurrentRuns (line 2): must be between";
+        assert!(error.contains(named), "{error}");
     }
 }
