@@ -108,6 +108,14 @@ async fn provider_in_file_is_changed_by_name() {
     assert_eq!(set.ok(), "providers.work.model = big\n");
     assert_eq!(home.rouse(["config", "get", "providers.work.model"]).ok(), "big\n");
     home.rouse(["config", "set", "providers.word.model", "big"]).assert_error(2, "no such setting");
+    for key in ["providers", "providers.work"] {
+        let get = home.rouse(["config", "get", key]);
+        let first =
+            "providers.work.kind = openai\nproviders.work.baseUrl = http://localhost:9/v1\n";
+        assert!(get.ok().starts_with(first), "{get:#?}");
+    }
+    let unknown = home.rouse(["config", "get", "providers.word"]);
+    unknown.assert_error(2, "has no [providers.word]; did you mean work?");
 }
 
 #[tokio::test]

@@ -69,6 +69,8 @@ const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 /// The interval: a duration in the file, milliseconds in the answer.
 const INTERVAL: &str = "heartbeat.every";
 const INTERVAL_MS: &str = "heartbeat.everyMs";
+/// The providers: the key in the file, and the key of the list in the answer.
+const PROVIDER_LISTS: [&str; 2] = ["providers", "model.providers"];
 
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
     let (mut answer, view) = fetch_settings(engine).await?;
@@ -118,12 +120,12 @@ fn get(
 ) -> Result<(), CliError> {
     if engine.json {
         let key = if key == INTERVAL { INTERVAL_MS } else { key };
-        anstream::println!("{}", serde_json::to_string_pretty(find_setting(&answer, view, key)?)?);
+        anstream::println!("{}", serde_json::to_string_pretty(find_group(&answer, view, key)?)?);
         return Ok(());
     }
     use_file_keys(&mut answer);
-    let value = find_setting(&answer, view, key)?;
-    if value.is_object() {
+    let value = find_group(&answer, view, key)?;
+    if value.is_object() || PROVIDER_LISTS.contains(&key) {
         flatten(value, key).iter().for_each(|(key, value)| print_setting(view, key, value, ""));
     } else {
         anstream::println!("{}{}", escape(&value_text(value)), restart_note(view, key));
@@ -199,13 +201,23 @@ fn parse_value(key: &str, text: &str) -> Result<Value, CliError> {
     Ok(scalar.unwrap_or_else(|| json!(text)))
 }
 
+/// The setting or the group `key`, a provider, or all providers.
+fn find_group<'a>(answer: &'a Value, view: &ConfigView, key: &str) -> Result<&'a Value, CliError> {
+    let group = match key.strip_prefix("providers.") {
+        Some(name) => find_provider(answer, name),
+        None => (key == "providers").then(|| &answer["model"]["providers"]),
+    };
+    group.map_or_else(|| find_setting(answer, view, key), Ok)
+}
+
 /// The setting `key`. An error explains an unknown key, an unknown provider and a setting only in the file.
 fn find_setting<'a>(
     answer: &'a Value,
     view: &ConfigView,
     key: &str,
 ) -> Result<&'a Value, CliError> {
-    let provider_key = key.strip_prefix("providers.").and_then(|rest| rest.split_once('.'));
+    let provider_key = key.strip_prefix("providers.");
+    let provider_key = provider_key.map(|rest| rest.split_once('.').unwrap_or((rest, "")));
     let value = match provider_key {
         Some((name, key)) => find_provider(answer, name).and_then(|provider| provider.get(key)),
         None if METADATA_KEYS.contains(&key) => None,
@@ -216,7 +228,7 @@ fn find_setting<'a>(
         let unknown = view.unknown_keys.iter().find(|unknown| unknown.key == key);
         CliError::input(match (unknown, provider_key) {
             (Some(unknown), _) => format!("{}. See {path}.", unknown.text),
-            (None, Some((name, _))) if is_setting(key) => {
+            (None, Some((name, _))) if find_provider(answer, name).is_none() => {
                 let names = providers(answer).filter_map(|provider| provider["name"].as_str());
                 let suggestion = nearest(name, names).map(|near| format!("; did you mean {near}?"));
                 let suggestion = suggestion.unwrap_or_default();
@@ -248,15 +260,31 @@ fn is_part_of_hours(key: &str) -> bool {
     })
 }
 
-/// The leaves of `value` by dotted key.
+/// The leaves of `value` by dotted key; providers by the keys of the file.
 fn flatten<'a>(value: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
+    if PROVIDER_LISTS.contains(&key) {
+        return flatten_providers(value);
+    }
     let empty = Map::new();
     let Some(fields) = value.as_object().filter(|fields| **fields != empty) else {
         return vec![(key.to_owned(), value)];
     };
     let dotted =
         |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
-    fields.iter().flat_map(|(name, value)| flatten(value, &dotted(name))).collect()
+    // The name of a provider is a part of the key.
+    let is_name = |name: &str| name == "name" && key.starts_with("providers.");
+    let fields = fields.iter().filter(|(name, _)| !is_name(name));
+    fields.flat_map(|(name, value)| flatten(value, &dotted(name))).collect()
+}
+
+fn flatten_providers(list: &Value) -> Vec<(String, &Value)> {
+    match list.as_array().map(Vec::as_slice) {
+        None | Some([]) => vec![("providers".to_owned(), list)],
+        Some(providers) => {
+            let key = |provider: &Value| format!("providers.{}", value_text(&provider["name"]));
+            providers.iter().flat_map(|provider| flatten(provider, &key(provider))).collect()
+        }
+    }
 }
 
 fn print_all(answer: &Value, view: &ConfigView) {
@@ -311,5 +339,16 @@ mod tests {
         assert_eq!(value("model.name", "none"), Value::Null);
         assert_eq!(value("heartbeat.prompt", "[1]"), json!("[1]"));
         assert!(parse_value("quietHours", "soon").is_err());
+    }
+
+    #[test]
+    fn providers_have_the_keys_of_the_file() {
+        let keys = |list: Value| {
+            let answer = json!({ "model": { "name": null, "providers": list } });
+            flatten(&answer, "").into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let work = json!([{ "name": "work", "kind": "openai", "model": "small" }]);
+        assert_eq!(keys(work), ["model.name", "providers.work.kind", "providers.work.model"]);
+        assert_eq!(keys(json!([])), ["model.name", "providers"]);
     }
 }
