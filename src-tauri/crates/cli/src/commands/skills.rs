@@ -103,7 +103,7 @@ async fn find_skill(engine: &EngineConnection, name: &str) -> Result<SkillView, 
     let names = found.skills.iter().map(|skill| skill.name.as_str());
     skill
         .cloned()
-        .ok_or_else(|| ids::unknown_name("skill called", name, names, "rouse skills list"))
+        .ok_or_else(|| ids::unknown_name("skill", name, names, "rouse skills list"))
 }
 
 fn print_skills(found: &SkillsListResult) {
