@@ -10,8 +10,8 @@ use crate::resolve::error::CliError;
 /// The permissions of a job.
 #[derive(Debug, Args)]
 pub(crate) struct PermissionArgs {
-    /// Policy for calls that need an approval [default: ask]
-    #[arg(long, value_parser = choice::<Approvals>())]
+    /// Calls that need an approval: ask, deny, skip [default: ask]
+    #[arg(long, hide_possible_values = true, value_parser = choice::<Approvals>())]
     approvals: Option<Approvals>,
     /// Approval timeout: 2h [default: 30m]
     #[arg(hide = true, long, alias = "approval-time", value_name = "DURATION")]
