@@ -101,9 +101,7 @@ async fn find_skill(engine: &EngineConnection, name: &str) -> Result<SkillView, 
     let skills = found.skills.iter().filter(|skill| skill.name == name);
     let skill = skills.min_by_key(|skill| skill.problem.is_some());
     let names = found.skills.iter().map(|skill| skill.name.as_str());
-    skill
-        .cloned()
-        .ok_or_else(|| ids::unknown_name("skill", name, names, "rouse skills list"))
+    skill.cloned().ok_or_else(|| ids::unknown_name("skill", name, names, "rouse skills list"))
 }
 
 fn print_skills(found: &SkillsListResult) {
