@@ -32,7 +32,8 @@ pub(super) async fn remove_provider(name: &str, engine: &EngineConnection) -> Re
             )));
         }
     }
-    let has_stored_key = find_stored_key(provider, engine).await?.is_some();
+    // silent-ok: an unreadable secret store must not prevent the removal.
+    let has_stored_key = find_stored_key(provider, engine).await.is_ok_and(|key| key.is_some());
     let is_active = known.active.as_deref() == Some(name);
     let mut patch = json!({ "providers": { name: null } });
     if is_active {
