@@ -15,6 +15,7 @@ pub mod settings;
 pub mod job;
 pub mod import;
 pub mod run;
+pub mod extension;
 mod access;
 mod agent;
 

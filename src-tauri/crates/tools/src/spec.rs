@@ -27,6 +27,7 @@ pub(crate) fn read_only_spec(
         label: Some(label.to_owned()),
         attended_only: false,
         listed_only: false,
+        origin: None,
     }
 }
 

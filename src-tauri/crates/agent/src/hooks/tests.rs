@@ -178,6 +178,7 @@ async fn notified_tools_are_a_copy() {
         label: None,
         attended_only: false,
         listed_only: false,
+        origin: None,
     };
     let schema = json!({"type": "object", "properties": {"text": {}}});
     let mut specs = vec![

@@ -226,6 +226,7 @@ mod tests {
             label: None,
             attended_only: false,
             listed_only: false,
+            origin: None,
         })
     }
 

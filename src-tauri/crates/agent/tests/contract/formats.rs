@@ -167,5 +167,6 @@ pub(crate) fn read_file() -> ToolSpec {
         label: None,
         attended_only: false,
         listed_only: false,
+        origin: None,
     }
 }

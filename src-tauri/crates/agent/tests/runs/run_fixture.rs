@@ -362,6 +362,7 @@ impl TestTool {
             label: None,
             attended_only: false,
             listed_only: false,
+            origin: None,
         };
         Self { spec, act: Box::new(act) }
     }

@@ -13,6 +13,7 @@ use ts_rs::TS;
 
 use crate::approval::Surroundings;
 use crate::attachment::Attachment;
+use crate::extension::ToolOrigin;
 pub use crate::future::BoxFuture;
 use crate::job::FolderGrant;
 use crate::policy::ApprovedCall;
@@ -52,6 +53,8 @@ pub struct ToolSpec {
     pub attended_only: bool,
     /// Whether the tool is offered only to jobs that list it. Each offered tool costs tokens in every request.
     pub listed_only: bool,
+    /// The server of the tool; none for a built-in tool.
+    pub origin: Option<ToolOrigin>,
 }
 
 impl ToolSpec {

@@ -40,6 +40,7 @@ impl GrantableCommand {
             shell_text: Vec::new(),
             attended_only: false,
             listed_only: false,
+            origin: None,
         })
     }
 }

@@ -125,6 +125,7 @@ fn tool() -> ToolSpec {
         shell_text: Vec::new(),
         attended_only: false,
         listed_only: false,
+        origin: None,
     }
 }
 

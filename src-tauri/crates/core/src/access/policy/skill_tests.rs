@@ -37,6 +37,7 @@ fn tool(name: &str, annotations: Annotations, domain: ToolDomain) -> ToolSpec {
         label: None,
         attended_only: false,
         listed_only: false,
+        origin: None,
     }
 }
 

@@ -27,6 +27,7 @@ fn tool(approval: ApprovalRule) -> ToolSpec {
         label: None,
         attended_only: false,
         listed_only: false,
+        origin: None,
     }
 }
 

@@ -1,0 +1,23 @@
+//! The port to the installed extensions.
+//!
+//! Implemented by the owner of `extensions.lock`. A room that runs servers reads accepted definitions here and reports
+//! listings; it never changes what a person accepted.
+
+use super::document::Extension;
+use super::name::ExtensionName;
+use super::pin::ToolListing;
+
+/// The installed extensions.
+pub trait ExtensionBook: Send + Sync {
+    /// The extension of this name.
+    fn get(&self, name: &ExtensionName) -> Option<Extension>;
+    /// All extensions, by name.
+    fn all(&self) -> Vec<(ExtensionName, Extension)>;
+    /// Records a listing of a server: the held tools and the reported version. Accepted tools stay.
+    fn record_listing(&self, name: &ExtensionName, version: Option<String>, listing: &ToolListing);
+    /// Fills the secret handles of a text that goes to this extension only.
+    ///
+    /// # Errors
+    /// A secret is missing or not bound to this extension: cause and remedy as sentences.
+    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, String>;
+}

@@ -1,0 +1,96 @@
+//! Consent pages: what a person reads before an extension is installed, updated, or gets tools.
+//!
+//! Owns the content of a page and its hash. A consent names the hash of exactly the page that was read: any change of
+//! the content gives another hash. Never shortens a text. Pitfall: a page that leaves out a field of the definition.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use ts_rs::TS;
+
+use super::definition::ServerDefinition;
+use super::name::ExtensionName;
+use super::pin::HeldTool;
+use crate::approval::canonical;
+
+/// The fewest digits of a hash that name a page.
+const MIN_HASH_DIGITS: usize = 12;
+
+/// A page to read before a consent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ConsentPage {
+    /// The extension.
+    pub extension: ExtensionName,
+    /// The definition.
+    pub server: ServerDefinition,
+    /// The accepted definition that the page replaces; none for an installation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<ServerDefinition>,
+    /// The tools that wait for a person; empty before the first start.
+    pub tools: Vec<HeldTool>,
+    /// The SHA-256 of the canonical page, in hexadecimal digits.
+    pub hash: String,
+}
+
+impl ConsentPage {
+    /// The page with this content.
+    #[must_use]
+    pub fn new(
+        extension: ExtensionName,
+        server: ServerDefinition,
+        replaces: Option<ServerDefinition>,
+        tools: Vec<HeldTool>,
+    ) -> Self {
+        let mut page = Self { extension, server, replaces, tools, hash: String::new() };
+        let value = serde_json::to_value(&page).expect("BUG: a page is JSON");
+        let digest = Sha256::digest(canonical(&value).as_bytes());
+        page.hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        page
+    }
+
+    /// Whether `hash` names this page: its first digits, at least 12.
+    #[must_use]
+    pub fn is_named_by(&self, hash: &str) -> bool {
+        hash.len() >= MIN_HASH_DIGITS && self.hash.starts_with(hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::extension::ServerTransport;
+
+    fn page(argument: &str) -> ConsentPage {
+        let transport = ServerTransport::Stdio {
+            command: "/usr/bin/node".to_owned(),
+            arguments: vec![argument.to_owned()],
+            environment: BTreeMap::new(),
+            folder: None,
+            folders: Vec::new(),
+            hosts: Vec::new(),
+            is_unconfined: false,
+        };
+        let server =
+            ServerDefinition { transport, start_timeout_seconds: None, call_timeout_seconds: None };
+        ConsentPage::new("cal".parse().expect("a name"), server, None, Vec::new())
+    }
+
+    #[test]
+    fn another_argument_gives_another_hash() {
+        let page_of_a = page("a.js");
+        assert_eq!(page_of_a, page("a.js"));
+        assert!(!page("b.js").is_named_by(&page_of_a.hash));
+    }
+
+    #[test]
+    fn page_is_named_by_twelve_digits_or_more() {
+        let page = page("a.js");
+        assert!(page.is_named_by(&page.hash) && page.is_named_by(&page.hash[..12]));
+        for wrong in ["", &page.hash[..11], "000000000000"] {
+            assert!(!page.is_named_by(wrong), "{wrong}");
+        }
+    }
+}

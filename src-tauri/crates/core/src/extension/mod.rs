@@ -1,0 +1,33 @@
+//! Extensions: tool sources that did not come with Rouse.
+//!
+//! Owns the document of an installed extension, the pins of accepted tools, the names of their tools for a model, and
+//! the ports to server processes, guarded HTTP and open servers. Never starts a process and never reads a file.
+//! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
+
+mod book;
+mod consent;
+mod definition;
+mod document;
+mod http_exchange;
+mod name;
+mod origin;
+mod pin;
+mod server_port;
+mod server_process;
+mod state;
+
+pub use book::ExtensionBook;
+pub use consent::ConsentPage;
+pub use definition::{ServerDefinition, ServerTransport};
+pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
+pub use http_exchange::{
+    HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
+};
+pub use name::{ExtensionName, InvalidExtensionName, tool_name};
+pub use origin::ToolOrigin;
+pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
+pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};
+pub use server_process::{
+    ProcessEnd, ServerCommand, ServerProcess, ServerProcesses, ServerStartError,
+};
+pub use state::{ServerState, ServerStatus};
