@@ -49,5 +49,7 @@ pub use secrets::{
     SecretValue, StoredKey, is_secret_name,
 };
 pub use skills::{SkillLibrary, TrustError};
-pub use tool_registry::{RegistryError, ToolCallError, ToolRegistry, is_callable_alone};
+pub use tool_registry::{
+    AdmissionError, RefusedTool, ToolCallError, ToolRegistry, ToolSet, is_callable_alone,
+};
 pub use turn::scope::{AnswerEvent, AnswerObserver};

@@ -30,7 +30,7 @@ pub enum HostError {
     Scheduler(SchedulerError),
     /// The tool registry is invalid.
     #[error(transparent)]
-    Tools(#[from] rouse_agent::RegistryError),
+    Tools(#[from] rouse_agent::AdmissionError),
     /// The system has no timer.
     #[error("the system gives no timer")]
     Timer(#[source] std::io::Error),

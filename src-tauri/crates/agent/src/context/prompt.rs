@@ -106,7 +106,9 @@ fn network_text(sandbox: &SandboxMode) -> String {
 pub fn policy_of(job: &Job, turn: &AgentTurn, grants: &[Grant], now: UnixMs) -> ToolPolicy {
     // An empty list, because a model can call a tool that is not offered.
     let listed = if uses_tools(turn) { turn.tools.clone() } else { Some(Vec::new()) };
-    ToolPolicy::for_tools(listed).with_approvals(job.policies.approvals).with_grants(grants, now)
+    let servers = turn.servers.iter().map(|server| server.name.clone()).collect();
+    let policy = ToolPolicy::for_tools(listed).with_servers(servers);
+    policy.with_approvals(job.policies.approvals).with_grants(grants, now)
 }
 
 /// The time limit of an approval request.

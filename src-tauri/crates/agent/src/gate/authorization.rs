@@ -26,8 +26,9 @@ impl Gate {
         request: &ToolCallRequest,
     ) -> Result<Arc<dyn Tool>, GateStop> {
         let name = &request.tool;
-        let Some(entry) = self.tools.entry(name) else {
-            let offered = self.tools.offered(&policy.tools).into_iter().map(|spec| spec.name);
+        let tools = self.tools();
+        let Some(entry) = tools.entry(name) else {
+            let offered = tools.offered(&policy.tools).into_iter().map(|spec| spec.name);
             let offered = offered.collect::<Vec<_>>().join(", ");
             let text =
                 format!("There is no tool called {name}. The tools of this run are: {offered}.");
@@ -114,8 +115,9 @@ impl Gate {
         if policy.tools.has_written_call() {
             return Ok(None);
         }
+        let tools = self.tools();
         let has_read =
-            self.store.has_called_tool(&context.run_id, &self.tools.untrusted_tools()).await?;
+            self.store.has_read_untrusted(&context.run_id, &tools.trusted_tools()).await?;
         let earlier_taint = policy.is_tainted.then_some(Taint::BeforeRun);
         Ok(if has_read { Some(Taint::Read) } else { earlier_taint })
     }

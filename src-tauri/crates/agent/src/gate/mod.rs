@@ -27,7 +27,7 @@ use rouse_core::approval::{Authorization, GateDecision, Refusal};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::text::flatten_deep;
-use rouse_core::tool::{Annotations, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, RateLimit, Tool, ToolContext, ToolOutput};
 use rouse_store::{NewStep, RunStep, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +36,7 @@ use crate::condition::ConditionEvaluator;
 use crate::heartbeat_list::HeartbeatList;
 use crate::hooks::Hooks;
 use crate::safety::{Safety, ScreenedOutput};
-use crate::tool_registry::ToolRegistry;
+use crate::tool_registry::{ToolRegistry, ToolSet};
 use call_end::{CallEnd, step_end};
 use hook_check::PendingCall;
 use rate_limit::{RateLimits, RatePermit};
@@ -55,11 +55,12 @@ const TOOL_NAME_LENGTH: usize = 200;
 impl Gate {
     /// A gate over `tools`, without secrets and hooks.
     #[must_use]
-    pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
-        let limits = RateLimits::new(tools.specs(), &store, &clock);
-        let list = HeartbeatList::new(store.clone(), Arc::clone(&clock));
+    pub fn new(tools: impl Into<Arc<ToolRegistry>>, store: Store, clock: Arc<dyn Clock>) -> Self {
+        let limits = Arc::new(RateLimits::new(&store, &clock));
+        let list = Arc::new(HeartbeatList::new(store.clone(), Arc::clone(&clock)));
         Self {
-            tools,
+            registry: tools.into(),
+            run_tools: None,
             limits,
             conditions: ConditionEvaluator::default(),
             safety: Safety::new(Arc::default()),
@@ -90,7 +91,7 @@ impl Gate {
 
     /// The provenance of HEARTBEAT.md.
     #[must_use]
-    pub const fn list(&self) -> &HeartbeatList {
+    pub fn list(&self) -> &HeartbeatList {
         &self.list
     }
 
@@ -100,10 +101,16 @@ impl Gate {
         &self.conditions
     }
 
-    /// The tools behind the gate.
+    /// The tools behind the gate: of the run, or the current tools.
     #[must_use]
-    pub const fn tools(&self) -> &ToolRegistry {
-        &self.tools
+    pub fn tools(&self) -> Arc<ToolSet> {
+        self.run_tools.clone().unwrap_or_else(|| self.registry.current())
+    }
+
+    /// The gate of a run, which keeps the current tools.
+    #[must_use]
+    pub fn for_run(&self) -> Self {
+        Self { run_tools: Some(self.registry.current()), ..self.clone() }
     }
 
     /// Makes or refuses a call, or returns the required approval.
@@ -171,7 +178,8 @@ impl Gate {
         let tool = self.validate(policy, &pending.request)?;
         let suspicion = self.screen(policy, tool.as_ref(), &pending.request, context).await?;
         let (call, permit) = self.authorize(policy, pending, &tool, suspicion, context).await?;
-        let rate_permit = self.take_rate_permit(policy, &pending.request, context).await?;
+        let rate = tool.spec().rate;
+        let rate_permit = self.take_rate_permit(policy, &pending.request, rate, context).await?;
         let reservation = self.reserve_budget(policy, tool.as_ref(), &call).await?;
         self.consult_hooks(pending, context).await?;
         let sandbox = self.narrower_sandbox(policy, tool.as_ref(), context).await?;
@@ -195,13 +203,14 @@ impl Gate {
         &self,
         policy: &RunPolicy,
         request: &ToolCallRequest,
+        rate: RateLimit,
         context: &ToolContext,
     ) -> Result<Option<RatePermit<'_>>, GateStop> {
         if policy.is_written_call(request) {
             return Ok(None);
         }
         let may_wait = !policy.rate_limit_wait.is_zero();
-        let taken = self.limits.take(&request.tool, &context.run_id, may_wait).await?;
+        let taken = self.limits.take(&request.tool, rate, &context.run_id, may_wait).await?;
         Ok(taken.map_err(|wait| CallRefusal::rate_limited(&request.tool, wait))?)
     }
 
@@ -227,7 +236,7 @@ impl Gate {
     /// Whether the call may run in parallel with others: read-only and without egress. A call with egress waits for
     /// earlier calls, because they may taint the run.
     pub(crate) fn is_parallel(&self, request: &ToolCallRequest, context: &ToolContext) -> bool {
-        self.tools.get(&request.tool).is_some_and(|tool| {
+        self.tools().get(&request.tool).is_some_and(|tool| {
             tool.annotations(&request.arguments).read_only
                 && !tool.has_egress(&request.arguments, context)
         })
@@ -302,13 +311,10 @@ impl Gate {
         } else {
             ToolOutput::ok(value)
         };
-        match self.tools.get(&step.name) {
-            Some(tool) => {
-                let spec = tool.spec();
-                self.safety.screen_output(&spec.name, spec.untrusted_output, output).model_output
-            }
-            None => output,
-        }
+        // The result of a tool that is no longer there is untrusted.
+        let tool = self.tools().get(&step.name);
+        let is_untrusted = tool.is_none_or(|tool| tool.spec().untrusted_output);
+        self.safety.screen_output(&step.name, is_untrusted, output).model_output
     }
 
     /// The second half of a call: the execution, then the end in the journal.

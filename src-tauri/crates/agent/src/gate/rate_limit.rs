@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rouse_core::tool::{RateLimit, ToolSpec};
+use rouse_core::tool::RateLimit;
 use rouse_core::{Clock, RunId};
 use rouse_store::{Store, StoreError};
 use tokio::sync::OnceCell;
@@ -21,7 +21,6 @@ const HOUR: Duration = Duration::from_secs(3_600);
 pub(super) struct RateLimits {
     clock: Arc<dyn Clock>,
     store: Store,
-    by_tool: HashMap<String, RateLimit>,
     /// Read from the journal with the first call.
     calls: OnceCell<Mutex<ByTool>>,
 }
@@ -155,15 +154,8 @@ fn millis(span: Duration) -> Instant {
 }
 
 impl RateLimits {
-    pub(super) fn new<'s>(
-        specs: impl Iterator<Item = &'s ToolSpec>,
-        store: &Store,
-        clock: &Arc<dyn Clock>,
-    ) -> Self {
-        let limited = specs.filter(|spec| spec.rate != RateLimit::NONE);
-        let by_tool = limited.map(|spec| (spec.name.clone(), spec.rate)).collect();
-        let (clock, store) = (Arc::clone(clock), store.clone());
-        Self { clock, store, by_tool, calls: OnceCell::new() }
+    pub(super) fn new(store: &Store, clock: &Arc<dyn Clock>) -> Self {
+        Self { clock: Arc::clone(clock), store: store.clone(), calls: OnceCell::new() }
     }
 
     /// Takes a permit for a call of `tool`, or returns the wait. A tool without a limit has no permit.
@@ -173,15 +165,18 @@ impl RateLimits {
     pub(super) async fn take(
         &self,
         tool: &str,
+        rate: RateLimit,
         run: &RunId,
         may_wait: bool,
     ) -> Result<Result<Option<RatePermit<'_>>, Duration>, StoreError> {
-        let Some(rate) = self.by_tool.get(tool) else { return Ok(Ok(None)) };
+        if rate == RateLimit::NONE {
+            return Ok(Ok(None));
+        }
         let calls = self.calls.get_or_try_init(|| self.journalled_calls()).await?;
         let mut by_tool = locked(calls);
         // Read under the lock, so that the times stay sorted.
         let at = self.now();
-        let taken = by_tool.entry(tool.to_owned()).or_default().take(*rate, at, run, may_wait);
+        let taken = by_tool.entry(tool.to_owned()).or_default().take(rate, at, run, may_wait);
         Ok(taken
             .map(|()| Some(RatePermit { calls, tool: tool.to_owned(), at, is_consumed: false })))
     }

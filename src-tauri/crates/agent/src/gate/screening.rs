@@ -170,7 +170,7 @@ impl Gate {
     /// Arguments for display, without the tool's sensitive parameters.
     #[must_use]
     pub fn shown_arguments(&self, tool: &str, arguments: &Value) -> Value {
-        match self.tools.get(tool) {
+        match self.tools().get(tool) {
             Some(tool) => tool.spec().shown(arguments),
             None => arguments.clone(),
         }

@@ -17,16 +17,19 @@ use crate::condition::ConditionEvaluator;
 use crate::heartbeat_list::HeartbeatList;
 use crate::hooks::Hooks;
 use crate::safety::Safety;
-use crate::tool_registry::ToolRegistry;
+use crate::tool_registry::{ToolRegistry, ToolSet};
 
-/// The gate for all runs: rate limits count over all runs.
+/// The gate for all runs: rate limits count over all runs. Cheap to clone.
+#[derive(Clone)]
 pub struct Gate {
-    pub(super) tools: ToolRegistry,
-    pub(super) limits: RateLimits,
+    pub(super) registry: Arc<ToolRegistry>,
+    /// The tools of a run; the current tools when none.
+    pub(super) run_tools: Option<Arc<ToolSet>>,
+    pub(super) limits: Arc<RateLimits>,
     pub(super) conditions: ConditionEvaluator,
     pub(super) safety: Safety,
     pub(super) hooks: Hooks,
-    pub(super) list: HeartbeatList,
+    pub(super) list: Arc<HeartbeatList>,
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
 }

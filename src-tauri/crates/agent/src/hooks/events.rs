@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use rouse_core::extension::ToolOrigin;
 use rouse_core::tool::ToolSpec;
 use rouse_core::{JobId, RunId, SessionKey};
 use serde::Serialize;
@@ -69,6 +70,9 @@ pub struct ToolMetadata {
     /// The JSON Schema of the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
+    /// The MCP server with its version, and the hash of the accepted definition; none for a built-in tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ToolOrigin>,
 }
 
 impl ToolMetadata {
@@ -83,7 +87,8 @@ impl ToolMetadata {
         let description = Some(spec.description.clone()).filter(|text| !text.trim().is_empty());
         let parameters = Some(spec.parameters.clone()).filter(|schema| !schema.is_null());
         let label = spec.label.clone().filter(|label| !label.trim().is_empty());
-        Self { name: spec.name.clone(), label, description, parameters }
+        let origin = spec.origin.clone();
+        Self { name: spec.name.clone(), label, description, parameters, origin }
     }
 }
 

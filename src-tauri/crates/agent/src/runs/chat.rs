@@ -29,12 +29,13 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let models = models.into();
-        let turn = match self.chat_turn(run, text, &models).await {
+        let driver = self.for_run();
+        let turn = match driver.chat_turn(run, text, &models).await {
             Ok(turn) => turn,
             Err(end) => return end.into_outcome(),
         };
         let kind = MainTurnKind { instructions: CHAT_PROMPT.to_owned(), is_attended: true };
-        self.run_in_main(run, &models, turn, kind, cancel).await
+        driver.run_in_main(run, &models, turn, kind, cancel).await
     }
 
     async fn chat_turn(

@@ -40,15 +40,16 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let models = models.into();
-        let turn = match self.heartbeat_turn(run, &models).await {
+        let driver = self.for_run();
+        let turn = match driver.heartbeat_turn(run, &models).await {
             Ok(turn) => turn,
             Err(end) => return end.into_outcome(),
         };
-        let safety = self.runtime.gate.safety();
+        let safety = driver.runtime.gate.safety();
         let custom_instructions = custom_instructions.map(|text| safety.redact_stored(text));
         let instructions = instructions(custom_instructions.as_deref());
         let kind = MainTurnKind { instructions, is_attended: false };
-        self.run_in_main(run, &models, turn, kind, cancel).await
+        driver.run_in_main(run, &models, turn, kind, cancel).await
     }
 
     /// Whether HEARTBEAT.md has tasks. An unreadable file counts: the heartbeat reports the error.

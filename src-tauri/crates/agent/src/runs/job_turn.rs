@@ -11,6 +11,7 @@ use rouse_core::{Cause, Job, SessionKey};
 use rouse_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
+use super::servers::{RunServers, check_listed_tools};
 use super::{AgentDriver, require_model};
 use crate::budget::RunBudgets;
 use crate::context::prompt::{
@@ -36,6 +37,7 @@ struct JobTurn<'r> {
     turn: &'r AgentTurn,
     skills: TurnSkills,
     cause: Option<Cause>,
+    servers: RunServers,
 }
 
 impl AgentDriver {
@@ -62,23 +64,27 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Result<Outcome, TurnEnd> {
         let session = &SessionKey::of_job(&job.id);
-        let store = &self.runtime.store;
-        let earlier = store.messages_of_run(session, &run.id).await?;
+        let earlier = self.runtime.store.messages_of_run(session, &run.id).await?;
         require_model(models, &earlier)?;
+        let servers = self.open_servers(turn, cancel).await?;
+        // The servers may have changed the current tools.
+        let driver = &self.for_run();
+        check_listed_tools(turn, &driver.runtime.gate.tools())?;
+        let store = &driver.runtime.store;
         let steps = store.complete_journal(&run.id).await?;
         let cause = store.cause(&run.id).await?;
-        let library = self.runtime.skills.as_ref();
+        let library = driver.runtime.skills.as_ref();
         let skills = TurnSkills::load(library, &turn.skills, session, &steps).await?;
-        let job_turn = JobTurn { run, job, turn, skills, cause };
-        let tool_context = &self.job_context(&job_turn);
-        let account = self.account(run, Some(job));
-        let policy = self.job_policy(&job_turn, &account).await?;
-        let scope = RunScope { runtime: &self.runtime, session, tool_context, account, cancel };
+        let job_turn = JobTurn { run, job, turn, skills, cause, servers };
+        let tool_context = &driver.job_context(&job_turn);
+        let account = driver.account(run, Some(job));
+        let policy = driver.job_policy(&job_turn, &account).await?;
+        let scope = RunScope { runtime: &driver.runtime, session, tool_context, account, cancel };
         let mut conversation = Conversation {
             models,
             prompt: job_turn.prompt(&scope, &policy),
             policy,
-            limits: TurnLimits { max_steps: self.max_steps(turn.max_steps), is_attended: false },
+            limits: TurnLimits { max_steps: driver.max_steps(turn.max_steps), is_attended: false },
             quiet_hours: job.policies.quiet_hours.clone(),
             journal: Journal::new(steps, run.attempt),
             summary_time_limit: summary_time_limit(job),
@@ -143,6 +149,7 @@ impl JobTurn<'_> {
         let (scope, tools) = (&conversation.scope, conversation.tool_caller());
         let mut parts = tools.read_skills(&self.skills).await?;
         parts.extend(tools.read_context_files(&self.turn.context_paths).await?);
+        parts.extend(self.servers.notes().iter().cloned());
         parts.extend(self.cause.as_ref().map(|cause| event_part(scope.gate(), cause)));
         let JobTurn { run, job, turn, .. } = *self;
         Ok(task(scope.safety(), run, job, turn, scope.tool_context, &parts))

@@ -65,6 +65,8 @@ impl AgentDriver {
         let session = SessionKey::main();
         let account = self.account(run, None);
         let policy = ToolPolicy::default();
+        // A heartbeat comes often; the tools of servers would cost tokens each time.
+        let policy = if is_attended { policy } else { policy.with_servers(Vec::new()) };
         let policy = skills.restrict(if is_attended { policy.for_attended_turn() } else { policy });
         let tools = self.main_tools(&policy, is_attended);
         let safety = self.runtime.gate.safety();

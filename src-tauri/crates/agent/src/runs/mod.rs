@@ -4,6 +4,7 @@
 //! in any case. Never decides how a run may end (`core::turn`), whether a run is retried, or the announcement (the
 //! scheduler). Pitfall: every wait needs the cancellation token too.
 
+mod servers;
 mod job_turn;
 mod main_session;
 mod heartbeat;
@@ -17,6 +18,7 @@ mod tool_trial;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rouse_core::extension::ToolServers;
 use rouse_core::job::ScheduleSpec;
 use rouse_core::message::Message;
 use rouse_core::run::Run;
@@ -56,6 +58,7 @@ pub struct AgentDriver {
     /// The skills of the main session.
     main_skills: Vec<String>,
     ledger: Arc<BudgetLedger>,
+    servers: Option<Arc<dyn ToolServers>>,
 }
 
 impl AgentDriver {
@@ -70,7 +73,7 @@ impl AgentDriver {
     ) -> Self {
         let ledger = BudgetLedger::new(store.clone());
         let runtime = AgentRuntime { store, gate, clock, observer, skills: None };
-        Self { runtime, settings, main_skills: Vec::new(), ledger }
+        Self { runtime, settings, main_skills: Vec::new(), ledger, servers: None }
     }
 
     /// Offers these skills to runs.
@@ -90,6 +93,19 @@ impl AgentDriver {
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<BudgetLedger>) -> Self {
         Self { ledger, ..self }
+    }
+
+    /// Opens the servers of runs here.
+    #[must_use]
+    pub fn with_servers(self, servers: Arc<dyn ToolServers>) -> Self {
+        Self { servers: Some(servers), ..self }
+    }
+
+    /// The driver of a run, which keeps the current tools.
+    fn for_run(&self) -> Self {
+        let mut driver = self.clone();
+        driver.runtime.gate = Arc::new(driver.runtime.gate.for_run());
+        driver
     }
 
     fn account(&self, run: &Run, job: Option<&Job>) -> RunBudgets {

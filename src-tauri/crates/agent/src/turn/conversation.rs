@@ -203,8 +203,9 @@ impl Conversation<'_> {
         state: &ConversationState<'_>,
         calls: Vec<ToolCallRequest>,
     ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, TurnEnd> {
-        let untrusted_tools = self.scope.gate().tools().untrusted_tools();
-        let may_taint = calls.iter().any(|call| untrusted_tools.contains(&call.tool.as_str()));
+        let tools = self.scope.gate().tools();
+        let trusted_tools = tools.trusted_tools();
+        let may_taint = calls.iter().any(|call| !trusted_tools.contains(&call.tool.as_str()));
         let results = state.tools.call_all(calls, &state.redacted_calls).await?;
         if may_taint {
             let skill_texts = match &self.scope.runtime.skills {

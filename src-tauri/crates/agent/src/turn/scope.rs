@@ -58,7 +58,8 @@ impl AgentRuntime {
         &self,
         session: &SessionKey,
     ) -> Result<bool, StoreError> {
-        self.store.is_session_tainted(session, &self.gate.tools().untrusted_tools()).await
+        let tools = self.gate.tools();
+        self.store.is_session_tainted(session, &tools.trusted_tools()).await
     }
 }
 

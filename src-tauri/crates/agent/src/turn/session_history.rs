@@ -151,8 +151,9 @@ impl HistoryLoader<'_> {
     }
 
     async fn is_input_tainted(&self, input: &SummaryInput<'_>) -> Result<bool, StoreError> {
-        let untrusted_tools = self.scope.gate().tools().untrusted_tools();
+        let tools = self.scope.gate().tools();
+        let trusted_tools = tools.trusted_tools();
         Ok(self.is_session_tainted().await?
-            || self.scope.store().is_any_run_tainted(&input.run_ids(), &untrusted_tools).await?)
+            || self.scope.store().is_any_run_tainted(&input.run_ids(), &trusted_tools).await?)
     }
 }

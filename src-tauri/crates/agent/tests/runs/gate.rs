@@ -408,7 +408,7 @@ fn unknown_argument_refusal_suggests_the_nearest_name() {
         });
     });
     let tools = ToolRegistry::new(vec![Arc::new(tool)]).expect("a registry");
-    let complaints = |arguments: Value| match tools.call_error("note", &arguments) {
+    let complaints = |arguments: Value| match tools.current().call_error("note", &arguments) {
         Some(ToolCallError::Arguments(complaints)) => complaints,
         other => panic!("{other:?}"),
     };
@@ -434,7 +434,7 @@ fn registry_refuses_invalid_tools() {
     }
     assert!(
         refused(vec![named("a"), named("a")])
-            .is_some_and(|error| error.contains("two tools called a"))
+            .is_some_and(|error| error.contains("another tool called a"))
     );
     for schema in [
         json!({"type": "nonsense"}),

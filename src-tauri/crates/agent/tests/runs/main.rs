@@ -26,4 +26,6 @@ mod context_window;
 mod run_events;
 mod chat;
 mod call_ids;
+mod servers;
+mod server_offers;
 mod compaction;

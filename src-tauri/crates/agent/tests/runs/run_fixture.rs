@@ -37,6 +37,7 @@ pub(crate) struct RunFixture {
     pub(crate) gate: Arc<Gate>,
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) seen: Arc<Mutex<Vec<Delta>>>,
+    pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) cancel: CancellationToken,
     pub(crate) workspace: PathBuf,
     pub(crate) secrets: Arc<SecretBook>,
@@ -70,14 +71,15 @@ impl RunFixture {
             Store::open(&folder.path().join("rouse.db"), Arc::new(|_| {})).await.expect("a store");
         let clock = ManualClock::new(NOW);
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-        let tools = ToolRegistry::new(tools).expect("a registry");
+        let registry = Arc::new(ToolRegistry::new(tools).expect("a registry"));
         let book = Arc::new(SecretBook::default());
         book.replace(secrets);
-        let gate = Gate::new(tools, store.clone(), shared);
+        let gate = Gate::new(Arc::clone(&registry), store.clone(), shared);
         let gate = Arc::new(gate.guarded_by(Safety::new(Arc::clone(&book)), Hooks::new(hooks)));
         Self {
             store,
             clock,
+            registry,
             gate,
             model: Arc::new(ScriptedModel::new(script)),
             seen: Arc::default(),

@@ -1,6 +1,6 @@
 //! The port to open servers: the tools of a named server, for a run.
 //!
-//! A run names its servers. Opening starts or reaches a server and answers its accepted tools; the lease keeps the
+//! A run names its servers. Opening starts or reaches a server and compares its tools with the accepted ones; the lease keeps the
 //! server from an idle stop while the run lasts. Never answers a tool that no person has accepted.
 
 use std::sync::Arc;
@@ -25,8 +25,6 @@ pub trait ToolServers: Send + Sync {
 
 /// A server that a run uses.
 pub struct OpenServer {
-    /// The accepted tools, in the order of the server.
-    pub tools: Vec<Arc<dyn Tool>>,
     /// Names of tools that wait for a person.
     pub held: Vec<String>,
     /// Keeps the server running.
@@ -64,6 +62,19 @@ pub enum UnavailableKind {
     NeedsSignIn,
     /// All tools wait for a person.
     Quarantined,
+}
+
+impl ServerUnavailable {
+    /// The server is not installed.
+    #[must_use]
+    pub fn not_installed(server: &ExtensionName) -> Self {
+        Self {
+            server: server.clone(),
+            kind: UnavailableKind::NotInstalled,
+            reason: format!("The MCP server {server} is not installed."),
+            remedy: format!("Install it with `rouse mcp add {server}`, or remove it from the job."),
+        }
+    }
 }
 
 impl UnavailableKind {

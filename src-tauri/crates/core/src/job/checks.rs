@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::folder::FolderGrant;
+use super::server::JobServer;
 use crate::RunState;
 use crate::cause::{self, Pattern};
 use crate::json_fields::FieldError;
@@ -32,6 +33,7 @@ pub(super) fn format_violation(format: &str, text: &str) -> Option<String> {
         "model" => text.trim().is_empty().then(|| "must name a model".to_owned()),
         "skill-name" => (!is_skill_name(text))
             .then(|| "must be the name of a skill: small letters, digits and hyphens".to_owned()),
+        "job-server" => text.parse::<JobServer>().err(),
         "time-of-day" => time_of_day(text.trim()).err(),
         _ => None,
     }

@@ -19,6 +19,7 @@ mod grant_candidates;
 mod payload;
 mod policies;
 mod schedule;
+mod server;
 mod summary;
 mod work;
 
@@ -37,4 +38,5 @@ pub use read::{
 };
 pub use schedule::{EventTrigger, Schedule, ScheduleSpec};
 pub use schema::job_schema;
+pub use server::JobServer;
 pub use summary::{JobFact, job_facts, label_of};

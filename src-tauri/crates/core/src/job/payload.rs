@@ -6,8 +6,12 @@ use serde_json::{Map, Value};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
+use super::server::JobServer;
 use crate::json_fields::{non_blank, text_of};
 use crate::model::Effort;
+
+/// More servers than a run can use well.
+const MAX_SERVERS: usize = 10;
 
 /// The work of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS, IntoStaticStr)]
@@ -87,6 +91,11 @@ pub struct AgentTurn {
     #[schemars(extend("items" = text_of("skill-name"), "maxItems" = crate::skills::MOST_SKILLS))]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub skills: Vec<String>,
+    /// MCP servers whose accepted tools are offered; `NAME:optional` for a server that the run can do without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("maxItems" = MAX_SERVERS))]
+    #[ts(optional, as = "Option<Vec<JobServer>>")]
+    pub servers: Vec<JobServer>,
     /// Unknown keys.
     #[serde(flatten)]
     #[schemars(skip)]

@@ -9,8 +9,16 @@ use super::document::Job;
 use crate::json_fields::{DocumentSchema, is_of_kind, keys_of_kind, union_of};
 
 /// The formats of texts, checked by `checks::format_violation`.
-const FORMATS: [&str; 7] =
-    ["cron-pattern", "event-pattern", "folder-grant", "host", "model", "skill-name", "time-of-day"];
+const FORMATS: [&str; 8] = [
+    "cron-pattern",
+    "event-pattern",
+    "folder-grant",
+    "host",
+    "job-server",
+    "model",
+    "skill-name",
+    "time-of-day",
+];
 
 pub(super) static JOB: LazyLock<DocumentSchema> =
     LazyLock::new(|| DocumentSchema::of::<Job>(&FORMATS, format_violation));

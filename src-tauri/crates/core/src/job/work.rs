@@ -63,6 +63,7 @@ impl AgentTurn {
             return true;
         }
         uses_tools(before)
+            && self.servers.iter().all(|server| before.servers.contains(server))
             && match (&self.tools, &before.tools) {
                 (_, None) => true,
                 (None, Some(_)) => false,
@@ -97,6 +98,7 @@ mod tests {
         json!({
             "kind": "agentTurn", "message": "Write it down.", "tools": ["write_file", "http"],
             "contextPaths": ["a.md"], "skills": ["tea"], "model": "m",
+            "servers": ["calendar", "issues"],
         })
     }
 
@@ -118,6 +120,7 @@ mod tests {
             ("channel", json!("last")),
             ("model", json!("other")),
             ("fallbacks", json!(["third"])),
+            ("servers", json!(["calendar"])),
         ] {
             assert!(stays(&turn(), field, value), "{field}");
         }
@@ -145,6 +148,7 @@ mod tests {
             // An untrusted skill limited the run to local reads.
             ("skills", json!([])),
             ("skills", json!(["tea", "coffee"])),
+            ("servers", json!(["calendar", "issues", "mail"])),
             ("theirs", json!(1)),
         ] {
             assert!(!stays(&turn(), field, value), "{field}");

@@ -1,11 +1,13 @@
 //! `tools.*`: the catalogue, the tools of a job, and trial calls.
 
 use rouse_agent::{
-    ToolCallError, is_callable_alone, offered_tools, policy_of, sandbox_of, without_unusable_grants,
+    RefusedTool, ToolCallError, is_callable_alone, offered_tools, policy_of, sandbox_of,
+    without_unusable_grants,
 };
 use rouse_core::SessionKey;
 use rouse_core::job::{Job, Payload};
 use rouse_core::policy::{ToolPolicy, WithheldGrant};
+use rouse_core::text::capitalize;
 use rouse_core::tool::{ApprovalRule, SandboxMode, ToolSpec};
 use serde_json::json;
 
@@ -13,8 +15,8 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::cron::{find_job, parse_draft};
 use crate::wire::{
-    EmptyObject, ToolView, ToolsCatalogResult, ToolsEffectiveParams, ToolsEffectiveResult,
-    ToolsTryParams, ToolsTryResult, WithheldTool,
+    EmptyObject, RefusedToolView, ToolView, ToolsCatalogResult, ToolsEffectiveParams,
+    ToolsEffectiveResult, ToolsTryParams, ToolsTryResult, WithheldTool,
 };
 
 /// The sandbox of a model without a job.
@@ -24,8 +26,10 @@ pub(crate) async fn catalog(
     context: &Context,
     _: EmptyObject,
 ) -> Result<ToolsCatalogResult, RpcError> {
-    let specs: Vec<ToolSpec> = context.gate.tools().specs().cloned().collect();
-    Ok(ToolsCatalogResult { tools: views(context, &specs, &DEFAULT_SANDBOX).await })
+    let tools = context.gate.tools();
+    let specs: Vec<ToolSpec> = tools.specs().cloned().collect();
+    let refused = tools.refused().iter().map(refused_view).collect();
+    Ok(ToolsCatalogResult { tools: views(context, &specs, &DEFAULT_SANDBOX).await, refused })
 }
 
 /// The tools that a run of the job would get.
@@ -51,7 +55,7 @@ pub(crate) async fn effective(
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
-            let tools = tool.map(|tool| tool.spec().clone()).into_iter().collect();
+            let tools = tool.iter().map(|tool| tool.spec().clone()).collect();
             (tools, ToolPolicy::default())
         }
         Payload::SystemEvent { .. } => (Vec::new(), ToolPolicy::default()),
@@ -74,6 +78,11 @@ async fn find_or_parse_job(
     }
     let id = params.id.ok_or_else(|| RpcError::field("id", "is required without a `job`"))?;
     find_job(context, &id).await
+}
+
+fn refused_view(refused: &RefusedTool) -> RefusedToolView {
+    let reason = format!("{}.", capitalize(&refused.error.to_string()));
+    RefusedToolView { name: refused.name.clone(), reason }
 }
 
 fn withheld_view(withheld: &WithheldGrant) -> WithheldTool {
@@ -118,8 +127,8 @@ async fn views(context: &Context, specs: &[ToolSpec], sandbox: &SandboxMode) -> 
     let mut views = Vec::with_capacity(specs.len());
     for spec in specs {
         let tool = context.gate.tools().get(&spec.name);
-        let approval = tool.map_or(spec.approval, |tool| tool.default_approval(sandbox));
-        let unavailable_reason = match tool {
+        let approval = tool.as_ref().map_or(spec.approval, |tool| tool.default_approval(sandbox));
+        let unavailable_reason = match &tool {
             Some(tool) => tool.unavailable_reason(sandbox).await,
             None => None,
         };
@@ -146,5 +155,6 @@ fn view(spec: &ToolSpec, approval: ApprovalRule, unavailable_reason: Option<Stri
         attended_only: spec.attended_only,
         can_be_tried: is_callable_alone(spec),
         unavailable_reason,
+        origin: spec.origin.clone(),
     }
 }

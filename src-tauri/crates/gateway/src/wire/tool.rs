@@ -1,5 +1,6 @@
 //! `tools.*`: the tool catalogue, the tools of a job, and trial calls.
 
+pub use rouse_core::extension::ToolOrigin;
 pub use rouse_core::tool::{ApprovalRule, ToolDomain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,8 +12,20 @@ use super::job::JobDraft;
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsCatalogResult {
-    /// The tools, by name.
+    /// The tools: built-in tools, then the accepted tools of MCP servers.
     pub tools: Vec<ToolView>,
+    /// Tools of MCP servers that are not offered because of an invalid name or schema.
+    pub refused: Vec<RefusedToolView>,
+}
+
+/// A tool that is not offered.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedToolView {
+    /// Name.
+    pub name: String,
+    /// The reason, as a sentence.
+    pub reason: String,
 }
 
 /// A tool.
@@ -52,6 +65,8 @@ pub struct ToolView {
     pub can_be_tried: bool,
     /// Why models cannot use the tool on this computer, and the fix; none if available.
     pub unavailable_reason: Option<String>,
+    /// The MCP server of the tool and the accepted definition; none for a built-in tool.
+    pub origin: Option<ToolOrigin>,
 }
 
 /// `tools.effective`: the tools of a stored or unsaved job.

@@ -1,8 +1,9 @@
 //! The taint of runs and sessions: whether they have read untrusted input.
 //!
-//! A run is tainted by calls of the given tools, by a cause, or by a note in the journal. A session is tainted by the runs
+//! A run is tainted by calls of tools other than the given trusted ones, by a cause, or by a note in the journal. A session is tainted by the runs
 //! that wrote to it, and by the stored taint (`SessionTaint`), because journals may be pruned while the transcript
-//! still repeats their content. Refused calls never count. Never knows which tools return untrusted input: the caller does.
+//! still repeats their content. Refused calls never count. Never knows which tools are trusted: the caller does. A tool
+//! that was removed is not among the trusted tools, so its results still taint.
 //! Pitfall: storing the taint of a run's own calls only; runs that inherit taint would be trusted.
 
 use rouse_core::{RunId, SessionKey, UnixMs};
@@ -22,7 +23,7 @@ macro_rules! reached_tool {
     };
 }
 
-/// Whether one of the `run_id`s of `$runs` is tainted; `?2` lists the tools that return untrusted input.
+/// Whether one of the `run_id`s of `$runs` is tainted; `?2` lists the trusted tools.
 macro_rules! has_tainted_run {
     ($runs:literal) => {
         concat!(
@@ -31,7 +32,7 @@ macro_rules! has_tainted_run {
             ") asked
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = asked.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = asked.run_id
-            AND name IN (SELECT value FROM json_each(?2)) AND ",
+            AND name NOT IN (SELECT value FROM json_each(?2)) AND ",
             reached_tool!(),
             ")
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = asked.run_id AND kind = 'note'
@@ -40,9 +41,9 @@ macro_rules! has_tainted_run {
     };
 }
 
-const HAS_CALLED: &str = concat!(
+const HAS_READ_UNTRUSTED: &str = concat!(
     "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1 AND status <> 'started'
-        AND name IN (SELECT value FROM json_each(?2)) AND ",
+        AND name NOT IN (SELECT value FROM json_each(?2)) AND ",
     reached_tool!(),
     ")"
 );
@@ -116,31 +117,39 @@ impl FromColumns<'_> for SessionTaint {
 }
 
 impl Store {
-    /// Whether the run has called one of these tools, without refused calls and calls in progress.
-    pub async fn has_called_tool(&self, run: &RunId, tools: &[&str]) -> Result<bool, StoreError> {
-        let query = sqlx::query(HAS_CALLED).bind(run.as_str()).bind(json!(tools).to_string());
+    /// Whether the run has called a tool that is not trusted, without refused calls and calls in progress.
+    pub async fn has_read_untrusted(
+        &self,
+        run: &RunId,
+        trusted_tools: &[&str],
+    ) -> Result<bool, StoreError> {
+        let query = sqlx::query(HAS_READ_UNTRUSTED)
+            .bind(run.as_str())
+            .bind(json!(trusted_tools).to_string());
         self.fetch_or_default("read the journal", query).await
     }
 
     /// Whether the session is tainted: by its stored taint, or by a run among its newest 500 messages. A run is tainted if
-    /// an event fired it, if it called one of `tools`, or if it has a note marked `fromOutside`.
+    /// an event fired it, if it called a tool that is not among `trusted_tools`, or if it has a note marked `fromOutside`.
     pub async fn is_session_tainted(
         &self,
         session: &SessionKey,
-        tools: &[&str],
+        trusted_tools: &[&str],
     ) -> Result<bool, StoreError> {
         let query = sqlx::query(SESSION_IS_TAINTED).bind(session.as_str());
-        self.fetch_or_default("read the journal", query.bind(json!(tools).to_string())).await
+        self.fetch_or_default("read the journal", query.bind(json!(trusted_tools).to_string()))
+            .await
     }
 
     /// Whether one of these runs is tainted.
     pub async fn is_any_run_tainted(
         &self,
         runs: &[RunId],
-        tools: &[&str],
+        trusted_tools: &[&str],
     ) -> Result<bool, StoreError> {
         let query = sqlx::query(ANY_RUN_IS_TAINTED).bind(json_list(runs.iter().map(RunId::as_str)));
-        self.fetch_or_default("read the journal", query.bind(json!(tools).to_string())).await
+        self.fetch_or_default("read the journal", query.bind(json!(trusted_tools).to_string()))
+            .await
     }
 
     /// The stored successful calls of `tool` by the runs of a session, with summary and taint.

@@ -163,7 +163,7 @@ async fn cleared_session_loses_transcript_and_taint() {
         gate: None,
     };
     store.begin_step(&step, NOW).await.unwrap();
-    assert!(store.is_session_tainted(&session, &["http"]).await.unwrap());
+    assert!(store.is_session_tainted(&session, &["echo"]).await.unwrap());
 
     let early = store.clear_session(&session, NOW).await;
     assert!(matches!(early, Err(StoreError::InUse { run }) if run == id));
@@ -179,7 +179,7 @@ async fn cleared_session_loses_transcript_and_taint() {
     assert_eq!(fixture.take_events(), [(EventKind::Session, event)]);
     assert_eq!(store.session(&session).await.unwrap(), None);
     assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
-    assert!(!store.is_session_tainted(&session, &["http"]).await.unwrap());
+    assert!(!store.is_session_tainted(&session, &["echo"]).await.unwrap());
     assert_eq!(store.session_reads(&session, "http").await.unwrap().calls, []);
     assert_eq!(store.steps(&id).await.unwrap().len(), 1, "the journal stays");
     assert!(!store.clear_session(&session, NOW).await.unwrap());

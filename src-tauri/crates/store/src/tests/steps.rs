@@ -210,8 +210,8 @@ async fn refused_call_does_not_taint() {
         store.end_step(&id, seq, &end, NOW).await.unwrap();
     };
     let tainted = async || {
-        let tools = ["http"];
-        let of_run = store.has_called_tool(&id, &tools).await.unwrap();
+        let tools = ["echo"];
+        let of_run = store.has_read_untrusted(&id, &tools).await.unwrap();
         let of_session = store.is_session_tainted(&session, &tools).await.unwrap();
         let of_any = store.is_any_run_tainted(std::slice::from_ref(&id), &tools).await.unwrap();
         [of_run, of_session, of_any]

@@ -69,6 +69,9 @@ pub(crate) struct PayloadArgs {
     /// Skills by name, comma-separated [default: none]
     #[arg(long, value_name = "NAMES")]
     skills: Option<String>,
+    /// MCP servers, comma-separated: calendar,issues:optional [default: none]
+    #[arg(long, value_name = "NAMES")]
+    servers: Option<String>,
 }
 
 impl PayloadArgs {
@@ -109,6 +112,7 @@ impl PayloadArgs {
         set(&mut payload, "effort", text_value(effort));
         set(&mut payload, "contextPaths", names_value(self.context_paths.as_deref(), NONE));
         set(&mut payload, "skills", names_value(self.skills.as_deref(), NONE));
+        set(&mut payload, "servers", names_value(self.servers.as_deref(), NONE));
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
     }
 
@@ -140,6 +144,7 @@ impl PayloadArgs {
             ("--effort", self.effort.is_some(), agent),
             ("--context-paths", self.context_paths.is_some(), agent),
             ("--skills", self.skills.is_some(), agent),
+            ("--servers", self.servers.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
         ];

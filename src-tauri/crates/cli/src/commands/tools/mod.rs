@@ -5,7 +5,7 @@ mod trial;
 use clap::Subcommand;
 use rouse_core::text::humanize_sizes;
 use rouse_gateway::wire::{
-    ApprovalRule, ToolView, ToolsCatalogResult, ToolsEffectiveResult, WithheldTool,
+    ApprovalRule, RefusedToolView, ToolView, ToolsCatalogResult, ToolsEffectiveResult, WithheldTool,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,10 @@ pub(crate) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
         Args { job: None, .. } => {
             engine
                 .show("tools.catalog", json!({}), |_, catalog: ToolsCatalogResult| {
-                    print_tools(&catalog.tools, ApprovalSource::User)
+                    print_tools(&catalog.tools, ApprovalSource::User);
+                    for RefusedToolView { name, reason } in &catalog.refused {
+                        anstream::println!("{} is not offered. {}", escape(name), escape(reason));
+                    }
                 })
                 .await
         }

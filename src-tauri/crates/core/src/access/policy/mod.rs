@@ -17,6 +17,7 @@ use crate::approval::{
     Approval, ApprovalScope, ApprovalState, Authorization, Fingerprint, Grant, Refusal,
     Surroundings, canonical,
 };
+use crate::extension::{ExtensionName, ToolOrigin};
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, ToolDomain, ToolSpec};
@@ -35,6 +36,8 @@ pub const SKILL_LOAD: &str = "skill_load";
 pub struct ToolPolicy {
     /// The allowed tools; all when none.
     allow: Option<Vec<String>>,
+    /// The servers whose tools are allowed; all when none.
+    servers: Option<Vec<ExtensionName>>,
     /// The call in the job document, written by the person, which counts as approved.
     written: Option<WrittenCall>,
     /// The job's policy for calls without an approval.
@@ -114,6 +117,7 @@ impl ToolPolicy {
     pub const fn for_tools(allow: Option<Vec<String>>) -> Self {
         Self {
             allow,
+            servers: None,
             written: None,
             approvals: Approvals::Ask,
             is_attended: false,
@@ -131,6 +135,12 @@ impl ToolPolicy {
         let written = WrittenCall { tool: tool.to_owned(), arguments: arguments.clone() };
         let allow = Some(vec![tool.to_owned()]);
         Self { written: Some(written), ..Self::for_tools(allow) }
+    }
+
+    /// Allows the tools of these servers only.
+    #[must_use]
+    pub fn with_servers(self, servers: Vec<ExtensionName>) -> Self {
+        Self { servers: Some(servers), ..self }
     }
 
     /// The same with this policy for calls without an approval.
@@ -260,8 +270,23 @@ impl ToolPolicy {
         self.allow.as_ref().is_some_and(|names| names.contains(&tool.name))
     }
 
+    /// Whether the lists of tools and of servers allow the tool. The list of tools narrows a server if it names any of
+    /// its tools.
     fn lists(&self, tool: &ToolSpec) -> bool {
-        self.allow.as_ref().is_none_or(|names| names.contains(&tool.name))
+        let Some(ToolOrigin { extension, .. }) = &tool.origin else {
+            return self.allow.is_none() || self.names(tool);
+        };
+        let is_tool_of_server = |name: &String| {
+            name.strip_prefix(extension.as_str()).is_some_and(|rest| rest.starts_with('_'))
+        };
+        let is_narrowed = match (&self.servers, &self.allow) {
+            // A named server is wanted whole unless the list names some of its tools.
+            (Some(_), Some(names)) => names.iter().any(is_tool_of_server),
+            (None, allow) => allow.is_some(),
+            (Some(_), None) => false,
+        };
+        self.servers.as_ref().is_none_or(|servers| servers.contains(extension))
+            && (!is_narrowed || self.names(tool))
     }
 
     /// Whether the person wrote exactly this call, and the written call counts as approved.

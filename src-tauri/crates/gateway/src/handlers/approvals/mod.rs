@@ -91,8 +91,9 @@ pub(crate) async fn views(
 }
 
 async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, RpcError> {
-    let tool = context.gate.tools().get(&approval.tool).map(|tool| tool.spec());
-    Ok(approval_view(approval, tool, blocked_work(context, approval).await?))
+    let tool = context.gate.tools().get(&approval.tool);
+    let spec = tool.as_ref().map(|tool| tool.spec());
+    Ok(approval_view(approval, spec, blocked_work(context, approval).await?))
 }
 
 fn parse_decision(
