@@ -1,7 +1,7 @@
 //! The port to the jobs for tools: requests of an agent, and the limits on its changes.
 //!
-//! Owns the rule that only a person grants rights: hosts, folders, sandbox, approval policy, and calls in the job
-//! document, which count as approved. An agent changes none of these rights, and a job with such rights keeps the task
+//! Owns the rule that only a person grants rights: hosts, folders, MCP servers, sandbox, approval policy, and calls in
+//! the job document, which count as approved. An agent changes none of these rights, and a job with such rights keeps the task
 //! of the grant.
 //! Pitfall: judging only the agent's patch instead of the resulting job.
 
@@ -128,6 +128,13 @@ pub fn check_agent_change(
     if (old.approvals, old.approval_seconds) != (new.approvals, new.approval_seconds) {
         complain("policies.approvals", "only a person can set the approval policy of a job");
     }
+    let servers = |job: &Job| match &job.payload {
+        Payload::AgentTurn(turn) => turn.servers.clone(),
+        Payload::SystemEvent { .. } | Payload::ToolCall(_) => Vec::new(),
+    };
+    if before.map(servers).unwrap_or_default() != servers(after) {
+        complain("payload.servers", "only a person can let a job use MCP servers");
+    }
     if old.extra != new.extra {
         complain("policies", "an agent can set no policy that this version does not know");
     }
@@ -177,6 +184,8 @@ fn right_of(job: &Job, rights: GrantedRights<'_>) -> Option<&'static str> {
         Some("access to hosts")
     } else if job.policies.folders != usual.folders {
         Some("access to folders")
+    } else if matches!(&job.payload, Payload::AgentTurn(turn) if !turn.servers.is_empty()) {
+        Some("access to MCP servers")
     } else {
         None
     }
@@ -229,6 +238,10 @@ mod tests {
             (json!({ "policies": { "approvals": "skip" } }), Some("policies.approvals")),
             (json!({ "policies": { "approvalSeconds": 86_400 } }), Some("policies.approvals")),
             (json!({ "policies": { "rightsOfTomorrow": true } }), Some("policies")),
+            (
+                json!({ "payload": { "kind": "agentTurn", "message": "Look", "servers": ["cal"] } }),
+                Some("payload.servers"),
+            ),
             (call("http"), None),
             (call("run_command"), Some("payload.tool")),
         ] {
@@ -241,8 +254,10 @@ mod tests {
     fn job_with_rights_keeps_its_task_and_name() {
         let reaches = job(json!({ "policies": { "hosts": ["example.com"] } }));
         let open = job(json!({ "policies": { "sandbox": "open" } }));
+        let served = json!({ "kind": "agentTurn", "message": "Look", "servers": ["cal"] });
+        let served = job(json!({ "payload": served }));
         let other = json!({ "payload": { "message": "Send it there" } });
-        for with_rights in [&reaches, &open] {
+        for with_rights in [&reaches, &open, &served] {
             assert_eq!(
                 complaints(Some(with_rights), &patched(with_rights, other.clone()), false),
                 ["payload"]
