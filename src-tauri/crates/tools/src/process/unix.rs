@@ -10,7 +10,7 @@ use std::io;
 use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{ChildStderr, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 #[cfg(target_os = "linux")]
 pub(crate) use orphans::has_orphans;
@@ -42,6 +42,11 @@ impl Process {
             )
             .ok();
         Ok(Self { child, group, is_killed: false, _guard: guard })
+    }
+
+    /// None for a process without an input pipe.
+    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     pub(crate) fn take_output(&mut self) -> (ChildStdout, ChildStderr) {

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::ptr::null_mut;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, CreationFlags, JobObject, KillOnDrop};
-use tokio::process::{ChildStderr, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 use windows_sys::Win32::Globalization::{CP_OEMCP, MultiByteToWideChar};
 
@@ -25,6 +25,14 @@ impl Process {
         let mut command = CommandWrap::from(command);
         command.wrap(KillOnDrop).wrap(CreationFlags(CREATE_NO_WINDOW)).wrap(JobObject);
         command.spawn().map(Self::Unconfined)
+    }
+
+    /// None for a process without an input pipe; a sandboxed command never has one.
+    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+        match self {
+            Self::Unconfined(child) => child.stdin().take(),
+            Self::Sandboxed(_) => None,
+        }
     }
 
     pub(crate) fn take_output(&mut self) -> (ChildStdout, ChildStderr) {

@@ -32,12 +32,14 @@ mod spec;
 use std::ffi::OsString;
 #[cfg(windows)]
 use std::io;
+#[cfg(not(windows))]
+use std::process::Stdio;
 
 #[cfg(not(windows))]
 use tokio::process::Command;
 
 use crate::http_guard::Fetcher;
-use crate::process::ChildProcess;
+use crate::process::{ChildProcess, ProcessGroup, ProcessPipes};
 pub use error::{MissingLayer, SandboxError, SandboxLayer};
 #[cfg(target_os = "linux")]
 pub(crate) use spec::COPY_REPLACED_SIGNAL;
@@ -65,6 +67,13 @@ pub struct SandboxGuarantees {
 /// The missing layer and the remedy.
 pub fn probe_sandbox() -> Result<SandboxGuarantees, SandboxError> {
     system::probe()
+}
+
+/// A started command before the attachment of the engine's ends.
+struct UnattachedCommand {
+    group: ProcessGroup,
+    pipes: ProcessPipes,
+    ends: system::EngineEnds,
 }
 
 /// Parts of a started command that the engine keeps.
@@ -100,13 +109,40 @@ impl Sandbox {
         marker: &str,
         fetcher: Fetcher,
     ) -> Result<ChildProcess, SandboxError> {
-        let (child, ends) = start(self, line, variables, marker)?;
+        let command = start(self, line, variables, marker)?;
+        let (group, pipes) = self.attach(command, fetcher)?;
+        Ok(ChildProcess::capture(group, pipes))
+    }
+
+    /// Like `spawn`, with an input, for a caller that uses the pipes.
+    ///
+    /// # Errors
+    /// A missing layer; nothing has run then.
+    #[cfg(not(windows))]
+    pub(crate) fn spawn_piped(
+        &self,
+        line: &str,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        marker: &str,
+        fetcher: Fetcher,
+    ) -> Result<(ProcessGroup, ProcessPipes), SandboxError> {
+        let command = start_with_input(self, line, variables, marker, Stdio::piped())?;
+        self.attach(command, fetcher)
+    }
+
+    /// Attaches the engine's ends and the proxy to a started command.
+    fn attach(
+        &self,
+        command: UnattachedCommand,
+        fetcher: Fetcher,
+    ) -> Result<(ProcessGroup, ProcessPipes), SandboxError> {
+        let UnattachedCommand { group, pipes, ends } = command;
         let Attachment { proxy_listener, resource, orphan_probe } =
-            ends.attach(self, &child).map_err(SandboxError::Start)?;
+            ends.attach(self, &group).map_err(SandboxError::Start)?;
         let proxy =
             proxy_listener.map(|listener| proxy::start_proxy(listener, &self.hosts, fetcher));
         let proxy = proxy.transpose().map_err(SandboxError::Start)?;
-        Ok(child.with_resource((resource, proxy)).with_orphan_probe(orphan_probe))
+        Ok((group.with_resource((resource, proxy)).with_orphan_probe(orphan_probe), pipes))
     }
 }
 
@@ -116,13 +152,25 @@ fn start(
     line: &str,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     marker: &str,
-) -> Result<(ChildProcess, system::EngineEnds), SandboxError> {
+) -> Result<UnattachedCommand, SandboxError> {
+    start_with_input(sandbox, line, variables, marker, Stdio::null())
+}
+
+#[cfg(not(windows))]
+fn start_with_input(
+    sandbox: &Sandbox,
+    line: &str,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    marker: &str,
+    input: Stdio,
+) -> Result<UnattachedCommand, SandboxError> {
     let (command, ends) = system::shell_command(sandbox, line)?;
     let mut command = Command::from(command);
     command.env_clear().envs(variables).envs(ends.folder_variables());
     if let Some(url) = ends.proxy_url() {
         command.envs(proxy::VARIABLES.iter().map(|name| (name, &url)));
     }
-    let child = ChildProcess::spawn(command, marker).map_err(|error| ends.explain(error))?;
-    Ok((child, ends))
+    let (group, pipes) =
+        ProcessGroup::spawn(command, marker, input).map_err(|error| ends.explain(error))?;
+    Ok(UnattachedCommand { group, pipes, ends })
 }

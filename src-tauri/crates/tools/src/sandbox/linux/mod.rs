@@ -40,7 +40,7 @@ use super::error::{MissingLayer, SandboxError, SandboxLayer};
 use super::resource_monitor::start_monitor;
 use super::spec::Sandbox;
 use super::{Attachment, SandboxGuarantees};
-use crate::process::ChildProcess;
+use crate::process::ProcessGroup;
 use child_setup::ChildEnds;
 use memory_usage::NamespaceProcesses;
 use plan::{PROXY_PORT, SandboxPlan};
@@ -130,13 +130,13 @@ impl EngineEnds {
     }
 
     /// Attaches the monitor and the proxy's socket to a started command.
-    pub(super) fn attach(self, sandbox: &Sandbox, child: &ChildProcess) -> io::Result<Attachment> {
+    pub(super) fn attach(self, sandbox: &Sandbox, group: &ProcessGroup) -> io::Result<Attachment> {
         let processes = NamespaceProcesses::new(self.receive_descriptor()?)?;
         let listener = self.has_proxy.then(|| self.receive_descriptor().map(TcpListener::from));
         let proxy_listener = listener.transpose()?;
         proxy_listener.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
         let monitor =
-            processes.map(|processes| start_monitor(sandbox, processes, child.limit_breach()));
+            processes.map(|processes| start_monitor(sandbox, processes, group.limit_breach()));
         let resource = Box::new((self.life, monitor.transpose()?));
         let orphan_probe = Box::new(move || report::has_orphans(&self.report));
         Ok(Attachment { proxy_listener, resource, orphan_probe })

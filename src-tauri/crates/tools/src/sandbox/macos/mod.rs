@@ -22,7 +22,7 @@ use super::error::{MissingLayer, SandboxError, SandboxLayer};
 use super::resource_monitor::start_monitor;
 use super::spec::{Limits, Sandbox, capped_rlimit};
 use super::{Attachment, SandboxGuarantees, seatbelt};
-use crate::process::ChildProcess;
+use crate::process::ProcessGroup;
 use crate::workspace::GrantedFolder;
 use processes::GroupProcesses;
 
@@ -209,9 +209,10 @@ impl EngineEnds {
     }
 
     /// Attaches the monitor to a started command.
-    pub(super) fn attach(self, sandbox: &Sandbox, child: &ChildProcess) -> io::Result<Attachment> {
-        let group = child.group();
-        let monitor = start_monitor(sandbox, GroupProcesses::new(group), child.limit_breach())?;
+    pub(super) fn attach(self, sandbox: &Sandbox, group: &ProcessGroup) -> io::Result<Attachment> {
+        let breach = group.limit_breach();
+        let group = group.id();
+        let monitor = start_monitor(sandbox, GroupProcesses::new(group), breach)?;
         // The guard is always a member of the group.
         let orphan_probe =
             Box::new(move || processes::count_in_group(group).is_ok_and(|count| count > 1));

@@ -29,8 +29,8 @@ use std::io;
 
 use super::error::{SandboxError, SandboxLayer};
 use super::spec::Sandbox;
-use super::{Attachment, SandboxGuarantees};
-use crate::process::{ChildProcess, PROCESS_MARKER, Process};
+use super::{Attachment, SandboxGuarantees, UnattachedCommand};
+use crate::process::{PROCESS_MARKER, Process, ProcessGroup, ProcessPipes};
 pub(crate) use command::SandboxedCommand;
 use command::{CommandPlace, StartedCommand};
 use missing_layer::missing;
@@ -50,7 +50,7 @@ pub(super) fn start(
     line: &str,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     marker: &str,
-) -> Result<(ChildProcess, EngineEnds), SandboxError> {
+) -> Result<UnattachedCommand, SandboxError> {
     check(sandbox)?;
     let sid = app_container::for_workspace(&sandbox.workspace)?;
     let home = sandbox.home.as_deref();
@@ -60,7 +60,8 @@ pub(super) fn start(
     let StartedCommand { job, process, stdout, stderr, scratch } = started.map_err(explain)?;
     let process = Process::Sandboxed(SandboxedCommand::new(job, process, scratch));
     let [stdout, stderr] = [stdout, stderr].map(tokio::fs::File::from_std);
-    Ok((ChildProcess::attach(process, stdout, stderr, marker), EngineEnds))
+    let pipes = ProcessPipes { stdin: None, stdout: Box::new(stdout), stderr: Box::new(stderr) };
+    Ok(UnattachedCommand { group: ProcessGroup::new(process, marker), pipes, ends: EngineEnds })
 }
 
 fn check(sandbox: &Sandbox) -> Result<(), SandboxError> {
@@ -101,7 +102,7 @@ fn explain(error: io::Error) -> SandboxError {
 impl EngineEnds {
     /// Attaches nothing: there is no proxy, and the job object ends orphans.
     #[expect(clippy::unused_self, reason = "the other systems need it")]
-    pub(super) fn attach(self, _: &Sandbox, _: &ChildProcess) -> io::Result<Attachment> {
+    pub(super) fn attach(self, _: &Sandbox, _: &ProcessGroup) -> io::Result<Attachment> {
         Ok(Attachment {
             proxy_listener: None,
             resource: Box::new(()),
