@@ -111,7 +111,7 @@ fn redirect_verdict(source: &FetchError) -> &'static str {
 }
 
 /// The innermost, most specific source.
-fn innermost_cause(error: &reqwest::Error) -> String {
+pub(super) fn innermost_cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

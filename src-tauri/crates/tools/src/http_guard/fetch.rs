@@ -14,7 +14,7 @@ use std::time::Duration;
 use reqwest::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{Client, Method, Response, StatusCode, redirect};
+use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, redirect};
 use rouse_core::tool::SandboxMode;
 
 use super::content_encoding::ACCEPTED_ENCODINGS;
@@ -288,6 +288,11 @@ async fn read_response(
 
 /// A client that connects to these addresses of the target only.
 pub(crate) fn pinned_client(target: &UrlTarget, addresses: &[IpAddr]) -> reqwest::Result<Client> {
+    pinned_builder(target, addresses).build()
+}
+
+/// The settings of every client.
+pub(super) fn pinned_builder(target: &UrlTarget, addresses: &[IpAddr]) -> ClientBuilder {
     let sockets: Vec<SocketAddr> =
         addresses.iter().map(|ip| SocketAddr::new(*ip, target.port())).collect();
     let mut builder = Client::builder()
@@ -305,7 +310,7 @@ pub(crate) fn pinned_client(target: &UrlTarget, addresses: &[IpAddr]) -> reqwest
         // Loading the system's certificates is most of the cost of a client.
         builder = builder.tls_certs_only([]);
     }
-    builder.build()
+    builder
 }
 
 fn redirect_location(response: &Response) -> Option<Vec<u8>> {

@@ -1,13 +1,14 @@
-//! The guard for HTTP requests to addresses that a model chose.
+//! The guard for HTTP requests to addresses that a model or a server definition chose.
 //!
 //! Owns the path of every such request: `target` parses the URL, `rules` and `address` decide the allowed destinations,
-//! `resolve` looks the name up once, `fetch` checks every hop, `response` and `content_encoding` bound the body. Never
+//! `resolve` looks the name up once, `fetch` checks every hop, `exchange` streams one answer, `response` and `content_encoding` bound the body. Never
 //! uses a proxy (which would resolve names unchecked), NAT64 or client certificates.
 //! Limit: a public address that leads back to this computer is not recognised; services there are reachable from anywhere anyway.
 
 mod address;
 mod content_encoding;
 mod error;
+mod exchange;
 mod fetch;
 mod resolve;
 mod response;
@@ -22,11 +23,12 @@ use rouse_core::tool::RateLimit;
 pub(crate) use address::{AddressScope, classify_address};
 pub(crate) use content_encoding::{Body, decode_body};
 pub(crate) use error::FetchError;
+pub use exchange::GuardedHttp;
 pub(crate) use fetch::{Fetcher, HttpRequest};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use resolve::Resolver;
 pub(crate) use response::{RawResponse, TextResponse};
-pub use rules::{GatewayPorts, HttpConfig};
+pub use rules::{AcceptedServerUrls, GatewayPorts, HttpConfig};
 pub(crate) use rules::{HostRules, is_host_allowed, is_host_named};
 pub(crate) use target::{UrlError, UrlTarget};
 

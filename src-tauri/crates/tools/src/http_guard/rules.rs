@@ -56,6 +56,21 @@ impl GatewayPorts {
     }
 }
 
+/// The URLs of accepted servers, whose hosts may have a local address. Shared, because a person accepts servers while
+/// Rouse runs.
+#[derive(Debug, Clone, Default)]
+pub struct AcceptedServerUrls(Arc<RwLock<Vec<AllowedHost>>>);
+
+impl AcceptedServerUrls {
+    /// Replaces the URLs. Each allows its host with its port; an invalid URL allows nothing.
+    pub fn replace(&self, urls: &[String]) {
+        let targets = urls.iter().filter_map(|url| UrlTarget::parse(url).ok());
+        let hosts = targets
+            .map(|target| AllowedHost { host: target.host().clone(), port: Some(target.port()) });
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = hosts.collect();
+    }
+}
+
 /// The rules of a configuration or of a job's hosts.
 pub(crate) struct HostRules {
     pub(crate) allowed: Vec<AllowedHost>,
@@ -87,6 +102,17 @@ impl HostRules {
     /// The rules of a job's hosts.
     pub(crate) fn for_job(hosts: &[String]) -> Self {
         Self::new(hosts, GatewayPorts::default())
+    }
+
+    /// The same rules, with the hosts of accepted servers.
+    pub(crate) fn with_accepted(&self, accepted: &AcceptedServerUrls) -> Self {
+        let accepted = accepted.0.read().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            allowed: self.allowed.iter().chain(accepted.iter()).cloned().collect(),
+            ports: self.ports.clone(),
+            gateway_ports: self.gateway_ports.clone(),
+            classify: self.classify,
+        }
     }
 
     pub(crate) fn check_port(&self, target: &UrlTarget) -> Result<(), FetchError> {
