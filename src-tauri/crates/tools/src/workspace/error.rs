@@ -60,9 +60,7 @@ pub(crate) enum WorkspaceError {
 /// Rejection of a granted folder.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum FolderError {
-    #[error(
-        "The granted folder {0} does not exist. Create it, or remove it from the job's folders."
-    )]
+    #[error("The granted folder {0} does not exist. Create it, or remove the grant.")]
     Missing(String),
     #[error(
         "The granted folder {folder} leads to {real} through a link, and a link can be redirected after a grant. Grant {real} instead."

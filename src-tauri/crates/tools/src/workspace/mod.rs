@@ -32,6 +32,6 @@ pub(crate) use entry::{EntryKind, FileVersion, FolderEntry};
 pub(crate) use error::WorkspaceError;
 pub(crate) use folders::{GrantedFolder, ResolvedPath, RunFolders, expand_granted_path};
 pub(crate) use ignore_rules::IgnoreRules;
-pub(crate) use path::{RelativePath, expand_home, home_folder};
+pub(crate) use path::{RelativePath, create_private_folder, expand_home, home_folder};
 pub(crate) use root::Workspace;
 pub(crate) use write::{MAX_FINGERPRINT_BYTES, file_fingerprint, sha256_hex};

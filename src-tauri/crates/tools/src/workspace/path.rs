@@ -1,9 +1,10 @@
-//! Paths below a workspace, and the home folder in written paths.
+//! Paths below a workspace, the home folder in written paths, and private folders.
 //!
 //! Never parses a written path: `Workspace::parse_path` in `root` does.
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::text::escape_path;
@@ -42,6 +43,18 @@ impl fmt::Display for RelativePath {
 pub(crate) fn home_folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)
+}
+
+/// Creates a folder and its parents, accessible to the owner alone. An existing folder stays as it is.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let mut folder = std::fs::DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(path)
 }
 
 /// Expands `~` and `~/…`; `None` for every other path.

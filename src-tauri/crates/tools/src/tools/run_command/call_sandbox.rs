@@ -50,18 +50,6 @@ impl CallSandboxes {
     }
 }
 
-/// Creates a private home, accessible to the owner alone.
-pub(super) fn create_home(home: &Path) -> io::Result<()> {
-    if home.is_dir() {
-        return Ok(());
-    }
-    let mut folder = std::fs::DirBuilder::new();
-    folder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.create(home)
-}
-
 /// The name of a job's home. Imported jobs may have any id, so an unusual id is hashed.
 fn home_name(job: Option<&JobId>) -> String {
     let Some(job) = job else { return MAIN.to_owned() };
@@ -166,6 +154,8 @@ pub(super) fn bound_roots(sandbox: &Sandbox) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use crate::workspace::create_private_folder;
 
     #[test]
     fn unusual_job_id_is_hashed() {
@@ -184,7 +174,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let homes = tempfile::tempdir().expect("a folder");
         for name in ["main", "one", "two"] {
-            create_home(&homes.path().join(name)).expect("made");
+            create_private_folder(&homes.path().join(name)).expect("made");
         }
         let locked = homes.path().join("two/locked");
         std::fs::create_dir_all(locked.join("below")).expect("made");

@@ -21,6 +21,24 @@ impl Environment {
     pub fn from_process() -> Self {
         std::env::vars_os().collect()
     }
+
+    /// The variables in `list`, and the locale.
+    pub(crate) fn select(
+        &self,
+        list: &'static [&'static str],
+    ) -> impl Iterator<Item = (OsString, OsString)> {
+        let is_passed = |(name, _): &&(OsString, OsString)| {
+            let name = name.to_string_lossy();
+            list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
+        };
+        self.0.iter().filter(is_passed).cloned()
+    }
+
+    /// The folders of `PATH`, or of the system's programs without one.
+    pub(crate) fn path(&self) -> OsString {
+        let path = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
+        path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| value.clone())
+    }
 }
 
 impl FromIterator<(OsString, OsString)> for Environment {
@@ -129,7 +147,7 @@ pub(super) fn passed_variables(
             (PASSED_VARIABLES, &[])
         }
     };
-    let passed = select(environment, passed).map(move |(name, value)| match &excluded {
+    let passed = environment.select(passed).map(move |(name, value)| match &excluded {
         Some(excluded) if name.eq_ignore_ascii_case("PATH") => {
             let path = exclude_folders(excluded, &value);
             (name, path)
@@ -137,6 +155,19 @@ pub(super) fn passed_variables(
         _ => (name, value),
     });
     passed.chain(settings.iter().map(|(name, value)| (name.into(), value.into())))
+}
+
+/// The variables of a sandboxed program that no run starts. `PATH` omits the folders that the program can write.
+#[cfg(not(windows))]
+pub(crate) fn sandbox_variables(
+    environment: &Environment,
+    writable: &[PathBuf],
+) -> Vec<(OsString, OsString)> {
+    let owned = |(name, value): &(&str, &str)| (OsString::from(*name), OsString::from(*value));
+    let settings = SANDBOX_SETTINGS.iter().map(owned);
+    let path = exclude_folders(writable, &environment.path());
+    let passed = environment.select(SANDBOX_VARIABLES).filter(|(name, _)| name != "PATH");
+    passed.chain(settings).chain([("PATH".into(), path)]).collect()
 }
 
 /// Removes relative folders, and folders below `excluded`, from a `PATH`.
@@ -169,17 +200,6 @@ pub(super) fn run_variables(context: &ToolContext) -> impl Iterator<Item = (OsSt
         .chain(job)
         .chain(event)
         .map(|(name, value)| (name.into(), value.into()))
-}
-
-fn select(
-    environment: &Environment,
-    list: &'static [&'static str],
-) -> impl Iterator<Item = (OsString, OsString)> {
-    let is_passed = |(name, _): &&(OsString, OsString)| {
-        let name = name.to_string_lossy();
-        list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
-    };
-    environment.0.iter().filter(is_passed).cloned()
 }
 
 #[cfg(all(test, unix))]

@@ -44,12 +44,15 @@ use crate::http_guard::{Fetcher, HttpConfig};
 use crate::process::{ChildProcess, CompletedProcess};
 use crate::sandbox::{Sandbox, SealedFile, probe_sandbox};
 use crate::spec::{object_schema, read_only_spec};
+use crate::workspace::create_private_folder;
 use crate::{arguments, output};
 use call::{Arguments, CallSettings, CommandError, check_line, surroundings, working_folder};
 use call_sandbox::{CallSandboxes, summarize_access};
 pub use call_sandbox::{private_homes, remove_homes_without_job};
 use confinement::{SandboxProbe, is_sandboxed};
 pub use environment::Environment;
+#[cfg(not(windows))]
+pub(crate) use environment::sandbox_variables;
 use environment::{passed_variables, run_variables};
 use outcome::command_output;
 
@@ -184,7 +187,7 @@ impl RunCommand {
         sandbox: Sandbox,
         marker: &str,
     ) -> Result<ChildProcess, CommandError> {
-        let home = sandbox.home.as_deref().map(call_sandbox::create_home);
+        let home = sandbox.home.as_deref().map(create_private_folder);
         home.transpose().map_err(CommandError::Home)?;
         #[cfg(windows)]
         let sandbox = sandbox.prepare().await?;

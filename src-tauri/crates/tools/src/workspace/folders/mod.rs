@@ -60,6 +60,16 @@ impl RunFolders {
         }
     }
 
+    /// Collects the folders of a program that no run starts.
+    #[cfg(not(windows))]
+    pub(crate) fn with_grants(
+        workspace: &Path,
+        grants: Vec<FolderGrant>,
+        hidden: &Arc<[PathBuf]>,
+    ) -> Self {
+        Self { workspace: workspace.to_owned(), grants, hidden: Arc::clone(hidden) }
+    }
+
     /// Returns the granted folders outside the workspace, by real path, parents first.
     ///
     /// # Errors
