@@ -1,9 +1,10 @@
 //! Rouse's built-in tools, and the sandbox for commands.
 //!
 //! Owns `tools` (a module per tool) and the limits that all tools share: `sandbox` for commands, `http_guard` for
-//! addresses, `workspace` for files, `process` for children. Never decides whether a call is allowed: a tool describes
-//! the call, and the gate makes the `ApprovedCall` that a tool requires. Never holds handles of other rooms: a tool
-//! returns a `ToolEffect`. A failure that the caller can correct is an output marked as an error.
+//! addresses, `workspace` for files, `process` for children. `server_process` and `http_guard` implement the ports of
+//! extensions: server processes and guarded HTTP. Never decides whether a call is allowed: a tool describes the call,
+//! and the gate makes the `ApprovedCall` that a tool requires. Never holds handles of other rooms: a tool returns a
+//! `ToolEffect`. A failure that the caller can correct is an output marked as an error.
 //! Pitfall: an argument that loosens a tool's own limits; a second path to the network or the disk.
 
 mod arguments;
@@ -13,6 +14,7 @@ mod media;
 mod output;
 mod process;
 mod sandbox;
+mod server_process;
 mod spec;
 mod text;
 mod text_chunk;
@@ -35,11 +37,12 @@ use tools::{
     run_command, search_files, time, web_fetch, web_search, write_file,
 };
 
-pub use http_guard::{GatewayPorts, HttpConfig};
+pub use http_guard::{AcceptedServerUrls, GatewayPorts, GuardedHttp, HttpConfig};
 pub use process::{PROCESS_MARKER, kill_orphans};
 pub use sandbox::{
     IS_SANDBOX_PREVIEW, MissingLayer, SandboxError, SandboxGuarantees, SandboxLayer, probe_sandbox,
 };
+pub use server_process::{LineProcessConfig, LineProcesses};
 pub use text::{plain_line, plain_text};
 pub use tools::memory::memory_tools;
 pub use tools::routines::routine_tools;
