@@ -1,0 +1,175 @@
+//! An accepted tool of a server, as a tool of Rouse.
+//!
+//! Owns the spec that follows from the person's choice, the words of an approval, and the way of a call to the server.
+//! Never decides permission, and never trusts a server's hints: the access that the person chose decides, and the
+//! confinement of the server decides about egress. Pitfall: an approval that survives a change of the tool or of the
+//! server's command; the surroundings bind both.
+
+mod receiver;
+mod result;
+mod failure;
+#[cfg(test)]
+mod tests;
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::approval::Surroundings;
+use rouse_core::extension::{
+    Extension, ExtensionName, PinnedTool, ToolAccess, ToolOrigin, tool_name,
+};
+use rouse_core::policy::ApprovedCall;
+use rouse_core::text::{escape_invisible, escape_line, first_line, strip_invisible};
+use rouse_core::tool::{
+    Annotations, ApprovalRule, BoxFuture, Destination, Fault, RateLimit, Tool, ToolContext,
+    ToolDomain, ToolOutput, ToolSpec,
+};
+use serde_json::Value;
+
+use crate::catalogue::normalise;
+use crate::servers::ServerCalls;
+
+/// The time limit of a call without progress in seconds, unless the definition has one.
+const DEFAULT_CALL_SECONDS: u32 = 60;
+
+/// The time limit of a call with progress, as a multiple of the time limit without.
+const PROGRESS_FACTOR: u64 = 10;
+
+/// The most characters of a label.
+const MAX_LABEL: usize = 80;
+
+/// An accepted tool.
+struct ServerTool {
+    spec: ToolSpec,
+    extension: ExtensionName,
+    raw_name: String,
+    /// The receiver of the arguments in words.
+    receiver: String,
+    destination: Option<Destination>,
+    surroundings: Surroundings,
+    calls: Arc<dyn ServerCalls>,
+}
+
+/// The tool of `pin`; none when the person switched the tool off, or when its schema has no form for models.
+pub(crate) fn server_tool(
+    extension: &ExtensionName,
+    entry: &Extension,
+    pin: &PinnedTool,
+    calls: Arc<dyn ServerCalls>,
+) -> Option<Arc<dyn Tool>> {
+    let approval = match pin.access {
+        ToolAccess::ReadsOnly => ApprovalRule::Never,
+        ToolAccess::Ask => ApprovalRule::UnlessGranted,
+        ToolAccess::AlwaysAsk => ApprovalRule::Always,
+        ToolAccess::Off => return None,
+    };
+    let parameters = match normalise(&pin.definition.input_schema) {
+        Ok(parameters) => parameters,
+        Err(problem) => {
+            let tool = &pin.definition.name;
+            tracing::warn!(server = %extension, ?tool, %problem, "a tool cannot be offered");
+            return None;
+        }
+    };
+    let transport = &entry.server.transport;
+    Some(Arc::new(ServerTool {
+        spec: spec(extension, entry, pin, approval, parameters),
+        extension: extension.clone(),
+        raw_name: pin.definition.name.clone(),
+        receiver: receiver::describe(transport),
+        destination: receiver::destination(transport),
+        surroundings: receiver::surroundings(extension, transport, pin),
+        calls,
+    }))
+}
+
+fn spec(
+    extension: &ExtensionName,
+    entry: &Extension,
+    pin: &PinnedTool,
+    approval: ApprovalRule,
+    parameters: Value,
+) -> ToolSpec {
+    let definition = &pin.definition;
+    let reads_only = approval == ApprovalRule::Never;
+    let title = definition.title.as_deref().unwrap_or_default();
+    let label = first_line(title, MAX_LABEL, strip_invisible);
+    let description = if definition.description.trim().is_empty() {
+        format!("The tool {} of the server {extension}.", definition.name)
+    } else {
+        definition.description.clone()
+    };
+    let idle_seconds = entry.server.call_timeout_seconds.unwrap_or(DEFAULT_CALL_SECONDS);
+    ToolSpec {
+        name: tool_name(extension, &definition.name),
+        label: (!label.is_empty()).then_some(label),
+        description,
+        parameters,
+        annotations: Annotations {
+            read_only: reads_only,
+            destructive: !reads_only,
+            idempotent: reads_only,
+            open_world: entry.server.is_open_world(),
+        },
+        approval,
+        domain: ToolDomain::InProcess,
+        rate: RateLimit::USUAL,
+        call_for: Duration::from_secs(u64::from(idle_seconds) * PROGRESS_FACTOR),
+        untrusted_output: true,
+        sensitive: Vec::new(),
+        shell_text: Vec::new(),
+        attended_only: false,
+        listed_only: false,
+        origin: Some(ToolOrigin {
+            extension: extension.clone(),
+            raw_name: definition.name.clone(),
+            version: entry.reported_version.clone(),
+            hash: pin.hash.clone(),
+        }),
+    }
+}
+
+impl Tool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {
+        let Self { extension, raw_name, receiver, .. } = self;
+        let arguments = escape_invisible(&format!("{arguments:#}"));
+        let raw_name = escape_line(raw_name);
+        let text = format!(
+            "Server {extension}, tool {raw_name}\nThe arguments go to {receiver}.\n\n{arguments}"
+        );
+        Box::pin(ready(text))
+    }
+
+    fn surroundings<'a>(
+        &'a self,
+        _: &'a Value,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        Box::pin(ready(Ok(self.surroundings.clone())))
+    }
+
+    fn destination(&self, _: &Value) -> Option<Destination> {
+        self.destination.clone()
+    }
+
+    fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let Value::Object(arguments) = call.arguments() else {
+                let text = "The arguments are not a JSON object.";
+                return ToolOutput::faulty(Fault::InvalidParameters, text);
+            };
+            let answer = self.calls.call(&self.extension, &self.raw_name, arguments.clone()).await;
+            match answer {
+                Ok(result) => result::output_of(result, call.has_values()),
+                Err(error) => {
+                    failure::failure_of(&error, &self.extension, self.spec.is_repeatable())
+                }
+            }
+        })
+    }
+}
