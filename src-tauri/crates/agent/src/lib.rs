@@ -46,7 +46,7 @@ pub use safety::{
 };
 pub use secrets::{
     ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,
-    SecretValue, StoredKey, is_secret_name,
+    SecretValue, ServerSecretError, StoredKey, is_secret_name,
 };
 pub use skills::{SkillLibrary, TrustError};
 pub use tool_registry::{

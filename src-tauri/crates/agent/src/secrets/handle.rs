@@ -120,7 +120,8 @@ fn is_url(text: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> Option<&'b str>) -> String {
+/// `text` with the handles replaced. A handle without a value stays.
+pub(super) fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> Option<&'b str>) -> String {
     let is_url = is_url(text);
     let mut filled = String::with_capacity(text.len());
     let mut rest = 0;

@@ -1,10 +1,11 @@
-//! A stored secret: name, value, and bound hosts.
+//! A stored secret: name, value, and bound hosts and MCP servers.
 //!
 //! Owns the rules for a valid secret. `Debug` hides the value.
 
 use std::fmt;
 
 use rouse_core::UnixMs;
+use rouse_core::extension::ExtensionName;
 use zeroize::Zeroizing;
 
 use super::bound_host::BoundHost;
@@ -36,8 +37,8 @@ pub enum SecretError {
     /// The value could end an HTTP header.
     #[error("a secret is one line without control characters")]
     Control,
-    /// The secret has no host.
-    #[error("a secret is bound to at least one host")]
+    /// The secret has neither host nor MCP server.
+    #[error("a secret is bound to at least one host or MCP server")]
     NoHost,
     /// The host is invalid.
     #[error("`{0}` is no host: write api.example.com, or api.example.com:8443")]
@@ -95,12 +96,13 @@ impl fmt::Debug for SecretValue {
     }
 }
 
-/// A secret with name and bound hosts.
+/// A secret with name, bound hosts and bound MCP servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     pub(super) name: String,
     pub(super) value: SecretValue,
     pub(super) hosts: Vec<BoundHost>,
+    pub(super) servers: Vec<ExtensionName>,
     set_at: UnixMs,
 }
 
@@ -110,7 +112,20 @@ impl Secret {
     /// # Errors
     /// When the name or a host is invalid, or there is no host.
     pub fn new(name: &str, value: SecretValue, hosts: &[String]) -> Result<Self, SecretError> {
-        if hosts.is_empty() {
+        Self::bound(name, value, hosts, Vec::new())
+    }
+
+    /// A secret bound to `hosts` and to the MCP `servers`.
+    ///
+    /// # Errors
+    /// When the name or a host is invalid, or there is neither host nor server.
+    pub fn bound(
+        name: &str,
+        value: SecretValue,
+        hosts: &[String],
+        servers: Vec<ExtensionName>,
+    ) -> Result<Self, SecretError> {
+        if hosts.is_empty() && servers.is_empty() {
             return Err(SecretError::NoHost);
         }
         let hosts = hosts
@@ -120,13 +135,14 @@ impl Secret {
         if !is_secret_name(name) {
             return Err(SecretError::Name(name.to_owned()));
         }
-        Ok(Self { name: name.to_owned(), value, hosts, set_at: UnixMs(0) })
+        Ok(Self { name: name.to_owned(), value, hosts, servers, set_at: UnixMs(0) })
     }
 
     /// A secret that is only redacted and never filled into a call, such as a provider's key.
     #[must_use]
     pub fn redacted_only(name: &str, value: SecretValue) -> Self {
-        Self { name: name.to_owned(), value, hosts: Vec::new(), set_at: UnixMs(0) }
+        let (hosts, servers) = (Vec::new(), Vec::new());
+        Self { name: name.to_owned(), value, hosts, servers, set_at: UnixMs(0) }
     }
 
     /// The same secret, set at this time.

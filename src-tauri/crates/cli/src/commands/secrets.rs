@@ -4,6 +4,7 @@
 //! Never prints a value.
 
 use clap::Subcommand;
+use rouse_core::extension::ExtensionName;
 use rouse_gateway::wire::{SecretRemoved, SecretStorage, SecretView, SecretsListResult};
 use serde_json::json;
 
@@ -17,7 +18,7 @@ use crate::resolve::keyboard::read_secret;
 
 #[derive(Debug, Subcommand, Default)]
 pub(crate) enum Command {
-    /// List names and hosts of the stored secrets
+    /// List names, hosts and MCP servers of the stored secrets
     #[default]
     List,
     /// Store a secret: `rouse secrets set github --host api.github.com`, then type or pipe its value.
@@ -31,6 +32,9 @@ pub(crate) enum Command {
         /// present hosts]
         #[arg(long = "host", value_name = "HOST")]
         hosts: Vec<String>,
+        /// MCP server that may receive the secret; repeatable [default: the present servers]
+        #[arg(long = "server", value_name = "NAME")]
+        servers: Vec<ExtensionName>,
     },
     /// Remove a secret
     Rm {
@@ -42,8 +46,10 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
     match command {
         Command::List => engine.show("secrets.list", json!({}), print_list).await,
-        Command::Set { name, hosts } => {
-            check_hosts(&name, &hosts, engine).await?;
+        Command::Set { name, hosts, servers } => {
+            if hosts.is_empty() && servers.is_empty() {
+                check_known(&name, engine).await?;
+            }
             let value = read_secret(&format!("value of {}", escape(&name)))?;
             if value.trim().is_empty() {
                 return Err(CliError::input("No value was given: type the value or pipe it."));
@@ -52,12 +58,15 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             if !hosts.is_empty() {
                 params["hosts"] = json!(hosts);
             }
+            if !servers.is_empty() {
+                params["servers"] = json!(servers);
+            }
             engine
                 .show("secrets.set", params, |_, secret: SecretView| {
                     anstream::println!(
                         "Stored {}, only for {}.",
                         secret.name,
-                        secret.hosts.join(", ")
+                        bindings(&secret).join(", ")
                     );
                     if let (SecretStorage::File, Some(problem)) = (secret.stored_in, secret.problem)
                     {
@@ -90,24 +99,30 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
     }
 }
 
-/// Refuses a new secret without a host before its value is typed.
-async fn check_hosts(
-    name: &str,
-    hosts: &[String],
-    engine: &EngineConnection,
-) -> Result<(), CliError> {
-    if !hosts.is_empty() {
-        return Ok(());
-    }
+/// Refuses a new secret without a host or server before its value is typed.
+async fn check_known(name: &str, engine: &EngineConnection) -> Result<(), CliError> {
     let list: SecretsListResult = engine.fetch("secrets.list", json!({})).await?;
     if list.secrets.iter().any(|secret| secret.name == name) {
         return Ok(());
     }
-    Err(CliError::input("--host: a secret is bound to at least one host"))
+    Err(CliError::input(
+        "--host: a secret is bound to at least one host, or to an MCP server by --server",
+    ))
+}
+
+/// The hosts, then the MCP servers.
+fn bindings(secret: &SecretView) -> Vec<String> {
+    let servers = secret.servers.iter().map(|server| format!("the server {server}"));
+    secret.hosts.iter().cloned().chain(servers).collect()
 }
 
 fn with_flag_names(error: CliError) -> CliError {
-    error.with_field_names(&[("name", "NAME"), ("hosts", "--host"), ("value", "the value")])
+    error.with_field_names(&[
+        ("name", "NAME"),
+        ("hosts", "--host"),
+        ("servers", "--server"),
+        ("value", "the value"),
+    ])
 }
 
 async fn unknown_secret(engine: &EngineConnection, name: &str) -> Result<CliError, CliError> {
@@ -121,7 +136,7 @@ fn print_list(engine: &EngineConnection, list: SecretsListResult) {
         anstream::println!("No secrets. Store one: rouse secrets set NAME --host HOST");
         return;
     }
-    let mut rows = new_table(&["NAME", "HOSTS", "SET", "STORED IN", "PROBLEM"]);
+    let mut rows = new_table(&["NAME", "BOUND TO", "SET", "STORED IN", "PROBLEM"]);
     for secret in list.secrets {
         let storage = match secret.stored_in {
             SecretStorage::Keyring => "keyring",
@@ -129,7 +144,8 @@ fn print_list(engine: &EngineConnection, list: SecretsListResult) {
         };
         let set = local_time(engine, secret.set_at_ms);
         let problem = secret.problem.as_deref().map(escape).unwrap_or_default();
-        rows.add_row([secret.name, secret.hosts.join(", "), set, storage.to_owned(), problem]);
+        let bound_to = bindings(&secret).join(", ");
+        rows.add_row([secret.name, bound_to, set, storage.to_owned(), problem]);
     }
     print_rows(&rows);
     if let Some(warning) = list.warning {

@@ -122,7 +122,7 @@ async fn store_key(
     let names: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
     let name = free_name(&server.name, &names);
     let (value, hosts) = (key.to_owned(), Some(vec![host.to_owned()]));
-    let params = SecretSetParams { name: name.clone(), value, hosts };
+    let params = SecretSetParams { name: name.clone(), value, hosts, servers: None };
     context.secrets.set(params).await.map_err(|error| key_error(&error))?;
     Ok(Some(name))
 }

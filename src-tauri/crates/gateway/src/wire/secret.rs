@@ -1,7 +1,8 @@
-//! `secrets.*`: names and hosts of stored secrets. Never returns a value.
+//! `secrets.*`: names, hosts and MCP servers of stored secrets. Never returns a value.
 
 use std::fmt;
 
+use rouse_core::extension::ExtensionName;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -13,6 +14,8 @@ pub struct SecretView {
     pub name: String,
     /// Allowed hosts.
     pub hosts: Vec<String>,
+    /// Allowed MCP servers.
+    pub servers: Vec<ExtensionName>,
     /// Time of the last change.
     pub set_at_ms: i64,
     /// Storage of the value.
@@ -55,6 +58,8 @@ pub struct SecretSetParams {
     pub value: String,
     /// Allowed hosts. Default: unchanged.
     pub hosts: Option<Vec<String>>,
+    /// Allowed MCP servers. Default: unchanged.
+    pub servers: Option<Vec<ExtensionName>>,
 }
 
 impl fmt::Debug for SecretSetParams {

@@ -1,4 +1,4 @@
-//! `secrets.json` in the data directory: names and hosts of secrets, and their values if there is no keyring.
+//! `secrets.json` in the data directory: names, hosts and MCP servers of secrets, and their values if there is no keyring.
 //!
 //! The file is private to the user and written whole. An unreadable file is never overwritten.
 
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use rouse_core::extension::ExtensionName;
 use rouse_gateway::write_private;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,9 @@ pub(super) struct SecretsFile {
 pub(super) struct SecretEntry {
     /// The hosts that may receive the value.
     pub(super) hosts: Vec<String>,
+    /// The MCP servers that may receive the value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) servers: Vec<ExtensionName>,
     /// The time of the last change.
     pub(super) set_at_ms: i64,
     /// The value, if it is not in the keyring.

@@ -193,13 +193,13 @@ impl SecretVault {
         let mut state = self.state.lock().await;
         let mut file = state.file.clone().map_err(list_error)?;
         let before = file.secrets.get(&params.name);
-        let hosts = match (params.hosts.clone(), before) {
-            (Some(hosts), _) => hosts,
-            (None, Some(entry)) => entry.hosts.clone(),
-            (None, None) => Vec::new(),
-        };
+        let present_hosts = || before.map(|entry| entry.hosts.clone());
+        let present_servers = || before.map(|entry| entry.servers.clone());
+        let hosts = params.hosts.clone().or_else(present_hosts).unwrap_or_default();
+        let servers = params.servers.clone().or_else(present_servers).unwrap_or_default();
         let value = SecretValue::new(&params.value).map_err(invalid_secret)?;
-        let secret = Secret::new(&params.name, value.clone(), &hosts).map_err(invalid_secret)?;
+        let secret = Secret::bound(&params.name, value.clone(), &hosts, servers.clone())
+            .map_err(invalid_secret)?;
         if before.is_none() && file.secrets.len() >= MAX_SECRETS {
             let message = format!("There are {MAX_SECRETS} secrets already. Remove one first.");
             return Err(RpcError::new(ErrorCode::Conflict, message));
@@ -217,7 +217,8 @@ impl SecretVault {
             Ok(()) => None,
             Err(_) => Some(value.expose().to_owned()),
         };
-        let entry = SecretEntry { hosts: secret.hosts(), set_at_ms, value: file_value };
+        let entry = SecretEntry { hosts: secret.hosts(), servers, set_at_ms, value: file_value };
+        let (hosts, servers) = (entry.hosts.clone(), entry.servers.clone());
         file.secrets.insert(params.name.clone(), entry);
         file.write(&self.path).map_err(|error| write_error(&self.path, &error))?;
         state.file = Ok(file);
@@ -226,7 +227,8 @@ impl SecretVault {
         self.fill_book(&state);
         Ok(SecretView {
             name: params.name,
-            hosts: secret.hosts(),
+            hosts,
+            servers,
             set_at_ms,
             stored_in: if in_keyring.is_ok() {
                 SecretStorage::Keyring
@@ -299,6 +301,7 @@ impl SecretVault {
             .map(|(name, entry)| SecretView {
                 name: name.clone(),
                 hosts: entry.hosts.clone(),
+                servers: entry.servers.clone(),
                 set_at_ms: entry.set_at_ms,
                 stored_in: if entry.value.is_some() {
                     SecretStorage::File
@@ -325,7 +328,8 @@ fn fill_secret_book(book: &SecretBook, mut secrets: Vec<Secret>, state: &SecretS
     if let Ok(file) = &state.file {
         for (name, value) in &state.values {
             let Some(entry) = file.secrets.get(name) else { continue };
-            match Secret::new(name, value.clone(), &entry.hosts) {
+            let (hosts, servers) = (&entry.hosts, entry.servers.clone());
+            match Secret::bound(name, value.clone(), hosts, servers) {
                 Ok(secret) => secrets.push(secret.set(UnixMs(entry.set_at_ms))),
                 Err(error) => {
                     tracing::error!(name, %error, "an entry of the secret list is invalid")

@@ -102,7 +102,7 @@ impl SecretFixture {
 
 fn params(name: &str, hosts: Option<&[&str]>) -> SecretSetParams {
     let hosts = hosts.map(|hosts| hosts.iter().map(|host| (*host).to_owned()).collect());
-    SecretSetParams { name: name.to_owned(), value: VALUE.to_owned(), hosts }
+    SecretSetParams { name: name.to_owned(), value: VALUE.to_owned(), hosts, servers: None }
 }
 
 /// A vault with its book.
@@ -137,6 +137,23 @@ async fn secret_is_in_the_keyring_not_the_file() {
     let listed = again.list().await.expect("a list");
     assert_eq!((listed.secrets.len(), listed.warning), (1, None));
     assert!(!format!("{:?}", listed.secrets).contains(VALUE));
+}
+
+#[tokio::test]
+async fn binding_to_a_server_survives_a_restart() {
+    let fixture = SecretFixture::new();
+    let calendar: rouse_core::extension::ExtensionName = "calendar".parse().expect("a name");
+    let servers = Some(vec![calendar.clone()]);
+    let bound = SecretSetParams { servers, ..params("cal", None) };
+    fixture.vault(true).await.set(bound).await.expect("kept");
+    let vault = fixture.vault(true).await;
+    // A new value keeps the binding.
+    vault.set(params("cal", None)).await.expect("kept");
+    assert_eq!(vault.list().await.expect("a list").secrets[0].servers, [calendar.clone()]);
+    let filled = vault.book.fill_for_server(&calendar, "{{secret:cal}}");
+    assert_eq!(filled.as_deref(), Ok(VALUE));
+    let unbound = vault.set(params("mail", None)).await.expect_err("neither host nor server");
+    assert!(unbound.message.starts_with("hosts: "), "{unbound}");
 }
 
 #[test]
