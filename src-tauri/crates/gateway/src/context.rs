@@ -4,6 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_agent::{Gate, SkillLibrary};
+use rouse_core::extension::{
+    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
+    ToolAccess,
+};
 use rouse_core::settings::BudgetSection;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
@@ -19,7 +23,7 @@ use crate::live_text::LiveText;
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
     ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    RefusedToolView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The dependencies of all handlers.
@@ -36,6 +40,8 @@ pub struct Context {
     pub models: Arc<dyn Models>,
     /// The stored secrets.
     pub secrets: Arc<dyn Secrets>,
+    /// The installed extensions and their servers.
+    pub extensions: Arc<dyn Extensions>,
     /// The backups of the data directory.
     pub backups: Arc<dyn Backups>,
     /// The skills.
@@ -137,6 +143,71 @@ pub trait Secrets: Send + Sync {
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
     /// Removes a secret.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
+}
+
+/// Access to the installed extensions and their servers. Never judges a consent.
+pub trait Extensions: Send + Sync {
+    /// The installed extensions.
+    fn book(&self) -> &dyn ExtensionBook;
+    /// The state of a server.
+    fn status(&self, name: &ExtensionName) -> ServerStatus;
+    /// The definition with the absolute path of its program.
+    ///
+    /// # Errors
+    /// The program does not exist.
+    fn resolve(
+        &self,
+        server: ServerDefinition,
+    ) -> BoxFuture<'_, Result<ServerDefinition, RpcError>>;
+    /// Stores an accepted definition, and stops a server with another definition.
+    fn install<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        server: ServerDefinition,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>>;
+    /// Starts the server and lists its tools. The book records the listing.
+    fn inspect<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<ServerInspection, ServerUnavailable>>;
+    /// Adds or replaces accepted tools.
+    ///
+    /// # Errors
+    /// There is no such extension, or the file cannot be written.
+    fn accept_tools(&self, name: &ExtensionName, tools: Vec<PinnedTool>) -> Result<(), RpcError>;
+    /// Chooses how calls of an accepted tool are judged. Returns false without a change.
+    ///
+    /// # Errors
+    /// There is no such tool, or the file cannot be written.
+    fn set_access(
+        &self,
+        name: &ExtensionName,
+        tool: &str,
+        access: ToolAccess,
+    ) -> Result<bool, RpcError>;
+    /// Enables or disables an extension; stops the server of a disabled one. Returns false without a change.
+    fn set_enabled<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        is_enabled: bool,
+    ) -> BoxFuture<'a, Result<bool, RpcError>>;
+    /// Removes an extension with its private folder. Returns what the person must delete, as a sentence.
+    fn remove<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Option<String>, RpcError>>;
+    /// Stops the server. The next use starts it.
+    fn stop<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, ()>;
+}
+
+/// What a server said beside its tools.
+#[derive(Debug, Clone, Default)]
+pub struct ServerInspection {
+    /// Instructions for a model.
+    pub instructions: Option<String>,
+    /// Listed tools that can never be offered.
+    pub refused: Vec<RefusedToolView>,
 }
 
 /// Access to the backups of the data directory.

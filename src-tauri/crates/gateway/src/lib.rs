@@ -6,6 +6,7 @@
 pub mod wire;
 mod error;
 mod convert;
+mod command_text;
 mod events;
 mod live_text;
 mod desktop_apps;
@@ -23,7 +24,10 @@ mod typescript;
 
 pub use auth::{Auth, AuthError, page_proof};
 pub use client::{Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream};
-pub use context::{Backups, Context, EngineInfo, Models, Secrets, SettingsAccess};
+pub use command_text::{command_text, quote_word};
+pub use context::{
+    Backups, Context, EngineInfo, Extensions, Models, Secrets, ServerInspection, SettingsAccess,
+};
 pub use desktop_apps::{DesktopApps, ShowError};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, backup, chat, config, cron, deliveries, grants, heartbeat, hooks, models, providers,
-    runs, secrets, sessions, skills, spending, system, tools,
+    approvals, backup, chat, config, cron, deliveries, extensions, grants, heartbeat, hooks,
+    models, providers, runs, secrets, sessions, skills, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -113,6 +113,17 @@ methods! {
     "secrets.list" => secrets::list(EmptyObject) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
     "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
+
+    "extensions.list" => extensions::list(EmptyObject) -> ExtensionsListResult;
+    "extensions.get" => extensions::get(ExtensionRef) -> ExtensionDetail;
+    "extensions.preview" => extensions::preview(ExtensionDraft) -> ConsentPage;
+    "extensions.install" => extensions::install(ExtensionInstallParams) -> ServerToolsPage;
+    "extensions.review" => extensions::review(ExtensionRef) -> ServerToolsPage;
+    "extensions.accept" => extensions::accept(ExtensionAcceptParams) -> ExtensionDetail;
+    "extensions.setAccess" => extensions::set_access(ExtensionAccessParams) -> ChangeResult;
+    "extensions.setEnabled" => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
+    "extensions.remove" => extensions::remove(ExtensionRef) -> ExtensionRemoved;
+    "extensions.restart" => extensions::restart(ExtensionRef) -> ChangeResult;
 
     "spending.get" => spending::get(EmptyObject) -> SpendingView;
 

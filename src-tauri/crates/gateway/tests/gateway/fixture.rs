@@ -30,6 +30,8 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::extensions::MemoryExtensions;
+
 /// Saturday, 21 November 2026, 12:00 UTC.
 pub(crate) const NOON: UnixMs = UnixMs(1_795_262_400_000);
 
@@ -40,6 +42,7 @@ pub(crate) struct GatewayFixture {
     /// Sets the error of the newest notification.
     pub(crate) notification_error: watch::Sender<Option<String>>,
     pub(crate) gateway: Gateway,
+    pub(crate) extensions: Arc<MemoryExtensions>,
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
     pub(crate) client: Client,
@@ -68,6 +71,7 @@ impl GatewayFixture {
         let tools = ToolRegistry::new(tools).expect("a registry");
         let (error_sender, notification_error) = watch::channel(None);
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
+        let extensions = Arc::new(MemoryExtensions::default());
         let gateway = Gateway::new(Context {
             store: store.clone(),
             scheduler: scheduler.clone(),
@@ -75,6 +79,7 @@ impl GatewayFixture {
             settings: Arc::new(PanickingSettings),
             models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
+            extensions: Arc::clone(&extensions) as _,
             backups: Arc::new(NoBackups),
             skills: SkillLibrary::new(
                 folder.path().join("skills"),
@@ -104,6 +109,7 @@ impl GatewayFixture {
         Self {
             notification_error: error_sender,
             gateway,
+            extensions,
             clock,
             store,
             client,

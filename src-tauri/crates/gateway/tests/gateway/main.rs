@@ -5,6 +5,7 @@ mod fixture;
 mod sign_in;
 mod stream;
 mod errors;
+mod extensions;
 mod hooks;
 mod tool_offers;
 mod types;

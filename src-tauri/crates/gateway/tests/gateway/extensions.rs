@@ -1,0 +1,290 @@
+//! Consent to servers and tools, over a port in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use rouse_core::UnixMs;
+use rouse_core::extension::{
+    Extension, ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerState,
+    ServerStatus, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
+    UnavailableKind, compare_listing,
+};
+use rouse_core::tool::BoxFuture;
+use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection};
+use serde_json::{Value, json};
+
+use crate::fixture::GatewayFixture;
+
+/// Extensions in memory. Every server lists the same tools.
+#[derive(Default)]
+pub(crate) struct MemoryExtensions {
+    installed: Mutex<BTreeMap<ExtensionName, Extension>>,
+    /// The tools of every server; none for a server that does not start.
+    listed: Mutex<Option<Vec<ToolDefinition>>>,
+}
+
+impl MemoryExtensions {
+    fn list(&self, tools: Vec<ToolDefinition>) {
+        *self.listed.lock().expect("not poisoned") = Some(tools);
+    }
+
+    fn edit<T>(&self, name: &ExtensionName, edit: impl FnOnce(&mut Extension) -> T) -> Option<T> {
+        self.installed.lock().expect("not poisoned").get_mut(name).map(edit)
+    }
+}
+
+impl ExtensionBook for MemoryExtensions {
+    fn get(&self, name: &ExtensionName) -> Option<Extension> {
+        self.installed.lock().expect("not poisoned").get(name).cloned()
+    }
+
+    fn all(&self) -> Vec<(ExtensionName, Extension)> {
+        self.installed.lock().expect("not poisoned").clone().into_iter().collect()
+    }
+
+    fn record_listing(&self, name: &ExtensionName, _: Option<String>, listing: &ToolListing) {
+        self.edit(name, |extension| extension.held.clone_from(&listing.held));
+    }
+
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
+        Ok(text.to_owned())
+    }
+}
+
+impl Extensions for MemoryExtensions {
+    fn book(&self) -> &dyn ExtensionBook {
+        self
+    }
+
+    fn status(&self, _: &ExtensionName) -> ServerStatus {
+        let state = ServerState::Off;
+        ServerStatus { state, reason: None, stderr_tail: None, started_at_ms: None }
+    }
+
+    fn resolve(
+        &self,
+        server: ServerDefinition,
+    ) -> BoxFuture<'_, Result<ServerDefinition, RpcError>> {
+        Box::pin(std::future::ready(Ok(server)))
+    }
+
+    fn install<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        server: ServerDefinition,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        let extension = Extension {
+            server,
+            is_enabled: true,
+            accepted_at_ms: now,
+            reported_version: None,
+            tools: Vec::new(),
+            held: Vec::new(),
+        };
+        self.installed.lock().expect("not poisoned").insert(name.clone(), extension);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn inspect<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<ServerInspection, ServerUnavailable>> {
+        let listed = self.listed.lock().expect("not poisoned").clone();
+        let inspected = match listed {
+            Some(listed) => {
+                let pins = self.get(name).expect("installed").tools;
+                self.record_listing(name, None, &compare_listing(&pins, listed));
+                Ok(ServerInspection::default())
+            }
+            None => Err(ServerUnavailable {
+                server: name.clone(),
+                kind: UnavailableKind::Unreachable,
+                reason: format!("{name} did not start."),
+                remedy: "Check its command.".to_owned(),
+            }),
+        };
+        Box::pin(std::future::ready(inspected))
+    }
+
+    fn accept_tools(&self, name: &ExtensionName, tools: Vec<PinnedTool>) -> Result<(), RpcError> {
+        self.edit(name, |extension| {
+            extension.held.clear();
+            extension.tools = tools;
+        });
+        Ok(())
+    }
+
+    fn set_access(
+        &self,
+        name: &ExtensionName,
+        tool: &str,
+        access: ToolAccess,
+    ) -> Result<bool, RpcError> {
+        let changed = self.edit(name, |extension| {
+            let mut pins = extension.tools.iter_mut();
+            pins.find(|pin| pin.definition.name == tool).is_some_and(|pin| {
+                pin.access = access;
+                true
+            })
+        });
+        Ok(changed.unwrap_or_default())
+    }
+
+    fn set_enabled<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        is_enabled: bool,
+    ) -> BoxFuture<'a, Result<bool, RpcError>> {
+        self.edit(name, |extension| extension.is_enabled = is_enabled);
+        Box::pin(std::future::ready(Ok(true)))
+    }
+
+    fn remove<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Option<String>, RpcError>> {
+        self.installed.lock().expect("not poisoned").remove(name);
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn stop<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+fn tool(name: &str, description: &str, read_only: Option<bool>) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        title: None,
+        description: description.to_owned(),
+        input_schema: json!({ "type": "object" }),
+        output_schema: None,
+        hints: ToolHints { read_only, ..ToolHints::default() },
+    }
+}
+
+fn draft(argument: &str) -> Value {
+    let transport = json!({ "kind": "stdio", "command": "/bin/cal", "arguments": [argument] });
+    json!({ "name": "cal", "server": { "transport": transport } })
+}
+
+/// The draft with the accepted hash.
+fn with_hash(draft: &Value, hash: &Value) -> Value {
+    let mut params = draft.clone();
+    params["accept"] = hash.clone();
+    params
+}
+
+/// Installs `cal` with these tools; returns the page of tools.
+async fn install(fixture: &GatewayFixture, tools: Vec<ToolDefinition>) -> Value {
+    fixture.extensions.list(tools);
+    let page = fixture.call("extensions.preview", draft("a")).await;
+    fixture.call("extensions.install", with_hash(&draft("a"), &page["hash"])).await
+}
+
+#[tokio::test]
+async fn installation_needs_the_hash_of_its_page() {
+    let fixture = GatewayFixture::new().await;
+    let page = fixture.call("extensions.preview", draft("a")).await;
+    for hash in [json!(""), json!("000000000000"), page["hash"].clone()] {
+        // The hash of another command accepts nothing.
+        let refused = fixture.try_call("extensions.install", with_hash(&draft("b"), &hash)).await;
+        let error = refused.expect_err("another page");
+        assert_eq!(error.code, ErrorCode::Conflict.number());
+        assert!(error.message.contains("names another page of cal"), "{}", error.message);
+    }
+    assert_eq!(fixture.call("extensions.list", json!({})).await["extensions"], json!([]));
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn server_that_does_not_start_stays_installed() {
+    let fixture = GatewayFixture::new().await;
+    let page = fixture.call("extensions.preview", draft("a")).await;
+    let installed = fixture.call("extensions.install", with_hash(&draft("a"), &page["hash"])).await;
+    assert_eq!(installed["error"], "cal did not start. Check its command.");
+    let list = fixture.call("extensions.list", json!({})).await;
+    assert_eq!(list["extensions"][0]["transport"], "/bin/cal a");
+    let page = fixture.call("extensions.preview", draft("b")).await;
+    assert_eq!(page["replaces"]["transport"]["arguments"], json!(["a"]));
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn tools_get_the_chosen_or_proposed_access() {
+    let fixture = GatewayFixture::new().await;
+    let tools = vec![tool("read", "Reads.", Some(true)), tool("send", "Sends.", None)];
+    let page = install(&fixture, tools).await;
+    assert_eq!(page["proposals"], json!({ "read": "readsOnly", "send": "ask" }));
+    let list = fixture.call("extensions.list", json!({})).await;
+    assert_eq!(
+        (&list["extensions"][0]["accepted"], &list["extensions"][0]["held"]),
+        (&json!(0), &json!(2))
+    );
+    let hash = &page["page"]["hash"];
+    let unknown = json!({ "name": "cal", "accept": hash, "access": { "drop": "ask" } });
+    let error = fixture.try_call("extensions.accept", unknown).await.expect_err("no such tool");
+    assert_eq!(error.code, ErrorCode::InvalidParams.number());
+    let params = json!({ "name": "cal", "accept": hash, "access": { "send": "off" } });
+    let accepted = fixture.call("extensions.accept", params).await;
+    let access = |number: usize| accepted["extension"]["tools"][number]["access"].clone();
+    assert_eq!((access(0), access(1)), (json!("readsOnly"), json!("off")));
+    assert_eq!(accepted["tools"][0], json!({ "rawName": "read", "toolName": "cal_read" }));
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn changed_tools_need_a_new_page() {
+    let fixture = GatewayFixture::new().await;
+    let page = install(&fixture, vec![tool("send", "Sends.", None)]).await;
+    let old = json!({ "name": "cal", "accept": page["page"]["hash"] });
+    fixture.extensions.list(vec![tool("send", "Sends, and copies to me.", None)]);
+    fixture.call("extensions.review", json!({ "name": "cal" })).await;
+    let error = fixture.try_call("extensions.accept", old).await.expect_err("an old page");
+    assert_eq!(error.code, ErrorCode::Conflict.number());
+    let get = fixture.call("extensions.get", json!({ "name": "cal" })).await;
+    assert_eq!(get["extension"]["tools"], json!([]));
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn changed_tool_is_not_proposed_a_wider_access() {
+    let fixture = GatewayFixture::new().await;
+    let page = install(&fixture, vec![tool("send", "Sends.", None)]).await;
+    let hash = &page["page"]["hash"];
+    let params = json!({ "name": "cal", "accept": hash, "access": { "send": "alwaysAsk" } });
+    fixture.call("extensions.accept", params).await;
+    fixture.extensions.list(vec![tool("send", "Sends.", Some(true))]);
+    let page = fixture.call("extensions.review", json!({ "name": "cal" })).await;
+    assert_eq!(page["proposals"], json!({ "send": "alwaysAsk" }));
+    assert_eq!(page["page"]["tools"][0]["change"], "changed");
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn accept_without_held_tools_is_refused() {
+    let fixture = GatewayFixture::new().await;
+    let page = install(&fixture, Vec::new()).await;
+    let params = json!({ "name": "cal", "accept": page["page"]["hash"] });
+    let error = fixture.try_call("extensions.accept", params).await.expect_err("no tools");
+    assert!(error.message.starts_with("No tool of cal waits for you."), "{}", error.message);
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn removed_or_unknown_extension_is_not_found() {
+    let fixture = GatewayFixture::new().await;
+    install(&fixture, Vec::new()).await;
+    let name = json!({ "name": "cal" });
+    let removed = fixture.call("extensions.remove", name.clone()).await;
+    assert_eq!(removed, json!({ "revokedGrants": 0, "manualCleanup": null }));
+    for method in ["get", "review", "remove", "restart"] {
+        let method = format!("extensions.{method}");
+        let error = fixture.try_call(&method, name.clone()).await.expect_err("removed");
+        assert_eq!(error.code, ErrorCode::NotFound.number(), "{method}");
+    }
+    let invalid = fixture.try_call("extensions.get", json!({ "name": "My Cal" })).await;
+    assert!(invalid.expect_err("no name").message.starts_with("name: "));
+    fixture.stop().await;
+}
