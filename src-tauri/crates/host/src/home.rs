@@ -125,6 +125,16 @@ impl Home {
         self.root.join("secrets.json")
     }
 
+    /// The installed extensions.
+    pub(crate) fn extensions_lock(&self) -> PathBuf {
+        self.root.join("extensions.lock")
+    }
+
+    /// The private folders of MCP servers, by name of the extension.
+    pub(crate) fn extension_folders(&self) -> PathBuf {
+        self.root.join("extensions")
+    }
+
     /// The folder of backups.
     #[must_use]
     pub fn backups(&self) -> PathBuf {

@@ -13,6 +13,7 @@ mod runner;
 mod hooks;
 mod models;
 mod secrets;
+mod extensions;
 mod outbox;
 mod retention;
 mod backup;
@@ -46,6 +47,7 @@ pub use config::{
 };
 pub use database_loss::database_loss;
 pub use error::HostError;
+pub use extensions::find_program;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
 pub use logging::{Logging, print_error_line, start as start_logging};

@@ -1,0 +1,171 @@
+//! The gateway's port over the installed extensions and their servers.
+//!
+//! Owns the order of a change: the file first, then the server. A server that runs with an old definition ends, and so
+//! does the server of a disabled or removed extension. Never judges a consent. Pitfall: ending a server before the
+//! removal of its entry; a run would start the server again.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rouse_core::UnixMs;
+use rouse_core::extension::{
+    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerTransport,
+    ServerUnavailable, ToolAccess,
+};
+use rouse_core::tool::BoxFuture;
+use rouse_gateway::wire::RefusedToolView;
+use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection};
+use rouse_mcp::ServerPool;
+
+use super::installed::{ExtensionChangeError, InstalledExtensions};
+use super::program::find_program;
+use crate::options::EnvReader;
+
+/// The installed extensions and their servers.
+pub(crate) struct GatewayExtensions {
+    /// The installed extensions.
+    pub(crate) installed: Arc<InstalledExtensions>,
+    /// The servers.
+    pub(crate) pool: ServerPool,
+    /// The environment of the engine, for `PATH`.
+    pub(crate) env: EnvReader,
+    /// The private folders of the servers.
+    pub(crate) folders: PathBuf,
+}
+
+impl GatewayExtensions {
+    /// The definition with the absolute path of its program.
+    async fn resolve_program(
+        &self,
+        mut server: ServerDefinition,
+    ) -> Result<ServerDefinition, RpcError> {
+        if let ServerTransport::Stdio { command, .. } = &mut server.transport {
+            let (program, path_variable) = (command.clone(), (self.env)("PATH"));
+            let find = move || find_program(&program, path_variable.as_deref());
+            let found = tokio::task::spawn_blocking(find).await;
+            let found = found.map_err(|error| RpcError::internal(&error))?;
+            let refused = |reason: String| RpcError::field("server.transport.command", &reason);
+            *command = found.map_err(refused)?;
+        }
+        Ok(server)
+    }
+
+    /// Deletes the private folder of a removed extension. Returns what the person must delete, as a sentence.
+    async fn delete_folder(&self, name: &ExtensionName) -> Result<Option<String>, RpcError> {
+        let folder = self.folders.join(name.as_str());
+        let path = folder.clone();
+        let deleting = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path));
+        match deleting.await.map_err(|error| RpcError::internal(&error))? {
+            Ok(()) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                tracing::warn!(%name, %error, "the folder of a removed extension remains");
+                let folder = folder.display();
+                Ok(Some(format!("Its folder {folder} remains: {error}. Delete the folder.")))
+            }
+        }
+    }
+}
+
+impl Extensions for GatewayExtensions {
+    fn book(&self) -> &dyn ExtensionBook {
+        self.installed.as_ref()
+    }
+
+    fn status(&self, name: &ExtensionName) -> ServerStatus {
+        self.pool.status(name)
+    }
+
+    fn resolve(
+        &self,
+        server: ServerDefinition,
+    ) -> BoxFuture<'_, Result<ServerDefinition, RpcError>> {
+        Box::pin(self.resolve_program(server))
+    }
+
+    fn install<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        server: ServerDefinition,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        Box::pin(async move {
+            self.installed.install(name, server, now).map_err(change_error)?;
+            self.pool.stop(name).await;
+            Ok(())
+        })
+    }
+
+    fn inspect<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<ServerInspection, ServerUnavailable>> {
+        Box::pin(async move {
+            let catalogue = self.pool.inspect(name).await?;
+            let refused = catalogue.refused.into_iter();
+            let refused =
+                refused.map(|tool| RefusedToolView { name: tool.name, reason: tool.reason });
+            Ok(ServerInspection {
+                instructions: catalogue.instructions,
+                refused: refused.collect(),
+            })
+        })
+    }
+
+    fn accept_tools(&self, name: &ExtensionName, tools: Vec<PinnedTool>) -> Result<(), RpcError> {
+        self.installed.accept_tools(name, tools).map_err(change_error)
+    }
+
+    fn set_access(
+        &self,
+        name: &ExtensionName,
+        tool: &str,
+        access: ToolAccess,
+    ) -> Result<bool, RpcError> {
+        self.installed.set_access(name, tool, access).map_err(change_error)
+    }
+
+    fn set_enabled<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        is_enabled: bool,
+    ) -> BoxFuture<'a, Result<bool, RpcError>> {
+        Box::pin(async move {
+            let changed = self.installed.set_enabled(name, is_enabled).map_err(change_error)?;
+            if !is_enabled {
+                self.pool.stop(name).await;
+            }
+            Ok(changed)
+        })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Option<String>, RpcError>> {
+        Box::pin(async move {
+            self.installed.remove(name).map_err(change_error)?;
+            self.pool.stop(name).await;
+            self.delete_folder(name).await
+        })
+    }
+
+    fn stop<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, ()> {
+        Box::pin(self.pool.stop(name))
+    }
+}
+
+fn change_error(error: ExtensionChangeError) -> RpcError {
+    let code = match &error {
+        ExtensionChangeError::Unreadable(_) | ExtensionChangeError::TooMany => ErrorCode::Conflict,
+        ExtensionChangeError::Unwritable { source, .. } => {
+            tracing::error!(%source, "the extensions could not be written");
+            ErrorCode::Storage
+        }
+        ExtensionChangeError::NotInstalled(_) | ExtensionChangeError::UnknownTool { .. } => {
+            ErrorCode::NotFound
+        }
+    };
+    RpcError::new(code, error.to_string())
+}

@@ -1,0 +1,244 @@
+//! The installed extensions in memory and in their file.
+//!
+//! Owns every change: a change is written before it is in effect, and a failed write changes nothing. Never judges a
+//! consent; the gateway compares the hash of the page. Pitfall: a change by name after another change of the same tool;
+//! pins hold the whole definition that the person has read.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use rouse_agent::{SecretBook, ServerSecretError};
+use rouse_core::UnixMs;
+use rouse_core::extension::{
+    Extension, ExtensionBook, ExtensionLock, ExtensionName, PinnedTool, ServerDefinition,
+    ToolAccess, ToolListing,
+};
+
+use super::lock_file;
+use crate::home::Home;
+
+/// The maximum number of extensions.
+const MAX_EXTENSIONS: usize = 100;
+
+/// The installed extensions. Shared by `Arc`.
+pub(crate) struct InstalledExtensions {
+    path: PathBuf,
+    secrets: Arc<SecretBook>,
+    /// The document, or why the file cannot be read.
+    state: RwLock<Result<ExtensionLock, String>>,
+}
+
+/// Why a change of the extensions failed. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExtensionChangeError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The file cannot be written.
+    #[error("{path} cannot be written: {source}. Nothing was changed.")]
+    Unwritable {
+        /// The file.
+        path: String,
+        /// The system error.
+        source: io::Error,
+    },
+    /// No extension has this name.
+    #[error("There is no extension {0}.")]
+    NotInstalled(ExtensionName),
+    /// No accepted tool has this name.
+    #[error("{name} has no accepted tool {tool}.")]
+    UnknownTool {
+        /// The extension.
+        name: ExtensionName,
+        /// The raw name of the tool.
+        tool: String,
+    },
+    /// There are too many extensions.
+    #[error("There are {MAX_EXTENSIONS} extensions already. Remove one first.")]
+    TooMany,
+}
+
+impl InstalledExtensions {
+    /// Opens the file of `home`. An unreadable file is a problem, and no extension is installed then.
+    pub(crate) fn open(home: &Home, secrets: Arc<SecretBook>) -> Self {
+        let path = home.extensions_lock();
+        let state = lock_file::read(&path);
+        if let Err(problem) = &state {
+            tracing::error!("{problem}");
+        }
+        Self { path, secrets, state: RwLock::new(state) }
+    }
+
+    /// Why the file cannot be read; none if it can.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.read().as_ref().err().cloned()
+    }
+
+    /// Stores an accepted definition: a new extension, or the new definition of an installed extension. Accepted tools
+    /// stay accepted; held tools are listed anew.
+    pub(crate) fn install(
+        &self,
+        name: &ExtensionName,
+        server: ServerDefinition,
+        now: UnixMs,
+    ) -> Result<(), ExtensionChangeError> {
+        self.change(|lock| {
+            if let Some(extension) = lock.extensions.get_mut(name) {
+                extension.server = server;
+                extension.is_enabled = true;
+                extension.accepted_at_ms = now;
+                extension.reported_version = None;
+                extension.held.clear();
+                return Ok(());
+            }
+            if lock.extensions.len() >= MAX_EXTENSIONS {
+                return Err(ExtensionChangeError::TooMany);
+            }
+            let extension = Extension {
+                server,
+                is_enabled: true,
+                accepted_at_ms: now,
+                reported_version: None,
+                tools: Vec::new(),
+                held: Vec::new(),
+            };
+            lock.extensions.insert(name.clone(), extension);
+            Ok(())
+        })
+    }
+
+    /// Adds or replaces pins. A held tool stays held if its definition is another than that of the pin.
+    pub(crate) fn accept_tools(
+        &self,
+        name: &ExtensionName,
+        tools: Vec<PinnedTool>,
+    ) -> Result<(), ExtensionChangeError> {
+        self.change(|lock| {
+            let extension = extension_of(lock, name)?;
+            for tool in tools {
+                extension.held.retain(|held| held.offered != tool.definition);
+                let raw_name = &tool.definition.name;
+                match extension.tools.iter_mut().find(|pin| pin.definition.name == *raw_name) {
+                    Some(pin) => *pin = tool,
+                    None => extension.tools.push(tool),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Chooses how calls of an accepted tool are judged. False if that is the present choice.
+    pub(crate) fn set_access(
+        &self,
+        name: &ExtensionName,
+        tool: &str,
+        access: ToolAccess,
+    ) -> Result<bool, ExtensionChangeError> {
+        self.change(|lock| {
+            let extension = extension_of(lock, name)?;
+            let pin = extension.tools.iter_mut().find(|pin| pin.definition.name == tool);
+            let pin = pin.ok_or_else(|| {
+                let (name, tool) = (name.clone(), tool.to_owned());
+                ExtensionChangeError::UnknownTool { name, tool }
+            })?;
+            Ok(std::mem::replace(&mut pin.access, access) != access)
+        })
+    }
+
+    /// Enables or disables an extension. False if that is the present state.
+    pub(crate) fn set_enabled(
+        &self,
+        name: &ExtensionName,
+        is_enabled: bool,
+    ) -> Result<bool, ExtensionChangeError> {
+        self.change(|lock| {
+            let extension = extension_of(lock, name)?;
+            Ok(std::mem::replace(&mut extension.is_enabled, is_enabled) != is_enabled)
+        })
+    }
+
+    /// Removes an extension with its pins.
+    pub(crate) fn remove(&self, name: &ExtensionName) -> Result<(), ExtensionChangeError> {
+        self.change(|lock| {
+            let removed = lock.extensions.remove(name);
+            removed.map(drop).ok_or_else(|| ExtensionChangeError::NotInstalled(name.clone()))
+        })
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Result<ExtensionLock, String>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies `edit` to a copy, writes the copy, and puts it into effect.
+    fn change<T>(
+        &self,
+        edit: impl FnOnce(&mut ExtensionLock) -> Result<T, ExtensionChangeError>,
+    ) -> Result<T, ExtensionChangeError> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut lock = state.clone().map_err(ExtensionChangeError::Unreadable)?;
+        let result = edit(&mut lock)?;
+        if state.as_ref() != Ok(&lock) {
+            lock_file::write(&self.path, &lock).map_err(|source| {
+                let path = self.path.display().to_string();
+                ExtensionChangeError::Unwritable { path, source }
+            })?;
+            *state = Ok(lock);
+        }
+        Ok(result)
+    }
+
+    /// Reads the value of a secret again in the background, so that the next start of the server finds it.
+    fn reload_secret(&self, name: String) {
+        let secrets = Arc::clone(&self.secrets);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            drop(runtime.spawn(async move { secrets.reload(&name).await }));
+        }
+    }
+}
+
+fn extension_of<'l>(
+    lock: &'l mut ExtensionLock,
+    name: &ExtensionName,
+) -> Result<&'l mut Extension, ExtensionChangeError> {
+    let extension = lock.extensions.get_mut(name);
+    extension.ok_or_else(|| ExtensionChangeError::NotInstalled(name.clone()))
+}
+
+impl ExtensionBook for InstalledExtensions {
+    fn get(&self, name: &ExtensionName) -> Option<Extension> {
+        self.read().as_ref().ok().and_then(|lock| lock.extensions.get(name).cloned())
+    }
+
+    fn all(&self) -> Vec<(ExtensionName, Extension)> {
+        let state = self.read();
+        let extensions = state.iter().flat_map(|lock| &lock.extensions);
+        extensions.map(|(name, extension)| (name.clone(), extension.clone())).collect()
+    }
+
+    fn record_listing(&self, name: &ExtensionName, version: Option<String>, listing: &ToolListing) {
+        let recorded = self.change(|lock| {
+            let extension = extension_of(lock, name)?;
+            extension.held.clone_from(&listing.held);
+            if version.is_some() {
+                extension.reported_version = version;
+            }
+            Ok(())
+        });
+        match recorded {
+            // The extension was removed while its server was listed.
+            Ok(()) | Err(ExtensionChangeError::NotInstalled(_)) => {}
+            Err(error) => tracing::error!(%name, %error, "the tools of a server were not recorded"),
+        }
+    }
+
+    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, String> {
+        self.secrets.fill_for_server(name, text).map_err(|error| {
+            let message = error.to_string();
+            if let ServerSecretError::Unavailable { name, .. } = error {
+                self.reload_secret(name);
+            }
+            message
+        })
+    }
+}

@@ -1,0 +1,16 @@
+//! The installed extensions: their file, and the gateway's access to their servers.
+//!
+//! Owns `extensions.lock` and the deletion of a server's private folder. Never starts a server itself (`rouse_mcp`
+//! does), and never changes an accepted definition or tool without a verb of a person. Pitfall: overwriting a file that
+//! a newer Rouse wrote; an unreadable file refuses every change.
+
+mod lock_file;
+mod installed;
+mod program;
+mod gateway_extensions;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use gateway_extensions::GatewayExtensions;
+pub(crate) use installed::InstalledExtensions;
+pub use program::find_program;
