@@ -9,6 +9,8 @@ mod tools;
 mod models;
 mod secrets;
 mod skills;
+mod extensions;
+mod mcp;
 mod hooks;
 mod chat;
 mod sessions;
@@ -49,6 +51,10 @@ pub(crate) enum Command {
     Secrets(CommandGroup<secrets::Command>),
     /// Skills: list, show, trust
     Skills(CommandGroup<skills::Command>),
+    /// MCP servers: add, list
+    Mcp(CommandGroup<mcp::Command>),
+    /// Installed MCP servers: show, accept tools, enable, remove
+    Extensions(CommandGroup<extensions::Command>),
     /// Hooks of the settings file
     Hooks,
     /// Send a message to the main session and print the answer
@@ -128,6 +134,8 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Models(group) => models::run(group.into_command(), &engine).await,
         Command::Secrets(group) => secrets::run(group.into_command(), &engine).await,
         Command::Skills(group) => skills::run(group.into_command(), &engine).await,
+        Command::Mcp(group) => mcp::run(group.into_command(), &engine).await,
+        Command::Extensions(group) => extensions::run(group.into_command(), &engine).await,
         Command::Hooks => hooks::run(&engine).await,
         Command::Tools(args) => tools::run(args, &engine).await,
         Command::Chat(args) => chat::run(args, &engine).await,

@@ -21,3 +21,5 @@ pub(crate) mod scheduler;
 pub(crate) mod heartbeat;
 pub(crate) mod settings;
 pub(crate) mod secrets;
+pub(crate) mod consent;
+pub(crate) mod extension;

@@ -17,6 +17,8 @@ pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 const FILE_TIMEOUT: Duration = Duration::from_secs(300);
 /// The user may have to unlock the keyring.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
+/// The start of a server takes at most 300 s, and an update stops the old server first.
+const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
 /// A test is two model calls, and a local server loads the model first.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(400);
 
@@ -66,6 +68,7 @@ impl EngineConnection {
         let timeout = match method {
             "cron.import" | "backup.create" => FILE_TIMEOUT,
             "models.test" => MODEL_TIMEOUT,
+            _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
             _ => CALL_TIMEOUT,
         };

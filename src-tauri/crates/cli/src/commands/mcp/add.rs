@@ -1,0 +1,128 @@
+//! `rouse mcp add`: the page of the server, the installation, then the page of its tools.
+//!
+//! Nothing is started before the page is accepted: by `y` at a terminal, or by the hash of the page. Pitfall: a program of
+//! another `PATH`; a bare name is looked up here, because the engine of a desktop session may have another `PATH`.
+
+use rouse_core::extension::{ConsentPage, ExtensionName};
+use rouse_core::text::escape_line;
+use rouse_gateway::quote_word;
+use serde_json::json;
+
+use super::definition::DefinitionArgs;
+use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
+use crate::render::consent::server_lines;
+use crate::resolve::engine::EngineConnection;
+use crate::resolve::error::CliError;
+use crate::resolve::keyboard::is_confirmed;
+
+/// Field paths of the gateway and their names on the command line.
+const FIELD_NAMES: [(&str, &str); 12] = [
+    ("server.transport.command", "COMMAND"),
+    ("server.transport.environment", "--env"),
+    ("server.transport.folders", "--folder"),
+    ("server.transport.folder", "cwd"),
+    ("server.transport.hosts", "--host"),
+    ("server.transport.url", "--url"),
+    ("server.transport.headers", "--header"),
+    ("server.startTimeoutSeconds", "--start-timeout"),
+    ("server.callTimeoutSeconds", "--call-timeout"),
+    ("server", "the definition"),
+    ("accept", "--accept"),
+    ("name", "NAME"),
+];
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  rouse mcp add files --folder ~/Notes -- mcp-server-filesystem ~/Notes
+  rouse mcp add github --env TOKEN={{secret:github}} --host api.github.com -- github-mcp-server stdio
+  rouse mcp add docs --url https://mcp.example.org/v1 --header 'Authorization: Bearer {{secret:docs}}'
+  rouse mcp add cal --from mcp.json
+";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Name: 1 to 20 lowercase letters, digits and `-`
+    name: ExtensionName,
+    /// Hash of the page that you have read [default: print the page and ask]
+    #[arg(long, value_name = "HASH")]
+    accept: Option<String>,
+    #[command(flatten)]
+    definition: DefinitionArgs,
+}
+
+pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
+    let Args { name, accept, definition } = args;
+    let server = definition.into_definition(&name)?;
+    let mut params = json!({ "name": name, "server": server });
+    let hash = match accept {
+        Some(hash) => hash,
+        None => match ask_consent(engine, &params).await? {
+            Some(hash) => hash,
+            None => {
+                anstream::eprintln!("Nothing was installed.");
+                return Ok(());
+            }
+        },
+    };
+    params["accept"] = json!(hash);
+    if !engine.json {
+        anstream::eprintln!("Starting {name} …");
+    }
+    let installed = engine.call("extensions.install", params).await;
+    let installed = installed.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
+    decide_tools(engine, installed, ToolChoices::new()).await
+}
+
+/// Prints the page of the server and asks. Returns the hash of an accepted page; without a terminal, the error has the
+/// command that accepts the page.
+async fn ask_consent(
+    engine: &EngineConnection,
+    params: &serde_json::Value,
+) -> Result<Option<String>, CliError> {
+    let answer = engine.call("extensions.preview", params.clone()).await;
+    let answer = answer.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
+    let page: ConsentPage = serde_json::from_value(answer.clone())?;
+    if engine.json {
+        anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        for line in server_lines(&page) {
+            anstream::println!("{line}");
+        }
+    }
+    if !is_interactive(engine) {
+        let command = accepting_command(std::env::args().skip(1), &page.hash);
+        return Err(CliError::Refused(format!(
+            "Nothing was installed. To accept exactly this page: {command}"
+        )));
+    }
+    let verb = if page.replaces.is_some() { "Update" } else { "Install" };
+    let line = ask_line(&format!("\n{verb} {}? [y/N] ", page.extension)).await?;
+    Ok(is_confirmed(&line).then_some(page.hash))
+}
+
+/// The command line of `arguments` with the accepted hash.
+fn accepting_command(arguments: impl Iterator<Item = String>, hash: &str) -> String {
+    let mut words = vec!["rouse".to_owned()];
+    let mut is_added = false;
+    for argument in arguments {
+        let is_verb = argument == "add" && !is_added;
+        words.push(quote_word(&argument));
+        if is_verb {
+            words.extend(["--accept".to_owned(), hash.to_owned()]);
+            is_added = true;
+        }
+    }
+    escape_line(&words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepting_command_repeats_the_arguments() {
+        let arguments = ["--json", "mcp", "add", "cal", "--env", "A=b c", "--", "npx", "add"];
+        let command = accepting_command(arguments.map(str::to_owned).into_iter(), "0123");
+        assert_eq!(command, "rouse --json mcp add --accept 0123 cal --env 'A=b c' -- npx add");
+    }
+}

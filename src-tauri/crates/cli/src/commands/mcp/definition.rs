@@ -1,0 +1,368 @@
+//! The definition of a server: from flags, or from one server of an `mcpServers` document.
+//!
+//! Owns the meaning of the flags and of the foreign format. Flags add to a document. A key without a meaning is named on
+//! standard error. Pitfall: a relative program, which means another file in the server's own folder.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
+use rouse_core::job::FolderGrant;
+use rouse_core::text::escape_line;
+use rouse_host::find_program;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::resolve::error::CliError;
+
+/// Maximum bytes of a document.
+const MAX_DOCUMENT: u64 = 1 << 20;
+
+/// Keys of foreign documents that have no meaning here and change nothing.
+const IGNORED_KEYS: [&str; 8] =
+    ["type", "name", "description", "disabled", "autoApprove", "alwaysAllow", "timeout", "icon"];
+
+/// The definition of a server.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct DefinitionArgs {
+    /// Variable of the process; a value may hold {{secret:NAME}}; repeatable
+    #[arg(long = "env", value_name = "KEY=VALUE")]
+    environment: Vec<String>,
+    /// Folder that the server may use: ~/Notes:write; repeatable [default: its private folder]
+    #[arg(long = "folder", value_name = "PATH[:write]")]
+    folders: Vec<String>,
+    /// Host that the server may reach; repeatable [default: no network]
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+    /// Run the server with your own rights, outside the sandbox
+    #[arg(long)]
+    own_rights: bool,
+    /// URL of a server that runs elsewhere
+    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "command"])]
+    url: Option<String>,
+    /// Header of each request, with --url; a value may hold {{secret:NAME}}; repeatable
+    #[arg(long = "header", value_name = "KEY: VALUE")]
+    headers: Vec<String>,
+    /// File with one server of an `mcpServers` document; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    from: Option<String>,
+    /// Time limit of the start in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    start_timeout: Option<u32>,
+    /// Time limit of a call without progress in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    call_timeout: Option<u32>,
+    /// Program and arguments, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// One server of an `mcpServers` document.
+#[derive(Debug, Deserialize)]
+struct ForeignServer {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    #[serde(alias = "serverUrl")]
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl DefinitionArgs {
+    /// The definition.
+    pub(super) fn into_definition(
+        mut self,
+        name: &ExtensionName,
+    ) -> Result<ServerDefinition, CliError> {
+        let mut transport = match (self.from.take(), self.url.take()) {
+            (Some(file), _) => {
+                let foreign = foreign_server(&read_document(&file)?, name)?;
+                report_ignored_keys(&foreign);
+                foreign_transport(foreign)?
+            }
+            (None, Some(url)) => ServerTransport::Http { url, headers: BTreeMap::new() },
+            (None, None) => {
+                let mut words = std::mem::take(&mut self.command).into_iter();
+                let Some(command) = words.next() else {
+                    return Err(CliError::input(
+                        "Name the server: its command after --, --url URL, or --from FILE",
+                    ));
+                };
+                stdio(command, words.collect())
+            }
+        };
+        self.apply_flags(&mut transport)?;
+        if let ServerTransport::Stdio { command, .. } = &mut transport {
+            *command = absolute_program(command);
+        }
+        Ok(ServerDefinition {
+            transport,
+            start_timeout_seconds: self.start_timeout,
+            call_timeout_seconds: self.call_timeout,
+        })
+    }
+
+    /// Adds variables, headers and permissions.
+    fn apply_flags(&self, transport: &mut ServerTransport) -> Result<(), CliError> {
+        match transport {
+            ServerTransport::Stdio { environment, folders, hosts, is_unconfined, .. } => {
+                if !self.headers.is_empty() {
+                    return Err(CliError::input("--header is for a server with --url"));
+                }
+                environment.extend(parse_pairs("--env", "KEY=VALUE", &self.environment, '=')?);
+                for folder in &self.folders {
+                    let folder = folder
+                        .parse::<FolderGrant>()
+                        .map_err(|error| CliError::input(format!("--folder: {error}")))?;
+                    folders.push(folder);
+                }
+                hosts.extend(self.hosts.iter().cloned());
+                *is_unconfined = self.own_rights;
+            }
+            ServerTransport::Http { headers, .. } => {
+                let is_plain = self.environment.is_empty() && self.folders.is_empty();
+                if !is_plain || !self.hosts.is_empty() || self.own_rights {
+                    return Err(CliError::input(
+                        "--env, --folder, --host and --own-rights are for a server that Rouse starts",
+                    ));
+                }
+                headers.extend(parse_pairs("--header", "KEY: VALUE", &self.headers, ':')?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stdio(command: String, arguments: Vec<String>) -> ServerTransport {
+    ServerTransport::Stdio {
+        command,
+        arguments,
+        environment: BTreeMap::new(),
+        folder: None,
+        folders: Vec::new(),
+        hosts: Vec::new(),
+        is_unconfined: false,
+    }
+}
+
+/// Names and values, split at the first `separator`.
+fn parse_pairs(
+    flag: &str,
+    form: &str,
+    texts: &[String],
+    separator: char,
+) -> Result<BTreeMap<String, String>, CliError> {
+    let mut pairs = BTreeMap::new();
+    for text in texts {
+        let Some((name, value)) = text.split_once(separator) else {
+            let text = escape_line(text);
+            return Err(CliError::input(format!("{flag}: expected {form}, found `{text}`")));
+        };
+        // A header has a space after the colon.
+        let value = if separator == ':' { value.trim() } else { value };
+        pairs.insert(name.trim().to_owned(), value.to_owned());
+    }
+    Ok(pairs)
+}
+
+/// Reads a document from a file or from standard input.
+fn read_document(file: &str) -> Result<Value, CliError> {
+    let mut text = String::new();
+    let read = if file == "-" {
+        std::io::stdin().take(MAX_DOCUMENT).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(MAX_DOCUMENT).read_to_string(&mut text))
+    };
+    let shown = escape_line(file);
+    read.map_err(|error| CliError::input(format!("--from: {shown} cannot be read: {error}")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| CliError::input(format!("--from: {shown} is no JSON document: {error}")))
+}
+
+/// The server of a document: the only one, or the one called `name`; or the document itself.
+fn foreign_server(document: &Value, name: &ExtensionName) -> Result<ForeignServer, CliError> {
+    let servers = ["mcpServers", "servers"].iter().find_map(|key| document.get(key)?.as_object());
+    let server = match servers {
+        None => document,
+        Some(servers) => {
+            let only = servers.values().next().filter(|_| servers.len() == 1);
+            let names =
+                || servers.keys().map(|key| escape_line(key)).collect::<Vec<_>>().join(", ");
+            servers.get(name.as_str()).or(only).ok_or_else(|| {
+                CliError::input(format!("--from: no server is called {name}. Servers: {}", names()))
+            })?
+        }
+    };
+    ForeignServer::deserialize(server)
+        .map_err(|error| CliError::input(format!("--from: the server is invalid: {error}")))
+}
+
+fn foreign_transport(foreign: ForeignServer) -> Result<ServerTransport, CliError> {
+    if foreign.others.get("type").is_some_and(|kind| kind == "sse") {
+        return Err(CliError::input(
+            "--from: the server uses the old transport HTTP+SSE, which Rouse does not support. Use its Streamable HTTP address.",
+        ));
+    }
+    match (foreign.command, foreign.url) {
+        (Some(command), None) => Ok(ServerTransport::Stdio {
+            command,
+            arguments: foreign.args,
+            environment: foreign.env,
+            folder: foreign.cwd,
+            folders: Vec::new(),
+            hosts: Vec::new(),
+            is_unconfined: false,
+        }),
+        (None, Some(url)) => Ok(ServerTransport::Http { url, headers: foreign.headers }),
+        _ => Err(CliError::input("--from: expected a server with either `command` or `url`")),
+    }
+}
+
+/// Names the keys that have no effect.
+fn report_ignored_keys(foreign: &ForeignServer) {
+    let names = foreign.others.keys().filter(|key| !IGNORED_KEYS.contains(&key.as_str()));
+    let names: Vec<String> = names.map(|key| escape_line(key)).collect();
+    if !names.is_empty() {
+        anstream::eprintln!("Without effect: {}", names.join(", "));
+    }
+}
+
+/// The absolute path of a program. A bare name that is not found stays; the engine looks for it too.
+fn absolute_program(program: &str) -> String {
+    let is_path = Path::new(program).components().count() > 1;
+    let found = if is_path {
+        // silent-ok: the engine refuses a relative path with the reason.
+        std::path::absolute(program).ok().and_then(|path| path.to_str().map(str::to_owned))
+    } else {
+        // silent-ok: the engine reports a missing program.
+        find_program(program, std::env::var("PATH").ok().as_deref()).ok()
+    };
+    found.unwrap_or_else(|| program.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn name() -> ExtensionName {
+        "cal".parse().expect("a name")
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn error_of(args: DefinitionArgs) -> String {
+        args.into_definition(&name()).expect_err("invalid").lines().join(" ")
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn flags_give_a_definition() {
+        let args = DefinitionArgs {
+            environment: words(&["TOKEN={{secret:cal}}", "URL=a=b"]),
+            folders: words(&["~/Notes:write"]),
+            hosts: words(&["api.example.org"]),
+            command: words(&["/opt/cal", "--stdio"]),
+            start_timeout: Some(120),
+            ..DefinitionArgs::default()
+        };
+        let expected = json!({
+            "transport": {
+                "kind": "stdio", "command": "/opt/cal", "arguments": ["--stdio"],
+                "environment": { "TOKEN": "{{secret:cal}}", "URL": "a=b" },
+                "folders": ["~/Notes:write"], "hosts": ["api.example.org"], "isUnconfined": false,
+            },
+            "startTimeoutSeconds": 120,
+        });
+        assert_eq!(json!(args.into_definition(&name()).expect("a definition")), expected);
+    }
+
+    #[test]
+    fn header_follows_a_colon() {
+        let args = DefinitionArgs {
+            url: Some("https://mcp.example.org".to_owned()),
+            headers: words(&["Authorization: Bearer {{secret:cal}}"]),
+            ..DefinitionArgs::default()
+        };
+        let server = json!(args.into_definition(&name()).expect("a definition"));
+        let headers = json!({ "Authorization": "Bearer {{secret:cal}}" });
+        assert_eq!(server["transport"]["headers"], headers);
+    }
+
+    #[test]
+    fn unusable_flags_are_named() {
+        let with_command =
+            || DefinitionArgs { command: words(&["/opt/cal"]), ..Default::default() };
+        let cases = [
+            (DefinitionArgs::default(), "Name the server"),
+            (
+                DefinitionArgs { environment: words(&["TOKEN"]), ..with_command() },
+                "--env: expected KEY=VALUE, found `TOKEN`",
+            ),
+            (
+                DefinitionArgs { folders: words(&["Notes"]), ..with_command() },
+                "--folder: expected a folder",
+            ),
+            (
+                DefinitionArgs { headers: words(&["A: b"]), ..with_command() },
+                "--header is for a server with --url",
+            ),
+            (
+                DefinitionArgs {
+                    url: Some("https://a.example".to_owned()),
+                    own_rights: true,
+                    ..Default::default()
+                },
+                "--env, --folder, --host and --own-rights",
+            ),
+        ];
+        for (args, message) in cases {
+            let error = error_of(args);
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn server_of_a_document_is_chosen() {
+        let server = json!({ "command": "npx", "args": ["-y", "x"], "env": { "A": "b" } });
+        let other = json!({ "url": "https://a.example", "headers": { "H": "v" } });
+        for document in [
+            server.clone(),
+            json!({ "mcpServers": { "anything": server } }),
+            json!({ "servers": { "other": other, "cal": server } }),
+        ] {
+            let foreign = foreign_server(&document, &name()).expect("a server");
+            let transport = json!(foreign_transport(foreign).expect("a transport"));
+            assert_eq!(transport["command"], "npx", "{document}");
+            assert_eq!(transport["environment"], json!({ "A": "b" }));
+        }
+        let several = json!({ "mcpServers": { "one": server, "two": other } });
+        let error = foreign_server(&several, &name()).expect_err("two servers");
+        assert_eq!(error.lines(), ["--from: no server is called cal. Servers: one, two"]);
+    }
+
+    #[test]
+    fn unusable_document_is_refused() {
+        for (server, message) in [
+            (json!({ "args": ["x"] }), "either `command` or `url`"),
+            (json!({ "command": "x", "url": "https://a.example" }), "either `command` or `url`"),
+            (json!({ "url": "https://a.example", "type": "sse" }), "HTTP+SSE"),
+        ] {
+            let foreign = foreign_server(&server, &name()).expect("a server");
+            let error = foreign_transport(foreign).expect_err("unusable").lines().join(" ");
+            assert!(error.contains(message), "{error}");
+        }
+        let wrong = json!({ "command": 7 });
+        assert!(foreign_server(&wrong, &name()).is_err());
+    }
+}

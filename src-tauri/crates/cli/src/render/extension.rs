@@ -1,0 +1,107 @@
+//! Installed extensions: the table, one extension, and accepted tools.
+
+use rouse_core::extension::{Extension, ServerState, ToolChange};
+use rouse_core::text::escape_line;
+use rouse_gateway::wire::{ExtensionDetail, ExtensionView};
+
+use super::consent::{access_label, definition_facts};
+use super::facts::{fact, fact_lines};
+use super::table::{new_table, print_rows};
+use super::text::{escape, shorten};
+use super::time::local_time;
+use crate::resolve::engine::EngineConnection;
+
+/// Maximum characters of a command line in the table.
+const MAX_COMMAND: usize = 60;
+
+pub(crate) fn print_extension_table(extensions: &[ExtensionView]) {
+    if extensions.is_empty() {
+        anstream::println!("No MCP servers. Add one: rouse mcp add NAME -- COMMAND");
+        return;
+    }
+    let mut table = new_table(&["NAME", "STATE", "ENABLED", "TOOLS", "VERSION", "SERVER"]);
+    for extension in extensions {
+        table.add_row([
+            extension.name.to_string(),
+            extension.label.clone(),
+            if extension.is_enabled { "yes" } else { "no" }.to_owned(),
+            tools_text(extension),
+            extension.reported_version.as_deref().map(|text| shorten(text, 24)).unwrap_or_default(),
+            shorten(&extension.transport, MAX_COMMAND),
+        ]);
+    }
+    print_rows(&table);
+    for ExtensionView { name, reason, held, .. } in extensions {
+        if let Some(reason) = reason {
+            anstream::println!("{name}: {}", escape(reason));
+        }
+        if *held > 0 {
+            anstream::println!("{name}: {held} tools wait for you: rouse extensions accept {name}");
+        }
+    }
+}
+
+fn tools_text(extension: &ExtensionView) -> String {
+    let counts = [(extension.accepted, "on"), (extension.held, "held"), (extension.off, "off")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+}
+
+pub(crate) fn print_extension(engine: &EngineConnection, detail: &ExtensionDetail) {
+    let ExtensionDetail { name, extension, status, .. } = detail;
+    let enabled = if extension.is_enabled { "yes" } else { "no" };
+    let mut facts = vec![
+        fact("Name", name.as_str()),
+        fact("State", status.state.label()),
+        fact("Enabled", enabled),
+    ];
+    if let Some(reason) = &status.reason {
+        facts.push(fact("Reason", escape_line(reason)));
+    }
+    if let Some(version) = &extension.reported_version {
+        facts.push(fact("Version", escape_line(version)));
+    }
+    if let Some(started) = status.started_at_ms.filter(|_| status.state == ServerState::Ready) {
+        facts.push(fact("Started", local_time(engine, started.0)));
+    }
+    facts.push(fact("Accepted", local_time(engine, extension.accepted_at_ms.0)));
+    facts.extend(definition_facts(&extension.server));
+    for line in fact_lines(&facts) {
+        anstream::println!("{line}");
+    }
+    print_tool_table(detail);
+    if !extension.held.is_empty() {
+        anstream::println!("\nRead and accept the held tools: rouse extensions accept {name}");
+    }
+}
+
+fn print_tool_table(detail: &ExtensionDetail) {
+    let ExtensionDetail { extension, tools, .. } = detail;
+    if tools.is_empty() {
+        anstream::println!("\nNo tools.");
+        return;
+    }
+    let mut table = new_table(&["TOOL", "NAME IN JOBS", "ACCESS", "HELD"]);
+    for tool in tools {
+        let pin = extension.tools.iter().find(|pin| pin.definition.name == tool.raw_name);
+        let access = pin.map_or("not accepted", |pin| access_label(pin.access));
+        let held = held_text(extension, &tool.raw_name);
+        table.add_row([
+            &*escape_line(&tool.raw_name),
+            &*escape_line(&tool.tool_name),
+            access,
+            held,
+        ]);
+    }
+    anstream::println!();
+    print_rows(&table);
+}
+
+fn held_text(extension: &Extension, raw_name: &str) -> &'static str {
+    match extension.held.iter().find(|held| held.offered.name == raw_name).map(|held| held.change) {
+        Some(ToolChange::New) => "new",
+        Some(ToolChange::Changed) => "changed",
+        None => "",
+    }
+}
