@@ -1,7 +1,7 @@
 //! Consent pages: what a person reads before an MCP server is installed and before tools are accepted.
 //!
-//! Owns the words of both pages. Never shortens a text, and escapes every invisible character. Each text of a server stands
-//! behind a mark, so that none can imitate the page around it. Pitfall: a field of the definition without a line.
+//! Owns the words of both pages. Never shortens a text, and escapes every invisible character. Each text of a server
+//! stands behind a mark, so that no text can imitate the page. Pitfall: a field of the definition without a line.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The decision about the tools that wait for a person: the page, the prompt and the acceptance.
 //!
-//! Owns the meaning of typed lines. The end of the input accepts nothing. Pitfall: accepting another page than the printed
-//! one; every acceptance names the hash of the page.
+//! Owns the meaning of typed lines. The end of the input accepts nothing. Pitfall: accepting another page than the
+//! printed page; every acceptance names the hash.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `rouse mcp add`: the page of the server, the installation, then the page of its tools.
 //!
-//! Nothing is started before the page is accepted: by `y` at a terminal, or by the hash of the page. Pitfall: a program of
-//! another `PATH`; a bare name is looked up here, because the engine of a desktop session may have another `PATH`.
+//! Nothing is started before the page is accepted: by `y` at a terminal, or by the hash of the page. Pitfall: a program
+//! of another `PATH`; a bare name is looked up here, because the engine of a desktop session may have another `PATH`.
 
 use rouse_core::extension::{ConsentPage, ExtensionName};
 use rouse_core::text::escape_line;

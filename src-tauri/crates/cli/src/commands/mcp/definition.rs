@@ -1,7 +1,7 @@
 //! The definition of a server: from flags, or from one server of an `mcpServers` document.
 //!
-//! Owns the meaning of the flags and of the foreign format. Flags add to a document. A key without a meaning is named on
-//! standard error. Pitfall: a relative program, which means another file in the server's own folder.
+//! Owns the meaning of the flags and of the foreign format. Flags add to a document. A key without a meaning is named
+//! on standard error. Pitfall: a relative program, which means another file in the server's own folder.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
