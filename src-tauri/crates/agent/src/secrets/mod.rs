@@ -1,8 +1,8 @@
 //! Secrets: the key of a provider, and stored secrets with their handles.
 //!
 //! `book` holds the stored secrets in memory, `handle` fills `{{secret:NAME}}` into a call, `provider_key` gives a stored
-//! secret to a provider, `server_secret` fills the texts of an MCP server, `reload` reads the keyring again. Values live in the OS keyring; never write a value anywhere
-//! else.
+//! secret to a provider, `server_secret` fills the texts of an MCP server, `reload` reads the keyring again. Values live in
+//! the OS keyring; never write a value anywhere else.
 
 mod api_key;
 mod book;
