@@ -1,0 +1,164 @@
+//! The transport over a server process: one message a line.
+//!
+//! Owns the reading task, the count of noise lines, and the end of the process. Never starts a process on its own and
+//! never restarts one. Pitfall: the protocol library drops a pending `receive`, and the port does not promise that a
+//! dropped `receive` loses no line; so one task reads, and the transport receives from a channel.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::service::RoleClient;
+use rmcp::transport::Transport;
+use rouse_core::extension::{ProcessEnd, ServerCommand, ServerProcess, ServerProcesses};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::error::ConnectionError;
+
+/// Messages that wait for the protocol library; a full queue stops the reading.
+const QUEUED_MESSAGES: usize = 64;
+
+/// The last lines of the error output in an error.
+const STDERR_LINES: usize = 3;
+
+/// A server process, shared by its transport and its connection.
+pub(super) struct LineProcess {
+    process: Box<dyn ServerProcess>,
+    end: OnceLock<ProcessEnd>,
+    noise: AtomicU64,
+}
+
+impl LineProcess {
+    fn new(process: Box<dyn ServerProcess>) -> Self {
+        Self { process, end: OnceLock::new(), noise: AtomicU64::new(0) }
+    }
+
+    /// The end of the process, as a sentence with the exit status.
+    pub(super) fn end(&self) -> Option<&str> {
+        self.end.get().map(|end| end.0.as_str())
+    }
+
+    /// The last lines of the error output.
+    pub(super) fn stderr_tail(&self) -> String {
+        self.process.stderr_tail()
+    }
+
+    /// An `Ended` error of this process with its exit status and error output; other errors stay.
+    pub(super) fn explain(&self, error: ConnectionError) -> ConnectionError {
+        let ConnectionError::Ended(sentence) = error else { return error };
+        let sentence = self.end().unwrap_or(&sentence);
+        ConnectionError::Ended(with_last_lines(sentence, &self.stderr_tail()))
+    }
+
+    /// Ends the process.
+    pub(super) async fn stop(&self) {
+        self.process.stop().await;
+    }
+}
+
+/// A sentence, followed by the last lines of an error output.
+pub(crate) fn with_last_lines(sentence: &str, stderr_tail: &str) -> String {
+    let lines: Vec<&str> =
+        stderr_tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        return sentence.to_owned();
+    }
+    let last = &lines[lines.len().saturating_sub(STDERR_LINES)..];
+    format!("{sentence} Last error output: {}", last.join(" | "))
+}
+
+/// The process of a start. Outlives a start that fails or runs out of time, so its error output can be shown.
+#[derive(Default)]
+pub(crate) struct StartAttempt {
+    process: Mutex<Option<Arc<LineProcess>>>,
+}
+
+impl StartAttempt {
+    /// Starts a process in place of the previous one.
+    pub(super) async fn launch(
+        &self,
+        processes: &dyn ServerProcesses,
+        command: ServerCommand,
+    ) -> Result<Arc<LineProcess>, ConnectionError> {
+        let started = processes.start(command).await;
+        let process = started.map_err(|error| ConnectionError::Unreached(error.0))?;
+        let process = Arc::new(LineProcess::new(process));
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&process));
+        Ok(process)
+    }
+
+    /// The last lines of the error output; none without a process.
+    pub(crate) fn stderr_tail(&self) -> Option<String> {
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        process.as_ref().map(|process| process.stderr_tail())
+    }
+
+    /// The lines of the process so far that were no message.
+    pub(crate) fn noise(&self) -> u64 {
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        process.as_ref().map_or(0, |process| process.noise.load(Ordering::Relaxed))
+    }
+}
+
+/// The transport over a process.
+pub(super) struct StdioTransport {
+    process: Arc<LineProcess>,
+    messages: mpsc::Receiver<ServerJsonRpcMessage>,
+    /// Drops its share of the process with the transport.
+    _reader: AbortOnDropHandle<()>,
+}
+
+impl StdioTransport {
+    pub(super) fn new(process: Arc<LineProcess>) -> Self {
+        let (sender, messages) = mpsc::channel(QUEUED_MESSAGES);
+        let reader = tokio::spawn(read_messages(Arc::clone(&process), sender));
+        Self { process, messages, _reader: AbortOnDropHandle::new(reader) }
+    }
+}
+
+async fn read_messages(process: Arc<LineProcess>, messages: mpsc::Sender<ServerJsonRpcMessage>) {
+    loop {
+        let line = match process.process.receive().await {
+            Ok(line) => line,
+            Err(end) => {
+                // The first recorded end wins; the channel closes after it is recorded.
+                let _end = process.end.get_or_init(|| end);
+                return;
+            }
+        };
+        match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
+            Ok(message) => {
+                if messages.send(message).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                let count = process.noise.fetch_add(1, Ordering::Relaxed) + 1;
+                tracing::debug!(count, %error, "a server wrote a line that is no message");
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = ProcessEnd;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let process = Arc::clone(&self.process);
+        let line = serde_json::to_vec(&message).expect("BUG: a message is JSON");
+        async move { process.process.send(line).await }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.messages.recv().await
+    }
+
+    /// The connection stops the process.
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

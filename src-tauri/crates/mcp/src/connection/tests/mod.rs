@@ -1,0 +1,4 @@
+//! Tests of connections over both transports.
+
+mod stdio;
+mod http;
