@@ -1,0 +1,20 @@
+//! The port of a tool to its server.
+//!
+//! Owns the trait only. Pitfall: an implementation that repeats a lost call; its effect may have happened.
+
+use rouse_core::extension::ExtensionName;
+use rouse_core::tool::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::connection::{CallResult, ConnectionError};
+
+/// Calls tools of servers.
+pub(crate) trait ServerCalls: Send + Sync {
+    /// Calls a tool once; starts its server when needed. Dropping the future cancels the call at the server.
+    fn call<'a>(
+        &'a self,
+        extension: &'a ExtensionName,
+        raw_name: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<CallResult, ConnectionError>>;
+}

@@ -1,0 +1,20 @@
+//! The ports of a pool.
+//!
+//! Owns the list of ports only.
+
+use std::sync::Arc;
+
+use rouse_core::Clock;
+use rouse_core::extension::{ExtensionBook, HttpExchange, ServerProcesses};
+
+/// The ports of a pool.
+pub struct ServerPoolConfig {
+    /// The installed extensions.
+    pub book: Arc<dyn ExtensionBook>,
+    /// Starts server processes.
+    pub processes: Arc<dyn ServerProcesses>,
+    /// Guarded HTTP.
+    pub http: Arc<dyn HttpExchange>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}

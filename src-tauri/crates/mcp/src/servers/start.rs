@@ -1,0 +1,136 @@
+//! The start of a server: secrets, connection, first tool list.
+//!
+//! Owns the time limit of a start, which covers connection and list. Never keeps a filled secret longer than the start
+//! of a process or the headers of a connection. Pitfall: a start that runs out of time still has error output to show.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rouse_core::extension::{
+    Extension, ExtensionBook, ExtensionName, ServerCommand, ServerDefinition, ServerTransport,
+    ServerUnavailable, compare_listing,
+};
+
+use super::config::ServerPoolConfig;
+use super::server::{FailedStart, ListedTools, RunningServer};
+use super::unavailable;
+use crate::catalogue;
+use crate::connection::{Connection, ConnectionError, StartAttempt};
+
+/// The time limit of a start without one in the definition.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// The way to a server, with all secrets filled in.
+pub(super) enum ServerRoute {
+    Stdio(ServerCommand),
+    Http { url: String, headers: BTreeMap<String, String> },
+}
+
+/// The time limit of a start or a list.
+pub(super) fn start_limit(definition: &ServerDefinition) -> Duration {
+    definition
+        .start_timeout_seconds
+        .map_or(START_LIMIT, |seconds| Duration::from_secs(seconds.into()))
+}
+
+/// Fills the secrets of a definition.
+pub(super) fn route(
+    book: &dyn ExtensionBook,
+    name: &ExtensionName,
+    definition: &ServerDefinition,
+) -> Result<ServerRoute, ServerUnavailable> {
+    let filled = |values: &BTreeMap<String, String>| {
+        values
+            .iter()
+            .map(|(key, value)| {
+                let value = book.fill_secrets(name, value)?;
+                Ok::<_, String>((key.clone(), value))
+            })
+            .collect::<Result<BTreeMap<String, String>, String>>()
+            .map_err(|sentences| unavailable::missing_secret(name, &sentences))
+    };
+    match &definition.transport {
+        ServerTransport::Stdio {
+            command,
+            arguments,
+            environment,
+            folder,
+            folders,
+            hosts,
+            is_unconfined,
+        } => Ok(ServerRoute::Stdio(ServerCommand {
+            extension: name.clone(),
+            program: command.clone(),
+            arguments: arguments.clone(),
+            environment: filled(environment)?,
+            folder: folder.as_ref().map(PathBuf::from),
+            folders: folders.clone(),
+            hosts: hosts.clone(),
+            is_unconfined: *is_unconfined,
+        })),
+        ServerTransport::Http { url, headers } => {
+            Ok(ServerRoute::Http { url: url.clone(), headers: filled(headers)? })
+        }
+    }
+}
+
+/// Starts or reaches a server and lists its tools, within the time limit.
+pub(super) async fn start(
+    config: &ServerPoolConfig,
+    name: &ExtensionName,
+    entry: &Extension,
+    route: ServerRoute,
+) -> Result<RunningServer, FailedStart> {
+    let attempt = StartAttempt::default();
+    let limit = start_limit(&entry.server);
+    let started = tokio::time::timeout(limit, connect(config, name, entry, route, &attempt)).await;
+    started.unwrap_or(Err(ConnectionError::TimedOut)).map_err(|error| FailedStart {
+        unavailable: unavailable::start_failed(name, &error, limit, &attempt),
+        stderr_tail: attempt.stderr_tail(),
+    })
+}
+
+async fn connect(
+    config: &ServerPoolConfig,
+    name: &ExtensionName,
+    entry: &Extension,
+    route: ServerRoute,
+    attempt: &StartAttempt,
+) -> Result<RunningServer, ConnectionError> {
+    let connection = match route {
+        ServerRoute::Stdio(command) => {
+            Connection::open_stdio(config.processes.as_ref(), command, attempt).await?
+        }
+        ServerRoute::Http { url, headers } => {
+            Connection::open_http(Arc::clone(&config.http), &url, &headers).await?
+        }
+    };
+    let listed = list(config, name, entry, &connection).await?;
+    Ok(RunningServer {
+        connection,
+        definition: entry.server.clone(),
+        started_at: config.clock.now(),
+        listed: Mutex::new(listed),
+    })
+}
+
+/// Lists the tools of a server and records the listing.
+pub(super) async fn list(
+    config: &ServerPoolConfig,
+    name: &ExtensionName,
+    entry: &Extension,
+    connection: &Connection,
+) -> Result<ListedTools, ConnectionError> {
+    // Before the list: a change reported while the list is on its way leads to another list.
+    connection.take_list_changed();
+    let admitted = catalogue::admit(connection.list_tools().await?);
+    let listing = compare_listing(&entry.tools, admitted.tools.clone());
+    config.book.record_listing(name, connection.server_version(), &listing);
+    Ok(ListedTools {
+        tools: admitted.tools,
+        refused: admitted.refused,
+        listed_at: config.clock.monotonic(),
+    })
+}

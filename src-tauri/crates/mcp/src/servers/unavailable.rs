@@ -1,0 +1,124 @@
+//! Why a server cannot be used, in sentences with a remedy.
+//!
+//! Owns the words. Never decides. Pitfall: a remedy without the command to run.
+
+use std::time::Duration;
+
+use rouse_core::extension::{ExtensionName, ServerUnavailable, UnavailableKind};
+
+use crate::connection::{ConnectionError, StartAttempt, with_last_lines};
+
+/// No extension has this name.
+pub(super) fn not_installed(server: &ExtensionName) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::NotInstalled,
+        reason: format!("The server {server} is not installed."),
+        remedy: format!("Install it with `rouse mcp add {server}`."),
+    }
+}
+
+/// The person switched the server off.
+pub(super) fn switched_off(server: &ExtensionName) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::Off,
+        reason: format!("The server {server} is switched off."),
+        remedy: format!("Switch it on with `rouse extensions enable {server}`."),
+    }
+}
+
+/// Every tool waits for a person.
+pub(super) fn quarantined(server: &ExtensionName) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::Quarantined,
+        reason: format!("All tools of the server {server} are new or changed and wait for you."),
+        remedy: format!("Review them with `rouse extensions accept {server}`."),
+    }
+}
+
+/// The server was stopped while it was starting.
+pub(super) fn stopped(server: &ExtensionName) -> ServerUnavailable {
+    unreachable(server, format!("The server {server} was stopped while it was starting."))
+}
+
+/// A secret of the definition is missing; `sentences` has the cause and the remedy.
+pub(super) fn missing_secret(server: &ExtensionName, sentences: &str) -> ServerUnavailable {
+    unreachable(server, format!("The server {server} was not started. {sentences}"))
+}
+
+/// The start failed. `attempt` has the error output of the process.
+pub(super) fn start_failed(
+    server: &ExtensionName,
+    error: &ConnectionError,
+    limit: Duration,
+    attempt: &StartAttempt,
+) -> ServerUnavailable {
+    let stderr = attempt.stderr_tail().unwrap_or_default();
+    match error {
+        ConnectionError::TimedOut => {
+            let seconds = limit.as_secs();
+            let sentence =
+                format!("The server {server} did not start within {seconds} s.{}", noise(attempt));
+            unreachable(server, with_last_lines(&sentence, &stderr))
+        }
+        error => failed(server, "did not start", error, &stderr),
+    }
+}
+
+/// A running server did not list its tools.
+pub(super) fn list_failed(
+    server: &ExtensionName,
+    error: &ConnectionError,
+    limit: Duration,
+    stderr_tail: Option<&str>,
+) -> ServerUnavailable {
+    let stderr = stderr_tail.unwrap_or_default();
+    match error {
+        ConnectionError::TimedOut => {
+            let seconds = limit.as_secs();
+            let sentence =
+                format!("The server {server} did not list its tools within {seconds} s.");
+            unreachable(server, with_last_lines(&sentence, stderr))
+        }
+        error => failed(server, "did not list its tools", error, stderr),
+    }
+}
+
+fn failed(
+    server: &ExtensionName,
+    predicate: &str,
+    error: &ConnectionError,
+    stderr: &str,
+) -> ServerUnavailable {
+    let sentence = format!("The server {server} {predicate}. {error}");
+    match error {
+        ConnectionError::NeedsSignIn(_) => ServerUnavailable {
+            server: server.clone(),
+            kind: UnavailableKind::NeedsSignIn,
+            reason: format!("The server {server} needs a sign-in."),
+            remedy: format!("Sign in with `rouse mcp login {server}`."),
+        },
+        // This error has the error output already.
+        ConnectionError::Ended(_) => unreachable(server, sentence),
+        _ => unreachable(server, with_last_lines(&sentence, stderr)),
+    }
+}
+
+/// A hint at a program that writes its log to the output of the protocol.
+fn noise(attempt: &StartAttempt) -> String {
+    match attempt.noise() {
+        0 => String::new(),
+        lines => format!(" Its output had {lines} lines that are no messages."),
+    }
+}
+
+fn unreachable(server: &ExtensionName, reason: String) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::Unreachable,
+        reason,
+        remedy: format!("See its command and error output with `rouse extensions show {server}`."),
+    }
+}
