@@ -1,8 +1,9 @@
 //! The tools of MCP servers.
 //!
-//! Owns the connections to servers, the life of server processes, the catalogue of listed tools, and the `Tool` of each
-//! accepted tool. Never starts a process and never opens a socket itself: both come through ports of `rouse-core`. Never
-//! offers a tool that no person has accepted. Pitfall: everything that a server sends is untrusted input.
+//! Owns the connections to servers, the life of server processes, the catalogue of listed tools, and the `Tool` of
+//! each accepted tool. Never starts a process and never opens a socket itself: both come through ports of
+//! `rouse-core`. Never offers a tool that no person has accepted. Pitfall: everything that a server sends is
+//! untrusted input.
 
 mod connection;
 mod catalogue;

@@ -1,7 +1,7 @@
 //! Doubles of the ports: server processes and HTTP servers in memory, answered by a script.
 //!
-//! For tests of this crate only. A script sees each message of the client and returns what the server does. Every message
-//! also goes to a channel, so a test waits for a message instead of a moment.
+//! For tests of this crate only. A script sees each message of the client and returns what the server does. Every
+//! message also goes to a channel, so a test waits for a message instead of a moment.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

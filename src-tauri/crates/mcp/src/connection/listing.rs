@@ -1,7 +1,7 @@
 //! The tool list of a server, page by page.
 //!
-//! Owns the limits of a list: pages, bytes, and a cursor that repeats. Reads each tool by its fields, so one odd tool does
-//! not spoil the list; admission refuses that tool with a reason. Never shortens a description.
+//! Owns the limits of a list: pages, bytes, and a cursor that repeats. Reads each tool by its fields, so one odd tool
+//! does not spoil the list; admission refuses that tool with a reason. Never shortens a description.
 
 use std::collections::HashSet;
 

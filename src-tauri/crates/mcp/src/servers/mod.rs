@@ -1,8 +1,8 @@
 //! The life of all servers: start, sharing, idle stop, restart.
 //!
-//! Owns one entry for each server in use. A server starts when first used and is shared by all runs. Never repeats a lost
-//! call and never offers a tool that no person has accepted. Pitfall: the accepted tools change while a server runs, so
-//! each use compares the listing with the installed extension anew.
+//! Owns one entry for each server in use. A server starts when first used and is shared by all runs. Never repeats a
+//! lost call and never offers a tool that no person has accepted. Pitfall: the accepted tools change while a server
+//! runs, so each use compares the listing with the installed extension anew.
 
 mod calls;
 mod config;

@@ -1,8 +1,8 @@
 //! The pool of all servers.
 //!
 //! Owns the order of a use: installed, running, listed, leased. Concurrent uses of a server wait for one start. Never
-//! holds the lock of the map across an await. Pitfall: a lease taken after the gate is free; the idle stop could end the
-//! server in between.
+//! holds the lock of the map across an await. Pitfall: a lease taken after the gate is free; the idle stop could end
+//! the server in between.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
