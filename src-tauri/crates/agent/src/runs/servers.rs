@@ -18,7 +18,7 @@ use crate::turn::end::TurnEnd;
 #[derive(Default)]
 pub(super) struct RunServers {
     _leases: Vec<ServerLease>,
-    /// Facts for the model: missing optional servers, and tools that wait for a person.
+    /// Facts for the model: missing optional servers, and missing tools.
     notes: Vec<String>,
 }
 
@@ -61,11 +61,11 @@ impl AgentDriver {
 
 impl RunServers {
     fn add(&mut self, server: &JobServer, open: OpenServer) {
-        if !open.held.is_empty() {
+        if !open.missing.is_empty() {
             self.notes.push(format!(
-                "These tools of the MCP server {} wait for the user's review and are not available: {}. If the task needs one of them, end the run as failed.",
+                "These tools of the MCP server {} have changed or are gone, and wait for the user's review: {}. If the task needs one of them, end the run as failed.",
                 server.name,
-                open.held.join(", ")
+                open.missing.join(", ")
             ));
         }
         self._leases.push(open.lease);

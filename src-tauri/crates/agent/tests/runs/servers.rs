@@ -19,7 +19,7 @@ use super::run_fixture::{RunFixture, TestTool, agent_job, tools, turn_of};
 /// A server that is there, or the reason why not.
 #[derive(Clone)]
 pub(crate) enum FakeServer {
-    Open { held: Vec<String> },
+    Open { missing: Vec<String> },
     Missing(UnavailableKind),
 }
 
@@ -44,8 +44,8 @@ impl ToolServers for FakeServers {
         let servers = self.servers.lock().expect("not poisoned");
         let found = servers.iter().find(|(name, _)| *name == server.as_str());
         let result = match found.map(|(_, found)| found.clone()) {
-            Some(FakeServer::Open { held }) => {
-                Ok(OpenServer { held, lease: Box::new(Arc::clone(&self.leases)) })
+            Some(FakeServer::Open { missing }) => {
+                Ok(OpenServer { missing, lease: Box::new(Arc::clone(&self.leases)) })
             }
             Some(FakeServer::Missing(kind)) => Err(ServerUnavailable {
                 server: server.clone(),
@@ -100,7 +100,7 @@ async fn turn(fixture: &RunFixture, servers: &Arc<FakeServers>, payload: Value) 
 }
 
 fn open() -> FakeServer {
-    FakeServer::Open { held: Vec::new() }
+    FakeServer::Open { missing: Vec::new() }
 }
 
 fn lists() -> Scripted {
@@ -170,10 +170,10 @@ async fn missing_optional_server_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn held_tools_are_told_to_the_model() {
+async fn missing_tools_are_told_to_the_model() {
     let fixture = fixture(vec![done()]).await;
-    let held = vec!["cal_delete".to_owned()];
-    let servers = FakeServers::with(&[("cal", FakeServer::Open { held })]);
+    let missing = vec!["cal_delete".to_owned()];
+    let servers = FakeServers::with(&[("cal", FakeServer::Open { missing })]);
     let (run, _) = turn(&fixture, &servers, json!({"message": "Today?", "servers": ["cal"]})).await;
     let task = task(&fixture, &run).await;
     assert!(task.contains("wait for the user's review") && task.contains("cal_delete"), "{task}");

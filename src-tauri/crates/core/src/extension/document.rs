@@ -46,6 +46,9 @@ pub struct Extension {
     /// New and changed tools of the last listing, which wait for a person.
     #[serde(default)]
     pub held: Vec<HeldTool>,
+    /// Raw names of accepted tools that the server no longer lists.
+    #[serde(default)]
+    pub gone: Vec<String>,
 }
 
 /// An accepted tool.

@@ -25,8 +25,8 @@ pub trait ToolServers: Send + Sync {
 
 /// A server that a run uses.
 pub struct OpenServer {
-    /// Names of tools that wait for a person.
-    pub held: Vec<String>,
+    /// Names of accepted tools that are not available: changed, or no longer listed.
+    pub missing: Vec<String>,
     /// Keeps the server running.
     pub lease: ServerLease,
 }

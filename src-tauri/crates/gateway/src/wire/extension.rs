@@ -9,6 +9,8 @@ use rouse_core::extension::{
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::tool::RefusedToolView;
+
 /// `extensions.list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ExtensionsListResult {
@@ -106,15 +108,6 @@ pub struct ServerToolsPage {
     pub instructions: Option<String>,
     /// Why the installed server did not start, and what to do.
     pub error: Option<String>,
-}
-
-/// A listed tool that can never be offered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct RefusedToolView {
-    /// Raw name at the server.
-    pub name: String,
-    /// Reason, as a sentence.
-    pub reason: String,
 }
 
 /// `extensions.accept`.

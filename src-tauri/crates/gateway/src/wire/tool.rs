@@ -18,8 +18,8 @@ pub struct ToolsCatalogResult {
     pub refused: Vec<RefusedToolView>,
 }
 
-/// A tool that is not offered.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+/// A tool of an MCP server that is not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedToolView {
     /// Name.

@@ -81,6 +81,7 @@ impl Extensions for MemoryExtensions {
             reported_version: None,
             tools: Vec::new(),
             held: Vec::new(),
+            gone: Vec::new(),
         };
         self.installed.lock().expect("not poisoned").insert(name.clone(), extension);
         Box::pin(std::future::ready(Ok(())))

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use rouse_agent::{SecretBook, ServerSecretError};
 use rouse_core::UnixMs;
@@ -27,7 +27,12 @@ pub(crate) struct InstalledExtensions {
     secrets: Arc<SecretBook>,
     /// The document, or why the file cannot be read.
     state: RwLock<Result<ExtensionLock, String>>,
+    /// Called after every change, before the change returns.
+    listener: OnceLock<ChangeListener>,
 }
+
+/// A callback after a change of the extensions.
+type ChangeListener = Box<dyn Fn() + Send + Sync>;
 
 /// Why a change of the extensions failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +72,14 @@ impl InstalledExtensions {
         if let Err(problem) = &state {
             tracing::error!("{problem}");
         }
-        Self { path, secrets, state: RwLock::new(state) }
+        Self { path, secrets, state: RwLock::new(state), listener: OnceLock::new() }
+    }
+
+    /// Calls `listener` after every change.
+    pub(crate) fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
+        if self.listener.set(Box::new(listener)).is_err() {
+            tracing::error!("BUG: the extensions have two listeners");
+        }
     }
 
     /// Why the file cannot be read; none if it can.
@@ -90,6 +102,7 @@ impl InstalledExtensions {
                 extension.accepted_at_ms = now;
                 extension.reported_version = None;
                 extension.held.clear();
+                extension.gone.clear();
                 return Ok(());
             }
             if lock.extensions.len() >= MAX_EXTENSIONS {
@@ -102,6 +115,7 @@ impl InstalledExtensions {
                 reported_version: None,
                 tools: Vec::new(),
                 held: Vec::new(),
+                gone: Vec::new(),
             };
             lock.extensions.insert(name.clone(), extension);
             Ok(())
@@ -178,12 +192,17 @@ impl InstalledExtensions {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let mut lock = state.clone().map_err(ExtensionChangeError::Unreadable)?;
         let result = edit(&mut lock)?;
-        if state.as_ref() != Ok(&lock) {
+        let is_changed = state.as_ref() != Ok(&lock);
+        if is_changed {
             lock_file::write(&self.path, &lock).map_err(|source| {
                 let path = self.path.display().to_string();
                 ExtensionChangeError::Unwritable { path, source }
             })?;
             *state = Ok(lock);
+        }
+        drop(state);
+        if let Some(listener) = self.listener.get().filter(|_| is_changed) {
+            listener();
         }
         Ok(result)
     }
@@ -220,6 +239,7 @@ impl ExtensionBook for InstalledExtensions {
         let recorded = self.change(|lock| {
             let extension = extension_of(lock, name)?;
             extension.held.clone_from(&listing.held);
+            extension.gone.clone_from(&listing.gone);
             if version.is_some() {
                 extension.reported_version = version;
             }

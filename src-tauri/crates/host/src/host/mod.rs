@@ -7,6 +7,7 @@
 //! the last run is recorded.
 
 mod background_tasks;
+mod servers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,9 +22,10 @@ use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Gateway, GatewayServer,
-    LiveText,
+    Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Extensions, Gateway,
+    GatewayServer, LiveText,
 };
+use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
@@ -55,6 +57,7 @@ use crate::runner::{MainSessionWork, PayloadRunner};
 use crate::search::ConfiguredSearch;
 use crate::secrets::{self, SecretVault};
 use crate::settings::LiveSettings;
+use servers::Servers;
 
 /// A running engine.
 pub struct Host {
@@ -68,6 +71,7 @@ pub struct Host {
     closing: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
     hooks: Hooks,
+    servers: ServerPool,
     _routines: RoutineLink,
 }
 
@@ -99,6 +103,13 @@ struct Components {
     routines: Arc<GatewayRoutines>,
 }
 
+/// The agent with its gate, and the MCP servers.
+struct AgentParts {
+    agent: AgentDriver,
+    gate: Arc<Gate>,
+    servers: Servers,
+}
+
 impl Host {
     /// Starts the engine.
     ///
@@ -110,7 +121,6 @@ impl Host {
         if let Some(reason) = database_loss::database_loss(&options.home) {
             return Err(HostError::DatabaseMissing(reason));
         }
-        let start_problem = start_problem(&options.home);
         kill_orphan_commands(&options.home);
         let components = Components::build(&options).await?;
         let started_at = components.clock.now();
@@ -118,7 +128,9 @@ impl Host {
         secrets::load_at_start(&components.secrets).await;
         let gateway_ports = GatewayPorts::default();
         gateway_ports.add(port.number());
-        let (agent, gate) = components.build_agent(&options, gateway_ports)?;
+        let AgentParts { agent, gate, servers } =
+            components.build_agent(&options, gateway_ports)?;
+        let start_problem = start_problem(&options.home, &servers);
         let scheduler = components.start_scheduler(&options, agent).await?;
         first_start::prepare(&components.store, &scheduler, components.clock.as_ref()).await?;
         let port_notice = port_notice(&components.store, port.unavailable_port()).await?;
@@ -126,7 +138,7 @@ impl Host {
         let gateway = components.build_gateway(
             &options,
             &scheduler,
-            Arc::clone(&gate),
+            (Arc::clone(&gate), servers.port(&options.home, Arc::clone(&options.env))),
             listening,
             start_problem,
         );
@@ -135,6 +147,9 @@ impl Host {
         let server = GatewayServer::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
         let mut tasks = components.spawn_tasks(&options.home, &options, &scheduler, &closing)?;
+        let (idle, pool) = (closing.clone(), servers.pool.clone());
+        let ending = async move { idle.run_until_cancelled(pool.end_idle_servers()).await };
+        tasks.push(tokio::spawn(async move { ending.await.unwrap_or(()) }));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
         let Components { store, hooks, .. } = components;
@@ -149,6 +164,7 @@ impl Host {
             closing,
             tasks,
             hooks,
+            servers: servers.pool,
             _routines: routines,
         })
     }
@@ -177,6 +193,7 @@ impl Host {
         self.scheduler.shutdown().await;
         self.closing.cancel();
         self.server.stop().await;
+        self.servers.stop_all().await;
         join_tasks(self.tasks).await;
         self.hooks.drain(hooks::DRAIN_TIMEOUT).await;
         kill_late_commands(self.home.clone()).await;
@@ -251,7 +268,7 @@ impl Components {
         &self,
         options: &HostOptions,
         gateway_ports: GatewayPorts,
-    ) -> Result<(AgentDriver, Arc<Gate>), HostError> {
+    ) -> Result<AgentParts, HostError> {
         let home = &options.home;
         let config = self.settings.now();
         let http = HttpConfig {
@@ -284,7 +301,9 @@ impl Components {
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
         tools.extend(skill_tools(Arc::new(self.skills.clone())));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
-        let registry = ToolRegistry::new(tools)?;
+        let registry = Arc::new(ToolRegistry::new(tools)?);
+        let servers = Servers::open(home, Arc::clone(&self.book), &http, Arc::clone(&self.clock));
+        servers.offer_in(Arc::clone(&registry));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
         let settings =
@@ -297,8 +316,9 @@ impl Components {
             self.observer(),
         )
         .with_ledger(Arc::clone(&self.ledger))
-        .with_skills(self.skills.clone());
-        Ok((agent, gate))
+        .with_skills(self.skills.clone())
+        .with_servers(Arc::new(servers.pool.clone()));
+        Ok(AgentParts { agent, gate, servers })
     }
 
     fn observer(&self) -> AnswerObserver {
@@ -345,7 +365,7 @@ impl Components {
         &self,
         options: &HostOptions,
         scheduler: &SchedulerHandle,
-        gate: Arc<Gate>,
+        (gate, extensions): (Arc<Gate>, Arc<dyn Extensions>),
         (started_at, port): (UnixMs, u16),
         start_problem: Option<String>,
     ) -> Gateway {
@@ -370,6 +390,7 @@ impl Components {
             backups: Arc::new(self.backups(&options.home)),
             skills: self.skills.clone(),
             gate,
+            extensions,
             events: self.events.clone(),
             live_text: self.live.clone(),
             desktop_apps: self.desktop_apps.clone(),
@@ -404,13 +425,14 @@ fn prepare_process(options: &HostOptions) {
 }
 
 /// The problems found at start, for the log and the status.
-fn start_problem(home: &Home) -> Option<String> {
+fn start_problem(home: &Home, servers: &Servers) -> Option<String> {
     let wal_loss = engine_marker::wal_loss(home);
     #[cfg(unix)]
     let low_limit = crate::open_files::low_limit();
     #[cfg(not(unix))]
     let low_limit = None;
-    let found: Vec<String> = [wal_loss, low_limit].into_iter().flatten().collect();
+    let found: Vec<String> =
+        [wal_loss, low_limit, servers.problem()].into_iter().flatten().collect();
     found.iter().for_each(|problem| tracing::error!("{problem}"));
     (!found.is_empty()).then(|| found.join(" "))
 }

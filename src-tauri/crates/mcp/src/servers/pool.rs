@@ -11,10 +11,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use rouse_core::extension::{
     Extension, ExtensionName, OpenServer, PinnedTool, ServerState, ServerStatus, ServerUnavailable,
-    ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind,
+    ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind, tool_name,
 };
 use rouse_core::tool::{BoxFuture, Tool};
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
 
 use super::calls::ServerCalls;
 use super::config::ServerPoolConfig;
@@ -28,6 +29,9 @@ use crate::tool::server_tool;
 /// The time limit of a call without progress, without one in the definition.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
+/// The time between two checks for idle servers.
+const IDLE_CHECK_PERIOD: Duration = Duration::from_mins(1);
+
 /// The age after which a run gets a new list; servers of the modern lifecycle report no change unasked.
 const LISTING_AGE: Duration = Duration::from_mins(5);
 
@@ -40,6 +44,8 @@ pub struct ServerPool {
 struct PoolInner {
     config: ServerPoolConfig,
     servers: Mutex<BTreeMap<ExtensionName, Arc<PooledServer>>>,
+    /// Notified after each start.
+    started: Notify,
 }
 
 /// What a server offers, for a person who reviews its tools.
@@ -77,7 +83,13 @@ impl ServerPool {
     /// A pool without servers.
     #[must_use]
     pub fn new(config: ServerPoolConfig) -> Self {
-        Self { inner: Arc::new(PoolInner { config, servers: Mutex::default() }) }
+        Self {
+            inner: Arc::new(PoolInner {
+                config,
+                servers: Mutex::default(),
+                started: Notify::new(),
+            }),
+        }
     }
 
     /// The state of a server.
@@ -126,8 +138,20 @@ impl ServerPool {
         join_all(servers.iter().map(|server| stop_server(server))).await;
     }
 
-    /// Ends servers that had no lease for ten minutes. Called once a minute.
-    pub async fn stop_idle(&self) {
+    /// Ends servers that had no lease for ten minutes, as long as the returned future runs. Waits without a timer while
+    /// no server runs.
+    pub async fn end_idle_servers(self) {
+        loop {
+            self.inner.started.notified().await;
+            while self.servers().values().any(|server| server.is_running()) {
+                pause(IDLE_CHECK_PERIOD).await;
+                self.stop_idle().await;
+            }
+        }
+    }
+
+    /// Ends servers that had no lease for ten minutes.
+    pub(super) async fn stop_idle(&self) {
         let servers: Vec<Arc<PooledServer>> = self.servers().values().cloned().collect();
         let now = self.inner.config.clock.monotonic();
         for server in servers {
@@ -219,6 +243,7 @@ impl ServerPool {
             Ok(running) => {
                 let running = Arc::new(running);
                 server.set_running(Arc::clone(&running), config.clock.monotonic());
+                self.inner.started.notify_one();
                 Ok(running)
             }
             Err(failed) => {
@@ -285,13 +310,11 @@ impl ToolServers for ServerPool {
             if !listing.held.is_empty() && !listing.accepted.iter().any(is_offered) {
                 return Err(unavailable::quarantined(server));
             }
-            let tools = listing
-                .accepted
-                .iter()
-                .filter_map(|pin| self.tool(server, &leased.entry, pin))
-                .collect();
-            let held = listing.held.into_iter().map(|held| held.offered.name).collect();
-            Ok(OpenServer { tools, held, lease: Box::new(leased.lease) })
+            // A new tool was never available, so a run does not miss it.
+            let changed = listing.held.iter().filter(|held| held.change == ToolChange::Changed);
+            let missing = changed.map(|held| &held.offered.name).chain(&listing.gone);
+            let missing = missing.map(|raw| tool_name(server, raw)).collect();
+            Ok(OpenServer { missing, lease: Box::new(leased.lease) })
         })
     }
 
@@ -299,7 +322,7 @@ impl ToolServers for ServerPool {
         let mut tools = Vec::new();
         for (name, entry) in self.inner.config.book.all() {
             if entry.is_enabled {
-                let offered = entry.tools.iter().filter(|pin| !is_changed(&entry, pin));
+                let offered = entry.tools.iter().filter(|pin| is_unchanged(&entry, pin));
                 tools.extend(offered.filter_map(|pin| self.tool(&name, &entry, pin)));
             }
         }
@@ -346,18 +369,25 @@ fn unreached(unavailable: ServerUnavailable) -> ConnectionError {
     }
 }
 
-/// Whether an accepted tool was changed in the last listing.
-fn is_changed(entry: &Extension, pin: &PinnedTool) -> bool {
-    entry
+/// Whether the last listing had the tool as it was accepted.
+fn is_unchanged(entry: &Extension, pin: &PinnedTool) -> bool {
+    let name = &pin.definition.name;
+    let is_changed = entry
         .held
         .iter()
-        .any(|held| held.change == ToolChange::Changed && held.offered.name == pin.definition.name)
+        .any(|held| held.change == ToolChange::Changed && held.offered.name == *name);
+    !is_changed && !entry.gone.contains(name)
 }
 
 /// Whether tools wait for a person and no accepted tool is left, as of the last listing.
 fn is_quarantined(entry: &Extension) -> bool {
-    let is_offered = |pin: &PinnedTool| pin.access != ToolAccess::Off && !is_changed(entry, pin);
+    let is_offered = |pin: &PinnedTool| pin.access != ToolAccess::Off && is_unchanged(entry, pin);
     !entry.held.is_empty() && !entry.tools.iter().any(is_offered)
+}
+
+#[expect(clippy::disallowed_methods, reason = "runs only while a server runs")]
+async fn pause(period: Duration) {
+    tokio::time::sleep(period).await;
 }
 
 async fn stop_server(server: &PooledServer) {

@@ -197,6 +197,10 @@ impl PooledServer {
         running.connection.close().await;
     }
 
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.record().phase, ServerPhase::Running(_))
+    }
+
     /// Whether the server runs without a lease for the idle limit.
     pub(super) fn is_idle(&self, now: Duration) -> bool {
         let record = self.record();

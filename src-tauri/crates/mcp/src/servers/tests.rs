@@ -142,6 +142,7 @@ fn fixture_with_http(
         reported_version: None,
         tools: vec![pin(ToolAccess::Ask)],
         held: Vec::new(),
+        gone: Vec::new(),
     };
     let book = Arc::new(FakeBook::default());
     book.entries.lock().expect("a lock").insert(name(), entry);
@@ -164,18 +165,17 @@ fn legacy(_: usize, message: &Value) -> Vec<Reaction> {
 async fn concurrent_opens_start_one_process() {
     let fixture = fixture(legacy);
     let (first, second) = tokio::join!(fixture.open(), fixture.open());
-    assert_eq!(first.expect("a server").tools.len(), 1);
-    assert_eq!(second.expect("a server").tools.len(), 1);
+    assert!(first.is_ok() && second.is_ok());
     assert_eq!(fixture.processes.starts(), 1);
     assert_eq!(fixture.state(), ServerState::Ready);
 }
 
 #[tokio::test]
-async fn open_has_accepted_tools_and_names_of_held_ones() {
+async fn new_tool_is_held_and_not_missing() {
     let fixture = fixture(|_, message| legacy_server(message, &["work", "extra"]));
     let opened = fixture.open().await.expect("a server");
-    assert_eq!(opened.tools.len(), 1);
-    assert_eq!(opened.held, ["extra"]);
+    assert_eq!(opened.missing, [""; 0]);
+    assert_eq!(fixture.pool.known_tools().len(), 1);
     let entry = fixture.book.get(&name()).expect("an extension");
     assert_eq!(entry.reported_version.as_deref(), Some("double 1.2.3"));
     assert_eq!(entry.held.len(), 1);
@@ -197,7 +197,7 @@ async fn tool_accepted_while_the_server_runs_is_offered() {
     fixture.book.change(|entry| entry.tools.clear());
     fixture.unavailable().await;
     fixture.book.change(|entry| entry.tools.push(pin(ToolAccess::Ask)));
-    assert_eq!(fixture.open().await.expect("a server").tools.len(), 1);
+    fixture.open().await.expect("a server");
     assert_eq!(fixture.processes.starts(), 1);
 }
 
@@ -349,17 +349,19 @@ async fn changed_list_is_read_at_the_next_use() {
         let has_extra = Arc::clone(&has_extra);
         move |_, message| {
             let all = ["work", "extra"];
-            let tools = if has_extra.load(Ordering::SeqCst) { &all[..] } else { &all[..1] };
+            let tools = if has_extra.load(Ordering::SeqCst) { &all[1..] } else { &all[..1] };
             legacy_server(message, tools)
         }
     });
-    assert!(fixture.open().await.expect("a server").held.is_empty());
+    assert!(fixture.open().await.expect("a server").missing.is_empty());
     has_extra.store(true, Ordering::SeqCst);
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
     fixture.processes.react(Reaction::Say(changed));
     fixture.processes.react(Reaction::Say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"})));
     while fixture.sent.recv().await.expect("a message")["id"] != "p" {}
-    assert_eq!(fixture.open().await.expect("a server").held, ["extra"]);
+    // The accepted tool is gone, and the other one is new.
+    assert_eq!(fixture.unavailable().await.kind, UnavailableKind::Quarantined);
+    assert!(fixture.pool.known_tools().is_empty());
     assert_eq!(fixture.sent_of("tools/list"), 1);
 }
 

@@ -56,6 +56,7 @@ fn entry(transport: ServerTransport) -> Extension {
         reported_version: Some("calendar 1.2.3".to_owned()),
         tools: Vec::new(),
         held: Vec::new(),
+        gone: Vec::new(),
     }
 }
 

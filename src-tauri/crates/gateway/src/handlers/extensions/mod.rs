@@ -153,7 +153,8 @@ fn find(context: &Context, name: &ExtensionName) -> Result<Extension, RpcError> 
 /// Refuses a name that begins the name of a tool of Rouse, so that no tool of a server shadows it.
 fn check_name(context: &Context, name: &ExtensionName) -> Result<(), RpcError> {
     let prefix = tool_prefix(name);
-    let mut own = context.gate.tools().specs().filter(|tool| tool.origin.is_none());
+    let tools = context.gate.tools();
+    let mut own = tools.specs().filter(|tool| tool.origin.is_none());
     match own.find(|tool| tool.name.starts_with(&prefix)) {
         None => Ok(()),
         Some(tool) => {

@@ -1,0 +1,89 @@
+//! The MCP servers of the installed extensions.
+//!
+//! Owns the connection of their parts: the file of the extensions, the pool of servers, and the tools that the registry
+//! offers. Never starts a server. Pitfall: tools of a removed server in the registry; every change of the extensions
+//! replaces them.
+
+use std::sync::Arc;
+
+use rouse_agent::{SecretBook, ToolRegistry};
+use rouse_core::Clock;
+use rouse_core::extension::{ExtensionBook as _, ServerTransport, ToolServers as _};
+use rouse_gateway::Extensions;
+use rouse_mcp::{ServerPool, ServerPoolConfig};
+use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
+
+use crate::extensions::{GatewayExtensions, InstalledExtensions};
+use crate::home::Home;
+use crate::options::EnvReader;
+use crate::orphans::instance_id;
+
+/// The installed extensions and their servers.
+#[derive(Clone)]
+pub(super) struct Servers {
+    installed: Arc<InstalledExtensions>,
+    pub(super) pool: ServerPool,
+    accepted_urls: AcceptedServerUrls,
+}
+
+impl Servers {
+    /// Opens the extensions of `home`; starts nothing.
+    pub(super) fn open(
+        home: &Home,
+        secrets: Arc<SecretBook>,
+        http: &HttpConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let installed = Arc::new(InstalledExtensions::open(home, secrets));
+        let accepted_urls = AcceptedServerUrls::default();
+        let processes = LineProcesses::new(LineProcessConfig {
+            instance: instance_id(home),
+            folders: home.extension_folders(),
+            hidden: vec![home.root().to_owned()],
+            network: http.clone(),
+        });
+        let pool = ServerPool::new(ServerPoolConfig {
+            book: Arc::clone(&installed) as _,
+            processes: Arc::new(processes),
+            http: Arc::new(GuardedHttp::new(http, accepted_urls.clone())),
+            clock,
+        });
+        Self { installed, pool, accepted_urls }
+    }
+
+    /// Offers the accepted tools in `registry`, now and after every change of the extensions.
+    pub(super) fn offer_in(&self, registry: Arc<ToolRegistry>) {
+        let servers = self.clone();
+        let update = move || {
+            servers.accepted_urls.replace(&servers.urls());
+            registry.replace_server_tools(servers.pool.known_tools());
+        };
+        update();
+        self.installed.on_change(update);
+    }
+
+    /// Why the extensions cannot be read; none if they can.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.installed.problem()
+    }
+
+    /// The gateway's access.
+    pub(super) fn port(&self, home: &Home, env: EnvReader) -> Arc<dyn Extensions> {
+        Arc::new(GatewayExtensions {
+            installed: Arc::clone(&self.installed),
+            pool: self.pool.clone(),
+            env,
+            folders: home.extension_folders(),
+        })
+    }
+
+    /// The URLs of servers over HTTP.
+    fn urls(&self) -> Vec<String> {
+        let all = self.installed.all().into_iter();
+        let urls = all.filter_map(|(_, extension)| match extension.server.transport {
+            ServerTransport::Http { url, .. } => Some(url),
+            ServerTransport::Stdio { .. } => None,
+        });
+        urls.collect()
+    }
+}
