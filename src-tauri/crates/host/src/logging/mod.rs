@@ -25,7 +25,7 @@ use layer::{LineFormat, LogLines};
 use terminal::TerminalFlush;
 pub use terminal::print_error_line;
 
-const CRATE_LEVELS: &str = "hyper=warn,reqwest=warn,rig=off,rig_core=off,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
+const CRATE_LEVELS: &str = "hyper=warn,reqwest=warn,rig=off,rig_core=off,rmcp=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
 
 /// Buffered lines for the file. The buffer is allocated at once; the library's default of 128,000 lines takes 4 MB.
 const WAITING_LINES: usize = 4_096;

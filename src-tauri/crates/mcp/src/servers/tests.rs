@@ -46,7 +46,8 @@ impl ExtensionBook for FakeBook {
     fn record_listing(&self, _: &ExtensionName, version: Option<String>, listing: &ToolListing) {
         self.change(|entry| {
             entry.reported_version = version;
-            entry.held = listing.held.clone();
+            entry.held.clone_from(&listing.held);
+            entry.gone.clone_from(&listing.gone);
         });
     }
 
