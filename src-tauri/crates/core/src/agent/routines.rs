@@ -138,6 +138,16 @@ pub fn check_agent_change(
     if old.extra != new.extra {
         complain("policies", "an agent can set no policy that this version does not know");
     }
+    errors.extend(task_errors(before, after, rights));
+    if errors.is_empty() { Ok(()) } else { Err(JobError(errors)) }
+}
+
+/// The errors of a changed task or name: calls that count as approved, and tasks for which a person granted rights.
+fn task_errors(before: Option<&Job>, after: &Job, rights: GrantedRights<'_>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut complain = |path: &str, message: &str| {
+        errors.push(FieldError { path: path.to_owned(), message: message.to_owned() });
+    };
     if before.is_none_or(|before| before.payload != after.payload) {
         if let Payload::ToolCall(call) = &after.payload
             && (rights.needs_person)(call)
@@ -170,7 +180,7 @@ pub fn check_agent_change(
             ),
         );
     }
-    if errors.is_empty() { Ok(()) } else { Err(JobError(errors)) }
+    errors
 }
 
 /// The first right that a person granted the job; none when all rights are defaults.

@@ -6,20 +6,15 @@
 //! before any job is touched. Pitfall: publishing the endpoint before the scheduler runs, or closing the store before
 //! the last run is recorded.
 
+mod agent_parts;
 mod background_tasks;
 mod servers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use rouse_agent::{
-    AgentDriver, AgentSettings, AnswerEvent, AnswerObserver, BudgetLedger, Gate, Hooks, Safety,
-    SecretBook, SkillLibrary, ToolRegistry,
-};
+use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillLibrary};
 use rouse_core::event::{Event, EventKind};
-use rouse_core::model::Delta;
-use rouse_core::routines::Routines;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Extensions, Gateway,
@@ -28,10 +23,7 @@ use rouse_gateway::{
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
-use rouse_tools::{
-    CommandConfig, GatewayPorts, HttpConfig, ToolsConfig, builtin, memory_tools, routine_tools,
-    skill_tools, web_tools,
-};
+use rouse_tools::GatewayPorts;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -49,14 +41,13 @@ use crate::machine::RunCounter;
 use crate::models::ModelCatalog;
 use crate::notifier;
 use crate::options::HostOptions;
-use crate::orphans::{instance_id, kill_orphan_commands};
-use crate::redacted_index::RedactedIndex;
+use crate::orphans::kill_orphan_commands;
 use crate::retention::FinishedRuns;
 use crate::routines::{GatewayRoutines, RoutineLink};
 use crate::runner::{MainSessionWork, PayloadRunner};
-use crate::search::ConfiguredSearch;
 use crate::secrets::{self, SecretVault};
 use crate::settings::LiveSettings;
+use agent_parts::AgentParts;
 use servers::Servers;
 
 /// A running engine.
@@ -101,13 +92,6 @@ struct Components {
     notification_error: watch::Sender<Option<String>>,
     run_counter: RunCounter,
     routines: Arc<GatewayRoutines>,
-}
-
-/// The agent with its gate, and the MCP servers.
-struct AgentParts {
-    agent: AgentDriver,
-    gate: Arc<Gate>,
-    servers: Servers,
 }
 
 impl Host {
@@ -261,74 +245,6 @@ impl Components {
             notification_error: watch::Sender::new(None),
             run_counter: RunCounter::default(),
             routines: Arc::default(),
-        })
-    }
-
-    fn build_agent(
-        &self,
-        options: &HostOptions,
-        gateway_ports: GatewayPorts,
-    ) -> Result<AgentParts, HostError> {
-        let home = &options.home;
-        let config = self.settings.now();
-        let http = HttpConfig {
-            allow_private_hosts: config.tools.allow_private_hosts.clone(),
-            gateway_ports,
-            ..HttpConfig::default()
-        };
-        let command = CommandConfig {
-            instance: instance_id(home),
-            timeout: Duration::from_millis(config.tools.run_command_timeout_ms),
-            hidden: vec![home.root().to_owned()],
-            homes: Some(home.job_homes()),
-            network: http.clone(),
-            ..CommandConfig::default()
-        };
-        let read_file_max_bytes = config.tools.read_file_max_bytes;
-        let is_risky_workspace = config.is_risky_workspace();
-        let mut tools = builtin(ToolsConfig {
-            read_file_max_bytes,
-            http: http.clone(),
-            command,
-            is_risky_workspace,
-        });
-        let history = Arc::new(self.store.clone());
-        let (env, secrets) = (Arc::clone(&options.env), Arc::clone(&self.book));
-        let search = Arc::new(ConfiguredSearch { settings: self.settings.watch(), env, secrets });
-        tools.extend(web_tools(&http, options.reader.clone(), history, search));
-        let safety = Safety::new(Arc::clone(&self.book));
-        let index = RedactedIndex { store: self.store.clone(), safety: safety.clone() };
-        tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
-        tools.extend(skill_tools(Arc::new(self.skills.clone())));
-        tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
-        let registry = Arc::new(ToolRegistry::new(tools)?);
-        let servers = Servers::open(home, Arc::clone(&self.book), &http, Arc::clone(&self.clock));
-        servers.offer_in(Arc::clone(&registry));
-        let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
-        let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
-        let settings =
-            AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
-        let agent = AgentDriver::new(
-            self.store.clone(),
-            Arc::clone(&gate),
-            Arc::clone(&self.clock),
-            settings,
-            self.observer(),
-        )
-        .with_ledger(Arc::clone(&self.ledger))
-        .with_skills(self.skills.clone())
-        .with_servers(Arc::new(servers.pool.clone()));
-        Ok(AgentParts { agent, gate, servers })
-    }
-
-    fn observer(&self) -> AnswerObserver {
-        let live = self.live.clone();
-        Arc::new(move |run, event| match event {
-            AnswerEvent::Delta(Delta::Text(text)) => live.push(run, text),
-            AnswerEvent::Delta(_) => {}
-            AnswerEvent::Complete => live.finish(run),
-            AnswerEvent::Stored => live.clear(run),
-            AnswerEvent::Discarded => live.discard(run),
         })
     }
 

@@ -19,7 +19,7 @@ const MAX_NAME_CHARACTERS: usize = 128;
 
 /// The most bytes of a title, and of a description.
 const MAX_TITLE_BYTES: usize = 256;
-const MAX_DESCRIPTION_BYTES: usize = 2 << 10;
+const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
 
 /// The bounds of a schema.
 const MAX_SCHEMA_BYTES: usize = 64 << 10;
@@ -217,7 +217,7 @@ mod tests {
     fn tool_at_a_bound_is_admitted() {
         let described = |description: String| ToolDefinition { description, ..tool("read") };
         for at_bound in [
-            described("d".repeat(2_048)),
+            described("d".repeat(8_192)),
             described(String::new()),
             with_schema(nested(32)),
             with_schema(json!({"type": "object", "x": vec![0; 1_997]})),
@@ -238,7 +238,7 @@ mod tests {
             (tool("read\u{E0041}"), "hidden characters"),
             (titled("t".repeat(257)), "The title is longer"),
             (titled("\u{E0041}".to_owned()), "The title contains hidden text"),
-            (described("d".repeat(2_049)), "longer than 2 KB"),
+            (described("d".repeat(8_193)), "longer than 8 KB"),
             (described("Reads\u{E0020}".to_owned()), "The description contains hidden text"),
             (with_schema(nested(33)), "deeper than 32"),
             (outputs(nested(33)), "deeper than 32"),
