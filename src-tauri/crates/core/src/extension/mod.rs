@@ -1,7 +1,7 @@
 //! Extensions: tool sources that did not come with Rouse.
 //!
-//! Owns the document of an installed extension, the pins of accepted tools, the names of their tools for a model, and
-//! the ports to server processes, guarded HTTP and open servers. Never starts a process and never reads a file.
+//! Owns the document of an installed extension, the pins of accepted tools, the names of their tools for a model, the
+//! import of servers, and the ports to server processes, guarded HTTP and open servers. Never starts a process and never reads a file.
 //! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
 
 mod book;
@@ -15,6 +15,7 @@ mod pin;
 mod server_port;
 mod server_process;
 mod state;
+pub mod import;
 
 pub use book::ExtensionBook;
 pub use consent::ConsentPage;

@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Number, Value};
 
 /// Parses a whole document.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     // serde_json's limit of 128 levels protects the stack.
     let document = Whole.deserialize(&mut reader).map_err(|error| error.to_string())?;

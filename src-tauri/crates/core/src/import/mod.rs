@@ -6,7 +6,7 @@
 //! Pitfall: a job that behaves differently than in the source; fields without a counterpart are kept and noted.
 
 mod entry;
-mod json;
+pub(crate) mod json;
 mod environment;
 mod shell;
 mod identity;
