@@ -73,7 +73,11 @@ impl<'n> SecretHandles<'n> {
     }
 
     fn fill_known(&mut self, field: &str, text: String) -> String {
-        let has_handle = handles(&text).next().is_some();
+        let mut own = handles(&text).map(|handle| shown(handle.name)).peekable();
+        let has_handle = own.peek().is_some();
+        for secret in own {
+            self.notes.push(format!("{} gets your secret {secret}.", shown(field)));
+        }
         if !is_secret_value(field, &text) || (has_handle && !holds_key(&text)) {
             return text;
         }
@@ -171,7 +175,7 @@ mod tests {
     fn ordinary_values_stay() {
         let server = server();
         let mut handles = SecretHandles::new(&server);
-        for text in ["debug", "", "$HOME", "{{secret:mine}}"] {
+        for text in ["debug", "", "$HOME"] {
             assert_eq!(handles.fill("LOG", text).as_deref(), Ok(text));
         }
         assert_eq!(handles.fill("TOKEN", "{{secret:mine}}").as_deref(), Ok("{{secret:mine}}"));
@@ -179,7 +183,8 @@ mod tests {
         assert!(handles.fill("ROOT", "${workspaceFolder}/x").is_err());
         let found = handles.finish();
         assert!(found.secrets.is_empty());
-        assert_eq!(found.notes, ["LOG gets the default of the file."]);
+        let notes = ["TOKEN gets your secret mine.", "LOG gets the default of the file."];
+        assert_eq!(found.notes, notes);
     }
 
     #[test]
