@@ -6,7 +6,7 @@
 use rouse_core::extension::{ConsentPage, ExtensionName};
 use rouse_core::text::escape_line;
 use rouse_gateway::quote_word;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::definition::DefinitionArgs;
 use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
@@ -53,17 +53,63 @@ pub(crate) struct Args {
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     let Args { name, accept, definition } = args;
     let server = definition.into_definition(&name)?;
-    let mut params = json!({ "name": name, "server": server });
+    let params = json!({ "name": name, "server": server });
     let hash = match accept {
         Some(hash) => hash,
-        None => match ask_consent(engine, &params).await? {
-            Some(hash) => hash,
-            None => {
+        None => {
+            let page = fetch_page(engine, &params).await?;
+            print_page(engine, &page)?;
+            if !is_interactive(engine) {
+                let arguments = std::env::args().skip(1);
+                let command = accepting_command(arguments, "add", &[&page.hash]);
+                return Err(CliError::Refused(format!(
+                    "Nothing was installed. To accept exactly this page: {command}"
+                )));
+            }
+            if !confirm_page(&page).await? {
                 anstream::eprintln!("Nothing was installed.");
                 return Ok(());
             }
-        },
+            page.hash
+        }
     };
+    install(engine, &name, params, &hash).await
+}
+
+/// The page of a server. Starts nothing.
+pub(super) async fn fetch_page(
+    engine: &EngineConnection,
+    params: &Value,
+) -> Result<ConsentPage, CliError> {
+    let page = engine.fetch("extensions.preview", params.clone()).await;
+    page.map_err(|error| error.with_field_names(&FIELD_NAMES))
+}
+
+pub(super) fn print_page(engine: &EngineConnection, page: &ConsentPage) -> Result<(), CliError> {
+    if engine.json {
+        anstream::println!("{}", serde_json::to_string_pretty(page)?);
+    } else {
+        for line in server_lines(page) {
+            anstream::println!("{line}");
+        }
+    }
+    Ok(())
+}
+
+/// Asks at the terminal.
+pub(super) async fn confirm_page(page: &ConsentPage) -> Result<bool, CliError> {
+    let verb = if page.replaces.is_some() { "Update" } else { "Install" };
+    let line = ask_line(&format!("\n{verb} {}? [y/N] ", page.extension)).await?;
+    Ok(is_confirmed(&line))
+}
+
+/// Installs the server of the accepted page, starts it, and lets the person decide about its tools.
+pub(super) async fn install(
+    engine: &EngineConnection,
+    name: &ExtensionName,
+    mut params: Value,
+    hash: &str,
+) -> Result<(), CliError> {
     params["accept"] = json!(hash);
     if !engine.json {
         anstream::eprintln!("Starting {name} …");
@@ -73,42 +119,21 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     decide_tools(engine, installed, ToolChoices::new()).await
 }
 
-/// Prints the page of the server and asks. Returns the hash of an accepted page; without a terminal, the error has the
-/// command that accepts the page.
-async fn ask_consent(
-    engine: &EngineConnection,
-    params: &serde_json::Value,
-) -> Result<Option<String>, CliError> {
-    let answer = engine.call("extensions.preview", params.clone()).await;
-    let answer = answer.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
-    let page: ConsentPage = serde_json::from_value(answer.clone())?;
-    if engine.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        for line in server_lines(&page) {
-            anstream::println!("{line}");
-        }
-    }
-    if !is_interactive(engine) {
-        let command = accepting_command(std::env::args().skip(1), &page.hash);
-        return Err(CliError::Refused(format!(
-            "Nothing was installed. To accept exactly this page: {command}"
-        )));
-    }
-    let verb = if page.replaces.is_some() { "Update" } else { "Install" };
-    let line = ask_line(&format!("\n{verb} {}? [y/N] ", page.extension)).await?;
-    Ok(is_confirmed(&line).then_some(page.hash))
-}
-
-/// The command line of `arguments` with the accepted hash.
-fn accepting_command(arguments: impl Iterator<Item = String>, hash: &str) -> String {
+/// The command line of `arguments` with the accepted hashes after `verb`.
+pub(super) fn accepting_command(
+    arguments: impl Iterator<Item = String>,
+    verb: &str,
+    hashes: &[&str],
+) -> String {
     let mut words = vec!["rouse".to_owned()];
     let mut is_added = false;
     for argument in arguments {
-        let is_verb = argument == "add" && !is_added;
+        let is_verb = argument == verb && !is_added;
         words.push(quote_word(&argument));
         if is_verb {
-            words.extend(["--accept".to_owned(), hash.to_owned()]);
+            for hash in hashes {
+                words.extend(["--accept".to_owned(), (*hash).to_owned()]);
+            }
             is_added = true;
         }
     }
@@ -122,7 +147,7 @@ mod tests {
     #[test]
     fn accepting_command_repeats_the_arguments() {
         let arguments = ["--json", "mcp", "add", "cal", "--env", "A=b c", "--", "npx", "add"];
-        let command = accepting_command(arguments.map(str::to_owned).into_iter(), "0123");
+        let command = accepting_command(arguments.map(str::to_owned).into_iter(), "add", &["0123"]);
         assert_eq!(command, "rouse --json mcp add --accept 0123 cal --env 'A=b c' -- npx add");
     }
 }

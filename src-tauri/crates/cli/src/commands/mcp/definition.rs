@@ -235,7 +235,7 @@ fn report_ignored_keys(foreign: &ForeignServer) {
 }
 
 /// The absolute path of a program. A bare name that is not found stays; the engine looks for it too.
-fn absolute_program(program: &str) -> String {
+pub(super) fn absolute_program(program: &str) -> String {
     let is_path = Path::new(program).components().count() > 1;
     let found = if is_path {
         // silent-ok: the engine refuses a relative path with the reason.

@@ -1,0 +1,182 @@
+//! The servers to import, and their plan: a table, notes and refusals.
+//!
+//! Owns the meaning of `--only`. A server that is disabled in the file is imported only by name. Pitfall: text of the
+//! file on a terminal; every foreign text is escaped.
+
+use rouse_core::extension::import::{ImportedServer, ImportedServers};
+use rouse_core::text::escape_line;
+use rouse_gateway::command_text;
+use serde_json::{Value, json};
+
+use crate::render::table::{new_table, print_rows};
+use crate::resolve::error::CliError;
+
+/// The servers of these names, or all enabled servers.
+pub(super) fn select_servers(
+    imported: &ImportedServers,
+    only: &[String],
+) -> Result<Vec<ImportedServer>, CliError> {
+    if only.is_empty() {
+        return Ok(imported.servers.iter().filter(|server| server.is_enabled).cloned().collect());
+    }
+    let mut selected: Vec<ImportedServer> = Vec::new();
+    for name in only {
+        let is_named = |server: &&ImportedServer| is_called(server, name);
+        let Some(server) = imported.servers.iter().find(is_named) else {
+            return Err(unknown_server(imported, name));
+        };
+        if selected.iter().all(|earlier| earlier.name != server.name) {
+            selected.push(server.clone());
+        }
+    }
+    Ok(selected)
+}
+
+fn is_called(server: &ImportedServer, name: &str) -> bool {
+    server.name.as_str() == name || server.original_name == name
+}
+
+fn unknown_server(imported: &ImportedServers, name: &str) -> CliError {
+    let shown = escape_line(name);
+    if let Some(skipped) = imported.skipped.iter().find(|server| server.original_name == name) {
+        return CliError::input(format!("--only: {shown} cannot be imported. {}", skipped.reason));
+    }
+    let names: Vec<&str> = imported.servers.iter().map(|server| server.name.as_str()).collect();
+    let names = names.join(", ");
+    CliError::input(format!("--only: no server is called {shown}. Servers: {names}"))
+}
+
+/// Prints all servers of the file, and what to know about the selected ones.
+pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer]) {
+    let mut table = new_table(&["NAME", "IMPORT", "SERVER"]);
+    for server in &imported.servers {
+        let is_selected = selected.iter().any(|chosen| chosen.name == server.name);
+        table.add_row([
+            server.name.to_string(),
+            if is_selected { "yes" } else { "no" }.to_owned(),
+            escape_line(&command_text(&server.definition.transport)),
+        ]);
+    }
+    print_rows(&table);
+    for line in plan_notes(imported, selected) {
+        anstream::println!("{line}");
+    }
+}
+
+/// The notes of the selected servers, the disabled servers, and the refusals.
+fn plan_notes(imported: &ImportedServers, selected: &[ImportedServer]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for ImportedServer { name, notes, .. } in selected {
+        lines.push(String::new());
+        lines.push(format!("{name}:"));
+        lines.extend(notes.iter().map(|note| format!("  {note}")));
+        if notes.is_empty() {
+            lines.push("  No notes.".to_owned());
+        }
+    }
+    let is_left_out = |server: &&ImportedServer| {
+        !server.is_enabled && selected.iter().all(|chosen| chosen.name != server.name)
+    };
+    let left_out = imported.servers.iter().filter(is_left_out).map(|server| {
+        let name = &server.name;
+        format!("{name} is disabled in the file and is left out. To import it: --only {name}")
+    });
+    let skipped = imported.skipped.iter().map(|server| {
+        format!("{} cannot be imported. {}", escape_line(&server.original_name), server.reason)
+    });
+    let mut others = left_out.chain(skipped).peekable();
+    if others.peek().is_some() {
+        lines.push(String::new());
+    }
+    lines.extend(others);
+    lines
+}
+
+/// The plan for programs, without values of secrets.
+pub(super) fn plan_json(imported: &ImportedServers, selected: &[ImportedServer]) -> Value {
+    let servers = imported.servers.iter().map(|server| {
+        let secrets = server.secrets.iter();
+        let secrets = secrets.map(|secret| json!({ "name": secret.name, "field": secret.field }));
+        // The selected one has the permissions of the flags.
+        let chosen = selected.iter().find(|chosen| chosen.name == server.name);
+        json!({
+            "name": server.name,
+            "originalName": server.original_name,
+            "isEnabled": server.is_enabled,
+            "isSelected": chosen.is_some(),
+            "server": chosen.unwrap_or(server).definition,
+            "secrets": secrets.collect::<Vec<Value>>(),
+            "notes": server.notes,
+        })
+    });
+    let skipped = imported.skipped.iter();
+    let skipped = skipped
+        .map(|server| json!({ "originalName": server.original_name, "reason": server.reason }));
+    json!({
+        "source": imported.source,
+        "servers": servers.collect::<Vec<Value>>(),
+        "skipped": skipped.collect::<Vec<Value>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::extension::import::servers_from_document;
+
+    use super::*;
+
+    fn imported() -> ImportedServers {
+        let servers = json!({
+            "Mail": { "command": "/bin/mail", "env": { "API_KEY": "hunter2hunter2" } },
+            "plain": { "command": "/bin/plain" },
+            "off": { "command": "/bin/off", "disabled": true },
+            "old\n": { "type": "sse", "url": "https://a.example" },
+        });
+        servers_from_document(&json!({ "mcpServers": servers }), None).expect("servers")
+    }
+
+    fn names(only: &[&str]) -> Result<Vec<String>, String> {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        let selected = select_servers(&imported(), &only);
+        let selected = selected.map_err(|error| error.lines().join(" "))?;
+        Ok(selected.iter().map(|server| server.name.to_string()).collect())
+    }
+
+    #[test]
+    fn disabled_server_is_selected_only_by_name() {
+        assert_eq!(names(&[]).expect("servers"), ["mail", "plain"]);
+        assert_eq!(names(&["off", "Mail", "mail"]).expect("servers"), ["off", "mail"]);
+    }
+
+    #[test]
+    fn unknown_and_skipped_names_are_refused() {
+        let error = names(&["mial"]).expect_err("unknown");
+        assert_eq!(error, "--only: no server is called mial. Servers: mail, plain, off");
+        let error = names(&["old\n"]).expect_err("skipped");
+        let begin = "--only: old⟨U+000A⟩ cannot be imported. The server uses the old transport";
+        assert!(error.starts_with(begin), "{error}");
+    }
+
+    #[test]
+    fn plan_shows_notes_and_no_secret() {
+        let imported = imported();
+        let selected = select_servers(&imported, &[]).expect("servers");
+        let lines = plan_notes(&imported, &selected);
+        for line in [
+            "mail:",
+            "  The file calls the server Mail.",
+            "  API_KEY holds what looks like a key, which is left out. Store the value: rouse secrets set mail_api_key --server mail",
+            "plain:",
+            "  No notes.",
+            "off is disabled in the file and is left out. To import it: --only off",
+        ] {
+            assert!(lines.iter().any(|shown| shown == line), "{line}: {lines:#?}");
+        }
+        let last = lines.last().expect("a line");
+        assert!(last.starts_with("old⟨U+000A⟩ cannot be imported."), "{last}");
+        let plan = plan_json(&imported, &selected);
+        assert_eq!(plan["servers"][0]["secrets"][0]["name"], "mail_api_key");
+        assert_eq!(plan["servers"][2]["isSelected"], false);
+        assert!(!format!("{lines:?} {plan}").contains("hunter2"), "{plan}");
+    }
+}
