@@ -68,6 +68,9 @@ fn stdio_transport(
 ) -> Result<ServerTransport, String> {
     let variables: Vec<&str> = foreign.environment.keys().map(String::as_str).collect();
     let command = plain_text("The command", command, &[])?;
+    if holds_secret(&command) {
+        return Err("The command holds what looks like a key.".to_owned());
+    }
     if command.contains(['/', '\\']) && !is_absolute_path(&command) {
         return Err(format!(
             "The command {} is a relative path. Write the absolute path, then import again.",
@@ -84,9 +87,6 @@ fn stdio_transport(
             "Argument {} holds what looks like a key. Rouse fills secrets only into variables and headers. If the server reads the key from a variable, write it there, then import again.",
             at + 1
         ));
-    }
-    if holds_secret(&command) {
-        return Err("The command holds what looks like a key.".to_owned());
     }
     let folder = foreign.folder.map(|folder| plain_text("`cwd`", &folder, &[])).transpose()?;
     if let Some(folder) = folder.as_deref().filter(|folder| !is_absolute_path(folder)) {

@@ -243,6 +243,7 @@ fn server_that_rouse_cannot_run_has_a_reason() {
         (json!({ "command": "a", "env": { "A": [] } }), "A in `env` is no text"),
         (json!({ "type": "ws", "url": "wss://a.example" }), "the transport `ws`"),
         (json!({ "command": "./server" }), "relative path"),
+        (json!({ "command": format!("bin/a {KEY}") }), "The command holds what looks"),
         (json!({ "command": "${HOME}/server" }), "The command holds `${HOME}`"),
         (json!({ "command": "a", "args": ["x", "${B}"] }), "Argument 2 holds `${B}`"),
         (json!({ "command": "a", "args": ["--api-key", KEY] }), "Argument 2 holds what looks"),
