@@ -72,10 +72,9 @@ fn stdio_transport(
         return Err("The command holds what looks like a key.".to_owned());
     }
     if command.contains(['/', '\\']) && !is_absolute_path(&command) {
-        return Err(format!(
-            "The command {} is a relative path. Write the absolute path, then import again.",
-            shown(&command)
-        ));
+        // The text stays out of the reason, because it may hold arguments.
+        return Err("The command is a relative path. Write the absolute path, then import again."
+            .to_owned());
     }
     let arguments =
         foreign.arguments.iter().enumerate().map(|(at, argument)| {
