@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 use rouse_core::memory::{IndexChanges, IndexFuture, IndexedFile, MemoryHit, MemoryIndex};
-use rouse_core::routines::{RoutineRefusal, RoutineRequest, Routines};
+use rouse_core::routines::{RoutineAuthor, RoutineRefusal, RoutineRequest, Routines};
 use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolDomain};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Routines for UnusedRoutines {
     fn ask<'a>(
         &'a self,
         _: RoutineRequest,
-        _: &'a ToolContext,
+        _: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<Value, RoutineRefusal>> {
         Box::pin(std::future::ready(Ok(Value::Null)))
     }
@@ -44,7 +44,7 @@ impl Routines for UnusedRoutines {
     fn check<'a>(
         &'a self,
         _: &'a RoutineRequest,
-        _: &'a ToolContext,
+        _: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<(), RoutineRefusal>> {
         Box::pin(std::future::ready(Ok(())))
     }

@@ -7,8 +7,9 @@
 
 use serde_json::Value;
 
+use crate::Clock;
 use crate::future::BoxFuture;
-use crate::job::{Job, JobError, Payload, Policies, ToolCall};
+use crate::job::{Job, JobError, Payload, Policies, ToolCall, client_signature, signature};
 use crate::json_fields::FieldError;
 use crate::tool::{Fault, ToolContext};
 
@@ -67,6 +68,40 @@ pub enum RoutineRequest {
     },
 }
 
+/// The author of a request. Both are agents: neither gains a right that only a person grants.
+#[derive(Clone, Copy)]
+pub enum RoutineAuthor<'a> {
+    /// A run of Rouse.
+    Run(&'a ToolContext),
+    /// A program outside Rouse.
+    Client {
+        /// The name that the program claims. Not an identity.
+        name: &'a str,
+        /// The clock for relative times.
+        clock: &'a dyn Clock,
+    },
+}
+
+impl<'a> RoutineAuthor<'a> {
+    /// The clock of the request.
+    #[must_use]
+    pub fn clock(self) -> &'a dyn Clock {
+        match self {
+            Self::Run(context) => &*context.clock,
+            Self::Client { clock, .. } => clock,
+        }
+    }
+
+    /// The signature on a job or a message of the author.
+    #[must_use]
+    pub fn signature(self) -> Value {
+        match self {
+            Self::Run(context) => signature(&context.run_id, context.job_id.as_ref()),
+            Self::Client { name, .. } => client_signature(name),
+        }
+    }
+}
+
 /// A refused request, with the message for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutineRefusal {
@@ -78,17 +113,17 @@ pub struct RoutineRefusal {
 
 /// The jobs. Requests take the same path as a person's, under the rule of this module.
 pub trait Routines: Send + Sync {
-    /// Carries out a request of the run in `context`.
+    /// Carries out a request of `author`.
     fn ask<'a>(
         &'a self,
         request: RoutineRequest,
-        context: &'a ToolContext,
+        author: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<Value, RoutineRefusal>>;
     /// Checks in advance whether a request would be refused.
     fn check<'a>(
         &'a self,
         request: &'a RoutineRequest,
-        context: &'a ToolContext,
+        author: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<(), RoutineRefusal>>;
 }
 

@@ -26,6 +26,12 @@ pub fn signature(run: &RunId, job: Option<&JobId>) -> Value {
     signature
 }
 
+/// The signature of a program outside Rouse, by the name that the program claims.
+#[must_use]
+pub fn client_signature(name: &str) -> Value {
+    json!({ "kind": "agent", "client": name })
+}
+
 impl Job {
     /// Whether a person wrote the message.
     #[must_use]

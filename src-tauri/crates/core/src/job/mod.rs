@@ -23,7 +23,7 @@ mod server;
 mod summary;
 mod work;
 
-pub use author::{CREATED_BY, MESSAGE_BY, signature};
+pub use author::{CREATED_BY, MESSAGE_BY, client_signature, signature};
 pub use document::{
     Isolation, Job, JobState, LastOutcome, Runtime, SessionTarget, WakeMode, to_json,
 };

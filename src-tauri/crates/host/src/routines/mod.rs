@@ -1,9 +1,10 @@
-//! The routine tools of agents: each request is a gateway call like a person's.
+//! The requests of agents about jobs: each is a gateway call like a person's.
 //!
 //! Owns the differences to a person: an agent's job is signed (`createdBy`), an agent's text is signed (`messageBy`),
 //! and changes reserved for a person are refused (`rouse_core::routines`), judged by the resulting job. All other
-//! checks are those of the `cron.*` methods. A request before the gateway exists waits; a request during shutdown is
-//! refused.
+//! checks are those of the `cron.*` methods. An agent is a run of Rouse, or a program outside. A program outside never
+//! writes a tool call, because no gate judges its calls. A request before the gateway exists waits; a request during
+//! shutdown is refused.
 //!
 //! Pitfall: judging one revision and changing another; the change names the judged revision.
 
@@ -14,13 +15,12 @@ use std::sync::Arc;
 
 use rouse_agent::Gate;
 use rouse_core::job::{
-    CREATED_BY, Job, JobError, MESSAGE_BY, ToolCall, job_from_json, patch_job, signature,
-    stored_job_from_json,
+    CREATED_BY, Job, JobError, MESSAGE_BY, ToolCall, job_from_json, patch_job, stored_job_from_json,
 };
 use rouse_core::routines::{
-    GrantedRights, RoutineRefusal, RoutineRequest, Routines, check_agent_change,
+    GrantedRights, RoutineAuthor, RoutineRefusal, RoutineRequest, Routines, check_agent_change,
 };
-use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, ToolContext};
+use rouse_core::tool::{ApprovalRule, BoxFuture, Fault};
 use rouse_gateway::{ErrorCode, Gateway, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -69,17 +69,17 @@ impl Routines for GatewayRoutines {
     fn ask<'a>(
         &'a self,
         request: RoutineRequest,
-        context: &'a ToolContext,
+        author: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<Value, RoutineRefusal>> {
-        Box::pin(async move { self.calls().await?.carry_out(request, context).await })
+        Box::pin(async move { self.calls().await?.carry_out(request, author).await })
     }
 
     fn check<'a>(
         &'a self,
         request: &'a RoutineRequest,
-        context: &'a ToolContext,
+        author: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<(), RoutineRefusal>> {
-        Box::pin(async move { self.calls().await?.check(request, context).await })
+        Box::pin(async move { self.calls().await?.check(request, author).await })
     }
 }
 
@@ -92,9 +92,9 @@ impl RoutineCalls {
     async fn carry_out(
         &self,
         request: RoutineRequest,
-        context: &ToolContext,
+        author: RoutineAuthor<'_>,
     ) -> Result<Value, RoutineRefusal> {
-        self.check(&request, context).await?;
+        self.check(&request, author).await?;
         match request {
             RoutineRequest::List { search, limit, cursor } => {
                 let params = json!({ "includeDisabled": true, "search": search, "limit": limit, "cursor": cursor });
@@ -105,12 +105,12 @@ impl RoutineCalls {
                 self.call("cron.preview", json!({ "schedule": schedule, "count": 3 })).await
             }
             RoutineRequest::Create { draft } => {
-                self.call("cron.add", sign_draft(draft, context)).await
+                self.call("cron.add", sign_draft(draft, author)).await
             }
             RoutineRequest::Update { id, patch, revision } => {
                 let is_name_visible = patch.get("name").is_some()
                     && self.job(&id).await?.model_visible_name().is_some();
-                let patch = sign_patch(patch, is_name_visible, context);
+                let patch = sign_patch(patch, is_name_visible, author);
                 let params = json!({ "id": id, "patch": patch, "expectedRevision": revision });
                 self.call("cron.update", params).await
             }
@@ -127,7 +127,7 @@ impl RoutineCalls {
     async fn check(
         &self,
         request: &RoutineRequest,
-        context: &ToolContext,
+        author: RoutineAuthor<'_>,
     ) -> Result<(), RoutineRefusal> {
         match request {
             RoutineRequest::Create { draft } => {
@@ -138,23 +138,23 @@ impl RoutineCalls {
                         "id: cannot be set by an agent.",
                     ));
                 }
-                let (now, zones) = (context.clock.now(), context.clock.zones());
-                let job = job_from_json(sign_draft(draft.clone(), context), now, zones)
+                let (now, zones) = (author.clock().now(), author.clock().zones());
+                let job = job_from_json(sign_draft(draft.clone(), author), now, zones)
                     .map_err(invalid)?;
-                self.check_change(None, &job, false, context)
+                self.check_change(None, &job, false, author)
             }
             RoutineRequest::Update { id, patch, revision } => {
                 let before = self.job(id).await?;
                 if before.state.revision != *revision {
                     return Err(stale(before.state.revision));
                 }
-                let (now, zones) = (context.clock.now(), context.clock.zones());
+                let (now, zones) = (author.clock().now(), author.clock().zones());
                 let after = patch_job(&before, patch.clone(), now, zones).map_err(invalid)?;
                 let grants = self.call("grants.list", json!({ "jobId": id })).await?;
                 let has_grants = grants["grants"]
                     .as_array()
                     .is_some_and(|grants| grants.iter().any(|grant| grant["isValid"] == true));
-                self.check_change(Some(&before), &after, has_grants, context)
+                self.check_change(Some(&before), &after, has_grants, author)
             }
             RoutineRequest::Delete { id }
             | RoutineRequest::Fire { id }
@@ -170,10 +170,11 @@ impl RoutineCalls {
         before: Option<&Job>,
         after: &Job,
         has_grants: bool,
-        context: &ToolContext,
+        author: RoutineAuthor<'_>,
     ) -> Result<(), RoutineRefusal> {
         let tools = self.gate.tools();
         let needs_person = |call: &ToolCall| {
+            let RoutineAuthor::Run(context) = author else { return true };
             // An invalid call is refused elsewhere; approval rules apply only to valid arguments.
             if tools.call_error(&call.tool, &call.arguments).is_some() {
                 return false;
@@ -198,18 +199,17 @@ impl RoutineCalls {
 }
 
 /// Signs a draft with its creator.
-fn sign_draft(mut draft: Value, context: &ToolContext) -> Value {
+fn sign_draft(mut draft: Value, author: RoutineAuthor<'_>) -> Value {
     if let Some(fields) = draft.as_object_mut() {
         fields.remove(MESSAGE_BY);
-        let signature = signature(&context.run_id, context.job_id.as_ref());
-        fields.insert(CREATED_BY.to_owned(), signature);
+        fields.insert(CREATED_BY.to_owned(), author.signature());
     }
     draft
 }
 
 /// Signs a patch with its author if the patch changes text for a model. The name counts where a model sees the name.
 /// Other signatures are removed.
-fn sign_patch(mut patch: Value, is_name_visible: bool, context: &ToolContext) -> Value {
+fn sign_patch(mut patch: Value, is_name_visible: bool, author: RoutineAuthor<'_>) -> Value {
     let payload = &patch["payload"];
     let has_text =
         is_name_visible || ["message", "text"].iter().any(|key| payload.get(key).is_some());
@@ -217,8 +217,7 @@ fn sign_patch(mut patch: Value, is_name_visible: bool, context: &ToolContext) ->
         fields.remove(MESSAGE_BY);
         fields.remove(CREATED_BY);
         if has_text {
-            let signature = signature(&context.run_id, context.job_id.as_ref());
-            fields.insert(MESSAGE_BY.to_owned(), signature);
+            fields.insert(MESSAGE_BY.to_owned(), author.signature());
         }
     }
     patch
@@ -234,7 +233,7 @@ fn invalid(error: JobError) -> RoutineRefusal {
 
 fn stale(revision: i64) -> RoutineRefusal {
     let message = format!(
-        "This routine was changed elsewhere and is at revision {revision} now. Read it with routine_list first."
+        "This routine was changed elsewhere and is at revision {revision} now. Read it again first."
     );
     refusal(Fault::Execution, message)
 }

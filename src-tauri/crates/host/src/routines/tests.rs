@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rouse_agent::ToolRegistry;
 use rouse_core::time::Timer;
-use rouse_core::tool::{PendingCleanup, SandboxMode};
+use rouse_core::tool::{PendingCleanup, SandboxMode, ToolContext};
 use rouse_core::{Clock as _, RunId, UnixMs};
 use rouse_gateway::wire::EngineMode;
 use rouse_gateway::{UiFile, UiFiles};
@@ -74,7 +74,7 @@ impl RoutineFixture {
     }
 
     async fn ask(&self, request: RoutineRequest) -> Result<Value, RoutineRefusal> {
-        self.routines.ask(request, &self.context).await
+        self.routines.ask(request, RoutineAuthor::Run(&self.context)).await
     }
 
     async fn succeed(&self, request: RoutineRequest) -> Value {
@@ -202,7 +202,8 @@ async fn stale_revision_is_refused() {
     fixture.person("cron.update", json!({ "id": id, "patch": { "name": "B" } })).await;
     let message = fixture.refusal_message(update(&id, revision, json!({ "enabled": false }))).await;
     assert!(
-        message.contains(&format!("revision {}", revision + 1)) && message.contains("routine_list"),
+        message.contains(&format!("revision {}", revision + 1))
+            && message.contains("Read it again"),
         "{message}"
     );
     fixture.succeed(update(&id, revision + 1, json!({ "enabled": false }))).await;
@@ -256,14 +257,15 @@ async fn request_waits_for_gateway_and_fails_when_closed() {
     let fixture = RoutineFixture::new().await;
     let routines = Arc::new(GatewayRoutines::default());
     let request = || RoutineRequest::List { search: None, limit: 1, cursor: None };
-    let waiting = routines.ask(request(), &fixture.context);
+    let author = RoutineAuthor::Run(&fixture.context);
+    let waiting = routines.ask(request(), author);
     tokio::pin!(waiting);
     assert!(futures_util::poll!(&mut waiting).is_pending());
     let calls = fixture.routines.calls().await.expect("connected");
     let open = Arc::clone(&routines).connect(calls.gateway, calls.gate);
     assert!(waiting.await.is_ok());
     drop(open);
-    let refusal = routines.ask(request(), &fixture.context).await.expect_err("closed");
+    let refusal = routines.ask(request(), author).await.expect_err("closed");
     assert_eq!(refusal.message, "Rouse is closing.");
     fixture.host.stop().await;
 }

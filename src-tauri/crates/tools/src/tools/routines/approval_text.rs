@@ -4,7 +4,7 @@
 //! passes for a line of Rouse.
 
 use rouse_core::job::job_facts;
-use rouse_core::routines::{RoutineRequest, Routines};
+use rouse_core::routines::{RoutineAuthor, RoutineRequest, Routines};
 use rouse_core::tool::ToolContext;
 use serde_json::Value;
 
@@ -20,7 +20,8 @@ pub(super) async fn describe(
     context: &ToolContext,
 ) -> Result<String, String> {
     let get = async |id: &str| {
-        let response = routines.ask(RoutineRequest::Get { id: id.to_owned() }, context).await;
+        let request = RoutineRequest::Get { id: id.to_owned() };
+        let response = routines.ask(request, RoutineAuthor::Run(context)).await;
         response.map_err(|refusal| refusal.message)
     };
     match wish {
@@ -67,7 +68,8 @@ async fn describe_schedule(
     context: &ToolContext,
 ) -> Result<String, String> {
     let wish = RoutineRequest::Preview { schedule: schedule.clone() };
-    let preview = routines.ask(wish, context).await.map_err(|refusal| refusal.message)?;
+    let preview = routines.ask(wish, RoutineAuthor::Run(context)).await;
+    let preview = preview.map_err(|refusal| refusal.message)?;
     let text = summary::schedule_text(&preview["text"], &preview["zone"], context);
     // The text of a single time is complete.
     let limit = if schedule["kind"] == "at" { 0 } else { PREVIEW_SLOTS };

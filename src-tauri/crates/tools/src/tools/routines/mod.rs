@@ -28,7 +28,7 @@ use std::sync::Arc;
 use rouse_core::UnixMs;
 use rouse_core::approval::{FIRES_ONCE_AT, Surroundings};
 use rouse_core::policy::ApprovedCall;
-use rouse_core::routines::{RoutineRefusal, RoutineRequest, Routines};
+use rouse_core::routines::{RoutineAuthor, RoutineRefusal, RoutineRequest, Routines};
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde_json::Value;
 
@@ -67,7 +67,8 @@ impl<A: RoutineAction> RoutineTool<A> {
     ) -> Result<ToolOutput, ToolOutput> {
         let wish = A::parse(call.arguments(), context).map_err(invalid_arguments)?;
         let wish = with_approved_time(wish, call.bound());
-        let response = self.routines.ask(wish, context).await.map_err(refusal_output)?;
+        let author = RoutineAuthor::Run(context);
+        let response = self.routines.ask(wish, author).await.map_err(refusal_output)?;
         let ToolResult { value, summary, .. } = A::result(&response, context);
         Ok(output::success(value).in_words(&summary))
     }
@@ -78,7 +79,8 @@ impl<A: RoutineAction> RoutineTool<A> {
         context: &ToolContext,
     ) -> Result<Surroundings, ToolOutput> {
         let wish = A::parse(arguments, context).map_err(invalid_arguments)?;
-        self.routines.check(&wish, context).await.map_err(refusal_output)?;
+        let author = RoutineAuthor::Run(context);
+        self.routines.check(&wish, author).await.map_err(refusal_output)?;
         let mut environment = BTreeMap::new();
         if let Some(at) = single_fire_time(&wish) {
             if context
@@ -90,7 +92,7 @@ impl<A: RoutineAction> RoutineTool<A> {
             environment.insert(FIRES_ONCE_AT.to_owned(), at.0.to_string());
         }
         if let Some(id) = target_job(&wish) {
-            let job = self.routines.ask(RoutineRequest::Get { id: id.clone() }, context).await;
+            let job = self.routines.ask(RoutineRequest::Get { id: id.clone() }, author).await;
             let revision = &job.map_err(refusal_output)?["job"]["state"]["revision"];
             environment.insert(format!("routine {id}"), format!("revision {revision}"));
         }

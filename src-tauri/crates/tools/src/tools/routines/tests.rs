@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_core::routines::{RoutineRefusal, RoutineRequest, Routines};
+use rouse_core::routines::{RoutineAuthor, RoutineRefusal, RoutineRequest, Routines};
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl Routines for Recorder {
     fn ask<'a>(
         &'a self,
         wish: RoutineRequest,
-        _: &'a ToolContext,
+        _: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<Value, RoutineRefusal>> {
         self.wishes.lock().expect("not poisoned").push(wish);
         let mut answers = self.answers.lock().expect("not poisoned");
@@ -32,7 +32,7 @@ impl Routines for Recorder {
     fn check<'a>(
         &'a self,
         _: &'a RoutineRequest,
-        _: &'a ToolContext,
+        _: RoutineAuthor<'a>,
     ) -> BoxFuture<'a, Result<(), RoutineRefusal>> {
         let refusal = self.checks.lock().expect("not poisoned").pop();
         Box::pin(std::future::ready(refusal.map_or(Ok(()), Err)))
