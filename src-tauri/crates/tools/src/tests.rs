@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use rouse_core::memory::{IndexChanges, IndexFuture, IndexedFile, MemoryHit, MemoryIndex};
 use rouse_core::routines::{RoutineAuthor, RoutineRefusal, RoutineRequest, Routines};
-use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolDomain};
+use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolDomain};
 use serde_json::{Value, json};
 
 use crate::test_context::{call, call_in};
