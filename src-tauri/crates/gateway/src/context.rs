@@ -8,6 +8,7 @@ use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
     ToolAccess,
 };
+use rouse_core::routines::Routines;
 use rouse_core::settings::BudgetSection;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
@@ -16,6 +17,7 @@ use rouse_store::Store;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
+use crate::auth::McpTokens;
 use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::EventBus;
@@ -42,6 +44,10 @@ pub struct Context {
     pub secrets: Arc<dyn Secrets>,
     /// The installed extensions and their servers.
     pub extensions: Arc<dyn Extensions>,
+    /// The jobs, for programs outside Rouse.
+    pub routines: Arc<dyn Routines>,
+    /// The tokens of the MCP server.
+    pub mcp_tokens: Arc<McpTokens>,
     /// The backups of the data directory.
     pub backups: Arc<dyn Backups>,
     /// The skills.

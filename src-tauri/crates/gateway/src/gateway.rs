@@ -74,6 +74,11 @@ impl Gateway {
         self.context.store.last_seq().await.unwrap_or_default()
     }
 
+    /// The dependencies of the handlers, for the MCP server.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
     pub(crate) fn max_connections(&self) -> usize {
         self.context.engine.max_connections
     }

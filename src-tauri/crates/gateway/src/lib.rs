@@ -22,7 +22,7 @@ mod server;
 mod client;
 mod typescript;
 
-pub use auth::{Auth, AuthError, page_proof};
+pub use auth::{Auth, AuthError, McpTokenError, McpTokens, page_proof};
 pub use client::{Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream};
 pub use command_text::{command_text, quote_word};
 pub use context::{

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
     approvals, backup, chat, config, cron, deliveries, extensions, grants, heartbeat, hooks,
-    models, providers, runs, secrets, sessions, skills, spending, system, tools,
+    mcp_access, models, providers, runs, secrets, sessions, skills, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -124,6 +124,10 @@ methods! {
     "extensions.setEnabled" => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
     "extensions.remove" => extensions::remove(ExtensionRef) -> ExtensionRemoved;
     "extensions.restart" => extensions::restart(ExtensionRef) -> ChangeResult;
+
+    "mcpAccess.list" => mcp_access::list(EmptyObject) -> McpAccessListResult;
+    "mcpAccess.create" => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;
+    "mcpAccess.revoke" => mcp_access::revoke(McpTokenRef) -> ChangeResult;
 
     "spending.get" => spending::get(EmptyObject) -> SpendingView;
 

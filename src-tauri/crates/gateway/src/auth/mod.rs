@@ -3,9 +3,11 @@
 //! Owns the bearer token of programs, in a file with mode 0600, one-time codes and browser sessions. A browser exchanges a code
 //! (valid for 30 s, from `rouse open`) for a session cookie and a page key (`page`). Sessions are stored beside the token;
 //! deleting the token file signs out all browsers. The engine proves the token before a program sends the token (`proof`).
-//! Comparisons take constant time. Never puts the token into a URL or a page. Never restricts methods: every authenticated caller
+//! Comparisons take constant time. Programs that use Rouse as an MCP server have tokens of their own (`mcp_tokens`), which open no
+//! other endpoint. Never puts the token into a URL or a page. Never restricts methods: every authenticated caller
 //! has the rights of the user.
 
+mod mcp_tokens;
 mod page;
 mod proof;
 mod sessions;
@@ -18,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
+pub use mcp_tokens::{McpTokenError, McpTokens};
 pub use page::page_proof;
 pub(crate) use proof::Challenge;
 pub(crate) use sessions::SESSION_LIFETIME_MS;

@@ -11,6 +11,7 @@ pub(crate) mod extensions;
 pub(crate) mod grants;
 pub(crate) mod heartbeat;
 pub(crate) mod hooks;
+pub(crate) mod mcp_access;
 pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod runs;

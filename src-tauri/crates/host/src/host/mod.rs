@@ -18,7 +18,7 @@ use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Extensions, Gateway,
-    GatewayServer, LiveText,
+    GatewayServer, LiveText, McpTokens,
 };
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
@@ -303,6 +303,8 @@ impl Components {
             settings: Arc::clone(&self.settings) as _,
             models: Arc::clone(&self.models) as _,
             secrets: Arc::clone(&self.secrets) as _,
+            routines: Arc::clone(&self.routines) as _,
+            mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(options.home.root()))),
             backups: Arc::new(self.backups(&options.home)),
             skills: self.skills.clone(),
             gate,

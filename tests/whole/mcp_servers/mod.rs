@@ -1,0 +1,142 @@
+//! MCP servers in jobs, from the installation to the report, with a real server process.
+
+mod fixture;
+mod attacks;
+mod faults;
+
+use rouse_testkit::scripted_model::{calls, says};
+use rouse_tests::EngineBuilder;
+use serde_json::{Value, json};
+
+use fixture::{double, install, install_and_accept, server_job, steps_of};
+
+#[tokio::test]
+async fn job_calls_an_accepted_tool_and_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [calls([("c1", "cal_echo", json!({ "text": "three events" }))]), says("Three.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    install_and_accept(&engine, "cal", double(&[])).await;
+    let id = engine.add_job(server_job("What is on today?", &["cal"])).await;
+    let effective = engine.call("tools.effective", json!({ "id": id })).await;
+    let tools = effective["tools"].as_array().expect("tools");
+    let echo = tools.iter().find(|tool| tool["name"] == "cal_echo").expect("offered");
+    assert_eq!(echo["origin"]["extension"], "cal");
+    assert_eq!(echo["origin"]["version"], "mcp-double 1.0.0");
+    assert_eq!(echo["origin"]["hash"].as_str().map(str::len), Some(64));
+    engine.start_run(&id).await;
+    let run = engine.wait_for_run(&id, "succeeded").await;
+    let steps = steps_of(&engine, &run, "cal_echo").await;
+    assert_eq!(steps[0]["output"], json!("three events"));
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn tool_of_an_unnamed_server_is_not_offered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).model([says("Done.")]).build().await;
+    install_and_accept(&engine, "cal", double(&[])).await;
+    let id = engine.add_job(rouse_tests::agent_job("What is on today?")).await;
+    engine.start_run(&id).await;
+    engine.finished_runs(&id, 1).await;
+    let offered = format!("{:?}", engine.model.requests()[0].tools);
+    assert!(!offered.contains("cal_"), "{offered}");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn tool_call_job_uses_a_server_without_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    install_and_accept(&engine, "cal", double(&[])).await;
+    let call = json!({ "kind": "toolCall", "tool": "cal_add", "arguments": { "a": 1, "b": 2 } });
+    let job = json!({ "name": "Add", "schedule": { "kind": "manual" }, "payload": call });
+    let id = engine.add_job(job).await;
+    engine.start_run(&id).await;
+    let run = engine.wait_for_run(&id, "succeeded").await;
+    assert_eq!(run["summary"], "3", "{run}");
+    engine.host.stop().await;
+}
+
+/// The approval outlives the engine; the call is made once, by the server of the new engine.
+#[tokio::test]
+async fn approved_server_call_is_made_once_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let notes = folder.path().join("notes.txt");
+    let server = double(&["--notes", notes.to_str().expect("text")]);
+    let call = json!({ "path": "a", "text": "tea" });
+    let script = [calls([("c1", "cal_write_note", call)])];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    install_and_accept(&engine, "cal", server).await;
+    let id = engine.add_job(server_job("Write it down.", &["cal"])).await;
+    engine.start_run(&id).await;
+    engine.wait_for_run(&id, "awaitingApproval").await;
+    assert!(!notes.exists(), "nothing was written before the approval");
+    let clock = engine.clock.clone();
+    engine.host.stop().await;
+
+    let builder = EngineBuilder::new(folder.path()).clock(&clock);
+    let engine = builder.model([says("Written.")]).build().await;
+    let approval = engine.pending_approval().await;
+    assert!(approval["preview"].as_str().expect("words").contains("tea"), "{approval}");
+    engine.decide(&approval, "once").await;
+    engine.wait_for_run(&id, "succeeded").await;
+    assert_eq!(std::fs::read_to_string(&notes).expect("a file"), "a: tea\n");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn missing_required_server_fails_the_run_once_per_cause() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).model([]).build().await;
+    let id = engine.add_job(server_job("What is on today?", &["cal"])).await;
+    for count in [1, 2] {
+        engine.start_run(&id).await;
+        let run = engine.finished_runs(&id, count).await.remove(0);
+        assert_eq!(run["state"], "failed", "{run}");
+        let error = run["error"].as_str().expect("an error");
+        assert!(error.contains("cal is not installed") && error.contains("rouse mcp add cal"));
+    }
+    assert_eq!(engine.notifier.shown.take_all().len(), 1, "one incident");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn optional_server_that_does_not_start_is_told_to_the_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).model([says("No calendar.")]).build().await;
+    install(&engine, "cal", double(&["--fault", "exit-at-start"])).await;
+    let id = engine.add_job(server_job("What is on today?", &["cal:optional"])).await;
+    engine.start_run(&id).await;
+    engine.wait_for_run(&id, "succeeded").await;
+    let task = format!("{:?}", engine.model.requests()[0].messages);
+    assert!(task.contains("The MCP server cal is not available"), "{task}");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn removed_extension_leaves_no_tool_and_no_grant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = json!({ "path": "a", "text": "tea" });
+    let script = [calls([("c1", "cal_write_note", call)]), says("Written.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let notes = folder.path().join("notes.txt");
+    let server = double(&["--notes", notes.to_str().expect("text")]);
+    install_and_accept(&engine, "cal", server).await;
+    let id = engine.add_job(server_job("Write it down.", &["cal"])).await;
+    engine.start_run(&id).await;
+    engine.wait_for_run(&id, "awaitingApproval").await;
+    engine.decide(&engine.pending_approval().await, "always").await;
+    engine.wait_for_run(&id, "succeeded").await;
+    let valid = async || {
+        let grants = engine.call("grants.list", json!({ "jobId": id })).await["grants"].clone();
+        grants.as_array().expect("grants").iter().filter(|grant| grant["isValid"] == true).count()
+    };
+    assert_eq!(valid().await, 1);
+    engine.call("extensions.remove", json!({ "name": "cal" })).await;
+    assert_eq!(valid().await, 0);
+    let catalog = engine.call("tools.catalog", json!({})).await.to_string();
+    assert!(!catalog.contains("cal_"), "{catalog}");
+    let list = engine.call("extensions.list", json!({})).await;
+    assert_eq!(list["extensions"], Value::Array(Vec::new()));
+    engine.host.stop().await;
+}
