@@ -6,6 +6,8 @@
 //! nor be trusted.
 //! Pitfall: sending the token on another connection than the proven one.
 
+mod mcp;
+
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -29,6 +31,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::auth::Challenge;
 use crate::error::RpcError;
 use crate::wire::{EventView, NotificationRequest};
+
+pub use mcp::McpOrigin;
 
 /// Maximum time to connect, and to upgrade to a WebSocket.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! The gateway: one method table for shell, loopback server, CLI and TypeScript.
 //!
 //! Owns the method table, the wire types, the event stream, sign-in and the loopback server with its client. Layers: `wire` ←
-//! `convert` ← `handlers` ← `table` ← `server`. Never contains SQL (`store`), decisions (`core`) or code for a screen.
+//! `convert` ← `handlers` ← `table` ← `mcp` ← `server`. Never contains SQL (`store`), decisions (`core`) or code for a screen.
 
 pub mod wire;
 mod error;
@@ -18,12 +18,15 @@ mod webhook_secret;
 mod handlers;
 mod table;
 mod gateway;
+mod mcp;
 mod server;
 mod client;
 mod typescript;
 
 pub use auth::{Auth, AuthError, McpTokenError, McpTokens, page_proof};
-pub use client::{Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream};
+pub use client::{
+    Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream, McpOrigin,
+};
 pub use command_text::{command_text, quote_word};
 pub use context::{
     Backups, Context, EngineInfo, Extensions, Models, Secrets, ServerInspection, SettingsAccess,
@@ -33,6 +36,7 @@ pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};
 pub use gateway::Gateway;
 pub use live_text::LiveText;
+pub use mcp::answer_mcp_offline;
 pub use private_file::write_private;
 pub use server::{BoundPort, GatewayServer, ServerError, UiFile, UiFiles};
 pub use table::METHODS;

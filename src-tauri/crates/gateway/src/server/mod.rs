@@ -1,4 +1,4 @@
-//! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
+//! The loopback server: `/rpc`, `/ws`, `/mcp`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
 //! Owns the order of checks: Host and Origin (`guard`), so cross-origin requests and DNS rebinding never reach a handler;
 //! then authentication; then the body with a timeout (`body`). `connection_limit` limits open connections. Binds loopback
@@ -14,6 +14,7 @@ mod body;
 mod rpc;
 mod socket;
 mod hooks;
+mod mcp;
 mod sign_in;
 mod files;
 
@@ -163,6 +164,7 @@ fn router(state: ServerState) -> Router {
         .route("/healthz", get(|| async { "ok" }))
         .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MAX_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
+        .route("/mcp", post(mcp::call).fallback(mcp::method_not_allowed))
         .route("/auth/proof", get(sign_in::prove))
         .route("/auth/start-id", get(sign_in::start_id))
         .route("/auth/code", post(sign_in::create_code))
