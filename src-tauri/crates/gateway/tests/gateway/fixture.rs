@@ -15,8 +15,8 @@ use rouse_gateway::wire::{
 };
 use rouse_gateway::{
     Auth, Backups, BoundPort, Client, Context, DesktopApps, Endpoint, EngineInfo, ErrorCode,
-    EventBus, Gateway, GatewayServer, LiveText, Models, RpcError, Secrets, SettingsAccess, UiFile,
-    UiFiles,
+    EventBus, Gateway, GatewayServer, LiveText, McpTokens, Models, RpcError, Secrets,
+    SettingsAccess, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -31,6 +31,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extensions::MemoryExtensions;
+use crate::mcp_routines::SignedRoutines;
 
 /// Saturday, 21 November 2026, 12:00 UTC.
 pub(crate) const NOON: UnixMs = UnixMs(1_795_262_400_000);
@@ -46,6 +47,7 @@ pub(crate) struct GatewayFixture {
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
     pub(crate) client: Client,
+    routines: Arc<SignedRoutines>,
     server: GatewayServer,
     scheduler: SchedulerHandle,
     folder: TempDir,
@@ -72,6 +74,7 @@ impl GatewayFixture {
         let (error_sender, notification_error) = watch::channel(None);
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
         let extensions = Arc::new(MemoryExtensions::default());
+        let routines = Arc::new(SignedRoutines::default());
         let gateway = Gateway::new(Context {
             store: store.clone(),
             scheduler: scheduler.clone(),
@@ -80,6 +83,8 @@ impl GatewayFixture {
             models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
             extensions: Arc::clone(&extensions) as _,
+            routines: Arc::clone(&routines) as _,
+            mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(folder.path()))),
             backups: Arc::new(NoBackups),
             skills: SkillLibrary::new(
                 folder.path().join("skills"),
@@ -105,6 +110,7 @@ impl GatewayFixture {
                 max_connections: 128,
             },
         });
+        routines.connect(Some(gateway.clone()));
         let (server, client) = start_server(&gateway, port, &clock, &folder);
         Self {
             notification_error: error_sender,
@@ -113,6 +119,7 @@ impl GatewayFixture {
             clock,
             store,
             client,
+            routines,
             server,
             scheduler,
             folder,
@@ -192,6 +199,7 @@ impl GatewayFixture {
     pub(crate) async fn stop(self) {
         self.scheduler.shutdown().await;
         self.server.stop().await;
+        self.routines.connect(None);
         self.store.close().await;
     }
 }
