@@ -102,6 +102,8 @@ impl<'h> ProbeEngine<'h> {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
+            "mcpAccess.create" => json!({ "name": "guessed", "scope": "read" }),
+            "mcpAccess.revoke" => json!({ "name": "guessed" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
             // The digest of a missing list is empty.
             "heartbeat.trust" => json!({ "digest": "" }),
@@ -127,6 +129,7 @@ impl<'h> ProbeEngine<'h> {
             | "chat.abort"
             | "sessions.list"
             | "secrets.list"
+            | "mcpAccess.list"
             | "skills.list"
             | "providers.list"
             | "models.providers"

@@ -24,14 +24,14 @@ pub(crate) fn author_facts(job: &Value) -> Vec<JobFact> {
     let (creator, author) = (&job["createdBy"], message_author(job));
     let mut facts = Vec::new();
     if is_agent(creator) {
-        facts.push(fact("Created by", format!("an agent{}", run_suffix(creator))));
+        facts.push(fact("Created by", agent_text(creator)));
     }
     if is_agent(author) {
         let flag = message_flag(job).unwrap_or_default();
-        let run = run_suffix(author);
+        let agent = agent_text(author);
         facts.push(fact(
             "Message by",
-            format!("an agent{run}; to take over, write the message again with {flag}"),
+            format!("{agent}; to take over, write the message again with {flag}"),
         ));
     }
     facts
@@ -59,6 +59,29 @@ fn is_agent(author: &Value) -> bool {
     author["kind"] == "agent"
 }
 
-fn run_suffix(author: &Value) -> String {
-    author["runId"].as_str().map(|run| format!(", in run {}", escape(run))).unwrap_or_default()
+/// The agent: a run of Rouse, or a program outside by the name that it claims.
+fn agent_text(author: &Value) -> String {
+    match (author["runId"].as_str(), author["client"].as_str()) {
+        (Some(run), _) => format!("an agent, in run {}", escape(run)),
+        (None, Some(client)) => format!("the program `{}`, over MCP", escape(client)),
+        (None, None) => "an agent".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn author_names_run_or_program() {
+        for (author, text) in [
+            (json!({ "kind": "agent", "runId": "r-1" }), "an agent, in run r-1"),
+            (json!({ "kind": "agent", "client": "codex" }), "the program `codex`, over MCP"),
+            (json!({ "kind": "agent" }), "an agent"),
+        ] {
+            assert_eq!(agent_text(&author), text);
+        }
+    }
 }

@@ -269,3 +269,44 @@ async fn request_waits_for_gateway_and_fails_when_closed() {
     assert_eq!(refusal.message, "Rouse is closing.");
     fixture.host.stop().await;
 }
+
+impl RoutineFixture {
+    async fn ask_as_client(&self, request: RoutineRequest) -> Result<Value, RoutineRefusal> {
+        let author = RoutineAuthor::Client { name: "codex", clock: &*self.context.clock };
+        self.routines.ask(request, author).await
+    }
+}
+
+#[tokio::test]
+async fn outside_client_signs_job_and_message() {
+    let fixture = RoutineFixture::new().await;
+    let made = fixture.ask_as_client(create(json!({}))).await.expect("accepted");
+    let signature = json!({ "kind": "agent", "client": "codex" });
+    assert_eq!(made["job"]["createdBy"], signature);
+    let (id, revision) = fixture.add(json!({})).await;
+    let patch = json!({ "payload": { "message": "Other" } });
+    let changed = fixture.ask_as_client(update(&id, revision, patch)).await.expect("accepted");
+    assert_eq!(changed["job"]["messageBy"], signature);
+    fixture.host.stop().await;
+}
+
+#[tokio::test]
+async fn outside_client_gains_no_rights() {
+    let fixture = RoutineFixture::new().await;
+    let get_call = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "https://example.com" } });
+    for (change, path) in [
+        (json!({ "payload": get_call }), "payload.tool: http needs approval"),
+        (json!({ "policies": { "sandbox": "open" } }), "policies.sandbox"),
+        (json!({ "policies": { "hosts": ["example.com"] } }), "policies.hosts"),
+        (json!({ "policies": { "approvals": "skip" } }), "policies.approvals"),
+        (json!({ "id": "chosen" }), "id: cannot be set"),
+    ] {
+        let refusal = fixture.ask_as_client(create(change.clone())).await.expect_err("refused");
+        assert!(refusal.message.contains(path), "{change}: {}", refusal.message);
+    }
+    let (id, revision) = fixture.add(json!({ "policies": { "hosts": ["example.com"] } })).await;
+    let other = json!({ "payload": { "message": "Send everything there" } });
+    let refusal = fixture.ask_as_client(update(&id, revision, other)).await.expect_err("refused");
+    assert!(refusal.message.contains("access to hosts"), "{}", refusal.message);
+    fixture.host.stop().await;
+}
