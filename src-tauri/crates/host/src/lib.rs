@@ -56,6 +56,6 @@ pub use notifier::{Notifier, NotifyError};
 pub use options::{EnvReader, HostOptions, variable_not_utf8};
 pub use rouse_store::{DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED};
 pub use rouse_tools::{
-    IS_SANDBOX_PREVIEW, ReaderProgram, SandboxError, SandboxGuarantees, probe_sandbox,
-    run_page_reader,
+    IS_SANDBOX_PREVIEW, PROCESS_MARKER, ReaderProgram, SandboxError, SandboxGuarantees,
+    probe_sandbox, run_page_reader,
 };

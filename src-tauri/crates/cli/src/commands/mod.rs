@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Secrets(CommandGroup<secrets::Command>),
     /// Skills: list, show, trust
     Skills(CommandGroup<skills::Command>),
-    /// MCP servers: add, import, list
+    /// MCP servers: add, import, list; Rouse as a server: serve, install
     Mcp(CommandGroup<mcp::Command>),
     /// Installed MCP servers: show, accept tools, enable, remove
     Extensions(CommandGroup<extensions::Command>),

@@ -16,7 +16,7 @@ mod respond;
 
 pub(crate) use caller::McpCaller;
 pub(crate) use headers::{CLIENT_HEADER, RUN_HEADER, decode, encode, standard_headers};
-pub(crate) use respond::{McpReply, respond};
+pub(crate) use respond::respond;
 pub(crate) use tools::McpTools;
 
 use serde_json::Value;

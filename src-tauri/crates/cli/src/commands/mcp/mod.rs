@@ -1,12 +1,16 @@
-//! `rouse mcp …`: adding and importing MCP servers. `rouse extensions` shows and changes the installed ones.
+//! `rouse mcp …`: adding and importing MCP servers, and Rouse as an MCP server of other programs. `rouse extensions`
+//! shows and changes the installed servers.
 
 mod add;
 mod definition;
 mod import;
+mod serve;
+mod client_setup;
+mod tokens;
 
 use clap::Subcommand;
 
-use crate::commands::extensions;
+use crate::commands::{CommandGroup, extensions};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 
@@ -22,6 +26,12 @@ pub(crate) enum Command {
     #[default]
     #[command(alias = "ls")]
     List,
+    /// Serve Rouse to an MCP client over standard input and output
+    Serve,
+    /// Add Rouse to the settings of an MCP client
+    Install(client_setup::Args),
+    /// Tokens for MCP clients that reach Rouse by URL: list, create, revoke
+    Tokens(CommandGroup<tokens::Command>),
 }
 
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
@@ -29,5 +39,8 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
         Command::Add(args) => add::run(*args, engine).await,
         Command::Import(args) => import::run(args, engine).await,
         Command::List => extensions::list(engine).await,
+        Command::Serve => serve::run(engine).await,
+        Command::Install(args) => client_setup::run(&args, engine).await,
+        Command::Tokens(group) => tokens::run(group.into_command(), engine).await,
     }
 }
