@@ -62,7 +62,7 @@ async fn result(
         "initialize" => protocol::initialize(request),
         "server/discover" => Ok(era.complete_list(protocol::discover())),
         "ping" => Ok(era.complete(json!({}))),
-        "tools/list" if request.params.contains_key("cursor") => {
+        "tools/list" if request.params.get("cursor").is_some_and(Value::is_string) => {
             Err(McpFailure::invalid_params("cursor: unknown. The list has one page."))
         }
         "tools/list" => Ok(era.complete_list(json!({ "tools": tools::catalogue() }))),

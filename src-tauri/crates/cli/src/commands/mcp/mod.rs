@@ -10,7 +10,7 @@ mod tokens;
 
 use clap::Subcommand;
 
-use crate::commands::{CommandGroup, extensions};
+use crate::commands::extensions;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 
@@ -31,7 +31,10 @@ pub(crate) enum Command {
     /// Add Rouse to the settings of an MCP client
     Install(client_setup::Args),
     /// Tokens for MCP clients that reach Rouse by URL: list, create, revoke
-    Tokens(CommandGroup<tokens::Command>),
+    Tokens {
+        #[command(subcommand)]
+        command: Option<tokens::Command>,
+    },
 }
 
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
@@ -41,6 +44,6 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
         Command::List => extensions::list(engine).await,
         Command::Serve => serve::run(engine).await,
         Command::Install(args) => client_setup::run(&args, engine).await,
-        Command::Tokens(group) => tokens::run(group.into_command(), engine).await,
+        Command::Tokens { command } => tokens::run(command.unwrap_or_default(), engine).await,
     }
 }
