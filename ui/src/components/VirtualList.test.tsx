@@ -172,7 +172,7 @@ test("returning restores the row and reopening starts at the first", async () =>
   const host = hostWith(["Morning", "Noon", "Night"]);
   host.answers["cron.get"] = ({ id }) => named(id);
   host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
-  host.answers["tools.catalog"] = () => ({ tools: [] });
+  host.answers["tools.catalog"] = () => ({ tools: [], refused: [] });
   const { user, history, path } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Noon" });
   await user.keyboard("jj{Enter}");
@@ -193,7 +193,7 @@ test("returning to a removed row focuses its replacement inertly", async () => {
   const host = hostWith(["Disk", "Mail", "Tax"]);
   host.answers["cron.get"] = ({ id }) => host.jobs.find(({ job }) => job.id === id)!;
   host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
-  host.answers["tools.catalog"] = () => ({ tools: [] });
+  host.answers["tools.catalog"] = () => ({ tools: [], refused: [] });
   const { user, path } = renderApp("/jobs?filter=active", host);
   await screen.findByRole("link", { name: "Mail" });
   await user.keyboard("jj{Enter}");

@@ -23,9 +23,10 @@ export function staleKeys(event: HostEvent): QueryKey[] {
       // Adding or removing a job changes what an approval blocks. Without a job id, many jobs changed.
       return [keys.jobs, keys.status, keys.approvals, ...(jobId === undefined ? [keys.eachJob] : job), ...run];
     case "run":
-      // A run without a job belongs to the main session. Approvals show what their run blocks.
+      // A run without a job belongs to the main session. Approvals show what their run blocks. A run starts servers.
       return [
         keys.runs,
+        keys.extensions,
         keys.status,
         keys.jobs,
         keys.approvals,

@@ -13,6 +13,8 @@ export const keys = {
   modelPresets: ["providers", "presets"],
   pull: ["pull"],
   tools: ["tools"],
+  extensions: ["extensions"],
+  extension: (name: string) => ["extensions", "one", name],
   secrets: ["secrets"],
   skills: ["skills"],
   hooks: ["hooks"],

@@ -38,9 +38,19 @@ export function useConfig() {
   return useQuery({ queryKey: keys.config, queryFn: () => platform.rpc("config.get", {}) });
 }
 
+/** Tools, and the tools that are not offered. */
+export function useToolCatalog() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.tools, queryFn: () => platform.rpc("tools.catalog", {}) });
+}
+
 export function useTools() {
   const platform = usePlatform();
-  return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
+  return useQuery({
+    queryKey: keys.tools,
+    queryFn: () => platform.rpc("tools.catalog", {}),
+    select: ({ tools }) => tools,
+  });
 }
 
 /** Hooks and their recent calls. */

@@ -34,7 +34,7 @@ test("row in the job editor shows its state once", async () => {
   const host = fakeHost({
     "cron.get": () => aJob(),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
     "runs.list": () => ({ runs, nextCursor: null, total: 2 }),
   });
   renderApp("/jobs/job-1", host);

@@ -44,6 +44,11 @@ export function rightsOf({ domain }: ToolView, job?: JobPermissions): ToolRights
   return job?.payload.kind === "toolCall" || job?.policies?.sandbox === "open" ? "yours" : "sandbox";
 }
 
+/** Accepted tools of an MCP server. */
+export function toolsOfServer(tools: readonly ToolView[], server: string): ToolView[] {
+  return tools.filter(({ origin }) => origin?.extension === server);
+}
+
 /** Short facts about a tool. */
 export function toolFacts({
   readOnly,
@@ -54,6 +59,7 @@ export function toolFacts({
   attendedOnly,
   domain,
   unavailableReason,
+  origin,
 }: ToolView): string[] {
   const isConfined = domain === "container";
   return [
@@ -64,7 +70,9 @@ export function toolFacts({
     attendedOnly && "Only in Chat, never in an unattended run.",
     isConfined
       ? "Runs as a separate process, in the sandbox when a model or “Try it” calls it, unless the job allows commands outside."
-      : "Runs inside Rouse.",
+      : origin === null
+        ? "Runs inside Rouse."
+        : `Runs in the MCP server ${origin.extension}.`,
     isConfined && "A call that you fix in a job runs with your full permissions, outside the sandbox.",
     unavailableReason !== null && `Models cannot call it here. ${unavailableReason}`,
   ].filter((line) => line !== false);

@@ -45,6 +45,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
         ownFolder: "/home/ada/skills",
         installedFolder: "/home/ada/skills/installed",
       }),
+      "extensions.list": () => ({ extensions: [] }),
       "secrets.list": () => ({ secrets: [], warning: null }),
       "cron.estimate": () => ({
         text: "No finished runs yet, so there is no estimate.",

@@ -3,6 +3,8 @@
 import type {
   ApprovalView,
   ConfigView,
+  ExtensionDetail,
+  ExtensionView,
   GrantView,
   IncidentView,
   Job,
@@ -10,8 +12,11 @@ import type {
   RunDetail,
   RunView,
   SavedJob,
+  ServerDefinition,
+  ServerToolsPage,
   StepView,
   SystemStatus,
+  ToolDefinition,
   ToolView,
 } from "@/platform";
 
@@ -214,7 +219,90 @@ export function aTool(parts: Partial<ToolView> = {}): ToolView {
     attendedOnly: false,
     canBeTried: true,
     unavailableReason: null,
+    origin: null,
     ...parts,
+  };
+}
+
+/** Tool of the server `cal`. */
+export function aServerTool(rawName: string, parts: Partial<ToolView> = {}): ToolView {
+  return aTool({
+    name: `cal_${rawName}`,
+    description: `${rawName} of the calendar.`,
+    callsPerMinute: 60,
+    callsPerHour: 1_000,
+    origin: { extension: "cal", rawName, version: "Calendar 1.2.0", hash: "ab".repeat(32) },
+    ...parts,
+  });
+}
+
+type StdioTransport = Extract<ServerDefinition["transport"], { kind: "stdio" }>;
+
+export function aDefinition(parts: Partial<StdioTransport> = {}): ServerDefinition {
+  return {
+    transport: {
+      kind: "stdio",
+      command: "/usr/bin/cal-server",
+      arguments: ["--stdio"],
+      environment: {},
+      folders: [],
+      hosts: [],
+      isUnconfined: false,
+      ...parts,
+    },
+  };
+}
+
+export function aToolDefinition(parts: Partial<ToolDefinition> = {}): ToolDefinition {
+  return {
+    name: "list_events",
+    description: "Lists the events of a day.",
+    inputSchema: { type: "object", properties: { day: { type: "string" } } },
+    hints: { readOnly: true },
+    ...parts,
+  };
+}
+
+export function anExtension(parts: Partial<ExtensionView> = {}): ExtensionView {
+  return {
+    name: "cal",
+    transport: "/usr/bin/cal-server --stdio",
+    isEnabled: true,
+    state: "ready",
+    label: "ready",
+    reason: null,
+    accepted: 0,
+    held: 0,
+    off: 0,
+    reportedVersion: "Calendar 1.2.0",
+    ...parts,
+  };
+}
+
+type ExtensionParts = Partial<Omit<ExtensionDetail, "extension">> & {
+  extension?: Partial<ExtensionDetail["extension"]>;
+};
+
+export function anExtensionDetail({ extension, ...parts }: ExtensionParts = {}): ExtensionDetail {
+  return {
+    name: "cal",
+    status: { state: "ready" },
+    tools: [],
+    ...parts,
+    extension: { server: aDefinition(), isEnabled: true, acceptedAtMs: noon, tools: [], held: [], ...extension },
+  };
+}
+
+type ToolsPageParts = Partial<Omit<ServerToolsPage, "page">> & { page?: Partial<ServerToolsPage["page"]> };
+
+export function aToolsPage({ page, ...parts }: ToolsPageParts = {}): ServerToolsPage {
+  return {
+    proposals: {},
+    refused: [],
+    instructions: null,
+    error: null,
+    ...parts,
+    page: { extension: "cal", server: aDefinition(), tools: [], hash: "cd".repeat(32), ...page },
   };
 }
 

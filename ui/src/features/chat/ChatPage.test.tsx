@@ -267,7 +267,7 @@ test("proposed job can be approved or edited in the chat", async () => {
       warnings: [],
     }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/chat", host);
   const card = within(await screen.findByRole("article", { name: /^Approval: routine_create/ }));

@@ -23,6 +23,7 @@ const work: ProviderView = {
 const secret: SecretView = {
   name: "work",
   hosts: ["llm.example.com"],
+  servers: [],
   setAtMs: 0,
   storedIn: "keyring",
   problem: null,

@@ -1,4 +1,4 @@
-/* Secrets and their hosts. Values are never shown after saving. */
+/* Secrets with their hosts and MCP servers. Values are never shown after saving. */
 
 import { toSentence } from "@/format/text";
 import { Plus } from "lucide-react";
@@ -82,10 +82,17 @@ export function SecretsSection() {
   );
 }
 
-function About({ secret: { hosts, setAtMs, storedIn, problem, warning } }: { secret: SecretView }) {
+/** Receivers of the value. */
+function receivers({ hosts, servers }: SecretView): string {
+  const named = servers.length > 0 && `the MCP ${servers.length === 1 ? "server" : "servers"} ${servers.join(", ")}`;
+  return `Sent to ${[hosts.join(", "), named].filter(Boolean).join(" and ")} only`;
+}
+
+function About({ secret }: { secret: SecretView }) {
+  const { setAtMs, storedIn, problem, warning } = secret;
   return (
     <>
-      Sent to {hosts.join(", ")} only · set <Time at={setAtMs} as="log" /> · stored in{" "}
+      {receivers(secret)} · set <Time at={setAtMs} as="log" /> · stored in{" "}
       {storedIn === "keyring" ? "the system keyring" : "a file that only you can read"}
       {problem !== null && (
         <p className={styles.problem}>
@@ -101,11 +108,16 @@ function About({ secret: { hosts, setAtMs, storedIn, problem, warning } }: { sec
   );
 }
 
+function wordsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
+}
+
 function SecretForm({ secret, onClose }: { secret: SecretView | undefined; onClose: () => void }) {
   const set = useCall("secrets.set", [keys.secrets]);
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
   const [hosts, setHosts] = useState(secret?.hosts.join("\n") ?? "");
+  const [servers, setServers] = useState(secret?.servers.join("\n") ?? "");
   const wrong = fieldErrors(set.error);
   const errorAt = (path: string) => {
     const found = wrong.find((one) => one.path === path || one.path.startsWith(`${path}[`));
@@ -113,7 +125,7 @@ function SecretForm({ secret, onClose }: { secret: SecretView | undefined; onClo
   };
   const save = () =>
     set.mutate(
-      { name: name.trim(), value, hosts: hosts.split(/[\s,]+/).filter((host) => host !== "") },
+      { name: name.trim(), value, hosts: wordsOf(hosts), servers: wordsOf(servers) },
       { onSuccess: onClose },
     );
   return (
@@ -155,8 +167,18 @@ function SecretForm({ secret, onClose }: { secret: SecretView | undefined; onClo
           value={hosts}
           onChange={setHosts}
           error={errorAt("hosts")}
-          help="One per line. The secret is sent to these hosts only."
+          help="One per line. Calls send the secret to these hosts only. [default: none]"
           placeholder="api.github.com"
+        />
+        <TextArea
+          mono
+          label="MCP servers"
+          rows={2}
+          value={servers}
+          onChange={setServers}
+          error={errorAt("servers")}
+          help="One name per line. These servers get the value in variables and headers. [default: none]"
+          placeholder="github"
         />
         {set.error && wrong.length === 0 && (
           <p role="alert" className={styles.error}>

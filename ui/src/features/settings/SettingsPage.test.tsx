@@ -453,6 +453,7 @@ test("secret saves with hosts, stays hidden and removal asks", async () => {
   const github = {
     name: "github",
     hosts: ["api.github.com"],
+    servers: ["github"],
     setAtMs: Date.now(),
     storedIn: "keyring" as const,
     problem: null,
@@ -476,13 +477,14 @@ test("secret saves with hosts, stays hidden and removal asks", async () => {
   expect(dialog.getByLabelText("Value")).toHaveAttribute("type", "password");
   await user.type(dialog.getByLabelText("Value"), "not for the page");
   await user.type(dialog.getByRole("textbox", { name: "Hosts" }), "api.github.com");
+  await user.type(dialog.getByRole("textbox", { name: "MCP servers" }), "github");
   await user.click(dialog.getByRole("button", { name: "Save" }));
   await waitFor(() =>
     expect(host.called("secrets.set")).toEqual([
-      { name: "github", value: "not for the page", hosts: ["api.github.com"] },
+      { name: "github", value: "not for the page", hosts: ["api.github.com"], servers: ["github"] },
     ]),
   );
-  expect(await screen.findByText(/^Sent to api\.github\.com only/)).toBeInTheDocument();
+  expect(await screen.findByText(/^Sent to api\.github\.com and the MCP server github only/)).toBeInTheDocument();
   expect(screen.getByText("It has fewer than 8 characters.")).toBeInTheDocument();
   expect(document.body.textContent).not.toContain("not for the page");
 

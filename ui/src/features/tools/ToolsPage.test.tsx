@@ -27,7 +27,7 @@ const command = aTool({
 
 const host = () =>
   fakeHost({
-    "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
+    "tools.catalog": () => ({ tools: [aTool(), readFile, post, command], refused: [] }),
     "tools.effective": () => ({ tools: [readFile], withheld: [], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "j1", payload: { kind: "agentTurn", message: "Look" } }),
@@ -176,7 +176,7 @@ test("viewed skill version is trusted", async () => {
 
 test("tool label appears beside the tool name", async () => {
   const fake = host();
-  fake.answers["tools.catalog"] = () => ({ tools: [aTool({ label: "Ask a web address" })] });
+  fake.answers["tools.catalog"] = () => ({ tools: [aTool({ label: "Ask a web address" })], refused: [] });
   const { user } = renderApp("/tools", fake);
   const link = await screen.findByRole("link", { name: "http" });
   expect(screen.getByText("Ask a web address")).toBeInTheDocument();
@@ -203,6 +203,7 @@ test("undescribed arguments have no description column", async () => {
   const fake = host();
   fake.answers["tools.catalog"] = () => ({
     tools: [aTool({ parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] } })],
+    refused: [],
   });
   renderApp("/tools/http", fake);
   expect((await screen.findAllByRole("columnheader")).map((head) => head.textContent)).toEqual(["Name", "Type"]);
@@ -360,7 +361,7 @@ test("turn-only tool offers no trial", async () => {
   renderApp(
     "/tools/complete_run",
     fakeHost({
-      "tools.catalog": () => ({ tools: [aTool({ name: "complete_run", canBeTried: false })] }),
+      "tools.catalog": () => ({ tools: [aTool({ name: "complete_run", canBeTried: false })], refused: [] }),
       "grants.list": () => ({ grants: [] }),
     }),
   );
@@ -373,7 +374,9 @@ test("unavailable tool shows its reason", async () => {
     "This computer cannot confine a command. What is missing: namespaces (no). Ask the kernel. Nothing was run.";
   renderApp(
     "/tools/run_command",
-    fakeHost({ "tools.catalog": () => ({ tools: [aTool({ name: "run_command", unavailableReason: why })] }) }),
+    fakeHost({
+      "tools.catalog": () => ({ tools: [aTool({ name: "run_command", unavailableReason: why })], refused: [] }),
+    }),
   );
   const facts = within(await screen.findByRole("list", { name: "Properties" }));
   expect(facts.getByText(`Models cannot call it here. ${why}`)).toBeInTheDocument();

@@ -59,7 +59,11 @@ contextPaths?: Array<string>,
 /**
  * Skills by name.
  */
-skills?: Array<string>, };
+skills?: Array<string>, 
+/**
+ * MCP servers whose accepted tools are offered; `NAME:optional` for a server that the run can do without.
+ */
+servers?: Array<JobServer>, };
 
 /**
  * An approval by id.
@@ -2923,7 +2927,11 @@ value: string,
 /**
  * Allowed hosts. Default: unchanged.
  */
-hosts?: Array<string>, };
+hosts?: Array<string>, 
+/**
+ * Allowed MCP servers. Default: unchanged.
+ */
+servers?: Array<ExtensionName>, };
 
 /**
  * Storage of a secret.
@@ -2942,6 +2950,10 @@ name: string,
  * Allowed hosts.
  */
 hosts: Array<string>, 
+/**
+ * Allowed MCP servers.
+ */
+servers: Array<ExtensionName>, 
 /**
  * Time of the last change.
  */
@@ -3559,7 +3571,11 @@ canBeTried: boolean,
 /**
  * Why models cannot use the tool on this computer, and the fix; none if available.
  */
-unavailableReason: string | null, };
+unavailableReason: string | null, 
+/**
+ * The MCP server of the tool and the accepted definition; none for a built-in tool.
+ */
+origin: ToolOrigin | null, };
 
 /**
  * `tools.catalog`.
@@ -3568,7 +3584,11 @@ export type ToolsCatalogResult = {
 /**
  * The tools, by name.
  */
-tools: Array<ToolView>, };
+tools: Array<ToolView>, 
+/**
+ * Tools of MCP servers that are not offered because of an invalid name or schema.
+ */
+refused: Array<RefusedToolView>, };
 
 /**
  * `tools.effective`: the tools of a stored or unsaved job.
@@ -3866,6 +3886,146 @@ export const waitLabels: Record<WaitsFor, string> = {
   rateLimit: "Waiting for a rate limit",
 };
 
+/**
+ * A page to read before a consent.
+ */
+export type ConsentPage = { extension: ExtensionName, server: ServerDefinition, replaces?: ServerDefinition, tools: Array<HeldTool>, hash: string, };
+
+/**
+ * An installed extension: an MCP server.
+ */
+export type Extension = { server: ServerDefinition, isEnabled: boolean, acceptedAtMs: number, reportedVersion?: string, tools: Array<PinnedTool>, held: Array<HeldTool>, };
+
+/**
+ * `extensions.accept`.
+ */
+export type ExtensionAcceptParams = { name: ExtensionName, accept: string, access?: { [key in string]: ToolAccess }, };
+
+/**
+ * `extensions.setAccess`.
+ */
+export type ExtensionAccessParams = { name: ExtensionName, tool: string, access: ToolAccess, };
+
+/**
+ * `extensions.get`.
+ */
+export type ExtensionDetail = { name: ExtensionName, extension: Extension, status: ServerStatus, tools: Array<ExtensionToolView>, };
+
+/**
+ * `extensions.preview`: the page of an installation or an update.
+ */
+export type ExtensionDraft = { name: ExtensionName, server: ServerDefinition, };
+
+/**
+ * `extensions.setEnabled`.
+ */
+export type ExtensionEnabledParams = { name: ExtensionName, enabled: boolean, };
+
+/**
+ * `extensions.install`.
+ */
+export type ExtensionInstallParams = { name: ExtensionName, server: ServerDefinition, accept: string, };
+
+/**
+ * The name of an extension.
+ */
+export type ExtensionName = string;
+
+/**
+ * `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`.
+ */
+export type ExtensionRef = { name: ExtensionName, };
+
+/**
+ * `extensions.remove`.
+ */
+export type ExtensionRemoved = { revokedGrants: number, manualCleanup: string | null, };
+
+/**
+ * A tool of an extension.
+ */
+export type ExtensionToolView = { rawName: string, toolName: string, };
+
+/**
+ * An extension in a list.
+ */
+export type ExtensionView = { name: ExtensionName, transport: string, isEnabled: boolean, state: ServerState, label: string, reason: string | null, accepted: number, held: number, off: number, reportedVersion: string | null, };
+
+/**
+ * `extensions.list`.
+ */
+export type ExtensionsListResult = { extensions: Array<ExtensionView>, };
+
+/**
+ * A tool that is not offered until a person accepts it.
+ */
+export type HeldTool = { change: ToolChange, accepted?: ToolDefinition, offered: ToolDefinition, };
+
+/**
+ * A server that a job uses.
+ */
+export type JobServer = string;
+
+/**
+ * An accepted tool.
+ */
+export type PinnedTool = { definition: ToolDefinition, hash: string, access: ToolAccess, acceptedAtMs: number, };
+
+/**
+ * A tool that is not offered.
+ */
+export type RefusedToolView = { name: string, reason: string, };
+
+/**
+ * How an MCP server is started or reached, and what the server may use.
+ */
+export type ServerDefinition = { transport: ServerTransport, startTimeoutSeconds?: number, callTimeoutSeconds?: number, };
+
+/**
+ * The state of a server.
+ */
+export type ServerState = "off" | "starting" | "ready" | "needsSignIn" | "broken" | "quarantined";
+
+/**
+ * The state of a server with its reason.
+ */
+export type ServerStatus = { state: ServerState, reason?: string, stderrTail?: string, startedAtMs?: number, };
+
+/**
+ * `extensions.install`, `extensions.review`: the tools that wait for a person.
+ */
+export type ServerToolsPage = { page: ConsentPage, proposals: { [key in string]: ToolAccess }, refused: Array<RefusedToolView>, instructions: string | null, error: string | null, };
+
+/**
+ * The way to an MCP server.
+ */
+export type ServerTransport = { "kind": "stdio", command: string, arguments: Array<string>, environment: { [key in string]: string }, folder?: string, folders: Array<FolderGrant>, hosts: Array<string>, isUnconfined: boolean, } | { "kind": "http", url: string, headers: { [key in string]: string }, };
+
+/**
+ * How calls of an accepted tool are judged. Chosen by the person at installation.
+ */
+export type ToolAccess = "readsOnly" | "ask" | "alwaysAsk" | "off";
+
+/**
+ * Why a tool is held.
+ */
+export type ToolChange = "new" | "changed";
+
+/**
+ * A tool as its server declares it.
+ */
+export type ToolDefinition = { name: string, title?: string, description: string, inputSchema: JsonValue, outputSchema?: JsonValue, hints: ToolHints, };
+
+/**
+ * A server's claims about the side effects of a tool. A missing claim means the worst.
+ */
+export type ToolHints = { readOnly?: boolean, destructive?: boolean, idempotent?: boolean, openWorld?: boolean, };
+
+/**
+ * The server of a tool, and the accepted definition.
+ */
+export type ToolOrigin = { extension: ExtensionName, rawName: string, version?: string, hash: string, };
+
 /** Every method of the gateway with its parameters and its result. */
 export type Methods = {
   "wake": { params: WakeParams; result: WakeResult };
@@ -3923,6 +4083,16 @@ export type Methods = {
   "models.pull": { params: ModelsPullParams; result: PullView };
   "models.pullStatus": { params: EmptyObject; result: ModelsPullStatusResult };
   "models.cancelPull": { params: EmptyObject; result: ChangeResult };
+  "extensions.list": { params: EmptyObject; result: ExtensionsListResult };
+  "extensions.get": { params: ExtensionRef; result: ExtensionDetail };
+  "extensions.preview": { params: ExtensionDraft; result: ConsentPage };
+  "extensions.install": { params: ExtensionInstallParams; result: ServerToolsPage };
+  "extensions.review": { params: ExtensionRef; result: ServerToolsPage };
+  "extensions.accept": { params: ExtensionAcceptParams; result: ExtensionDetail };
+  "extensions.setAccess": { params: ExtensionAccessParams; result: ChangeResult };
+  "extensions.setEnabled": { params: ExtensionEnabledParams; result: ChangeResult };
+  "extensions.remove": { params: ExtensionRef; result: ExtensionRemoved };
+  "extensions.restart": { params: ExtensionRef; result: ChangeResult };
   "secrets.list": { params: EmptyObject; result: SecretsListResult };
   "secrets.set": { params: SecretSetParams; result: SecretView };
   "secrets.remove": { params: SecretRef; result: SecretRemoved };

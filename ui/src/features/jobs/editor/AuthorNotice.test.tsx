@@ -9,7 +9,7 @@ function hostWith(parts: Parameters<typeof aJob>[0]) {
   return fakeHost({
     "cron.get": () => aJob(parts),
     "cron.preview": () => ({ text: "Daily at 14:00", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
 }
 

@@ -10,13 +10,15 @@ import { SkeletonBar, Failure } from "@/components/Placeholders";
 import { InlineCode } from "@/components/InlineCode";
 import { useSpending, useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
-import { firstSentence, humanizeSizes } from "@/domain/tools";
+import { firstSentence, humanizeSizes, toolsOfServer } from "@/domain/tools";
+import { parseJobServer } from "@/features/jobs/form/jobServers";
 import type { ToolView, WakeMode } from "@/platform";
 
 import { JobTextArea, JobNumberField, JobSelect, JobTextField, useJobField, useJobForm } from "./jobFields";
 import styles from "./JobEditor.module.css";
 import type { JobForm, ToolChoice } from "@/features/jobs/form/jobForm";
 import { PermissionFields } from "./PermissionFields";
+import { ServersField } from "./ServersField";
 import { SkillsField } from "./SkillsField";
 import { BudgetFields } from "./BudgetFields";
 import { AuthorNotice } from "./AuthorNotice";
@@ -144,6 +146,7 @@ function AgentTurnFields({ jobId }: { jobId: string | undefined }) {
         help="Paths in the workspace, one per line. Each run gets their current content. [default: none]"
       />
       <SkillsField />
+      <ServersField />
       <ToolsField />
       <PermissionFields jobId={jobId} isAgent />
       <BudgetFields />
@@ -173,12 +176,17 @@ function MaxTokensField() {
 function ToolsField() {
   const choice = useJobField("toolChoice");
   const chosen = useJobField("tools");
+  const servers = useJobField("servers").value.map((server) => parseJobServer(server).name);
   const { data: tools = [] } = useTools();
   const unknown = chosen.value.filter((name) => !tools.some((tool) => tool.name === name));
   // Tools of conversations are useless here; only selected tools are listed, for removal.
   const useful = tools.filter(({ name, canBeTried }) => canBeTried || chosen.value.includes(name));
-  const set = (name: string, on: boolean) =>
-    chosen.onChange(on ? [...chosen.value, name] : chosen.value.filter((other) => other !== name));
+  const isOfServer = ({ origin }: ToolView) => origin !== null && servers.includes(origin.extension);
+  // A tool of another server is never offered; only selected tools are listed, for removal.
+  const others = useful.filter(
+    (tool) => !isOfServer(tool) && (tool.origin === null || chosen.value.includes(tool.name)),
+  );
+  const listed = [...others.map(toolEntry), ...unknown.map(unknownEntry)];
   return (
     <div className={styles.group}>
       <span className={styles.label} aria-hidden>
@@ -186,22 +194,66 @@ function ToolsField() {
       </span>
       <Segmented label="Tools" options={toolChoices} value={choice.value} onChange={choice.onChange} />
       {choice.value === "some" && (
-        <div className={styles.tools} role="group" aria-label="Selected tools">
-          {[...useful, ...unknown.map((name) => ({ name, description: "Not in the catalog." }))].map(
-            ({ name, description }) => (
-              <Checkbox
-                key={name}
-                isSelected={chosen.value.includes(name)}
-                onChange={(on) => set(name, on)}
-                help={<InlineCode text={firstSentence(description)} />}
-              >
-                <code>{name}</code>
-              </Checkbox>
-            ),
-          )}
-        </div>
+        <>
+          <ToolChoices label="Selected tools" entries={listed} chosen={chosen.value} onChange={chosen.onChange} />
+          {servers.map((server) => {
+            const entries = toolsOfServer(useful, server).map(toolEntry);
+            if (entries.length === 0) return null;
+            const isWhole = !entries.some(({ name }) => chosen.value.includes(name));
+            return (
+              <div key={server} className={styles.ofServer}>
+                <span className={styles.note}>
+                  <code>{server}</code>: {isWhole ? "all tools, unless you select some" : "selected tools only"}
+                </span>
+                <ToolChoices
+                  label={`Selected tools of ${server}`}
+                  entries={entries}
+                  chosen={chosen.value}
+                  onChange={chosen.onChange}
+                />
+              </div>
+            );
+          })}
+        </>
       )}
       <GroupFoot error={chosen.error} warning={chosen.warning} />
+    </div>
+  );
+}
+
+interface ToolEntry {
+  name: string;
+  about: string;
+}
+
+function toolEntry({ name, description }: ToolView): ToolEntry {
+  return { name, about: firstSentence(description) };
+}
+
+function unknownEntry(name: string): ToolEntry {
+  return { name, about: "Not in the catalog." };
+}
+
+interface ToolChoicesProps {
+  label: string;
+  entries: readonly ToolEntry[];
+  chosen: readonly string[];
+  onChange: (chosen: string[]) => void;
+}
+
+function ToolChoices({ label, entries, chosen, onChange }: ToolChoicesProps) {
+  return (
+    <div className={styles.tools} role="group" aria-label={label}>
+      {entries.map(({ name, about }) => (
+        <Checkbox
+          key={name}
+          isSelected={chosen.includes(name)}
+          onChange={(on) => onChange(on ? [...chosen, name] : chosen.filter((other) => other !== name))}
+          help={<InlineCode text={about} />}
+        >
+          <code>{name}</code>
+        </Checkbox>
+      ))}
     </div>
   );
 }

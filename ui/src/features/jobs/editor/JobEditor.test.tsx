@@ -10,7 +10,7 @@ test("Escape leaves the field, then the page", async () => {
     "cron.list": () => ({ jobs: [aJob({ id: "job-7" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "job-7" }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/jobs?filter=active", host);
   const open = async () => {
@@ -33,7 +33,7 @@ test("Escape closes a popup before leaving the field", async () => {
   const host = fakeHost({
     "cron.get": () => aJob({ id: "job-7" }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/jobs/job-7", host);
   const zone = await screen.findByRole("combobox", { name: /zone/i });
@@ -53,7 +53,7 @@ test("Ctrl+S saves anywhere except in a dialog", async () => {
     "cron.get": () => saved,
     "cron.update": ({ patch }) => (saved = aJob({ ...saved.job, ...(patch as object) })),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user } = renderApp("/jobs/job-7", host);
   const write = async (text: string) => {
@@ -77,7 +77,7 @@ test("delivery fields are in one section", async () => {
     "cron.get": () =>
       aJob({ id: "job-7", payload: { kind: "toolCall", tool: "http", arguments: {}, notifyWhen: "changed" } }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   renderApp("/jobs/job-7", host);
   const tells = within(await screen.findByRole("region", { name: "Delivery" }));

@@ -34,7 +34,7 @@ function hostWith(job: Job = aJob().job) {
       return aJob({ ...current });
     },
     "cron.preview": () => preview,
-    "tools.catalog": () => ({ tools: [http] }),
+    "tools.catalog": () => ({ tools: [http], refused: [] }),
   });
 }
 
@@ -376,7 +376,7 @@ test("copy starts with all values of the job", async () => {
   const host = hostWith({ ...aJob().job, "x-mine": 1 } as unknown as Job);
   const { user } = renderApp("/jobs/new?from=job-1", host);
   expect(await name()).toHaveValue("Backup copy");
-  host.answers["tools.catalog"] = () => ({ tools: [] });
+  host.answers["tools.catalog"] = () => ({ tools: [], refused: [] });
   await user.click(await screen.findByRole("radio", { name: "Reminder" }));
   await write(user, screen.getByRole("textbox", { name: "Reminder" }), "x");
   await user.click(save());

@@ -12,7 +12,7 @@ function hostWithCommand(hosts: string[]) {
     "cron.get": () =>
       aJob({ payload: { kind: "toolCall", tool: "run_command", arguments: { command: "true" } }, policies: { hosts } }),
     "cron.preview": () => ({ text: "Every hour", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
-    "tools.catalog": () => ({ tools: [aTool({ name: "run_command", domain: "container" })] }),
+    "tools.catalog": () => ({ tools: [aTool({ name: "run_command", domain: "container" })], refused: [] }),
   });
 }
 

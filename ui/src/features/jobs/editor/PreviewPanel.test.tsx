@@ -160,7 +160,7 @@ test.each([
   const host = hostWith(
     aJob({ payload: { kind: "toolCall", tool: "run_command", arguments: { command: "true" } } }).job,
   );
-  host.answers["tools.catalog"] = () => ({ tools: [aTool({ name: "run_command", domain })] });
+  host.answers["tools.catalog"] = () => ({ tools: [aTool({ name: "run_command", domain })], refused: [] });
   renderApp("/jobs/job-1", host);
   const panel = within(await screen.findByRole("complementary", { name: "Job preview" }));
   const may = (await panel.findByRole("heading", { name: "Can do on its own" })).parentElement;

@@ -10,7 +10,7 @@ test("unavailable skill shows its reason", async () => {
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look", skills: ["broken"] } }),
     "cron.preview": () => ({ text: "Daily at 14:00", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
     "cron.check": () => ({ warnings: [{ field: "payload.skills[0]", message: "the skill `broken` has no SKILL.md" }] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   renderApp("/jobs/job-1", host);
   const box = await screen.findByRole("checkbox", { name: "broken" });

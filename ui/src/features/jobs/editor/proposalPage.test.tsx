@@ -10,7 +10,7 @@ function hostWith() {
   return fakeHost({
     "cron.add": (draft) => aJob({ ...draft, schedule: draft.schedule as Schedule, id: "job-new" }),
     "cron.preview": () => ({ text: "Once", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
   });
 }
 

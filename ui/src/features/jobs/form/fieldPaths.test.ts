@@ -50,6 +50,7 @@ test.each([
   ["policies.budget.tokensPerRun", "tokensPerRun"],
   ["policies.budget.usdPerDay", "usdPerDay"],
   ["payload.fallbacks[1]", "fallbacks"],
+  ["payload.servers[0]", "servers"],
   ["payload.contextPaths[1]", "contextPaths"],
   ["payload.maxTokens", "maxTokens"],
   ["payload.effort", "effort"],

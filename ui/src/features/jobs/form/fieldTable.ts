@@ -70,6 +70,7 @@ export const agentFields = {
   model: field("payload.model", text),
   fallbacks: field("payload.fallbacks", wordList(", ")),
   skills: field("payload.skills", names),
+  servers: field("payload.servers", names),
   maxSteps: field("payload.maxSteps", number),
   maxTokens: field("payload.maxTokens", number),
   effort: field("payload.effort", optionalChoice<Effort>()),

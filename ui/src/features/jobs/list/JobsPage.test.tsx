@@ -278,7 +278,7 @@ test("job awaiting approval shows so in list and editor", async () => {
     "cron.list": () => ({ jobs: [aJob({ id: "job-1", name: "Weekly notes" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "job-1", name: "Weekly notes" }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
-    "tools.catalog": () => ({ tools: [] }),
+    "tools.catalog": () => ({ tools: [], refused: [] }),
     "approvals.list": () => ({
       approvals: [anApproval({ expiresAtMs: Date.now() + 600_000 }), anApproval({ id: "ask-2", jobId: "job-2" })],
     }),
