@@ -124,10 +124,7 @@ function SecretForm({ secret, onClose }: { secret: SecretView | undefined; onClo
     return found && toSentence(found.message);
   };
   const save = () =>
-    set.mutate(
-      { name: name.trim(), value, hosts: wordsOf(hosts), servers: wordsOf(servers) },
-      { onSuccess: onClose },
-    );
+    set.mutate({ name: name.trim(), value, hosts: wordsOf(hosts), servers: wordsOf(servers) }, { onSuccess: onClose });
   return (
     <Modal isOpen onClose={onClose} title={secret ? `Change “${secret.name}”` : "Add secret"}>
       <form
