@@ -10,7 +10,8 @@ const catalog = {
     aTool({ name: "echo" }),
     aTool({ name: "routine_list", attendedOnly: true, canBeTried: false }),
     aTool({ name: "complete_run", canBeTried: false }),
-  ], refused: [],
+  ],
+  refused: [],
 };
 
 test("tools without use are hidden and a selected one removable", async () => {
@@ -19,7 +20,8 @@ test("tools without use are hidden and a selected one removable", async () => {
     "cron.get": () => aJob({ payload }),
     "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
     "tools.catalog": () => ({
-      tools: [...catalog.tools, aTool({ name: "routine_create", attendedOnly: true, canBeTried: false })], refused: [],
+      tools: [...catalog.tools, aTool({ name: "routine_create", attendedOnly: true, canBeTried: false })],
+      refused: [],
     }),
   });
   renderApp("/jobs/job-1", host);
@@ -40,7 +42,8 @@ test("backticks in a tool description show as code", async () => {
     "cron.get": () => aJob({ payload: { kind: "toolCall", tool: "look", arguments: {} } }),
     "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
     "tools.catalog": () => ({
-      tools: [aTool({ name: "look", description: "Reads `path` of the workspace.", parameters })], refused: [],
+      tools: [aTool({ name: "look", description: "Reads `path` of the workspace.", parameters })],
+      refused: [],
     }),
   });
   const { user } = renderApp("/jobs/job-1", host);

@@ -24,7 +24,6 @@ export function ServersField() {
   const chosen = value.map(parseJobServer);
   const missing = chosen.filter(({ name }) => !installed?.some((server) => server.name === name));
   if (installed === undefined || (installed.length === 0 && missing.length === 0)) return null;
-  const useOf = (name: string) => chosen.find((server) => server.name === name);
   return (
     <div className={styles.group}>
       <span className={styles.label} aria-hidden>
@@ -33,7 +32,7 @@ export function ServersField() {
       <div className={styles.servers} role="group" aria-label={label}>
         {[...installed, ...missing.map(({ name }) => ({ name, isMissing: true as const }))].map((server) => {
           const { name } = server;
-          const use = useOf(name);
+          const use = chosen.find((one) => one.name === name);
           return (
             <div key={name} className={styles.server} role="group" aria-label={name}>
               <Checkbox
