@@ -10,13 +10,20 @@ import styles from "./Preview.module.css";
 /** Shows the line count from here on. */
 const countFromLines = 16;
 
-export function Preview({ text, call }: { text: string; call: { arguments: unknown } }) {
-  const { shown, notes } = splitCommandPreview(text, call.arguments ?? {});
+interface Props {
+  text: string;
+  /** Call of the preview, if any. */
+  call?: { arguments: unknown };
+  label?: string;
+}
+
+export function Preview({ text, call, label = "Preview" }: Props) {
+  const { shown, notes } = splitCommandPreview(text, call?.arguments ?? {});
   const diff = diffOf(shown);
   const count = shown.trimEnd().split("\n").length;
   return (
     <div>
-      <pre className={styles.preview} tabIndex={0} role="region" aria-label="Preview">
+      <pre className={styles.preview} tabIndex={0} role="region" aria-label={label}>
         {diff ? (
           diff.map((line, i) => <DiffRow key={i} line={line} isLast={i === diff.length - 1} />)
         ) : (

@@ -12,15 +12,17 @@ import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { InlineCode } from "@/components/InlineCode";
 import { useGrants } from "@/data/approvals";
+import { useExtension } from "@/data/extensions";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
 import { coverSentence } from "@/domain/approval/grantDraft";
 import { GrantSentenceText } from "@/domain/approval/GrantSentenceText";
 import { approvalLabel, humanizeSizes, toolFacts } from "@/domain/tools";
 import { showInvisible } from "@/format/visible";
-import type { ToolView } from "@/platform";
+import type { ToolOrigin, ToolView } from "@/platform";
 
 import { argumentRows } from "./argumentTable";
+import { AccessSelect } from "./servers/AccessSelect";
 import { ApprovalBadge } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
 import { TryTool } from "./TryTool";
@@ -42,7 +44,7 @@ export function ToolPage() {
             </ButtonLink>
           }
         >
-          Its server may be disconnected.
+          Its MCP server may be disabled or removed.
         </Empty>
       ) : error ? (
         <Failure title="Could not load tools." error={error} onRetry={() => void refetch()} />
@@ -59,7 +61,7 @@ function rateLimitLabel(aMinute: number | null, anHour: number | null): string {
 }
 
 function ToolDetails({ tool }: { tool: ToolView }) {
-  const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
+  const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried, origin } = tool;
   const { copyText } = usePlatform();
   const text = humanizeSizes(description);
   return (
@@ -84,10 +86,23 @@ function ToolDetails({ tool }: { tool: ToolView }) {
         <Facts
           facts={[
             { name: "Approval", value: approvalLabel(tool) },
+            origin !== null && {
+              name: "MCP server",
+              value: (
+                <Link to="/tools" hash="mcp-servers">
+                  {origin.extension}
+                </Link>
+              ),
+            },
+            origin?.version !== undefined && {
+              name: "Version",
+              value: <VisibleText text={showInvisible(origin.version)} />,
+            },
             { name: "Rate limit", value: rateLimitLabel(callsPerMinute, callsPerHour), wide: true },
           ]}
         />
       </div>
+      {origin !== null && <ServerAccess origin={origin} />}
       <Section title="Arguments">
         <Arguments schema={parameters} />
         <div className={styles.schema}>
@@ -103,6 +118,18 @@ function ToolDetails({ tool }: { tool: ToolView }) {
       )}
       {approval !== "always" && <Grants tool={name} />}
     </Page>
+  );
+}
+
+/** Access of a tool of an MCP server. */
+function ServerAccess({ origin: { extension, rawName } }: { origin: ToolOrigin }) {
+  const { data } = useExtension(extension);
+  const pin = data?.extension.tools.find(({ definition }) => definition.name === rawName);
+  if (!pin) return null;
+  return (
+    <div className={styles.access}>
+      <AccessSelect server={extension} tool={rawName} access={pin.access} label="Access" />
+    </div>
   );
 }
 

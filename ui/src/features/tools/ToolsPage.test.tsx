@@ -41,17 +41,21 @@ const host = () =>
 
 test("catalog shows purpose, approval and sandbox", async () => {
   const { user } = renderApp("/tools", host());
-  const list = within(await screen.findByRole("list", { name: "Tools" }));
-  const rows = list.getAllByRole("listitem").map((row) => row.textContent);
+  await screen.findByRole("list", { name: "Web" });
+  const rows = ["Files", "Web", "Commands", "Other"].map((title) =>
+    within(screen.getByRole("region", { name: title }))
+      .getAllByRole("listitem")
+      .map((row) => row.textContent),
+  );
   expect(rows).toEqual([
-    "httpFetches a URL. Needs approval30/min",
-    "read_fileReads a file of the workspace. No approval30/min",
-    "postSends. Some need approval30/min",
-    "run_commandRuns a command. Sandbox Always needs approval30/min",
+    ["read_fileReads a file of the workspace. No approval30/min"],
+    ["httpFetches a URL. Needs approval30/min"],
+    ["run_commandRuns a command. Sandbox Always needs approval30/min"],
+    ["postSends. Some need approval30/min"],
   ]);
   await user.type(screen.getByRole("searchbox", { name: "Search tools" }), "file read");
   expect(screen.getByText("1 tool")).toBeInTheDocument();
-  expect(list.getAllByRole("listitem")).toHaveLength(1);
+  expect(screen.getAllByRole("link", { name: /^(read_file|http|run_command|post)$/ })).toHaveLength(1);
 });
 
 test("narrow rights badge keeps its icon and text", async () => {
@@ -73,9 +77,9 @@ test("effective tools of a job come from the engine and the URL", async () => {
   await user.click(await screen.findByRole("button", { name: "Job" }));
   await user.click(await screen.findByRole("option", { name: "Morning brief" }));
   await waitFor(() => expect(path()).toBe("/tools?job=j1"));
-  await waitFor(() =>
-    expect(within(screen.getByRole("list", { name: "Tools" })).getAllByRole("listitem")).toHaveLength(1),
-  );
+  await waitFor(() => expect(screen.queryByRole("list", { name: "Web" })).not.toBeInTheDocument());
+  expect(within(screen.getByRole("list", { name: "Files" })).getAllByRole("listitem")).toHaveLength(1);
+  expect(screen.queryByRole("region", { name: "MCP servers" })).not.toBeInTheDocument();
   expect(fake.called("tools.effective")).toEqual([{ id: "j1" }]);
 });
 

@@ -1,20 +1,25 @@
-/* Tool catalog, or the effective tools of a job. */
+/* Tool catalog by purpose and MCP server, or the effective tools of a job. */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { SearchX, ShieldCheck } from "lucide-react";
+import { Plus, SearchX, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
 import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
 import { Notice } from "@/components/Notice";
-import { Page } from "@/components/Page";
+import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
+import { useExtensions } from "@/data/extensions";
 import { useJobs } from "@/data/jobs";
-import { useEffectiveTools, useJob, useTools } from "@/data/queries";
+import { useEffectiveTools, useJob, useToolCatalog } from "@/data/queries";
+import { groupTools, type ToolGroup } from "@/domain/toolGroups";
+import { toolsOfServer } from "@/domain/tools";
 import { plural } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
+import { AddServerDialog } from "./servers/AddServerDialog";
+import { ServersSection } from "./servers/ServersSection";
 import { SkillsSection } from "./SkillsSection";
 import { ToolRow } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
@@ -24,15 +29,18 @@ export function ToolsPage() {
   const offeredTo = useJob(job);
   const navigate = useNavigate();
   const jobs = useJobs().data ?? [];
-  const catalogue = useTools();
+  const servers = useExtensions().data ?? [];
+  const catalogue = useToolCatalog();
   const effective = useEffectiveTools(job);
   const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;
   // Approval labels depend on the job, so wait for the job.
-  const data = job === undefined ? catalogue.data : offeredTo.data && effective.data?.tools;
+  const data = job === undefined ? catalogue.data?.tools : offeredTo.data && effective.data?.tools;
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
   const [words, setWords] = useState("");
+  const [isAdding, setAdding] = useState(false);
   const shown = data?.filter((tool) => fits(tool, words));
+  const isNamed = job === undefined && servers.some(({ name }) => hasWords(name, words));
   const clear = () => {
     setWords("");
     void navigate({ to: "/tools", search: {}, replace: true });
@@ -41,9 +49,14 @@ export function ToolsPage() {
     <Page
       title="Tools"
       actions={
-        <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
-          Grants
-        </ButtonLink>
+        <>
+          <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
+            Grants
+          </ButtonLink>
+          <Button look="primary" icon={Plus} onPress={() => setAdding(true)}>
+            Add MCP server
+          </Button>
+        </>
       }
     >
       <div className={styles.bar}>
@@ -72,29 +85,52 @@ export function ToolsPage() {
       ))}
       {error && !data && <Failure title="Could not load tools." error={error} onRetry={() => void refetch()} />}
       {!error && !data && <SkeletonRows rows={10} />}
-      {shown?.length === 0 && (
+      {shown?.length === 0 && !isNamed && (
         <Empty icon={SearchX} title="No matching tools" action={<Button onPress={clear}>Show all tools</Button>}>
           {job !== undefined && words === "" ? "This job uses no tools." : "No tool matches this search."}
         </Empty>
       )}
-      {shown && shown.length > 0 && (
-        <ul aria-label="Tools" className={styles.rows}>
-          {shown.map((tool) => (
-            <li key={tool.name}>
-              <ToolRow tool={tool} job={offeredTo.data?.job} />
-            </li>
-          ))}
-        </ul>
+      {shown &&
+        [...groupTools(shown), ...(job === undefined ? [] : serverGroups(shown))].map(({ title, tools }) => (
+          <Section key={title} title={title} className={styles.group}>
+            <ul aria-label={title} className={styles.rows}>
+              {tools.map((tool) => (
+                <li key={tool.name}>
+                  <ToolRow tool={tool} job={offeredTo.data?.job} />
+                </li>
+              ))}
+            </ul>
+          </Section>
+        ))}
+      {job === undefined && catalogue.data && (
+        <ServersSection
+          tools={catalogue.data.tools}
+          refused={catalogue.data.refused}
+          words={words}
+          hasWords={(text) => hasWords(text, words)}
+          onAdd={() => setAdding(true)}
+        />
       )}
       {job === undefined && <SkillsSection />}
+      {isAdding && <AddServerDialog onClose={() => setAdding(false)} />}
     </Page>
   );
 }
 
+/** Tools of MCP servers by server. */
+function serverGroups(tools: readonly ToolView[]): ToolGroup[] {
+  const servers = new Set(tools.flatMap(({ origin }) => (origin === null ? [] : [origin.extension])));
+  return [...servers].map((title) => ({ title, tools: toolsOfServer(tools, title) }));
+}
+
 function fits({ name, label, description }: ToolView, words: string): boolean {
-  const text = `${name} ${label ?? ""} ${description}`.toLocaleLowerCase();
+  return hasWords(`${name} ${label ?? ""} ${description}`, words);
+}
+
+function hasWords(text: string, words: string): boolean {
+  const lower = text.toLocaleLowerCase();
   return words
     .toLocaleLowerCase()
     .split(/\s+/)
-    .every((word) => text.includes(word));
+    .every((word) => lower.includes(word));
 }

@@ -66,8 +66,10 @@ export function TryTool({ tool }: { tool: ToolView }) {
 }
 
 function hintOf(tool: ToolView): string {
-  const where = tool.domain === "container" ? " Runs in the sandbox." : "";
-  return hints[approvalNeed(tool)](tool) + where;
+  const { domain, origin } = tool;
+  const where = domain === "container" ? " Runs in the sandbox." : "";
+  const server = origin === null ? "" : ` Starts the MCP server ${origin.extension} if needed.`;
+  return hints[approvalNeed(tool)](tool) + where + server;
 }
 
 const beforehand = "Shows a preview first";

@@ -5,7 +5,7 @@ import { commandLine, splitCommandLine } from "./commandLine";
 test.each([
   ["npx -y @x/cal@1.0.0", ["npx", "-y", "@x/cal@1.0.0"]],
   ["  a   'two words'  \"it's\" ''", ["a", "two words", "it's", ""]],
-  ["a b\\ c \"say \\\"x\\\"\"", ["a", "b c", 'say "x"']],
+  ['a b\\ c "say \\"x\\""', ["a", "b c", 'say "x"']],
   ["C:\\tools\\cal.exe --data C:\\x", ["C:\\tools\\cal.exe", "--data", "C:\\x"]],
   ["a \\\n  b", ["a", "b"]],
   ["files ~/Notes ~ '~/x' a~/b ~user", ["files", "/home/ada/Notes", "/home/ada", "~/x", "a~/b", "~user"]],

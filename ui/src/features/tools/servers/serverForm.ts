@@ -164,7 +164,10 @@ export function nameFrom(word: string): string {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^[^a-z]+|-+$/g, "");
   const short = parts.replace(/^(mcp-server|server|mcp)-/, "").replace(/-(mcp-server|server|mcp)$/, "");
-  return short.replace(/^[^a-z]+/, "").slice(0, 20).replace(/-+$/, "");
+  return short
+    .replace(/^[^a-z]+/, "")
+    .slice(0, 20)
+    .replace(/-+$/, "");
 }
 
 /** Programs that take a package or script as their first argument. */

@@ -1,0 +1,152 @@
+/* Fields of a server definition: what a person accepts. Shortens nothing and shows invisible characters. */
+
+import { ShieldAlert } from "lucide-react";
+import type { ReactNode } from "react";
+
+import { VisibleText } from "@/components/VisibleText";
+import { showUnambiguous } from "@/format/visible";
+import type { ServerDefinition } from "@/platform";
+
+import { commandLine } from "./commandLine";
+import styles from "./Servers.module.css";
+
+interface DefinitionFact {
+  name: string;
+  /** Verbatim lines. */
+  code?: readonly string[];
+  /** Text without lines. */
+  text?: string;
+  /** Remark below the lines. */
+  note?: string;
+  isAlert?: boolean;
+}
+
+/** All fields of `server`, or those that differ from `than`. */
+export function DefinitionFacts({ server, than }: { server: ServerDefinition; than?: ServerDefinition }) {
+  const others = than && definitionFacts(than).map((fact) => JSON.stringify(fact));
+  const facts = definitionFacts(server).filter((fact) => !others?.includes(JSON.stringify(fact)));
+  return (
+    <dl className={styles.facts}>
+      {facts.map((fact) => (
+        <div key={fact.name} className={styles.fact}>
+          <dt>{fact.name}</dt>
+          <dd>{factValue(fact)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** True if two definitions show the same fields. */
+export function isSameDefinition(one: ServerDefinition, other: ServerDefinition): boolean {
+  return JSON.stringify(definitionFacts(one)) === JSON.stringify(definitionFacts(other));
+}
+
+function factValue({ name, code, text, note, isAlert }: DefinitionFact): ReactNode {
+  if (isAlert)
+    return (
+      <span className={styles.alert}>
+        <ShieldAlert size={14} aria-hidden /> {text}
+      </span>
+    );
+  if (code === undefined || code.length === 0) return text;
+  if (name === "Command" || name === "Address")
+    return (
+      <pre className={styles.command} tabIndex={0} role="region" aria-label={name}>
+        <VisibleText text={verbatimLine(code.join(" "))} />
+      </pre>
+    );
+  return (
+    <>
+      {code.map((line, i) => (
+        <div key={i}>
+          <code>
+            <VisibleText text={verbatimLine(line)} />
+          </code>
+        </div>
+      ))}
+      {note !== undefined && <p className={styles.note}>{note}</p>}
+    </>
+  );
+}
+
+/** A line break would imitate another field. */
+function verbatimLine(text: string): string {
+  return showUnambiguous(text).replaceAll("\n", "⟨U+000A⟩").replaceAll("\t", "⟨U+0009⟩");
+}
+
+function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }: ServerDefinition): DefinitionFact[] {
+  const limits = [
+    { name: "Start limit", text: `${startTimeoutSeconds ?? 30} s` },
+    { name: "Call limit", text: `${callTimeoutSeconds ?? 60} s without progress` },
+  ];
+  if (transport.kind === "http") {
+    const { url, headers } = transport;
+    return [
+      { name: "From", text: "A server that runs elsewhere." },
+      { name: "Address", code: [url] },
+      { name: "Headers", code: pairLines(headers, ": "), text: "None" },
+      { name: "Secrets", code: secretLines(headers), text: "None" },
+      { name: "Rights", text: "It gets the arguments of every call, and nothing else of this computer." },
+      ...limits,
+    ];
+  }
+  const { command, environment, folder, folders, hosts, isUnconfined } = transport;
+  const note = isUnconfined ? "No limit, because of its rights." : undefined;
+  return [
+    { name: "From", text: originText(command, transport.arguments) },
+    { name: "Command", code: [commandLine([command, ...transport.arguments])] },
+    { name: "Starts in", code: folder === undefined ? [] : [folder], text: "Its private folder" },
+    { name: "Variables", code: pairLines(environment, "="), text: "None" },
+    { name: "Secrets", code: secretLines(environment), text: "None" },
+    { name: "Folders", code: folders.map(folderLine), text: isUnconfined ? "Any" : "Its private folder only", note },
+    { name: "Hosts", code: hosts, text: isUnconfined ? "Any" : "None: no network", note },
+    isUnconfined
+      ? {
+          name: "Rights",
+          text: "With your own rights: it can read, change and send everything that you can.",
+          isAlert: true,
+        }
+      : { name: "Rights", text: "Confined: it reaches its private folder, and the folders and hosts of this page." },
+    ...limits,
+  ];
+}
+
+/** Programs that download what they run, with an exact version as an example. */
+const downloaders: Record<string, string> = {
+  npx: "name@1.2.3",
+  bunx: "name@1.2.3",
+  uvx: "name==1.2.3",
+  pipx: "name==1.2.3",
+};
+
+function originText(command: string, words: readonly string[]): string {
+  const program = command.replace(/^.*[\\/]/, "").replace(/\.(exe|cmd)$/i, "");
+  if (program === "docker" || program === "podman") return `A container image that ${program} runs.`;
+  const example = downloaders[program];
+  if (example === undefined) return "A program on this computer.";
+  const hasVersion = words.some((word) => /.(@|==)\d/.test(word));
+  return `A package that ${program} downloads.${hasVersion ? "" : ` Name an exact version, such as ${example}.`}`;
+}
+
+function pairLines(pairs: Record<string, string>, separator: string): string[] {
+  return Object.entries(pairs).map(([name, value]) => `${name}${separator}${value}`);
+}
+
+function folderLine(folder: string): string {
+  return folder.endsWith(":write") ? `${folder.slice(0, -":write".length)} (read and write)` : `${folder} (read)`;
+}
+
+function secretLines(pairs: Record<string, string>): string[] {
+  return Object.entries(pairs).flatMap(([name, value]) => handlesOf(value).map((secret) => `${secret} in ${name}`));
+}
+
+function handlesOf(text: string): string[] {
+  return [...text.matchAll(/\{\{secret:([^}]+)\}\}/g)].map((handle) => handle[1] ?? "");
+}
+
+/** Names of the secrets that the server gets. */
+export function wantedSecrets({ transport }: ServerDefinition): string[] {
+  const pairs = transport.kind === "http" ? transport.headers : transport.environment;
+  return [...new Set(Object.values(pairs).flatMap(handlesOf))];
+}

@@ -1,0 +1,179 @@
+/* An installed MCP server: state, actions, details and tools. */
+
+import { Ellipsis, Pencil, Plug, RotateCw, ShieldAlert, Trash2 } from "lucide-react";
+
+import { Button, IconButton } from "@/components/Button";
+import { Switch } from "@/components/Choice";
+import { Code } from "@/components/Code";
+import { Collapsible } from "@/components/Collapsible";
+import { InlineCode } from "@/components/InlineCode";
+import { MenuButton } from "@/components/Menu";
+import { Failure } from "@/components/Placeholders";
+import { Time } from "@/components/Time";
+import { VisibleText } from "@/components/VisibleText";
+import { useExtension, useExtensionCall } from "@/data/extensions";
+import { ServerStateGlyph } from "@/domain/serverState";
+import { plural } from "@/format/amount";
+import { showInvisible } from "@/format/visible";
+import type { ExtensionDetail, ExtensionView, RefusedToolView, ToolView } from "@/platform";
+
+import { DefinitionFacts } from "./DefinitionFacts";
+import { ActionError } from "./DialogParts";
+import { RefusedTools } from "./HeldTools";
+import { type ServerForm, serverFormFrom } from "./serverForm";
+import { ServerToolRow } from "./ServerToolRow";
+import styles from "./Servers.module.css";
+
+interface Props {
+  server: ExtensionView;
+  /** Tools of the server in the catalog. */
+  tools: readonly ToolView[];
+  refused: readonly RefusedToolView[];
+  /** Whether the search shows a tool. */
+  isShown: (toolName: string, description: string) => boolean;
+  onReview: () => void;
+  onChange: (form: ServerForm) => void;
+  onRemove: () => void;
+}
+
+export function ServerGroup({ server, tools, refused, isShown, onReview, onChange, onRemove }: Props) {
+  const { name, transport, reason, reportedVersion } = server;
+  const { data: detail, error, refetch } = useExtension(name);
+  const isUnconfined =
+    detail?.extension.server.transport.kind === "stdio" && detail.extension.server.transport.isUnconfined;
+  const actions = useServerActions(server);
+  return (
+    <section className={styles.server} aria-label={name}>
+      <div className={styles.head}>
+        <h3>{name}</h3>
+        <ServerStateGlyph server={server} word />
+        {isUnconfined && (
+          <span className={styles.rights} title="Outside the sandbox: it can do everything that you can.">
+            <ShieldAlert size={13} aria-hidden /> Your own rights
+          </span>
+        )}
+        <span className={styles.version} title={reportedVersion ?? undefined}>
+          {reportedVersion !== null && <VisibleText text={showInvisible(reportedVersion)} />}
+        </span>
+        <div className={styles.actions}>
+          {server.held > 0 && (
+            <Button small onPress={onReview} aria-label={`Review ${plural(server.held, "tool")} of ${name}`}>
+              Review {plural(server.held, "tool")}
+            </Button>
+          )}
+          <Switch
+            aria-label={`Use ${name} in runs`}
+            isSelected={actions.isEnabled}
+            onChange={(enabled) => actions.setEnabled.mutate({ name, enabled })}
+          />
+          <MenuButton
+            label={`Actions of ${name}`}
+            entries={[
+              {
+                id: "review",
+                label: "Check tools",
+                about: "Starts the server and lists new and changed tools.",
+                icon: Plug,
+                onAction: onReview,
+              },
+              {
+                id: "restart",
+                label: "Restart",
+                about: "Stops the server. The next use starts it.",
+                icon: RotateCw,
+                onAction: () => actions.restart.mutate({ name }),
+              },
+              {
+                id: "change",
+                label: "Change",
+                icon: Pencil,
+                disabled: !detail,
+                onAction: () => detail && onChange(serverFormFrom(name, detail.extension.server)),
+              },
+              null,
+              { id: "remove", label: "Remove", icon: Trash2, danger: true, onAction: onRemove },
+            ]}
+          >
+            <IconButton icon={Ellipsis} label={`More actions of ${name}`} small />
+          </MenuButton>
+        </div>
+      </div>
+      {reason !== null && (
+        <p className={server.state === "broken" ? styles.error : styles.note}>
+          <InlineCode text={reason} />
+        </p>
+      )}
+      {actions.error && <ActionError error={actions.error} />}
+      {error && !detail && <Failure title={`Could not load ${name}.`} error={error} onRetry={() => void refetch()} />}
+      {detail && <ServerTools detail={detail} tools={tools} isShown={isShown} />}
+      <RefusedTools refused={refused} />
+      <Collapsible title="Details" summary={<VisibleText text={showInvisible(transport)} />}>
+        {detail && <ServerDetails detail={detail} />}
+      </Collapsible>
+    </section>
+  );
+}
+
+function useServerActions({ name, isEnabled }: ExtensionView) {
+  const setEnabled = useExtensionCall("extensions.setEnabled");
+  const restart = useExtensionCall("extensions.restart");
+  return {
+    setEnabled,
+    restart,
+    isEnabled: setEnabled.isPending && setEnabled.variables.name === name ? setEnabled.variables.enabled : isEnabled,
+    error: setEnabled.error ?? restart.error,
+  };
+}
+
+interface ServerToolsProps extends Pick<Props, "tools" | "isShown"> {
+  detail: ExtensionDetail;
+}
+
+/** Accepted tools, also those that are off. */
+function ServerTools({ detail: { name, extension, tools: names }, tools, isShown }: ServerToolsProps) {
+  const rows = extension.tools.map(({ definition, access }) => {
+    const rawName = definition.name;
+    return {
+      rawName,
+      access,
+      description: definition.description,
+      toolName: names.find((tool) => tool.rawName === rawName)?.toolName ?? rawName,
+      isHeld: extension.held.some(({ offered }) => offered.name === rawName),
+      view: tools.find(({ origin }) => origin?.rawName === rawName),
+    };
+  });
+  const shown = rows.filter(({ toolName, description }) => isShown(toolName, description));
+  if (extension.tools.length === 0) return <p className={styles.note}>No accepted tools.</p>;
+  return (
+    <ul aria-label={`Tools of ${name}`} className={styles.rows}>
+      {shown.map((tool) => (
+        <li key={tool.rawName}>
+          <ServerToolRow server={name} {...tool} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ServerDetails({ detail: { extension, status } }: { detail: ExtensionDetail }) {
+  return (
+    <div className={styles.details}>
+      <DefinitionFacts server={extension.server} />
+      <p className={styles.note}>
+        Accepted <Time at={extension.acceptedAtMs} />
+        {status.startedAtMs !== undefined && (
+          <>
+            {" · running since "}
+            <Time at={status.startedAtMs} />
+          </>
+        )}
+      </p>
+      {status.stderrTail !== undefined && status.stderrTail !== "" && (
+        <div>
+          <h4 className={styles.outputTitle}>End of the error output</h4>
+          <Code label="Error output" text={status.stderrTail} />
+        </div>
+      )}
+    </div>
+  );
+}

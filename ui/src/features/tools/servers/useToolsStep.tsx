@@ -1,0 +1,100 @@
+/* Last step of an installation, and the whole review: the tools that wait, or why the server did not start. */
+
+import { type ReactNode, useId, useState } from "react";
+
+import { Button } from "@/components/Button";
+import { InlineCode } from "@/components/InlineCode";
+import { useClickGuard } from "@/components/useClickGuard";
+import { useExtensionCall } from "@/data/extensions";
+import type { ServerToolsPage } from "@/platform";
+
+import { ActionError, Starting, StepStart } from "./DialogParts";
+import { HeldTools } from "./HeldTools";
+import styles from "./Servers.module.css";
+
+interface Options {
+  name: string;
+  /** Result of the installation; none before. */
+  found: ServerToolsPage | undefined;
+  onClose: () => void;
+  /** Returns to the definition. */
+  onChange?: () => void;
+}
+
+export function useToolsStep({ name, found: installed, onClose, onChange }: Options) {
+  const review = useExtensionCall("extensions.review");
+  const accept = useExtensionCall("extensions.accept");
+  const [reviewed, setReviewed] = useState<ServerToolsPage>();
+  const formId = useId();
+  const found = reviewed ?? installed;
+  const isArmed = useClickGuard(found?.page.hash ?? "");
+  const start = () => {
+    accept.reset();
+    review.mutate({ name }, { onSuccess: setReviewed });
+  };
+  const change = () => {
+    setReviewed(undefined);
+    review.reset();
+    onChange?.();
+  };
+  const failure = review.error?.message ?? (reviewed ? undefined : installed?.error);
+  const common = { title: `Tools of ${name}`, start };
+  if (review.isPending)
+    return { ...common, body: <Starting name={name} />, footer: <Button onPress={onClose}>Close</Button> };
+  if (failure != null)
+    return {
+      ...common,
+      body: <Unavailable name={name} isNew={installed !== undefined} reason={failure} />,
+      footer: (
+        <>
+          <Button onPress={onClose}>Close</Button>
+          {onChange && <Button onPress={change}>Change</Button>}
+          <Button look="primary" onPress={start}>
+            Try again
+          </Button>
+        </>
+      ),
+    };
+  if (!found) return { ...common, body: null, footer: null };
+  const isEmpty = found.page.tools.length === 0;
+  return {
+    ...common,
+    body: (
+      <StepStart>
+        <HeldTools
+          key={found.page.hash}
+          found={found}
+          formId={formId}
+          onAccept={(access) => accept.mutate({ name, accept: found.page.hash, access }, { onSuccess: onClose })}
+        />
+        {accept.error && <ActionError error={accept.error} />}
+      </StepStart>
+    ),
+    footer: isEmpty ? (
+      <Button onPress={onClose}>Close</Button>
+    ) : (
+      <>
+        <Button onPress={onClose}>Later</Button>
+        {accept.error && <Button onPress={start}>Read again</Button>}
+        <Button look="primary" type="submit" form={formId} isDisabled={!isArmed} isPending={accept.isPending}>
+          Accept
+        </Button>
+      </>
+    ),
+  } satisfies { title: string; body: ReactNode; footer: ReactNode; start: () => void };
+}
+
+function Unavailable({ name, isNew, reason }: { name: string; isNew: boolean; reason: string }) {
+  return (
+    <StepStart>
+      <div role="alert">
+        <p className={styles.error}>
+          {isNew ? `${name} is installed, but its server is not available.` : `The server ${name} is not available.`}
+        </p>
+        <p>
+          <InlineCode text={reason} />
+        </p>
+      </div>
+    </StepStart>
+  );
+}
