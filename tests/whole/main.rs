@@ -33,5 +33,6 @@ mod input_validation;
 mod fingerprint;
 mod corpus;
 mod skills;
+mod mcp_servers;
 mod skill_ceilings;
 mod secret_redaction;
