@@ -40,6 +40,9 @@ async fn server_that_dies_in_a_call_starts_again_for_the_next() {
     engine.call("extensions.setAccess", reads).await;
     let id = engine.add_job(server_job("Look.", &["cal"])).await;
     engine.start_run(&id).await;
+    // The second call follows untrusted input, to a server outside the sandbox.
+    engine.wait_for_run(&id, "awaitingApproval").await;
+    engine.decide(&engine.pending_approval().await, "once").await;
     let run = engine.wait_for_run(&id, "succeeded").await;
     let crashed = steps_of(&engine, &run, "cal_crash").await;
     assert_eq!(crashed[0]["isError"], true, "{crashed:?}");
@@ -75,6 +78,9 @@ async fn changed_tool_is_held_until_it_is_accepted() {
     assert_ne!(held["accepted"]["description"], held["offered"]["description"]);
     accept(&engine, "cal", &review["page"]).await;
     engine.start_run(&id).await;
+    // The session has read untrusted input, and the server is outside the sandbox.
+    engine.wait_for_run(&id, "awaitingApproval").await;
+    engine.decide(&engine.pending_approval().await, "once").await;
     let run = engine.finished_runs(&id, 3).await.remove(0);
     assert_eq!(steps_of(&engine, &run, "cal_echo").await[0]["output"], json!("x"));
     engine.host.stop().await;

@@ -289,7 +289,7 @@ export function anExtensionDetail({ extension, ...parts }: ExtensionParts = {}):
     status: { state: "ready" },
     tools: [],
     ...parts,
-    extension: { server: aDefinition(), isEnabled: true, acceptedAtMs: noon, tools: [], held: [], ...extension },
+    extension: { server: aDefinition(), isEnabled: true, acceptedAtMs: noon, tools: [], held: [], gone: [], ...extension },
   };
 }
 

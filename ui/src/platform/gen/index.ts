@@ -544,6 +544,31 @@ prices: PricesView,
 overridden: Array<OverriddenKey>, };
 
 /**
+ * A page to read before a consent.
+ */
+export type ConsentPage = { 
+/**
+ * The extension.
+ */
+extension: ExtensionName, 
+/**
+ * The definition.
+ */
+server: ServerDefinition, 
+/**
+ * The accepted definition that the page replaces; none for an installation.
+ */
+replaces?: ServerDefinition, 
+/**
+ * The tools that wait for a person; empty before the first start.
+ */
+tools: Array<HeldTool>, 
+/**
+ * The SHA-256 of the canonical page, in hexadecimal digits.
+ */
+hash: string, };
+
+/**
  * `cron.add`: the new job.
  */
 export type CronAddParams = JobDraft;
@@ -1117,6 +1142,231 @@ kind: EventKindView,
 data: Record<string, unknown>, };
 
 /**
+ * An installed extension: an MCP server.
+ */
+export type Extension = { 
+/**
+ * How the server is started or reached.
+ */
+server: ServerDefinition, 
+/**
+ * Whether runs may use the server.
+ */
+isEnabled: boolean, 
+/**
+ * When the definition was accepted.
+ */
+acceptedAtMs: UnixMs, 
+/**
+ * The name and version that the server reported last.
+ */
+reportedVersion?: string, 
+/**
+ * The accepted tools.
+ */
+tools: Array<PinnedTool>, 
+/**
+ * New and changed tools of the last listing, which wait for a person.
+ */
+held: Array<HeldTool>, 
+/**
+ * Raw names of accepted tools that the server no longer lists.
+ */
+gone: Array<string>, };
+
+/**
+ * `extensions.accept`.
+ */
+export type ExtensionAcceptParams = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * Hash of the accepted page of tools; at least the first 12 digits.
+ */
+accept: string, 
+/**
+ * The chosen access by raw name. Default: the proposal.
+ */
+access?: { [key in string]: ToolAccess }, };
+
+/**
+ * `extensions.setAccess`.
+ */
+export type ExtensionAccessParams = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * Raw name of the accepted tool.
+ */
+tool: string, 
+/**
+ * How calls of the tool are judged.
+ */
+access: ToolAccess, };
+
+/**
+ * `extensions.get`.
+ */
+export type ExtensionDetail = { 
+/**
+ * Name.
+ */
+name: ExtensionName, 
+/**
+ * The document.
+ */
+extension: Extension, 
+/**
+ * State of the server, with the end of its error output.
+ */
+status: ServerStatus, 
+/**
+ * The accepted and the held tools.
+ */
+tools: Array<ExtensionToolView>, };
+
+/**
+ * `extensions.preview`: the page of an installation or an update.
+ */
+export type ExtensionDraft = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * The definition. A bare program name is looked up in `PATH`.
+ */
+server: ServerDefinition, };
+
+/**
+ * `extensions.setEnabled`.
+ */
+export type ExtensionEnabledParams = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * Whether runs may use the server.
+ */
+enabled: boolean, };
+
+/**
+ * `extensions.install`.
+ */
+export type ExtensionInstallParams = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * The definition.
+ */
+server: ServerDefinition, 
+/**
+ * Hash of the accepted page of `extensions.preview`; at least the first 12 digits.
+ */
+accept: string, };
+
+/**
+ * The name of an extension: 1 to 20 lowercase letters, digits and `-`, beginning with a letter. Never changes.
+ */
+export type ExtensionName = string;
+
+/**
+ * `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`.
+ */
+export type ExtensionRef = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, };
+
+/**
+ * `extensions.remove`.
+ */
+export type ExtensionRemoved = { 
+/**
+ * Number of revoked grants for tools of the extension.
+ */
+revokedGrants: number, 
+/**
+ * What the person must delete, as a sentence.
+ */
+manualCleanup: string | null, };
+
+/**
+ * A tool of an extension.
+ */
+export type ExtensionToolView = { 
+/**
+ * Raw name at the server.
+ */
+rawName: string, 
+/**
+ * Name in jobs, runs and grants.
+ */
+toolName: string, };
+
+/**
+ * An extension in a list.
+ */
+export type ExtensionView = { 
+/**
+ * Name.
+ */
+name: ExtensionName, 
+/**
+ * The command line or the URL.
+ */
+transport: string, 
+/**
+ * Whether runs may use the server.
+ */
+isEnabled: boolean, 
+/**
+ * State of the server.
+ */
+state: ServerState, 
+/**
+ * Label of the state.
+ */
+label: string, 
+/**
+ * Reason of the state, and what to do.
+ */
+reason: string | null, 
+/**
+ * Number of accepted tools that runs may call.
+ */
+accepted: number, 
+/**
+ * Number of tools that wait for a person.
+ */
+held: number, 
+/**
+ * Number of accepted tools that are off.
+ */
+off: number, 
+/**
+ * Name and version that the server reported last.
+ */
+reportedVersion: string | null, };
+
+/**
+ * `extensions.list`.
+ */
+export type ExtensionsListResult = { 
+/**
+ * The extensions, by name.
+ */
+extensions: Array<ExtensionView>, };
+
+/**
  * A model with a failed last request.
  */
 export type FailingModel = { 
@@ -1442,6 +1692,23 @@ export type HeartbeatTrustParams = {
 digest: string, };
 
 /**
+ * A tool that is not offered until a person accepts it.
+ */
+export type HeldTool = { 
+/**
+ * Why the tool is held.
+ */
+change: ToolChange, 
+/**
+ * The accepted definition; none for a new tool.
+ */
+accepted?: ToolDefinition, 
+/**
+ * The definition that waits.
+ */
+offered: ToolDefinition, };
+
+/**
  * A call of a hook.
  */
 export type HookCallView = { 
@@ -1712,6 +1979,11 @@ export type JobRef = {
 id: string, };
 
 /**
+ * A server that a job uses.
+ */
+export type JobServer = string;
+
+/**
  * The engine's facts about a job. Clients write only unknown keys.
  */
 export type JobState = { 
@@ -1850,6 +2122,96 @@ callsTools: boolean | null, };
  * Whether a manual run needs a due slot.
  */
 export type ManualRunMode = "due" | "force";
+
+/**
+ * `mcpAccess.create`.
+ */
+export type McpAccessCreateParams = { 
+/**
+ * Name: 1 to 60 visible characters.
+ */
+name: string, 
+/**
+ * The tools that the token opens.
+ */
+scope: McpScope, };
+
+/**
+ * `mcpAccess.list`.
+ */
+export type McpAccessListResult = { 
+/**
+ * The tokens, by name.
+ */
+tokens: Array<McpTokenView>, 
+/**
+ * URL of the MCP server.
+ */
+url: string, };
+
+/**
+ * The tools that a token opens.
+ */
+export type McpScope = "read" | "write";
+
+/**
+ * `mcpAccess.create`: the new token.
+ */
+export type McpTokenCreated = { 
+/**
+ * The value for `Authorization: Bearer …`, only in this response.
+ */
+token: string, 
+/**
+ * URL of the MCP server.
+ */
+url: string, 
+/**
+ * Name that the person chose.
+ */
+name: string, 
+/**
+ * The tools that the token opens.
+ */
+scope: McpScope, 
+/**
+ * Creation time.
+ */
+createdAtMs: number, 
+/**
+ * Last use, exact to an hour; none before the first.
+ */
+lastUsedAtMs: number | null, };
+
+/**
+ * A token by name.
+ */
+export type McpTokenRef = { 
+/**
+ * Name of the token.
+ */
+name: string, };
+
+/**
+ * A token. Its value is known only at the creation.
+ */
+export type McpTokenView = { 
+/**
+ * Name that the person chose.
+ */
+name: string, 
+/**
+ * The tools that the token opens.
+ */
+scope: McpScope, 
+/**
+ * Creation time.
+ */
+createdAtMs: number, 
+/**
+ * Last use, exact to an hour; none before the first.
+ */
+lastUsedAtMs: number | null, };
 
 /**
  * Author of a message.
@@ -2218,6 +2580,27 @@ export type Payload = { "kind": "systemEvent",
  * The text.
  */
 text: string, } | { "kind": "agentTurn" } & AgentTurn | { "kind": "toolCall" } & ToolCall;
+
+/**
+ * An accepted tool.
+ */
+export type PinnedTool = { 
+/**
+ * The accepted definition.
+ */
+definition: ToolDefinition, 
+/**
+ * The hash of the definition.
+ */
+hash: string, 
+/**
+ * How calls are judged.
+ */
+access: ToolAccess, 
+/**
+ * When the tool was accepted.
+ */
+acceptedAtMs: UnixMs, };
 
 /**
  * The policies of a job. Each field has a default.
@@ -2592,6 +2975,19 @@ name: string, } | { "kind": "storedSecret",
  * The secrets' names.
  */
 names: Array<string>, } | { "kind": "budget" } | { "kind": "noSandbox" } | { "kind": "impossible" };
+
+/**
+ * A tool of an MCP server that is not offered.
+ */
+export type RefusedToolView = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * The reason, as a sentence.
+ */
+reason: string, };
 
 /**
  * Stored history.
@@ -2985,6 +3381,23 @@ secrets: Array<SecretView>,
 warning: string | null, };
 
 /**
+ * How an MCP server is started or reached, and what the server may use.
+ */
+export type ServerDefinition = { 
+/**
+ * The way to the server.
+ */
+transport: ServerTransport, 
+/**
+ * Time limit of the start in seconds [default: 30].
+ */
+startTimeoutSeconds?: number, 
+/**
+ * Time limit of a call without progress in seconds [default: 60].
+ */
+callTimeoutSeconds?: number, };
+
+/**
  * A model server to add or test.
  */
 export type ServerDraft = { 
@@ -3008,6 +3421,98 @@ key?: string,
  * Environment variable with the key, instead.
  */
 keyEnv?: string, };
+
+/**
+ * The state of a server.
+ */
+export type ServerState = "off" | "starting" | "ready" | "needsSignIn" | "broken" | "quarantined";
+
+/**
+ * The state of a server with its reason.
+ */
+export type ServerStatus = { 
+/**
+ * The state.
+ */
+state: ServerState, 
+/**
+ * Why the server is in this state, and what to do; none when all is well.
+ */
+reason?: string, 
+/**
+ * The last lines of the error output.
+ */
+stderrTail?: string, 
+/**
+ * When the server started.
+ */
+startedAtMs?: UnixMs, };
+
+/**
+ * `extensions.install`, `extensions.review`: the tools that wait for a person.
+ */
+export type ServerToolsPage = { 
+/**
+ * The page, with the held tools.
+ */
+page: ConsentPage, 
+/**
+ * The proposed access of each held tool, by raw name.
+ */
+proposals: { [key in string]: ToolAccess }, 
+/**
+ * Listed tools that can never be offered.
+ */
+refused: Array<RefusedToolView>, 
+/**
+ * The server's instructions for a model, which no model gets.
+ */
+instructions: string | null, 
+/**
+ * Why the installed server did not start, and what to do.
+ */
+error: string | null, };
+
+/**
+ * The way to an MCP server.
+ */
+export type ServerTransport = { "kind": "stdio", 
+/**
+ * The program; an absolute path once accepted.
+ */
+command: string, 
+/**
+ * The arguments.
+ */
+arguments: Array<string>, 
+/**
+ * Variables beside the basic ones (`PATH`, `HOME`, `LANG`, …); values may hold secret handles.
+ */
+environment: { [key in string]: string }, 
+/**
+ * The working directory; the server's own folder when absent.
+ */
+folder?: string, 
+/**
+ * Folders beside the server's own that it may use.
+ */
+folders: Array<FolderGrant>, 
+/**
+ * Reachable hosts; no network when empty.
+ */
+hosts: Array<string>, 
+/**
+ * Whether the server runs with the person's own rights, outside the sandbox.
+ */
+isUnconfined: boolean, } | { "kind": "http", 
+/**
+ * The endpoint.
+ */
+url: string, 
+/**
+ * Headers of each request; values may hold secret handles.
+ */
+headers: { [key in string]: string }, };
 
 /**
  * `sessions.clear`: deletes the transcript and the taint of a session, but no runs. Refused during a run of the session.
@@ -3466,6 +3971,11 @@ firstStart: FirstStart,
 problem: string | null, };
 
 /**
+ * How calls of an accepted tool are judged. Chosen by the person at installation.
+ */
+export type ToolAccess = "readsOnly" | "ask" | "alwaysAsk" | "off";
+
+/**
  * One tool call without a model.
  */
 export type ToolCall = { 
@@ -3500,9 +4010,85 @@ tool: string,
 arguments: unknown, };
 
 /**
+ * Why a tool is held.
+ */
+export type ToolChange = "new" | "changed";
+
+/**
+ * A tool as its server declares it.
+ */
+export type ToolDefinition = { 
+/**
+ * The raw name, which calls use.
+ */
+name: string, 
+/**
+ * A short label for people.
+ */
+title?: string, 
+/**
+ * The description for the model.
+ */
+description: string, 
+/**
+ * JSON Schema of the arguments, as the server sent it.
+ */
+inputSchema: JsonValue, 
+/**
+ * JSON Schema of the structured result.
+ */
+outputSchema?: JsonValue, 
+/**
+ * The server's claims about side effects.
+ */
+hints: ToolHints, };
+
+/**
  * The place of execution.
  */
 export type ToolDomain = "inProcess" | "container";
+
+/**
+ * A server's claims about the side effects of a tool. A missing claim means the worst.
+ */
+export type ToolHints = { 
+/**
+ * No side effects.
+ */
+readOnly?: boolean, 
+/**
+ * May delete or overwrite.
+ */
+destructive?: boolean, 
+/**
+ * Repeating the call has no further effect.
+ */
+idempotent?: boolean, 
+/**
+ * Reaches beyond the server's own data.
+ */
+openWorld?: boolean, };
+
+/**
+ * The server of a tool, and the accepted definition.
+ */
+export type ToolOrigin = { 
+/**
+ * The extension.
+ */
+extension: ExtensionName, 
+/**
+ * The raw name of the tool at its server.
+ */
+rawName: string, 
+/**
+ * The name and version that the server reported.
+ */
+version?: string, 
+/**
+ * The hash of the accepted definition.
+ */
+hash: string, };
 
 /**
  * A tool.
@@ -3582,7 +4168,7 @@ origin: ToolOrigin | null, };
  */
 export type ToolsCatalogResult = { 
 /**
- * The tools, by name.
+ * The tools: built-in tools, then the accepted tools of MCP servers.
  */
 tools: Array<ToolView>, 
 /**
@@ -3886,146 +4472,6 @@ export const waitLabels: Record<WaitsFor, string> = {
   rateLimit: "Waiting for a rate limit",
 };
 
-/**
- * A page to read before a consent.
- */
-export type ConsentPage = { extension: ExtensionName, server: ServerDefinition, replaces?: ServerDefinition, tools: Array<HeldTool>, hash: string, };
-
-/**
- * An installed extension: an MCP server.
- */
-export type Extension = { server: ServerDefinition, isEnabled: boolean, acceptedAtMs: number, reportedVersion?: string, tools: Array<PinnedTool>, held: Array<HeldTool>, };
-
-/**
- * `extensions.accept`.
- */
-export type ExtensionAcceptParams = { name: ExtensionName, accept: string, access?: { [key in string]: ToolAccess }, };
-
-/**
- * `extensions.setAccess`.
- */
-export type ExtensionAccessParams = { name: ExtensionName, tool: string, access: ToolAccess, };
-
-/**
- * `extensions.get`.
- */
-export type ExtensionDetail = { name: ExtensionName, extension: Extension, status: ServerStatus, tools: Array<ExtensionToolView>, };
-
-/**
- * `extensions.preview`: the page of an installation or an update.
- */
-export type ExtensionDraft = { name: ExtensionName, server: ServerDefinition, };
-
-/**
- * `extensions.setEnabled`.
- */
-export type ExtensionEnabledParams = { name: ExtensionName, enabled: boolean, };
-
-/**
- * `extensions.install`.
- */
-export type ExtensionInstallParams = { name: ExtensionName, server: ServerDefinition, accept: string, };
-
-/**
- * The name of an extension.
- */
-export type ExtensionName = string;
-
-/**
- * `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`.
- */
-export type ExtensionRef = { name: ExtensionName, };
-
-/**
- * `extensions.remove`.
- */
-export type ExtensionRemoved = { revokedGrants: number, manualCleanup: string | null, };
-
-/**
- * A tool of an extension.
- */
-export type ExtensionToolView = { rawName: string, toolName: string, };
-
-/**
- * An extension in a list.
- */
-export type ExtensionView = { name: ExtensionName, transport: string, isEnabled: boolean, state: ServerState, label: string, reason: string | null, accepted: number, held: number, off: number, reportedVersion: string | null, };
-
-/**
- * `extensions.list`.
- */
-export type ExtensionsListResult = { extensions: Array<ExtensionView>, };
-
-/**
- * A tool that is not offered until a person accepts it.
- */
-export type HeldTool = { change: ToolChange, accepted?: ToolDefinition, offered: ToolDefinition, };
-
-/**
- * A server that a job uses.
- */
-export type JobServer = string;
-
-/**
- * An accepted tool.
- */
-export type PinnedTool = { definition: ToolDefinition, hash: string, access: ToolAccess, acceptedAtMs: number, };
-
-/**
- * A tool that is not offered.
- */
-export type RefusedToolView = { name: string, reason: string, };
-
-/**
- * How an MCP server is started or reached, and what the server may use.
- */
-export type ServerDefinition = { transport: ServerTransport, startTimeoutSeconds?: number, callTimeoutSeconds?: number, };
-
-/**
- * The state of a server.
- */
-export type ServerState = "off" | "starting" | "ready" | "needsSignIn" | "broken" | "quarantined";
-
-/**
- * The state of a server with its reason.
- */
-export type ServerStatus = { state: ServerState, reason?: string, stderrTail?: string, startedAtMs?: number, };
-
-/**
- * `extensions.install`, `extensions.review`: the tools that wait for a person.
- */
-export type ServerToolsPage = { page: ConsentPage, proposals: { [key in string]: ToolAccess }, refused: Array<RefusedToolView>, instructions: string | null, error: string | null, };
-
-/**
- * The way to an MCP server.
- */
-export type ServerTransport = { "kind": "stdio", command: string, arguments: Array<string>, environment: { [key in string]: string }, folder?: string, folders: Array<FolderGrant>, hosts: Array<string>, isUnconfined: boolean, } | { "kind": "http", url: string, headers: { [key in string]: string }, };
-
-/**
- * How calls of an accepted tool are judged. Chosen by the person at installation.
- */
-export type ToolAccess = "readsOnly" | "ask" | "alwaysAsk" | "off";
-
-/**
- * Why a tool is held.
- */
-export type ToolChange = "new" | "changed";
-
-/**
- * A tool as its server declares it.
- */
-export type ToolDefinition = { name: string, title?: string, description: string, inputSchema: JsonValue, outputSchema?: JsonValue, hints: ToolHints, };
-
-/**
- * A server's claims about the side effects of a tool. A missing claim means the worst.
- */
-export type ToolHints = { readOnly?: boolean, destructive?: boolean, idempotent?: boolean, openWorld?: boolean, };
-
-/**
- * The server of a tool, and the accepted definition.
- */
-export type ToolOrigin = { extension: ExtensionName, rawName: string, version?: string, hash: string, };
-
 /** Every method of the gateway with its parameters and its result. */
 export type Methods = {
   "wake": { params: WakeParams; result: WakeResult };
@@ -4083,6 +4529,9 @@ export type Methods = {
   "models.pull": { params: ModelsPullParams; result: PullView };
   "models.pullStatus": { params: EmptyObject; result: ModelsPullStatusResult };
   "models.cancelPull": { params: EmptyObject; result: ChangeResult };
+  "secrets.list": { params: EmptyObject; result: SecretsListResult };
+  "secrets.set": { params: SecretSetParams; result: SecretView };
+  "secrets.remove": { params: SecretRef; result: SecretRemoved };
   "extensions.list": { params: EmptyObject; result: ExtensionsListResult };
   "extensions.get": { params: ExtensionRef; result: ExtensionDetail };
   "extensions.preview": { params: ExtensionDraft; result: ConsentPage };
@@ -4093,9 +4542,9 @@ export type Methods = {
   "extensions.setEnabled": { params: ExtensionEnabledParams; result: ChangeResult };
   "extensions.remove": { params: ExtensionRef; result: ExtensionRemoved };
   "extensions.restart": { params: ExtensionRef; result: ChangeResult };
-  "secrets.list": { params: EmptyObject; result: SecretsListResult };
-  "secrets.set": { params: SecretSetParams; result: SecretView };
-  "secrets.remove": { params: SecretRef; result: SecretRemoved };
+  "mcpAccess.list": { params: EmptyObject; result: McpAccessListResult };
+  "mcpAccess.create": { params: McpAccessCreateParams; result: McpTokenCreated };
+  "mcpAccess.revoke": { params: McpTokenRef; result: ChangeResult };
   "spending.get": { params: EmptyObject; result: SpendingView };
   "hooks.list": { params: EmptyObject; result: HooksListResult };
   "config.get": { params: EmptyObject; result: ConfigView };
