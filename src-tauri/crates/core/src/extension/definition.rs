@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::sign_in::OAuthClientSettings;
 use crate::job::FolderGrant;
 
 /// How an MCP server is started or reached, and what the server may use.
@@ -63,6 +64,10 @@ pub enum ServerTransport {
         /// Headers of each request; values may hold secret handles.
         #[serde(default)]
         headers: BTreeMap<String, String>,
+        /// The client of a sign-in; the server registers one when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        oauth: Option<OAuthClientSettings>,
     },
 }
 

@@ -7,6 +7,7 @@
 mod book;
 mod consent;
 mod definition;
+mod sign_in;
 mod document;
 mod http_exchange;
 mod name;
@@ -30,5 +31,9 @@ pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, comp
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};
 pub use server_process::{
     ProcessEnd, ServerCommand, ServerProcess, ServerProcesses, ServerStartError,
+};
+pub use sign_in::{
+    OAuthClientSettings, SignInCallback, SignInEnd, SignInRecord, SignInState, SignInStatus,
+    SignInStore, SignInStoreError,
 };
 pub use state::{ServerState, ServerStatus};

@@ -31,6 +31,7 @@ use super::exchange::{ExchangeClient, transport_config};
 use super::listing::ToolPages;
 use super::result::CallResult;
 use super::stdio::{LineProcess, StartAttempt, StdioTransport};
+use crate::sign_in::ServerTokens;
 
 /// The time limit of the modern first request over HTTP; the legacy start follows.
 const DISCOVERY_LIMIT: Duration = Duration::from_secs(10);
@@ -69,14 +70,15 @@ impl Connection {
         opened.map_err(|error| process.explain(startup_error(&error)))
     }
 
-    /// Opens a connection over HTTP.
+    /// Opens a connection over HTTP. `tokens` are those of a server that a person can sign in at.
     pub(crate) async fn open_http(
         exchange: Arc<dyn HttpExchange>,
         url: &str,
         headers: &BTreeMap<String, String>,
+        tokens: Option<ServerTokens>,
     ) -> Result<Self, ConnectionError> {
         let config = transport_config(url, headers)?;
-        let client = ExchangeClient::new(exchange);
+        let client = ExchangeClient::new(exchange, tokens);
         let modern = Self::over_http(client.clone(), config.clone(), discovery());
         match tokio::time::timeout(DISCOVERY_LIMIT, modern).await {
             Ok(Ok(connection)) => return Ok(connection),

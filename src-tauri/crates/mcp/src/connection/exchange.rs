@@ -1,7 +1,8 @@
 //! The transport over guarded HTTP, for the protocol library.
 //!
-//! Owns the size limits of answers and the reading of rejections. Never follows a redirect and never signs in. A 401 or
-//! 403 is an error of its own. Pitfall: a legacy server rejects the modern first request in its own words; such a
+//! Owns the size limits of answers and the reading of rejections. Each request carries the present token of the sign-in;
+//! a rejected token is renewed once. Never follows a redirect and never starts a sign-in. A 401 or 403 is an error of
+//! its own. Pitfall: a legacy server rejects the modern first request in its own words; such a
 //! rejection becomes an error answer, which leads to the legacy start.
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,6 +26,7 @@ use sse_stream::{Error as SseError, Sse};
 
 use super::error::ConnectionError;
 use super::sse;
+use crate::sign_in::{ServerTokens, SignInError, SignInErrorKind};
 
 /// The most bytes of a JSON answer.
 const MAX_JSON: usize = 4 << 20;
@@ -92,31 +94,79 @@ fn request_headers(
 #[derive(Clone)]
 pub(super) struct ExchangeClient {
     exchange: Arc<dyn HttpExchange>,
+    /// The tokens of a server that a person can sign in at.
+    tokens: Option<ServerTokens>,
 }
 
 impl ExchangeClient {
-    pub(super) fn new(exchange: Arc<dyn HttpExchange>) -> Self {
-        Self { exchange }
+    pub(super) fn new(exchange: Arc<dyn HttpExchange>, tokens: Option<ServerTokens>) -> Self {
+        Self { exchange, tokens }
     }
 
-    /// Sends a request; a 401 or 403 is an error.
+    /// Sends a request with the present token; a 401 or 403 is an error.
     async fn send(
         &self,
         request: HttpExchangeRequest,
     ) -> Result<HttpExchangeResponse, ExchangeError> {
-        let answer = self.exchange.exchange(request).await;
-        let response = answer.map_err(StreamableHttpError::Client)?;
-        let challenge = || {
-            let challenge = header(&response, "www-authenticate").map(str::to_owned);
-            challenge.unwrap_or_else(|| format!("HTTP {}", response.status))
+        let response = match &self.tokens {
+            Some(tokens) => self.send_signed_in(request, tokens).await?,
+            None => self.send_with(request, None).await?,
         };
-        match response.status {
-            401 => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge()))),
+        let named = header(&response, "www-authenticate").map(str::to_owned);
+        if let (401 | 403, Some(tokens), Some(challenge)) = (response.status, &self.tokens, &named)
+        {
+            tokens.note_rejection(response.status, challenge).await;
+        }
+        let status = response.status;
+        let challenge = named.unwrap_or_else(|| format!("HTTP {status}"));
+        match status {
+            401 => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge))),
             403 => Err(StreamableHttpError::InsufficientScope(InsufficientScopeError::new(
-                challenge(),
-                None,
+                challenge, None,
             ))),
             _ => Ok(response),
+        }
+    }
+
+    /// Sends a request with the token of the sign-in. A rejected token is renewed once: the server did nothing with the
+    /// first request.
+    async fn send_signed_in(
+        &self,
+        request: HttpExchangeRequest,
+        tokens: &ServerTokens,
+    ) -> Result<HttpExchangeResponse, ExchangeError> {
+        let Some(token) = tokens.token().await.map_err(sign_in_error)? else {
+            return self.send_with(request, None).await;
+        };
+        let response = self.send_with(request.clone(), Some(&token)).await?;
+        if response.status != 401 {
+            return Ok(response);
+        }
+        match tokens.renew(&token).await.map_err(sign_in_error)? {
+            Some(renewed) => self.send_with(request, Some(&renewed)).await,
+            None => Ok(response),
+        }
+    }
+
+    async fn send_with(
+        &self,
+        mut request: HttpExchangeRequest,
+        token: Option<&str>,
+    ) -> Result<HttpExchangeResponse, ExchangeError> {
+        let header = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
+        request.headers.extend(header);
+        self.exchange.exchange(request).await.map_err(StreamableHttpError::Client)
+    }
+}
+
+/// The error of a request that was not sent.
+fn sign_in_error(error: SignInError) -> ExchangeError {
+    match error.kind {
+        SignInErrorKind::NeedsSignIn => {
+            StreamableHttpError::AuthRequired(AuthRequiredError::new(error.text))
+        }
+        SignInErrorKind::Transient | SignInErrorKind::Refused => {
+            StreamableHttpError::Client(HttpExchangeError::Unreached(error.text))
         }
     }
 }

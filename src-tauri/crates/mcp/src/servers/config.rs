@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rouse_core::Clock;
-use rouse_core::extension::{ExtensionBook, HttpExchange, ServerProcesses};
+use rouse_core::extension::{ExtensionBook, HttpExchange, ServerProcesses, SignInStore};
 
 /// The ports of a pool.
 pub struct ServerPoolConfig {
@@ -15,6 +15,8 @@ pub struct ServerPoolConfig {
     pub processes: Arc<dyn ServerProcesses>,
     /// Guarded HTTP.
     pub http: Arc<dyn HttpExchange>,
+    /// The storage of sign-ins.
+    pub sign_ins: Arc<dyn SignInStore>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use rouse_core::extension::{
     Extension, ExtensionName, OpenServer, PinnedTool, ServerState, ServerStatus, ServerUnavailable,
-    ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind, tool_name,
+    SignInCallback, SignInEnd, ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind,
+    tool_name,
 };
 use rouse_core::tool::{BoxFuture, Tool};
 use serde_json::{Map, Value};
@@ -24,6 +25,7 @@ use super::start::{self, start_limit};
 use super::unavailable;
 use crate::catalogue::RefusedServerTool;
 use crate::connection::{CallResult, ConnectionError};
+use crate::sign_in::ServerSignIns;
 use crate::tool::server_tool;
 
 /// The time limit of a call without progress, without one in the definition.
@@ -43,6 +45,7 @@ pub struct ServerPool {
 
 struct PoolInner {
     config: ServerPoolConfig,
+    sign_ins: ServerSignIns,
     servers: Mutex<BTreeMap<ExtensionName, Arc<PooledServer>>>,
     /// Notified after each start.
     started: Notify,
@@ -83,9 +86,12 @@ impl ServerPool {
     /// A pool without servers.
     #[must_use]
     pub fn new(config: ServerPoolConfig) -> Self {
+        let (http, book) = (Arc::clone(&config.http), Arc::clone(&config.book));
+        let (store, clock) = (Arc::clone(&config.sign_ins), Arc::clone(&config.clock));
         Self {
             inner: Arc::new(PoolInner {
                 config,
+                sign_ins: ServerSignIns::new(http, book, store, clock),
                 servers: Mutex::default(),
                 started: Notify::new(),
             }),
@@ -104,7 +110,36 @@ impl ServerPool {
             status.state = ServerState::Quarantined;
             status.reason = Some(unavailable::quarantined(name).to_string());
         }
+        if is_healthy && let Some(need) = self.inner.sign_ins.need(name) {
+            status.state = ServerState::NeedsSignIn;
+            status.reason = Some(need);
+        }
         status
+    }
+
+    /// The sign-ins at servers over HTTP.
+    #[must_use]
+    pub fn sign_ins(&self) -> &ServerSignIns {
+        &self.inner.sign_ins
+    }
+
+    /// Ends the sign-in of this callback, and lets the next use start the server with the new tokens. Goes on if the
+    /// caller goes away.
+    pub async fn finish_sign_in(&self, callback: SignInCallback) -> SignInEnd {
+        let this = self.clone();
+        let finishing = tokio::spawn(async move {
+            match this.inner.sign_ins.finish(callback).await {
+                Ok(server) => {
+                    this.stop(&server).await;
+                    SignInEnd::SignedIn
+                }
+                Err(end) => end,
+            }
+        });
+        finishing.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a sign-in ended early");
+            SignInEnd::Failed
+        })
     }
 
     /// Starts or reaches the server and lists all its tools, accepted or not. Ignores the backoff, and works for an
@@ -170,6 +205,9 @@ impl ServerPool {
         purpose: ServerUse,
     ) -> Result<LeasedServer, ServerUnavailable> {
         let entry = self.installed(name, purpose)?;
+        if purpose == ServerUse::Run {
+            self.check_sign_in(name, &entry).await?;
+        }
         let server = Arc::clone(
             self.servers().entry(name.clone()).or_insert_with(|| Arc::new(PooledServer::new())),
         );
@@ -188,6 +226,22 @@ impl ServerPool {
         };
         let lease = PoolLease::new(Arc::clone(&server), Arc::clone(&self.inner.config.clock));
         Ok(LeasedServer { running, entry, lease })
+    }
+
+    /// Refreshes the token of a server at the start of a run, so that an expired sign-in fails the run at once.
+    async fn check_sign_in(
+        &self,
+        name: &ExtensionName,
+        entry: &Extension,
+    ) -> Result<(), ServerUnavailable> {
+        let Some(tokens) = start::tokens(&self.inner.sign_ins, name, &entry.server) else {
+            return Ok(());
+        };
+        let limit = start_limit(&entry.server);
+        match tokio::time::timeout(limit, tokens.token()).await {
+            Ok(token) => token.map(drop).map_err(|error| unavailable::no_token(name, &error)),
+            Err(_) => Err(unavailable::refresh_timed_out(name, limit)),
+        }
     }
 
     fn installed(
@@ -225,7 +279,7 @@ impl ServerPool {
         purpose: ServerUse,
     ) -> Result<Arc<RunningServer>, ServerUnavailable> {
         let config = &self.inner.config;
-        let route = start::route(config.book.as_ref(), name, &entry.server)
+        let route = start::route(config.book.as_ref(), &self.inner.sign_ins, name, &entry.server)
             .inspect_err(|missing| server.set_untried(missing.clone(), &entry.server))?;
         let recent = server.recent_failure(&entry.server, config.clock.monotonic());
         if let Some(failure) = recent

@@ -18,6 +18,7 @@ use super::server::{FailedStart, ListedTools, RunningServer};
 use super::unavailable;
 use crate::catalogue;
 use crate::connection::{Connection, ConnectionError, StartAttempt};
+use crate::sign_in::{ServerSignIns, ServerTokens, has_authorization};
 
 /// The time limit of a start without one in the definition.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -25,7 +26,7 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 /// The way to a server, with all secrets filled in.
 pub(super) enum ServerRoute {
     Stdio(ServerCommand),
-    Http { url: String, headers: BTreeMap<String, String> },
+    Http { url: String, headers: BTreeMap<String, String>, tokens: Option<ServerTokens> },
 }
 
 /// The time limit of a start or a list.
@@ -38,6 +39,7 @@ pub(super) fn start_limit(definition: &ServerDefinition) -> Duration {
 /// Fills the secrets of a definition.
 pub(super) fn route(
     book: &dyn ExtensionBook,
+    sign_ins: &ServerSignIns,
     name: &ExtensionName,
     definition: &ServerDefinition,
 ) -> Result<ServerRoute, ServerUnavailable> {
@@ -70,9 +72,25 @@ pub(super) fn route(
             hosts: hosts.clone(),
             is_unconfined: *is_unconfined,
         })),
-        ServerTransport::Http { url, headers } => {
-            Ok(ServerRoute::Http { url: url.clone(), headers: filled(headers)? })
+        ServerTransport::Http { url, headers, .. } => Ok(ServerRoute::Http {
+            url: url.clone(),
+            headers: filled(headers)?,
+            tokens: tokens(sign_ins, name, definition),
+        }),
+    }
+}
+
+/// The tokens of a server that a person can sign in at.
+pub(super) fn tokens(
+    sign_ins: &ServerSignIns,
+    name: &ExtensionName,
+    definition: &ServerDefinition,
+) -> Option<ServerTokens> {
+    match &definition.transport {
+        ServerTransport::Http { url, headers, .. } if !has_authorization(headers.keys()) => {
+            Some(ServerTokens::new(sign_ins.clone(), name.clone(), url.clone()))
         }
+        ServerTransport::Http { .. } | ServerTransport::Stdio { .. } => None,
     }
 }
 
@@ -103,8 +121,8 @@ async fn connect(
         ServerRoute::Stdio(command) => {
             Connection::open_stdio(config.processes.as_ref(), command, attempt).await?
         }
-        ServerRoute::Http { url, headers } => {
-            Connection::open_http(Arc::clone(&config.http), &url, &headers).await?
+        ServerRoute::Http { url, headers, tokens } => {
+            Connection::open_http(Arc::clone(&config.http), &url, &headers, tokens).await?
         }
     };
     let listed = list(config, name, entry, &connection).await?;

@@ -19,6 +19,7 @@ use crate::connection::doubles::{
     FakeAnswer, FakeExchange, FakeProcesses, Reaction, answer, legacy_server,
 };
 use crate::connection::{CallResult, ConnectionError, ContentPart};
+use crate::sign_in::doubles::MemorySignIns;
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -153,6 +154,7 @@ fn fixture_with_http(
         book: Arc::<FakeBook>::clone(&book),
         processes: Arc::<FakeProcesses>::clone(&processes),
         http: FakeExchange::new(move |_, message| http(message)),
+        sign_ins: Arc::new(MemorySignIns::default()),
         clock: Arc::new(clock.clone()),
     });
     Fixture { pool, book, processes, sent, clock }
@@ -410,6 +412,7 @@ async fn missing_sign_in_names_the_command() {
         entry.server.transport = ServerTransport::Http {
             url: "https://mcp.example/".to_owned(),
             headers: BTreeMap::new(),
+            oauth: None,
         };
     });
     let unavailable = fixture.unavailable().await;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rouse_core::extension::{ExtensionName, ServerUnavailable, UnavailableKind};
 
 use crate::connection::{ConnectionError, StartAttempt, with_last_lines};
+use crate::sign_in::{SignInError, SignInErrorKind};
 
 /// No extension has this name.
 pub(super) fn not_installed(server: &ExtensionName) -> ServerUnavailable {
@@ -86,6 +87,31 @@ pub(super) fn list_failed(
     }
 }
 
+/// The refresh of the sign-in took too long.
+pub(super) fn refresh_timed_out(server: &ExtensionName, limit: Duration) -> ServerUnavailable {
+    let seconds = limit.as_secs();
+    unreachable(server, format!("The sign-in of {server} was not refreshed within {seconds} s."))
+}
+
+/// The token of the sign-in is not available.
+pub(super) fn no_token(server: &ExtensionName, error: &SignInError) -> ServerUnavailable {
+    match error.kind {
+        SignInErrorKind::NeedsSignIn => needs_sign_in(server),
+        SignInErrorKind::Transient | SignInErrorKind::Refused => {
+            unreachable(server, format!("The server {server} was not used. {error}"))
+        }
+    }
+}
+
+fn needs_sign_in(server: &ExtensionName) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::NeedsSignIn,
+        reason: format!("The server {server} needs a sign-in."),
+        remedy: format!("Sign in with `rouse mcp login {server}`."),
+    }
+}
+
 fn failed(
     server: &ExtensionName,
     predicate: &str,
@@ -94,12 +120,7 @@ fn failed(
 ) -> ServerUnavailable {
     let sentence = format!("The server {server} {predicate}. {error}");
     match error {
-        ConnectionError::NeedsSignIn(_) => ServerUnavailable {
-            server: server.clone(),
-            kind: UnavailableKind::NeedsSignIn,
-            reason: format!("The server {server} needs a sign-in."),
-            remedy: format!("Sign in with `rouse mcp login {server}`."),
-        },
+        ConnectionError::NeedsSignIn(_) => needs_sign_in(server),
         // This error has the error output already.
         ConnectionError::Ended(_) => unreachable(server, sentence),
         _ => unreachable(server, with_last_lines(&sentence, stderr)),

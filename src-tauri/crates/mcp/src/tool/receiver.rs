@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn http(url: &str) -> ServerTransport {
-        ServerTransport::Http { url: url.to_owned(), headers: BTreeMap::new() }
+        ServerTransport::Http { url: url.to_owned(), headers: BTreeMap::new(), oauth: None }
     }
 
     #[test]

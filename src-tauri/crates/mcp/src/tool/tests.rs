@@ -74,7 +74,7 @@ fn process(argument: &str, hosts: &[&str]) -> Extension {
 
 fn http() -> Extension {
     let url = "https://mcp.example/mcp".to_owned();
-    entry(ServerTransport::Http { url, headers: BTreeMap::new() })
+    entry(ServerTransport::Http { url, headers: BTreeMap::new(), oauth: None })
 }
 
 fn definition() -> ToolDefinition {

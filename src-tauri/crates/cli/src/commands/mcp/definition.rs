@@ -87,7 +87,7 @@ impl DefinitionArgs {
                 report_ignored_keys(&foreign);
                 foreign_transport(foreign)?
             }
-            (None, Some(url)) => ServerTransport::Http { url, headers: BTreeMap::new() },
+            (None, Some(url)) => ServerTransport::Http { url, headers: BTreeMap::new(), oauth: None },
             (None, None) => {
                 let mut words = std::mem::take(&mut self.command).into_iter();
                 let Some(command) = words.next() else {
@@ -220,7 +220,9 @@ fn foreign_transport(foreign: ForeignServer) -> Result<ServerTransport, CliError
             hosts: Vec::new(),
             is_unconfined: false,
         }),
-        (None, Some(url)) => Ok(ServerTransport::Http { url, headers: foreign.headers }),
+        (None, Some(url)) => {
+            Ok(ServerTransport::Http { url, headers: foreign.headers, oauth: None })
+        }
         _ => Err(CliError::input("--from: expected a server with either `command` or `url`")),
     }
 }

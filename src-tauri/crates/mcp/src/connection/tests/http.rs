@@ -14,7 +14,7 @@ const URL: &str = "https://mcp.example/mcp";
 async fn open(exchange: &Arc<FakeExchange>) -> Result<Connection, ConnectionError> {
     let headers = BTreeMap::from([("X-Key".to_owned(), "k".to_owned())]);
     let exchange: Arc<FakeExchange> = Arc::clone(exchange);
-    Connection::open_http(exchange, URL, &headers).await
+    Connection::open_http(exchange, URL, &headers, None).await
 }
 
 async fn call(connection: &Connection) -> Result<CallResult, ConnectionError> {
@@ -189,7 +189,8 @@ async fn header_of_the_protocol_cannot_be_set() {
     let exchange = FakeExchange::new(|_, message| modern_server(message));
     let headers = BTreeMap::from([("Accept".to_owned(), "text/html".to_owned())]);
     let server: Arc<FakeExchange> = Arc::clone(&exchange);
-    let error = Connection::open_http(server, URL, &headers).await.err().expect("no connection");
+    let error =
+        Connection::open_http(server, URL, &headers, None).await.err().expect("no connection");
     assert!(matches!(&error, ConnectionError::Unreached(text) if text.contains("`Accept`")));
     assert!(exchange.requests.lock().expect("a lock").is_empty());
 }
