@@ -22,6 +22,7 @@ use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::EventBus;
 use crate::live_text::LiveText;
+use crate::sign_ins::SignIns;
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
     ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
@@ -155,6 +156,8 @@ pub trait Secrets: Send + Sync {
 pub trait Extensions: Send + Sync {
     /// The installed extensions.
     fn book(&self) -> &dyn ExtensionBook;
+    /// The sign-ins at servers over HTTP.
+    fn sign_ins(&self) -> &dyn SignIns;
     /// The state of a server.
     fn status(&self, name: &ExtensionName) -> ServerStatus;
     /// The definition with the absolute path of its program.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::response::Response;
 use rouse_core::JobId;
 use rouse_scheduler::{WebhookOutcome, WebhookRequest};
 use serde_json::Value;
@@ -10,7 +11,8 @@ use crate::context::Context;
 use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::Subscription;
-use crate::{handlers, table};
+use crate::sign_in_callback::CallbackQuery;
+use crate::{handlers, sign_in_callback, table};
 
 /// The gateway of this process, for the shell and the server. Cheap to clone.
 #[derive(Clone)]
@@ -67,6 +69,11 @@ impl Gateway {
         let result = handlers::heartbeat::wake_untrusted(&self.context, params).await?;
         self.context.activity.notify_one();
         table::result_json(&result)
+    }
+
+    /// Ends the sign-in of a callback at an MCP server, and returns the page for the browser.
+    pub(crate) async fn end_sign_in(&self, query: CallbackQuery) -> Response {
+        sign_in_callback::end_sign_in(self.context.extensions.as_ref(), query).await
     }
 
     /// The number of the newest event; 0 if the store is unreadable.

@@ -124,6 +124,10 @@ methods! {
     "extensions.setEnabled" => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
     "extensions.remove" => extensions::remove(ExtensionRef) -> ExtensionRemoved;
     "extensions.restart" => extensions::restart(ExtensionRef) -> ChangeResult;
+    "extensions.signIn" => extensions::sign_in(ExtensionRef) -> SignInLink;
+    "extensions.awaitSignIn" => extensions::await_sign_in(ExtensionRef) -> SignInStatus;
+    "extensions.cancelSignIn" => extensions::cancel_sign_in(ExtensionRef) -> ChangeResult;
+    "extensions.signOut" => extensions::sign_out(ExtensionRef) -> ChangeResult;
 
     "mcpAccess.list" => mcp_access::list(EmptyObject) -> McpAccessListResult;
     "mcpAccess.create" => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;

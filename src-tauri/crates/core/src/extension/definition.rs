@@ -64,7 +64,7 @@ pub enum ServerTransport {
         /// Headers of each request; values may hold secret handles.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// The client of a sign-in; the server registers one when absent.
+        /// The client of a sign-in; Rouse registers itself when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         oauth: Option<OAuthClientSettings>,

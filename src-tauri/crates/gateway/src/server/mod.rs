@@ -16,6 +16,7 @@ mod socket;
 mod hooks;
 mod mcp;
 mod sign_in;
+mod oauth_callback;
 mod files;
 
 pub use files::{UiFile, UiFiles};
@@ -38,6 +39,7 @@ use self::limits::{
 use self::state::ServerState;
 use crate::auth::Auth;
 use crate::gateway::Gateway;
+use crate::sign_in_callback::CALLBACK_PATH;
 
 /// Cause and remedy shown when the port is in use.
 const PORT_IN_USE: &str = ": another program uses it; choose another port or omit --port";
@@ -172,6 +174,7 @@ fn router(state: ServerState) -> Router {
             "/auth/exchange",
             post(sign_in::exchange).layer(DefaultBodyLimit::max(MAX_CODE_BYTES)),
         )
+        .route(CALLBACK_PATH, get(oauth_callback::receive))
         .route("/hooks/wake", hook(post(hooks::wake)))
         .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
         .route("/hooks/{*other}", any(hooks::unknown_hook))

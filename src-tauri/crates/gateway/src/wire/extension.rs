@@ -44,7 +44,7 @@ pub struct ExtensionView {
     pub reported_version: Option<String>,
 }
 
-/// `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`.
+/// `extensions.get`, `review`, `remove`, `restart`, `signIn`, `awaitSignIn`, `cancelSignIn`, `signOut`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct ExtensionRef {
     /// Name of the extension.

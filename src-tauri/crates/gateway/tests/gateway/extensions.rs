@@ -10,8 +10,9 @@ use rouse_core::extension::{
     UnavailableKind, compare_listing,
 };
 use rouse_core::tool::BoxFuture;
-use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection};
+use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection, SignIns};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::fixture::GatewayFixture;
 
@@ -21,6 +22,8 @@ pub(crate) struct MemoryExtensions {
     installed: Mutex<BTreeMap<ExtensionName, Extension>>,
     /// The tools of every server; none for a server that does not start.
     listed: Mutex<Option<Vec<ToolDefinition>>>,
+    /// Whether a sign-in waits for the browser.
+    pub(crate) is_sign_in_pending: watch::Sender<bool>,
 }
 
 impl MemoryExtensions {
@@ -53,6 +56,10 @@ impl ExtensionBook for MemoryExtensions {
 
 impl Extensions for MemoryExtensions {
     fn book(&self) -> &dyn ExtensionBook {
+        self
+    }
+
+    fn sign_ins(&self) -> &dyn SignIns {
         self
     }
 

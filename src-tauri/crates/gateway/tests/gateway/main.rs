@@ -11,5 +11,6 @@ mod mcp_routines;
 mod mcp_client;
 mod mcp_protocol;
 mod mcp_tools;
+mod mcp_sign_in;
 mod tool_offers;
 mod types;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rouse_core::extension::{ServerDefinition, ServerTransport};
+use rouse_core::extension::{OAuthClientSettings, ServerDefinition, ServerTransport};
 
 use crate::error::RpcError;
 
@@ -41,9 +41,10 @@ pub(super) fn check_definition(server: &ServerDefinition) -> Result<(), RpcError
                 None => Ok(()),
             }
         }
-        ServerTransport::Http { url, headers } => {
+        ServerTransport::Http { url, headers, oauth } => {
             check_url(url)?;
-            check_headers(headers)
+            check_headers(headers)?;
+            oauth.as_ref().map_or(Ok(()), check_oauth)
         }
     }
 }
@@ -114,6 +115,34 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), RpcError> {
     Ok(())
 }
 
+/// Checks the client of a sign-in. Its secret stays in the vault.
+fn check_oauth(oauth: &OAuthClientSettings) -> Result<(), RpcError> {
+    let OAuthClientSettings { client_id, client_secret, scopes, redirect_host, redirect_port } =
+        oauth;
+    let is_word = |text: &String| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
+    if !client_id.iter().all(is_word) {
+        return refuse("oauth.clientId", "must be one word of plain characters");
+    }
+    if let Some(secret) = client_secret {
+        if client_id.is_none() {
+            return refuse("oauth.clientSecret", "needs a client id");
+        }
+        if !(secret.starts_with("{{secret:") && secret.ends_with("}}")) {
+            return refuse("oauth.clientSecret", "expected {{secret:NAME}} of a stored secret");
+        }
+    }
+    if !scopes.iter().flatten().all(is_word) {
+        return refuse("oauth.scopes", "a scope must be one word of plain characters");
+    }
+    if !redirect_host.iter().all(|host| host == "127.0.0.1" || host == "localhost") {
+        return refuse("oauth.redirectHost", "must be 127.0.0.1 or localhost");
+    }
+    match redirect_port {
+        Some(0) => refuse("oauth.redirectPort", "must be between 1 and 65535"),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -126,6 +155,10 @@ mod tests {
         check_definition(&server).err().map(|error| error.message).unwrap_or_default()
     }
 
+    fn oauth(settings: &Value) -> Value {
+        json!({ "kind": "http", "url": "https://a.example", "oauth": settings })
+    }
+
     #[test]
     fn usable_definitions_are_accepted() {
         for transport in [
@@ -133,6 +166,8 @@ mod tests {
             json!({ "kind": "stdio", "command": "/usr/bin/node", "hosts": ["api.example.org:8443", "[fd00::5]"] }),
             json!({ "kind": "http", "url": "https://mcp.example.org/v1?x=1", "headers": { "Authorization": "Bearer {{secret:x}}" } }),
             json!({ "kind": "http", "url": "http://127.0.0.1:8080/mcp" }),
+            json!({ "kind": "http", "url": "https://a.example", "oauth": { "clientId": "x",
+                "clientSecret": "{{secret:x}}", "redirectHost": "localhost", "redirectPort": 3118 } }),
         ] {
             assert_eq!(error_of(&transport), "", "{transport}");
         }
@@ -164,6 +199,12 @@ mod tests {
                 json!({ "kind": "http", "url": "https://example.org", "headers": { "A": "x\r\nB: y" } }),
                 "headers",
             ),
+            (oauth(&json!({ "clientId": "a b" })), "oauth.clientId"),
+            (oauth(&json!({ "clientSecret": "{{secret:x}}" })), "oauth.clientSecret"),
+            (oauth(&json!({ "clientId": "x", "clientSecret": "plain" })), "oauth.clientSecret"),
+            (oauth(&json!({ "scopes": [""] })), "oauth.scopes"),
+            (oauth(&json!({ "redirectHost": "evil.example" })), "oauth.redirectHost"),
+            (oauth(&json!({ "redirectPort": 0 })), "oauth.redirectPort"),
         ] {
             let error = error_of(&transport);
             assert!(
