@@ -125,6 +125,11 @@ impl Home {
         self.root.join("secrets.json")
     }
 
+    /// The sign-ins at MCP servers.
+    pub(crate) fn sign_ins(&self) -> PathBuf {
+        self.root.join("sign-ins.json")
+    }
+
     /// The installed extensions.
     pub(crate) fn extensions_lock(&self) -> PathBuf {
         self.root.join("extensions.lock")

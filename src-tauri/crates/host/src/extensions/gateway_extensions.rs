@@ -1,22 +1,24 @@
 //! The gateway's port over the installed extensions and their servers.
 //!
 //! Owns the order of a change: the file first, then the server. A server that runs with an old definition ends, and so
-//! does the server of a disabled or removed extension. Never judges a consent. Pitfall: ending a server before the
+//! does the server of a disabled or removed extension. A replaced or removed server loses its sign-in. Never judges a
+//! consent. Pitfall: ending a server before the
 //! removal of its entry; a run would start the server again.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_core::UnixMs;
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerTransport,
-    ServerUnavailable, ToolAccess,
+    ServerUnavailable, SignInCallback, SignInEnd, SignInStatus, ToolAccess,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::RefusedToolView;
-use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection};
-use rouse_mcp::ServerPool;
+use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection, SignIns};
+use rouse_mcp::{ServerPool, SignInError};
 
 use super::installed::{ExtensionChangeError, InstalledExtensions};
 use super::program::find_program;
@@ -51,6 +53,17 @@ impl GatewayExtensions {
         Ok(server)
     }
 
+    /// Deletes the sign-in of a removed server. Returns what the person must do, as a sentence.
+    async fn delete_sign_in(&self, name: &ExtensionName) -> Option<String> {
+        match self.pool.sign_ins().sign_out(name).await {
+            Ok(_) => None,
+            Err(error) => {
+                tracing::warn!(%name, %error, "the sign-in of a server remains");
+                Some(format!("Its sign-in remains. {error}"))
+            }
+        }
+    }
+
     /// Deletes the private folder of a removed extension. Returns what the person must delete, as a sentence.
     async fn delete_folder(&self, name: &ExtensionName) -> Result<Option<String>, RpcError> {
         let folder = self.folders.join(name.as_str());
@@ -73,6 +86,10 @@ impl Extensions for GatewayExtensions {
         self.installed.as_ref()
     }
 
+    fn sign_ins(&self) -> &dyn SignIns {
+        self
+    }
+
     fn status(&self, name: &ExtensionName) -> ServerStatus {
         self.pool.status(name)
     }
@@ -91,7 +108,15 @@ impl Extensions for GatewayExtensions {
         now: UnixMs,
     ) -> BoxFuture<'a, Result<(), RpcError>> {
         Box::pin(async move {
+            let before = self.installed.get(name).map(|extension| extension.server.transport);
+            let is_replaced = before.is_some_and(|before| {
+                before != server.transport && matches!(before, ServerTransport::Http { .. })
+            });
             self.installed.install(name, server, now).map_err(change_error)?;
+            if is_replaced {
+                // A record that remains is for the old address and is never sent to another.
+                drop(self.delete_sign_in(name).await);
+            }
             self.pool.stop(name).await;
             Ok(())
         })
@@ -145,15 +170,60 @@ impl Extensions for GatewayExtensions {
         name: &'a ExtensionName,
     ) -> BoxFuture<'a, Result<Option<String>, RpcError>> {
         Box::pin(async move {
+            let before = self.installed.get(name).map(|extension| extension.server.transport);
             self.installed.remove(name).map_err(change_error)?;
             self.pool.stop(name).await;
-            self.delete_folder(name).await
+            let sign_in = match before {
+                Some(ServerTransport::Http { .. }) => self.delete_sign_in(name).await,
+                Some(ServerTransport::Stdio { .. }) | None => None,
+            };
+            let folder = self.delete_folder(name).await?;
+            let remains: Vec<String> = sign_in.into_iter().chain(folder).collect();
+            Ok((!remains.is_empty()).then(|| remains.join(" ")))
         })
     }
 
     fn stop<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, ()> {
         Box::pin(self.pool.stop(name))
     }
+}
+
+impl SignIns for GatewayExtensions {
+    fn begin<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        port: u16,
+    ) -> BoxFuture<'a, Result<String, RpcError>> {
+        Box::pin(async move { self.pool.sign_ins().begin(name, port).await.map_err(sign_in_error) })
+    }
+
+    fn finish(&self, callback: SignInCallback) -> BoxFuture<'_, SignInEnd> {
+        Box::pin(self.pool.finish_sign_in(callback))
+    }
+
+    fn cancel(&self, name: &ExtensionName) -> bool {
+        self.pool.sign_ins().cancel(name)
+    }
+
+    fn await_end<'a>(&'a self, name: &'a ExtensionName, limit: Duration) -> BoxFuture<'a, ()> {
+        Box::pin(self.pool.sign_ins().await_end(name, limit))
+    }
+
+    fn sign_out<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, Result<bool, RpcError>> {
+        Box::pin(async move {
+            let signed_out = self.pool.sign_ins().sign_out(name).await.map_err(sign_in_error)?;
+            self.pool.stop(name).await;
+            Ok(signed_out)
+        })
+    }
+
+    fn status<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, SignInStatus> {
+        Box::pin(self.pool.sign_ins().status(name))
+    }
+}
+
+fn sign_in_error(error: SignInError) -> RpcError {
+    RpcError::new(ErrorCode::Conflict, error.text)
 }
 
 fn change_error(error: ExtensionChangeError) -> RpcError {

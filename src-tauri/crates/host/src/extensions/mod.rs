@@ -1,11 +1,12 @@
 //! The installed extensions: their file, and the gateway's access to their servers.
 //!
-//! Owns `extensions.lock` and the deletion of a server's private folder. Never starts a server itself (`rouse_mcp`
+//! Owns `extensions.lock`, the stored sign-ins and the deletion of a server's private folder. Never starts a server itself (`rouse_mcp`
 //! does), and never changes an accepted definition or tool without a verb of a person. Pitfall: overwriting a file that
 //! a newer Rouse wrote; an unreadable file refuses every change.
 
 mod lock_file;
 mod installed;
+mod sign_ins;
 mod program;
 mod gateway_extensions;
 #[cfg(test)]
@@ -14,3 +15,4 @@ mod tests;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
 pub use program::find_program;
+pub(crate) use sign_ins::SignInVault;

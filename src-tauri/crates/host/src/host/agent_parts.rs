@@ -67,7 +67,8 @@ impl Components {
         tools.extend(skill_tools(Arc::new(self.skills.clone())));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = Arc::new(ToolRegistry::new(tools)?);
-        let servers = Servers::open(home, Arc::clone(&self.book), &http, Arc::clone(&self.clock));
+        let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
+        let servers = Servers::open(home, book, vault, &http, Arc::clone(&self.clock));
         servers.offer_in(Arc::clone(&registry));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));

@@ -13,10 +13,11 @@ use rouse_gateway::Extensions;
 use rouse_mcp::{ServerPool, ServerPoolConfig};
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
 
-use crate::extensions::{GatewayExtensions, InstalledExtensions};
+use crate::extensions::{GatewayExtensions, InstalledExtensions, SignInVault};
 use crate::home::Home;
 use crate::options::EnvReader;
 use crate::orphans::instance_id;
+use crate::secrets::SecretVault;
 
 /// The installed extensions and their servers.
 #[derive(Clone)]
@@ -31,6 +32,7 @@ impl Servers {
     pub(super) fn open(
         home: &Home,
         secrets: Arc<SecretBook>,
+        vault: Arc<SecretVault>,
         http: &HttpConfig,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -46,6 +48,7 @@ impl Servers {
             book: Arc::clone(&installed) as _,
             processes: Arc::new(processes),
             http: Arc::new(GuardedHttp::new(http, accepted_urls.clone())),
+            sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
         Self { installed, pool, accepted_urls }

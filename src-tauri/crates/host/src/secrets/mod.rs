@@ -12,6 +12,7 @@ mod file;
 mod keyring;
 #[cfg(target_os = "linux")]
 mod lock_state;
+mod data_key;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use rouse_gateway::wire::{
 use rouse_gateway::{ErrorCode, RpcError, Secrets};
 use tokio::sync::{Mutex, Semaphore};
 
+pub(crate) use data_key::DataKeyEntries;
 use file::{SecretEntry, SecretsFile};
 use keyring::{Keyring, KeyringError, MAX_WAITING_THREADS, SERVICE, call_keyring};
 pub(crate) use start::{load_at_start, open_vault};

@@ -87,7 +87,9 @@ impl DefinitionArgs {
                 report_ignored_keys(&foreign);
                 foreign_transport(foreign)?
             }
-            (None, Some(url)) => ServerTransport::Http { url, headers: BTreeMap::new(), oauth: None },
+            (None, Some(url)) => {
+                ServerTransport::Http { url, headers: BTreeMap::new(), oauth: None }
+            }
             (None, None) => {
                 let mut words = std::mem::take(&mut self.command).into_iter();
                 let Some(command) = words.next() else {
