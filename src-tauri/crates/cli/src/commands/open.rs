@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &Args, engine: &EngineConnection) -> Result<(), Cl
 }
 
 /// Opens the URL. False if no browser started.
-fn open_in_browser(address: &str) -> bool {
+pub(super) fn open_in_browser(address: &str) -> bool {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {

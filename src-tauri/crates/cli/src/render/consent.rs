@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use rouse_core::extension::{
-    ConsentPage, HeldTool, ServerDefinition, ServerTransport, ToolAccess, ToolChange,
-    ToolDefinition, ToolHints,
+    ConsentPage, HeldTool, OAuthClientSettings, ServerDefinition, ServerTransport, ToolAccess,
+    ToolChange, ToolDefinition, ToolHints,
 };
 use rouse_core::job::{FolderAccess, FolderGrant, JobFact};
 use rouse_core::redaction::handles;
@@ -64,10 +64,11 @@ pub(crate) fn definition_facts(server: &ServerDefinition) -> Vec<JobFact> {
             fact("Hosts", joined(hosts.iter().map(|host| escape_line(host)))),
             fact("Rights", rights_text(*is_unconfined)),
         ],
-        ServerTransport::Http { url, headers } => vec![
+        ServerTransport::Http { url, headers, oauth } => vec![
             fact("Address", escape_line(url)),
             fact("Headers", pair_lines(headers, ':')),
             fact("Secrets", secret_names(headers)),
+            fact("Sign-in client", client_lines(oauth.as_ref())),
             fact("Rights", "It runs elsewhere and gets the arguments of every call."),
         ],
     };
@@ -77,6 +78,33 @@ pub(crate) fn definition_facts(server: &ServerDefinition) -> Vec<JobFact> {
     facts.push(fact("Start limit", seconds(server.start_timeout_seconds, "30 s")));
     facts.push(fact("Call limit", seconds(server.call_timeout_seconds, "60 s")));
     facts
+}
+
+/// The client of a sign-in, one line per setting.
+fn client_lines(oauth: Option<&OAuthClientSettings>) -> String {
+    let Some(OAuthClientSettings {
+        client_id,
+        client_secret,
+        scopes,
+        redirect_host,
+        redirect_port,
+    }) = oauth
+    else {
+        return "Rouse registers itself.".to_owned();
+    };
+    let scopes = scopes.as_ref().map(|scopes| scopes.join(" "));
+    let port = redirect_port.map(|port| port.to_string());
+    let settings = [
+        ("Id", client_id.as_deref()),
+        ("Secret", client_secret.as_deref()),
+        ("Scopes", scopes.as_deref()),
+        ("Redirect host", redirect_host.as_deref()),
+        ("Redirect port", port.as_deref()),
+    ];
+    let line = |(label, value): (&str, Option<&str>)| {
+        value.map(|value| format!("{label}: {}", escape_line(value)))
+    };
+    joined(settings.into_iter().filter_map(line))
 }
 
 fn rights_text(is_unconfined: bool) -> String {

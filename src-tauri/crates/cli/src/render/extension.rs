@@ -1,6 +1,6 @@
 //! Installed extensions: the table, one extension, and accepted tools.
 
-use rouse_core::extension::{Extension, ServerState, ToolChange};
+use rouse_core::extension::{Extension, ServerState, SignInState, SignInStatus, ToolChange};
 use rouse_core::text::escape_line;
 use rouse_gateway::wire::{ExtensionDetail, ExtensionView};
 
@@ -65,6 +65,9 @@ pub(crate) fn print_extension(engine: &EngineConnection, detail: &ExtensionDetai
     if let Some(started) = status.started_at_ms.filter(|_| status.state == ServerState::Ready) {
         facts.push(fact("Started", local_time(engine, started.0)));
     }
+    if let Some(sign_in) = &detail.sign_in {
+        facts.push(fact("Sign-in", sign_in_text(engine, sign_in)));
+    }
     facts.push(fact("Accepted", local_time(engine, extension.accepted_at_ms.0)));
     facts.extend(definition_facts(&extension.server));
     for line in fact_lines(&facts) {
@@ -73,6 +76,22 @@ pub(crate) fn print_extension(engine: &EngineConnection, detail: &ExtensionDetai
     print_tool_table(detail);
     if !extension.held.is_empty() {
         anstream::println!("\nRead and accept the held tools: rouse extensions accept {name}");
+    }
+}
+
+fn sign_in_text(engine: &EngineConnection, sign_in: &SignInStatus) -> String {
+    let text = match (sign_in.state, sign_in.refreshed_at_ms) {
+        (SignInState::SignedIn, Some(refreshed)) => {
+            format!("signed in, last refreshed {}", local_time(engine, refreshed.0))
+        }
+        (SignInState::SignedIn, None) => "signed in".to_owned(),
+        (SignInState::SignedOut, _) => "signed out".to_owned(),
+        (SignInState::Pending, _) => "waits for the browser".to_owned(),
+        (SignInState::NeedsSignIn, _) => "needs sign-in".to_owned(),
+    };
+    match &sign_in.reason {
+        Some(reason) => format!("{text}\n{}", escape_line(reason)),
+        None => text,
     }
 }
 

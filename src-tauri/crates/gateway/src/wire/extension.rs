@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 pub use rouse_core::extension::ConsentPage;
 use rouse_core::extension::{
-    Extension, ExtensionName, ServerDefinition, ServerState, ServerStatus, ToolAccess,
+    Extension, ExtensionName, ServerDefinition, ServerState, ServerStatus, SignInStatus, ToolAccess,
 };
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -61,6 +61,10 @@ pub struct ExtensionDetail {
     pub extension: Extension,
     /// State of the server, with the end of its error output.
     pub status: ServerStatus,
+    /// State of the sign-in at a server over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub sign_in: Option<SignInStatus>,
     /// The accepted and the held tools.
     pub tools: Vec<ExtensionToolView>,
 }

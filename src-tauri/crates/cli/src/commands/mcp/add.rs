@@ -16,7 +16,7 @@ use crate::resolve::error::CliError;
 use crate::resolve::keyboard::is_confirmed;
 
 /// Field paths of the gateway and their names on the command line.
-const FIELD_NAMES: [(&str, &str); 12] = [
+const FIELD_NAMES: [(&str, &str); 17] = [
     ("server.transport.command", "COMMAND"),
     ("server.transport.environment", "--env"),
     ("server.transport.folders", "--folder"),
@@ -24,6 +24,11 @@ const FIELD_NAMES: [(&str, &str); 12] = [
     ("server.transport.hosts", "--host"),
     ("server.transport.url", "--url"),
     ("server.transport.headers", "--header"),
+    ("server.transport.oauth.clientId", "--client-id"),
+    ("server.transport.oauth.clientSecret", "--client-secret"),
+    ("server.transport.oauth.scopes", "--scope"),
+    ("server.transport.oauth.redirectHost", "--redirect-host"),
+    ("server.transport.oauth.redirectPort", "--redirect-port"),
     ("server.startTimeoutSeconds", "--start-timeout"),
     ("server.callTimeoutSeconds", "--call-timeout"),
     ("server", "the definition"),

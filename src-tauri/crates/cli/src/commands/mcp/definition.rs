@@ -14,6 +14,7 @@ use rouse_host::find_program;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::oauth_flags::OAuthFlags;
 use crate::resolve::error::CliError;
 
 /// Maximum bytes of a document.
@@ -44,6 +45,8 @@ pub(super) struct DefinitionArgs {
     /// Header of each request, with --url; a value may hold {{secret:NAME}}; repeatable
     #[arg(long = "header", value_name = "KEY: VALUE")]
     headers: Vec<String>,
+    #[command(flatten)]
+    oauth: OAuthFlags,
     /// File with one server of an `mcpServers` document; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<String>,
@@ -101,6 +104,7 @@ impl DefinitionArgs {
             }
         };
         self.apply_flags(&mut transport)?;
+        self.oauth.apply(&mut transport)?;
         if let ServerTransport::Stdio { command, .. } = &mut transport {
             *command = absolute_program(command);
         }

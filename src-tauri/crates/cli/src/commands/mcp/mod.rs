@@ -1,9 +1,11 @@
-//! `rouse mcp …`: adding and importing MCP servers, and Rouse as an MCP server of other programs. `rouse extensions`
-//! shows and changes the installed servers.
+//! `rouse mcp …`: adding and importing MCP servers, signing in at them, and Rouse as an MCP server of other programs.
+//! `rouse extensions` shows and changes the installed servers.
 
 mod add;
 mod definition;
+mod oauth_flags;
 mod import;
+mod login;
 mod serve;
 mod client_setup;
 mod tokens;
@@ -26,6 +28,10 @@ pub(crate) enum Command {
     #[default]
     #[command(alias = "ls")]
     List,
+    /// Sign in at a server over HTTP, in a browser
+    Login(login::LoginArgs),
+    /// Delete the tokens of a server over HTTP
+    Logout(login::LogoutArgs),
     /// Serve Rouse to an MCP client over standard input and output
     Serve,
     /// Add Rouse to the settings of an MCP client
@@ -42,6 +48,8 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
         Command::Add(args) => add::run(*args, engine).await,
         Command::Import(args) => import::run(args, engine).await,
         Command::List => extensions::list(engine).await,
+        Command::Login(args) => login::login(args, engine).await,
+        Command::Logout(args) => login::logout(args, engine).await,
         Command::Serve => serve::run(engine).await,
         Command::Install(args) => client_setup::run(&args, engine).await,
         Command::Tokens { command } => tokens::run(command.unwrap_or_default(), engine).await,

@@ -128,7 +128,7 @@ fn http_transport(
     if path.trim_end_matches('/').ends_with("/sse") {
         notes.push("The address ends with /sse, as with the old transport HTTP+SSE, which Rouse does not support. Use the Streamable HTTP address of the server if there is one.".to_owned());
     }
-    Ok(ServerTransport::Http { url, headers: fill_values(headers, secrets)? })
+    Ok(ServerTransport::Http { url, headers: fill_values(headers, secrets)?, oauth: None })
 }
 
 /// Variables or headers with handles in the place of secrets.

@@ -8,7 +8,7 @@ mod consent;
 mod definition;
 mod sign_in;
 
-use rouse_core::extension::{Extension, ExtensionName, ToolAccess, tool_name};
+use rouse_core::extension::{Extension, ExtensionName, ServerTransport, ToolAccess, tool_name};
 use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
@@ -37,7 +37,7 @@ pub(crate) async fn get(
     context: &Context,
     params: ExtensionRef,
 ) -> Result<ExtensionDetail, RpcError> {
-    detail(context, params.name)
+    detail(context, params.name).await
 }
 
 /// The page of an installation or an update. Starts nothing.
@@ -106,7 +106,7 @@ pub(crate) async fn accept(
     let proposals = proposals(&extension);
     let pins = pins_of(page.tools, &proposals, access.unwrap_or_default(), context.clock.now())?;
     context.extensions.accept_tools(&name, pins)?;
-    detail(context, name)
+    detail(context, name).await
 }
 
 pub(crate) async fn set_access(
@@ -206,7 +206,7 @@ fn list_view(context: &Context, name: ExtensionName, extension: Extension) -> Ex
     }
 }
 
-fn detail(context: &Context, name: ExtensionName) -> Result<ExtensionDetail, RpcError> {
+async fn detail(context: &Context, name: ExtensionName) -> Result<ExtensionDetail, RpcError> {
     let extension = find(context, &name)?;
     let accepted = extension.tools.iter().map(|pin| pin.definition.name.clone());
     let mut raw_names: Vec<String> = accepted.collect();
@@ -221,5 +221,9 @@ fn detail(context: &Context, name: ExtensionName) -> Result<ExtensionDetail, Rpc
     };
     let tools = raw_names.into_iter().map(view).collect();
     let status = context.extensions.status(&name);
-    Ok(ExtensionDetail { name, extension, status, tools })
+    let sign_in = match &extension.server.transport {
+        ServerTransport::Http { .. } => Some(context.extensions.sign_ins().status(&name).await),
+        ServerTransport::Stdio { .. } => None,
+    };
+    Ok(ExtensionDetail { name, extension, status, sign_in, tools })
 }
