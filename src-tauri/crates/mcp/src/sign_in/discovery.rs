@@ -34,8 +34,11 @@ pub(super) async fn discover(
     }
     let metadata = resolution.metadata;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
-    let mut endpoints = endpoints.into_iter().chain(&metadata.registration_endpoint);
-    if let Some(open) = endpoints.find(|endpoint| !is_secure_address(endpoint)) {
+    let open = endpoints
+        .into_iter()
+        .chain(&metadata.registration_endpoint)
+        .find(|endpoint| !is_secure_address(endpoint));
+    if let Some(open) = open {
         let message = format!("the endpoint {open} does not begin with https://");
         return Err(AuthError::MetadataError(message));
     }
