@@ -1225,6 +1225,10 @@ extension: Extension,
  */
 status: ServerStatus, 
 /**
+ * State of the sign-in at a server over HTTP.
+ */
+signIn?: SignInStatus, 
+/**
  * The accepted and the held tools.
  */
 tools: Array<ExtensionToolView>, };
@@ -1278,7 +1282,7 @@ accept: string, };
 export type ExtensionName = string;
 
 /**
- * `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`.
+ * `extensions.get`, `review`, `remove`, `restart`, `signIn`, `awaitSignIn`, `cancelSignIn`, `signOut`.
  */
 export type ExtensionRef = { 
 /**
@@ -2521,6 +2525,31 @@ export type NotifyWhen = NotifyWord | NotifyCondition;
 export type NotifyWord = "always" | "failure" | "changed";
 
 /**
+ * The OAuth client of a server's definition. Without a client id, Rouse registers itself.
+ */
+export type OAuthClientSettings = { 
+/**
+ * The id of a client that is registered at the sign-in server.
+ */
+clientId?: string, 
+/**
+ * The handle of the client's secret: `{{secret:NAME}}`.
+ */
+clientSecret?: string, 
+/**
+ * The requested scopes [default: those that the server names].
+ */
+scopes?: Array<string>, 
+/**
+ * The host of the redirect address, `127.0.0.1` or `localhost` [default: 127.0.0.1].
+ */
+redirectHost?: string, 
+/**
+ * The port of the redirect address [default: the port of Rouse].
+ */
+redirectPort?: number, };
+
+/**
  * An unanswered chat message.
  */
 export type OpenMessage = { 
@@ -3512,7 +3541,11 @@ url: string,
 /**
  * Headers of each request; values may hold secret handles.
  */
-headers: { [key in string]: string }, };
+headers: { [key in string]: string }, 
+/**
+ * The client of a sign-in; Rouse registers itself when absent.
+ */
+oauth?: OAuthClientSettings, };
 
 /**
  * `sessions.clear`: deletes the transcript and the taint of a session, but no runs. Refused during a run of the session.
@@ -3621,6 +3654,41 @@ export type SetHeartbeatsParams = {
  * Whether the periodic heartbeat is enabled.
  */
 enabled: boolean, };
+
+/**
+ * `extensions.signIn`.
+ */
+export type SignInLink = { 
+/**
+ * The address that the person opens in a browser within ten minutes: https, or http on this computer.
+ */
+url: string, };
+
+/**
+ * The state of a sign-in.
+ */
+export type SignInState = "signedOut" | "pending" | "signedIn" | "needsSignIn";
+
+/**
+ * The state of a sign-in with its times.
+ */
+export type SignInStatus = { 
+/**
+ * The state.
+ */
+state: SignInState, 
+/**
+ * Why the last sign-in failed or a new one is needed.
+ */
+reason?: string, 
+/**
+ * When the person signed in.
+ */
+signedInAtMs?: UnixMs, 
+/**
+ * When the access token was last refreshed.
+ */
+refreshedAtMs?: UnixMs, };
 
 /**
  * `skills.distrust`.
@@ -4542,6 +4610,10 @@ export type Methods = {
   "extensions.setEnabled": { params: ExtensionEnabledParams; result: ChangeResult };
   "extensions.remove": { params: ExtensionRef; result: ExtensionRemoved };
   "extensions.restart": { params: ExtensionRef; result: ChangeResult };
+  "extensions.signIn": { params: ExtensionRef; result: SignInLink };
+  "extensions.awaitSignIn": { params: ExtensionRef; result: SignInStatus };
+  "extensions.cancelSignIn": { params: ExtensionRef; result: ChangeResult };
+  "extensions.signOut": { params: ExtensionRef; result: ChangeResult };
   "mcpAccess.list": { params: EmptyObject; result: McpAccessListResult };
   "mcpAccess.create": { params: McpAccessCreateParams; result: McpTokenCreated };
   "mcpAccess.revoke": { params: McpTokenRef; result: ChangeResult };
