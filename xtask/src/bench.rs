@@ -22,6 +22,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, ChoreError> {
         "rouse-cli",
         "--package",
         "rouse-desktop",
+        "--package",
+        "rouse-testkit",
     ]))?;
     let mut bench =
         process::cargo(["bench", "--package", "rouse-tests", "--bench", "promises", "--"]);

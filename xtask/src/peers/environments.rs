@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::{ChoreError, ErrorContext};
-use crate::{paths, process};
+use crate::{paths, process, python};
 
 /// A kind of installation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,19 +115,9 @@ fn prepare_node() -> Result<PeerProgram, ChoreError> {
 }
 
 fn prepare_python() -> Result<PeerProgram, ChoreError> {
-    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-    let interpreter = installed("python").join(folder).join(format!("python{EXE_SUFFIX}"));
-    if !interpreter.is_file() {
-        let python = process::find_program(&["python3", "python"]).ok_or_else(|| {
-            ChoreError::new("Python is not installed; see https://www.python.org")
-        })?;
-        let mut make = Command::new(python);
-        make.args(["-m", "venv"]).arg(installed("python"));
-        process::run(make)?;
-    }
-    let mut install = Command::new(&interpreter);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
-    install.arg("--requirement").arg(sources("python").join("requirements.txt"));
+    let interpreter = python::ensure_environment(&installed("python"))?;
+    let mut install = python::pip_install(&interpreter);
+    install.args(["--no-deps", "--requirement"]).arg(sources("python").join("requirements.txt"));
     process::run(install)?;
     let program = sources("python").join("apscheduler_peer.py");
     Ok(PeerProgram::new(interpreter, [program.into_os_string()]))

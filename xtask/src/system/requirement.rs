@@ -24,6 +24,7 @@ pub(crate) enum Requirement {
     PrivateBus,
     Accessibility,
     Fonts,
+    Python,
 }
 
 /// Program names of Chromium.
@@ -56,6 +57,7 @@ impl Requirement {
         Self::PrivateBus,
         Self::Accessibility,
         Self::Fonts,
+        Self::Python,
     ];
 
     /// The reason, for the confirmation prompt.
@@ -77,6 +79,7 @@ impl Requirement {
             Self::PrivateBus => "gives the desktop tests a private bus",
             Self::Accessibility => "answers the window's accessibility calls",
             Self::Fonts => "renders the text of pages",
+            Self::Python => "runs MCP servers in the tests",
         }
     }
 
@@ -106,6 +109,7 @@ impl Requirement {
             Self::PrivateBus => [&["dbus"], &["dbus-daemon"], &["dbus"]],
             Self::Accessibility => [&["at-spi2-core"], &["at-spi2-core"], &["at-spi2-core"]],
             Self::Fonts => [&["fonts-dejavu-core"], &["dejavu-sans-fonts"], &["ttf-dejavu"]],
+            Self::Python => [&["python3-venv"], &["python3"], &["python"]],
         };
         match installer {
             Installer::Apt => apt,

@@ -16,6 +16,7 @@ pub(crate) enum CheckStep {
     Clippy,
     Build,
     Types,
+    Peers,
     Rust,
     DocTests,
     Docs,
@@ -35,6 +36,7 @@ impl CheckStep {
         Self::Clippy,
         Self::Build,
         Self::Types,
+        Self::Peers,
         Self::Rust,
         Self::DocTests,
         Self::Docs,
@@ -55,6 +57,7 @@ impl CheckStep {
             Self::Clippy => "clippy",
             Self::Build => "build",
             Self::Types => "types",
+            Self::Peers => "peers",
             Self::Rust => "rust",
             Self::DocTests => "doc-tests",
             Self::Docs => "docs",
@@ -75,6 +78,7 @@ impl CheckStep {
             Self::Clippy => "Rust passes clippy, and the lock file of fuzz is up to date",
             Self::Build => "Rust builds, with all tests",
             Self::Types => "TypeScript types match the gateway",
+            Self::Peers => "MCP peers of the Rust tests are installed",
             Self::Rust => "Rust tests",
             Self::DocTests => "Rust doc tests",
             Self::Docs => "Rust documentation has no broken links",
@@ -85,7 +89,8 @@ impl CheckStep {
     /// The steps that must succeed before.
     pub(crate) fn dependencies(self) -> &'static [Self] {
         match self {
-            Self::Packages | Self::Fmt | Self::UiInstall => &[],
+            // No dependency of the Rust tests: without a network, only the tests of the peers fail.
+            Self::Packages | Self::Fmt | Self::UiInstall | Self::Peers => &[],
             Self::UiFmt | Self::UiBuild | Self::UiLint | Self::UiTypes | Self::UiTests => {
                 &[Self::UiInstall]
             }

@@ -12,7 +12,7 @@ use super::step::CheckStep;
 use crate::error::ChoreError;
 use crate::progress::ChoreOutcome;
 use crate::system::{self, Consent, Requirement};
-use crate::{paths, process, types, ui};
+use crate::{mcp_peers, paths, process, types, ui};
 
 /// Runs a step. An error is printed and counts as a failure.
 pub(crate) fn perform(step: CheckStep, consent: Consent) -> StepVerdict {
@@ -28,6 +28,7 @@ pub(crate) fn perform(step: CheckStep, consent: Consent) -> StepVerdict {
         CheckStep::Clippy => clippy(),
         CheckStep::Build => run_check(process::cargo(["build", "--workspace", "--all-targets"])),
         CheckStep::Types => types::check().map(|()| single_check(true)),
+        CheckStep::Peers => mcp_peers::install().map(|_| single_check(true)),
         CheckStep::Rust => rust(),
         CheckStep::DocTests => run_counted(
             Reporter::CargoTest,
@@ -145,6 +146,7 @@ fn e2e() -> Result<StepVerdict, ChoreError> {
 fn set_program_paths(tests: &mut Command) {
     tests.env("ROUSE_BIN", paths::program("rouse"));
     tests.env("ROUSE_DESKTOP_BIN", paths::program("rouse-desktop"));
+    tests.env("ROUSE_PEERS", paths::target().join("mcp-peers"));
 }
 
 /// A command that counts as a single check.
