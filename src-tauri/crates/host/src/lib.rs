@@ -14,6 +14,7 @@ mod hooks;
 mod models;
 mod secrets;
 mod extensions;
+mod conformance;
 mod outbox;
 mod retention;
 mod backup;
@@ -45,6 +46,7 @@ pub use clock::SystemClock;
 pub use config::{
     Config, ConfigError, ConfigFile, MachineFacts, SettingError, is_setting, suggest_setting,
 };
+pub use conformance::visit_mcp_server;
 pub use database_loss::database_loss;
 pub use error::HostError;
 pub use extensions::find_program;

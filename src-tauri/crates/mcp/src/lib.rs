@@ -10,7 +10,9 @@ mod connection;
 mod catalogue;
 mod tool;
 mod servers;
+mod conformance;
 
 pub use catalogue::RefusedServerTool;
+pub use conformance::visit_server;
 pub use servers::{ServerCatalogue, ServerPool, ServerPoolConfig};
 pub use sign_in::{ServerSignIns, SignInError, SignInErrorKind};

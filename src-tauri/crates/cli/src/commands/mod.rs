@@ -82,6 +82,9 @@ pub(crate) enum Command {
     /// Refused with instructions
     #[command(hide = true)]
     Stop,
+    /// Visit a server of the MCP conformance suite
+    #[command(hide = true)]
+    McpConformance(mcp::conformance::Args),
     /// Print a completion script for a shell
     Completions {
         /// Shell
@@ -116,12 +119,14 @@ pub(crate) fn run(command: Command, json: bool) -> Result<(), CliError> {
         }
         Command::Serve(args) => serve::run(&args, json),
         Command::Stop => Err(CliError::input(STOP)),
-        command => {
-            // A single thread is enough for a call, and starts fastest.
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(run_client(command, EngineConnection::find(json)?))
-        }
+        Command::McpConformance(args) => client_runtime()?.block_on(mcp::conformance::run(&args)),
+        command => client_runtime()?.block_on(run_client(command, EngineConnection::find(json)?)),
     }
+}
+
+/// A single thread is enough for a call, and starts fastest.
+fn client_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 async fn run_client(command: Command, engine: EngineConnection) -> Result<(), CliError> {
@@ -148,8 +153,9 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Restore(args) => backup::restore(&args, &engine).await,
         Command::Doctor => doctor::run(&engine).await,
         Command::Logs(args) => logs::run(&args, &engine).await,
-        Command::Serve(_) | Command::Stop | Command::Completions { .. } => {
-            unreachable!("BUG: handled without a client")
-        }
+        Command::Serve(_)
+        | Command::Stop
+        | Command::McpConformance(_)
+        | Command::Completions { .. } => unreachable!("BUG: handled without a client"),
     }
 }

@@ -9,6 +9,7 @@ mod login;
 mod serve;
 mod client_setup;
 mod tokens;
+pub(crate) mod conformance;
 
 use clap::Subcommand;
 
