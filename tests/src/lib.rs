@@ -1,9 +1,10 @@
 //! The fixtures that several test programs share.
 //!
-//! Owns the engine in this process (`engine`), the programs as processes (`program`), and the model servers of agent runs
-//! (`model_server`). Never imports a test program.
+//! Owns the engine in this process (`engine`), the programs as processes (`program`), the model servers of agent runs
+//! (`model_server`), and MCP servers of the engine (`mcp`). Never imports a test program.
 
 mod engine;
+pub mod mcp;
 mod model_server;
 mod program;
 

@@ -2,9 +2,10 @@
 
 use rouse_testkit::scripted_model::{calls, says};
 use rouse_tests::EngineBuilder;
+use rouse_tests::mcp::{install, install_and_accept, server_job, steps_of};
 use serde_json::json;
 
-use super::fixture::{double, install, install_and_accept, server_job, steps_of};
+use super::fixture::double;
 
 #[tokio::test]
 async fn install_needs_the_hash_of_exactly_this_page() {

@@ -2,9 +2,10 @@
 
 use rouse_testkit::scripted_model::{calls, says};
 use rouse_tests::EngineBuilder;
+use rouse_tests::mcp::{accept, install, install_and_accept, server_job, steps_of};
 use serde_json::json;
 
-use super::fixture::{accept, double, install, install_and_accept, server_job, steps_of};
+use super::fixture::double;
 
 #[tokio::test]
 async fn server_that_exits_fails_the_run_with_its_last_words() {

@@ -6,9 +6,10 @@ mod faults;
 
 use rouse_testkit::scripted_model::{calls, says};
 use rouse_tests::EngineBuilder;
+use rouse_tests::mcp::{install, install_and_accept, server_job, steps_of};
 use serde_json::{Value, json};
 
-use fixture::{double, install, install_and_accept, server_job, steps_of};
+use fixture::double;
 
 #[tokio::test]
 async fn job_calls_an_accepted_tool_and_reports() {

@@ -1,0 +1,43 @@
+//! MCP servers of an engine in this process: installation, consent, jobs.
+//!
+//! Never starts a server itself; the engine does.
+
+use serde_json::{Value, json};
+
+use crate::engine::{TestEngine, agent_job};
+
+/// Installs the server `name` and returns the page of its tools.
+pub async fn install(engine: &TestEngine, name: &str, server: Value) -> Value {
+    let draft = json!({ "name": name, "server": server });
+    let page = engine.call("extensions.preview", draft.clone()).await;
+    let mut params = draft;
+    params["accept"] = page["hash"].clone();
+    engine.call("extensions.install", params).await
+}
+
+/// Installs the server `name` and accepts its tools as proposed.
+pub async fn install_and_accept(engine: &TestEngine, name: &str, server: Value) -> Value {
+    let tools = install(engine, name, server).await;
+    assert_eq!(tools["error"], Value::Null, "{tools}");
+    accept(engine, name, &tools["page"]).await
+}
+
+/// Accepts the held tools of `page` as proposed.
+pub async fn accept(engine: &TestEngine, name: &str, page: &Value) -> Value {
+    let params = json!({ "name": name, "accept": page["hash"] });
+    engine.call("extensions.accept", params).await
+}
+
+/// An agent job with these servers.
+pub fn server_job(message: &str, servers: &[&str]) -> Value {
+    let mut job = agent_job(message);
+    job["payload"]["servers"] = json!(servers);
+    job
+}
+
+/// The steps of a run with this tool.
+pub async fn steps_of(engine: &TestEngine, run: &Value, tool: &str) -> Vec<Value> {
+    let detail = engine.run_detail(run).await;
+    let steps = detail["steps"].as_array().cloned().unwrap_or_default();
+    steps.into_iter().filter(|step| step["name"] == tool).collect()
+}
