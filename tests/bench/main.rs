@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask bench -- next replan` measures only these parts: of `scheduling` (`next`, `downtime`, `replan`,
 //! `claim_finish`, `mass_claim`, `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`,
-//! `large_write`) and of the programs (`load`, `command`, `burst`, `memory`). Measurements of many jobs have 1,000 jobs,
-//! with `-- --large` 10,000.
+//! `large_write`), of `servers` (`server_calls`, `server_memory`, `server_tokens`) and of the programs (`load`, `command`,
+//! `burst`, `memory`). Measurements of many jobs have 1,000 jobs, with `-- --large` 10,000.
 //!
 //! Starts release builds, talks to them as a client, and prints each figure with its goal and, where the machine sets
 //! a bound, with that baseline. Never fails a build: timings depend on the machine.
@@ -11,6 +11,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
 mod agents;
+mod servers;
 mod scheduling;
 mod engine;
 mod burst;
@@ -36,6 +37,7 @@ async fn main() -> anyhow::Result<()> {
         |name: &str| names.is_empty() || names.iter().any(|selected| *selected == name);
     scheduling::measure(&is_selected, &mut report).await?;
     agents::measure(&is_selected, &mut report).await?;
+    servers::measure(&is_selected, &mut report).await?;
     if PROGRAM_PARTS.iter().any(|part| is_selected(part)) {
         measure_programs(&is_selected, &mut report).await?;
     }

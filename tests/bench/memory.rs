@@ -109,7 +109,7 @@ fn context_switches(pid: u32) -> anyhow::Result<u64> {
 }
 
 /// The proportional set size of a process (proc_pid_smaps(5)).
-fn proportional_mb(pid: u32) -> anyhow::Result<f64> {
+pub(crate) fn proportional_mb(pid: u32) -> anyhow::Result<f64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let line = rollup.lines().find(|line| line.starts_with("Pss:")).unwrap_or_default();
     let kilobytes: f64 = line.split_whitespace().nth(1).unwrap_or("0").parse()?;

@@ -6,14 +6,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use rouse_gateway::EventStream;
 use rouse_gateway::wire::{EventKindView, EventView};
+use rouse_gateway::{Client, EventStream};
 use rouse_tests::remove_example_job;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model_server::ModelServer;
-use crate::engine::{BenchEngine, Programs, wait};
+use crate::engine::{BenchEngine, Programs, echo_job, wait};
 
 /// A running engine with the model server as its only model.
 pub(crate) struct BenchHost {
@@ -48,13 +48,30 @@ impl BenchHost {
         self.engine.call(method, params).await
     }
 
+    /// The client of the engine.
+    pub(crate) fn client(&self) -> &Client {
+        &self.engine.client
+    }
+
     /// Adds a manual agent job. Returns its id.
     pub(crate) async fn add_agent_job(&self, name: &str) -> anyhow::Result<String> {
-        let job = json!({
+        self.add_job(json!({
             "name": name,
             "schedule": { "kind": "manual" },
             "payload": { "kind": "agentTurn", "message": "Look at the notes." },
-        });
+        }))
+        .await
+    }
+
+    /// Adds a manual job that calls `tool` with a short text. Returns its id.
+    pub(crate) async fn add_call_job(&self, tool: &str) -> anyhow::Result<String> {
+        let mut job = echo_job(tool, &json!({ "kind": "manual" }));
+        job["payload"]["tool"] = tool.into();
+        self.add_job(job).await
+    }
+
+    /// Adds a job. Returns its id.
+    pub(crate) async fn add_job(&self, job: Value) -> anyhow::Result<String> {
         let view = self.call("cron.add", job).await?;
         Ok(view["job"]["id"].as_str().context("an id")?.to_owned())
     }

@@ -5,10 +5,10 @@
 //! part of every turn.
 
 mod agent_turn;
-mod bench_host;
+pub(crate) mod bench_host;
 mod first_token;
 mod large_write;
-mod model_server;
+pub(crate) mod model_server;
 mod parallel_runs;
 
 use crate::report::Report;

@@ -1,7 +1,7 @@
 //! A visit of an MCP server for the conformance suite: connect, list, call each tool.
 //!
-//! Owns the arguments that a schema suggests. Never part of an engine: no person accepts the tools and no gate judges the
-//! calls, so only a developer's command may use it. Pitfall: calling a listed tool that Rouse does not admit; some
+//! Owns the arguments that a schema suggests. Never part of an engine: no person accepts the tools and no gate judges
+//! the calls, so only a developer's command may use it. Pitfall: calling a listed tool that Rouse does not admit; some
 //! scenarios expect that such a tool is never called.
 
 use std::collections::BTreeMap;
@@ -113,6 +113,9 @@ mod tests {
                 &json!({
                     "resultType": "complete", "supportedVersions": ["2026-07-28"],
                     "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+                    "_meta": {
+                        "io.modelcontextprotocol/serverInfo": { "name": "fake", "version": "1" },
+                    },
                 }),
             ),
             Some("tools/list") => FakeAnswer::result(
