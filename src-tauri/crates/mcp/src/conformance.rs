@@ -27,7 +27,7 @@ pub async fn visit_server(
     url: &str,
     context: &Value,
 ) -> Result<(), String> {
-    let opened = Connection::open_http(exchange, url, &BTreeMap::new()).await;
+    let opened = Connection::open_http(exchange, url, &BTreeMap::new(), None).await;
     let connection = opened.map_err(|error| error.to_string())?;
     let visited = call_tools(&connection, context).await;
     connection.close().await;
