@@ -1,7 +1,9 @@
 //! Permission: tool declarations, the policy that judges a call, and the approvals and grants behind a decision.
 //!
-//! Owns the permission of a call. Never runs a tool and never prompts a person: the gate in `agent` does both.
+//! Owns the permission of a call, and the input that a server requests of the person. Never runs a tool and never
+//! prompts a person: the gate in `agent` does both.
 
+pub mod input_request;
 pub mod tool;
 pub mod redaction_marks;
 pub mod approval;

@@ -15,6 +15,7 @@ use crate::approval::Surroundings;
 use crate::attachment::Attachment;
 use crate::extension::ToolOrigin;
 pub use crate::future::BoxFuture;
+use crate::input_request::InputRequest;
 use crate::job::FolderGrant;
 use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
@@ -307,7 +308,7 @@ impl Fault {
 }
 
 /// A request of a tool to the run. Tools hold no handles of other rooms.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ToolEffect {
     /// Send a notification.
     Notify {
@@ -323,6 +324,8 @@ pub enum ToolEffect {
         /// The summary.
         summary: String,
     },
+    /// Ask the person for input. The call is not finished: the gate makes it again with the answer.
+    RequestInput(Box<InputRequest>),
 }
 
 /// The outcomes that `complete_run` accepts.

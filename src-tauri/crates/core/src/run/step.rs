@@ -44,6 +44,8 @@ pub enum StepStatus {
     Failed,
     /// The process ended first, so the outcome is unknown.
     Unknown,
+    /// The tool requested input of the person. The call is made again with the answer.
+    InputRequired,
 }
 
 impl StepStatus {

@@ -30,6 +30,7 @@ pub(crate) fn approval(run: &Run, id: &str, now: UnixMs) -> Approval {
         state: ApprovalState::Pending,
         decided_from: None,
         used_at: None,
+        input: None,
     }
 }
 

@@ -7,6 +7,7 @@ use ts_rs::TS;
 
 use super::fingerprint::{Fingerprint, Surroundings};
 use super::grant::NewGrant;
+use crate::input_request::{InputAnswer, InputExchange};
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
 
 /// A request for a person's approval of a call.
@@ -46,6 +47,8 @@ pub struct Approval {
     pub decided_from: Option<DecisionSurface>,
     /// When the first call was made with this approval.
     pub used_at: Option<UnixMs>,
+    /// The input that the call requests; none for an approval of the call itself.
+    pub input: Option<InputExchange>,
 }
 
 impl Approval {
@@ -59,6 +62,20 @@ impl Approval {
     #[must_use]
     pub const fn has_unused_decision(&self) -> bool {
         self.used_at.is_none() && self.state.is_decided()
+    }
+
+    /// Whether the approval can count for the call with this id. An answer is for one call, an approval for each equal
+    /// call.
+    #[must_use]
+    pub fn concerns_call(&self, call_id: &str) -> bool {
+        self.input.is_none() || self.call_id == call_id
+    }
+
+    /// Whether the decision lets the call be made. The server also gets the refusal or expiry of its input request.
+    #[must_use]
+    pub const fn permits_call(&self) -> bool {
+        let is_approved = matches!(self.state, ApprovalState::Approved { .. });
+        self.has_unused_decision() && (is_approved || self.input.is_some())
     }
 
     /// Whether the parked run continues: by an unused decision, or by a grant made since.
@@ -205,4 +222,6 @@ pub enum ApprovalDecision {
         /// The person's reason, passed to the model.
         reason: Option<String>,
     },
+    /// Answer an input request.
+    Answer(InputAnswer),
 }

@@ -1,7 +1,7 @@
 //! The number of approval requests of a run, for its limit.
 //!
 //! Owns the rule for repeated requests: after a crash between an approval and the end of the call, the same call is
-//! requested again, and the repetition does not count towards the limit.
+//! requested again, and the repetition does not count towards the limit. Nor do input requests, which have their own.
 //! Pitfall: counting calls instead; a call is also requested again after a changed file, and that must count. Call ids
 //! prove nothing either: some providers number calls anew in every answer, so a completed call is never the repeated
 //! call.
@@ -14,10 +14,11 @@ use crate::ApprovalId;
 /// calls.
 #[must_use]
 pub fn count_requests(earlier: &[Approval], current: &Approval, completed: &[ApprovalId]) -> usize {
+    let earlier: Vec<&Approval> = earlier.iter().filter(|one| one.input.is_none()).collect();
     let recurs = |index: &usize| {
-        let mut later = earlier[index + 1..].iter().chain([current]);
+        let mut later = earlier[index + 1..].iter().copied().chain([current]);
         !completed.contains(&earlier[*index].id)
-            && later.any(|later| is_repetition(&earlier[*index], later))
+            && later.any(|later| is_repetition(earlier[*index], later))
     };
     (0..earlier.len()).filter(|index| !recurs(index)).count()
 }
@@ -56,6 +57,7 @@ mod tests {
             state: ApprovalState::Pending,
             decided_from: None,
             used_at,
+            input: None,
         }
     }
 

@@ -1,11 +1,13 @@
 //! A judged call, as the input of a tool.
 //!
-//! Owns the only change on the way to the tool: values replace secret handles.
+//! Owns the only change on the way to the tool: values replace secret handles. The person's answer to an input request
+//! comes with the approval, so no argument of a model can stand for the answer.
 //! Pitfall: a public constructor; then a call could exist without a judgement.
 
 use serde_json::Value;
 
 use crate::approval::Surroundings;
+use crate::input_request::InputReply;
 use crate::redaction::handles;
 
 /// A call that may run. Without a public constructor: a value proves the judgement.
@@ -16,11 +18,13 @@ pub struct ApprovedCall {
     bound: Option<Surroundings>,
     /// Whether values of secrets replaced the handles.
     has_values: bool,
+    /// The answer to the input request of the same call before.
+    input: Option<InputReply>,
 }
 
 impl ApprovedCall {
     pub(super) const fn new(arguments: Value) -> Self {
-        Self { arguments, bound: None, has_values: false }
+        Self { arguments, bound: None, has_values: false, input: None }
     }
 
     /// The arguments.
@@ -42,6 +46,17 @@ impl ApprovedCall {
         self.has_values
     }
 
+    /// The person's answer to the input request of the same call before; none for a first call.
+    #[must_use]
+    pub const fn input(&self) -> Option<&InputReply> {
+        self.input.as_ref()
+    }
+
+    /// The same call with this answer.
+    pub(super) fn with_input(self, input: Option<InputReply>) -> Self {
+        Self { input, ..self }
+    }
+
     /// The same call bound to these surroundings.
     #[must_use]
     pub fn bound_to(self, surroundings: Surroundings) -> Self {
@@ -56,6 +71,7 @@ impl ApprovedCall {
             arguments,
             bound: self.bound,
             has_values,
+            input: self.input,
         })
     }
 }

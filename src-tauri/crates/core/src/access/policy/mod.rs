@@ -18,6 +18,7 @@ use crate::approval::{
     Surroundings, canonical,
 };
 use crate::extension::{ExtensionName, ToolOrigin};
+use crate::input_request::InputExchange;
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, ToolDomain, ToolSpec};
@@ -160,6 +161,12 @@ impl ToolPolicy {
     #[must_use]
     pub fn for_attended_turn(self) -> Self {
         Self { is_attended: true, ..self }
+    }
+
+    /// The policy for calls without an approval.
+    #[must_use]
+    pub const fn approvals(&self) -> Approvals {
+        self.approvals
     }
 
     /// Whether a person waits for the result.
@@ -373,8 +380,10 @@ impl NeedsApproval {
         self.is_highest
     }
 
-    fn approved(self) -> ApprovedCall {
-        ApprovedCall::new(self.arguments)
+    fn permitted_by(self, approval: &Approval) -> CallRuling {
+        let input = approval.input.as_ref().map(InputExchange::reply);
+        let call = ApprovedCall::new(self.arguments).with_input(input);
+        CallRuling::Permitted(Box::new(call), Authorization::Approval(approval.id.clone()))
     }
 
     fn is_covered_by(&self, approval: &Approval, scope: ApprovalScope) -> bool {
@@ -391,14 +400,16 @@ impl NeedsApproval {
     }
 
     /// Judges the call by the person's decisions. An approval or denial of this run has priority over a grant. Changed
-    /// surroundings void an approval; a denial still holds.
+    /// surroundings void an approval; a denial still holds. Any answer to an input request permits the call, once.
     #[must_use]
     pub fn evaluate(self, prior: PriorDecisions<'_>, surroundings: &Surroundings) -> CallRuling {
         let name = &self.tool;
         let fingerprint = Fingerprint::of(name, &self.arguments, surroundings);
         let for_grant = Fingerprint::for_grant(name, &self.arguments, surroundings);
         let same_call = prior.approvals.iter().rev().filter(|approval| match approval.state {
-            ApprovalState::Denied { .. } | ApprovalState::Expired { .. } => {
+            ApprovalState::Denied { .. } | ApprovalState::Expired { .. }
+                if approval.input.is_none() =>
+            {
                 self.has_arguments_of(approval)
             }
             _ => {
@@ -408,9 +419,13 @@ impl NeedsApproval {
         });
         for approval in same_call {
             match &approval.state {
+                _ if approval.input.is_some() => {
+                    if approval.permits_call() {
+                        return self.permitted_by(approval);
+                    }
+                }
                 ApprovalState::Approved { scope, .. } if self.is_covered_by(approval, *scope) => {
-                    let authorization = Authorization::Approval(approval.id.clone());
-                    return CallRuling::Permitted(Box::new(self.approved()), authorization);
+                    return self.permitted_by(approval);
                 }
                 ApprovalState::Denied { reason, .. } => {
                     return CallRuling::Denied(Denial::by_person(name, reason.as_deref()));
@@ -433,7 +448,8 @@ impl NeedsApproval {
         };
         if let Some(grant) = prior.grants.iter().find(covers) {
             let authorization = Authorization::Grant(grant.id.clone());
-            return CallRuling::Permitted(Box::new(self.approved()), authorization);
+            let call = ApprovedCall::new(self.arguments);
+            return CallRuling::Permitted(Box::new(call), authorization);
         }
         match self.approvals {
             Approvals::Ask => CallRuling::Ask,
@@ -452,3 +468,5 @@ fn is_used_in_run(approval: &Approval) -> bool {
 mod tests;
 #[cfg(test)]
 mod skill_tests;
+#[cfg(test)]
+mod input_tests;

@@ -58,6 +58,7 @@ fn approval_in(state: ApprovalState) -> Approval {
         state,
         decided_from: Some(DecisionSurface::Page),
         used_at: None,
+        input: None,
     }
 }
 

@@ -362,6 +362,7 @@ pub(super) fn approval_of(run: &Run, id: &str) -> Approval {
         state: ApprovalState::Pending,
         decided_from: None,
         used_at: None,
+        input: None,
     }
 }
 
