@@ -10,6 +10,7 @@ use rouse_core::approval::{
 use rouse_core::delivery::{Channel, DeliveryState};
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
+use rouse_core::input_request::InputExchange;
 use rouse_core::run::{StepKind, StepStatus, Usage, WaitsFor};
 use rouse_core::{
     ApprovalId, DeliveryId, GrantId, JobId, RunId, RunState, RunTrigger, SessionKey, UnixMs,
@@ -135,7 +136,7 @@ stored_as!(&'r str: Channel; |name| Ok(Self::from_name(name)));
 stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
     name.parse().map_err(|_| unknown_name(name))
 });
-stored_as!(&'r str: GrantScope, Surroundings, Value; parse_json);
+stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value; parse_json);
 
 /// The error of a name outside of the closed set.
 pub(crate) fn unknown_name(name: &str) -> sqlx::Error {

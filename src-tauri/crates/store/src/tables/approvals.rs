@@ -7,6 +7,7 @@ use rouse_core::approval::{
     DecisionSurface,
 };
 use rouse_core::event::EventKind;
+use rouse_core::input_request::InputAnswer;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
 use serde_json::json;
 
@@ -20,7 +21,7 @@ use crate::sql::{
 macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
-         asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at"
+         asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at, input"
     };
 }
 pub(crate) use approval_columns;
@@ -28,7 +29,7 @@ pub(crate) use approval_columns;
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL)"
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL, ?15)"
 );
 pub(crate) const GET: &str =
     concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = ?1");
@@ -50,7 +51,8 @@ pub(crate) const OF_RUN: &str = concat!(
 pub(crate) const NEXT_EXPIRY: &str =
     "SELECT min(expires_at) FROM approvals WHERE state = 'pending'";
 const DECIDE: &str = concat!(
-    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5, answered_from = ?6
+    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5, answered_from = ?6,
+        input = json_set(input, '$.answer', json(?7))
      WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
     approval_columns!()
 );
@@ -82,13 +84,15 @@ pub(crate) const SHIFT: &str = concat!(
      WHERE state = 'pending' AND asked_at > ?1 RETURNING ",
     approval_columns!()
 );
+// A refused or expired input request also permits one call, which has the refusal as its answer.
 const USE: &str = "UPDATE approvals SET used_at = ?2
-    WHERE id = ?1 AND state = 'approved' AND (scope <> 'once' OR used_at IS NULL)";
+    WHERE id = ?1 AND (used_at IS NULL OR scope <> 'once')
+        AND (state = 'approved' OR input IS NOT NULL AND state IN ('denied', 'expired'))";
 
 from_columns!(
     Approval:
     id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview,
-    reason, is_highest, requested_at, expires_at, state, decided_from, used_at
+    reason, is_highest, requested_at, expires_at, state, decided_from, used_at, input
 );
 
 /// Four columns: name, scope, reason and instant of the decision.
@@ -157,7 +161,8 @@ pub(crate) async fn insert_approval(
         .bind(approval.reason.as_str())
         .bind(approval.is_highest)
         .bind(approval.requested_at.0)
-        .bind(approval.expires_at.0);
+        .bind(approval.expires_at.0)
+        .bind(approval.input.as_ref().map(|input| json!(input).to_string()));
     tx.execute(query).await?;
     tx.emit(EventKind::Approval, approval_event(approval));
     Ok(())
@@ -175,6 +180,16 @@ pub(crate) async fn write_decision(
         ApprovalDecision::Run => ("approved", Some(ApprovalScope::Run), None),
         ApprovalDecision::Always(_) => ("approved", Some(ApprovalScope::Always), None),
         ApprovalDecision::Deny { reason } => ("denied", None, reason.as_deref()),
+        ApprovalDecision::Answer(InputAnswer::Accept { .. }) => {
+            ("approved", Some(ApprovalScope::Once), None)
+        }
+        ApprovalDecision::Answer(InputAnswer::Decline | InputAnswer::Cancel) => {
+            ("denied", None, None)
+        }
+    };
+    let input_answer = match answer {
+        ApprovalDecision::Answer(answer) => Some(json!(answer).to_string()),
+        _ => None,
     };
     let query = sqlx::query(DECIDE)
         .bind(id.as_str())
@@ -182,7 +197,8 @@ pub(crate) async fn write_decision(
         .bind(scope.map(ApprovalScope::name))
         .bind(reason)
         .bind(tx.now().0)
-        .bind(from.name());
+        .bind(from.name())
+        .bind(input_answer);
     Ok(change_approvals(tx, query).await?.pop())
 }
 

@@ -42,6 +42,7 @@ pub(super) fn approval(id: &str, command: &str) -> Approval {
         state: ApprovalState::Pending,
         decided_from: None,
         used_at: None,
+        input: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests against real files. Each verb has a test that would fail without the verb.
 
 mod approvals;
+mod input_requests;
 mod attempts;
 mod backup;
 mod causes;
