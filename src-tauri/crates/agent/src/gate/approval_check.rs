@@ -36,6 +36,7 @@ pub(super) fn is_unused_for(approval: &Approval, request: &ToolCallRequest) -> b
     approval.tool == request.tool
         && approval.arguments == request.arguments
         && approval.used_at.is_none()
+        && approval.concerns_call(&request.id)
 }
 
 /// A call that needs an approval.
@@ -57,7 +58,8 @@ impl ApprovalCheck<'_> {
         needed: NeedsApproval,
     ) -> Result<(ApprovedCall, Authorization), GateStop> {
         let store = &self.gate.store;
-        let approvals = store.approvals_of_run(&self.context.run_id).await?;
+        let mut approvals = store.approvals_of_run(&self.context.run_id).await?;
+        approvals.retain(|approval| approval.concerns_call(&self.request.id));
         let now = self.gate.clock.now();
         let requested_at = self.requested_at(&approvals).unwrap_or(now);
         let surroundings = self.surroundings(tool, requested_at).await?;
@@ -82,7 +84,7 @@ impl ApprovalCheck<'_> {
                 self.policy_refusal(setting),
             ),
             CallRuling::Ask => {
-                self.check_request(&surroundings).await?;
+                self.check_request(&surroundings).await??;
                 // Relative times of a new request count from now.
                 let surroundings = if requested_at == now {
                     surroundings
@@ -104,7 +106,7 @@ impl ApprovalCheck<'_> {
     async fn ended(&self) -> Result<Vec<ApprovalId>, StoreError> {
         let steps = self.gate.store.steps(&self.context.run_id).await?;
         let has_ended =
-            |step: &RunStep| matches!(step.status, StepStatus::Finished | StepStatus::Failed);
+            |step: &RunStep| !matches!(step.status, StepStatus::Started | StepStatus::Unknown);
         let ended = steps.into_iter().filter(has_ended).filter_map(|step| match step.gate? {
             GateDecision::Approved { approval_id, .. } => Some(approval_id),
             _ => None,
@@ -119,7 +121,7 @@ impl ApprovalCheck<'_> {
     }
 
     /// The present surroundings of the call. Relative times in the arguments count from `requested_at`.
-    async fn surroundings(
+    pub(super) async fn surroundings(
         &self,
         tool: &dyn Tool,
         requested_at: UnixMs,
@@ -135,14 +137,17 @@ impl ApprovalCheck<'_> {
 
     /// Refuses a request of a deleted job, a request that is pending in another run already, and a request beyond the
     /// maximum of pending runs.
-    async fn check_request(&self, surroundings: &Surroundings) -> Result<(), GateStop> {
+    pub(super) async fn check_request(
+        &self,
+        surroundings: &Surroundings,
+    ) -> Result<Result<(), CallRefusal>, StoreError> {
         if let Some(job) = &self.context.job_id
             && !self.gate.store.has_job(job).await?
         {
-            return Err(CallRefusal::new(Refusal::JobDeleted, JOB_GONE).into());
+            return Ok(Err(CallRefusal::new(Refusal::JobDeleted, JOB_GONE)));
         }
         if self.policy.tools.is_attended() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let tool = &self.request.tool;
         let fingerprint = Fingerprint::of(tool, &self.request.arguments, surroundings);
@@ -151,7 +156,7 @@ impl ApprovalCheck<'_> {
         let runs: HashSet<&RunId> = pending.iter().map(|approval| &approval.run_id).collect();
         let runs = runs.len();
         if !is_pending && runs < MAX_PENDING_RUNS {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let text = if is_pending {
             format!("An approval of this exact call of {tool} is already pending in an earlier run")
@@ -163,7 +168,7 @@ impl ApprovalCheck<'_> {
         } else {
             format!("{text}. Go on without the call, or end the run.")
         };
-        Err(CallRefusal::new(Refusal::EarlierApprovals, text).into())
+        Ok(Err(CallRefusal::new(Refusal::EarlierApprovals, text)))
     }
 
     /// The pending approvals of other runs: for a job, of runs of the same job; for a heartbeat, of earlier heartbeats.
@@ -207,7 +212,8 @@ impl ApprovalCheck<'_> {
         }
     }
 
-    async fn approval(
+    /// The request that is not stored yet.
+    pub(super) async fn approval(
         &self,
         tool: &dyn Tool,
         surroundings: Surroundings,
@@ -243,6 +249,7 @@ impl ApprovalCheck<'_> {
             state: ApprovalState::Pending,
             decided_from: None,
             used_at: None,
+            input: None,
         }
     }
 

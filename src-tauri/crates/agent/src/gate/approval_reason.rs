@@ -17,6 +17,8 @@ pub(super) enum ApprovalReason<'h> {
     Hook(&'h str),
     /// This hook rewrote the call.
     RewrittenBy(&'h str),
+    /// The call requests input, for this reason.
+    Input(&'h str),
 }
 
 /// How a run became tainted by untrusted input.
@@ -54,7 +56,7 @@ impl ApprovalReason<'_> {
         };
         match self {
             Self::Hook(reason) if is_highest => format!("{} {effect}", sentence(reason)),
-            Self::Hook(reason) => reason.to_owned(),
+            Self::Hook(reason) | Self::Input(reason) => reason.to_owned(),
             Self::RewrittenBy(hook) => format!("{} {effect}", rewritten_by(hook)),
             Self::Taint(taint) if !is_highest => taint.text().to_owned(),
             Self::GrantDrifted if !is_highest => DRIFTED.to_owned(),
@@ -68,7 +70,7 @@ impl ApprovalReason<'_> {
     /// The refusal for a person's own call in a job that requests no approvals.
     pub(super) fn refusal_for_person(self, tool: &str, setting: Approvals) -> String {
         let why = match self {
-            Self::Hook(reason) => sentence(reason),
+            Self::Hook(reason) | Self::Input(reason) => sentence(reason),
             Self::RewrittenBy(hook) => rewritten_by(hook),
             Self::GrantDrifted => DRIFTED.to_owned(),
             Self::Tool | Self::Taint(_) => format!("This call of {tool} needs your approval."),

@@ -4,7 +4,7 @@
 //! Any other call has an unknown outcome.
 
 use rouse_core::run::Usage;
-use rouse_core::tool::{Fault, ToolOutput, ToolSpec};
+use rouse_core::tool::{Fault, ToolEffect, ToolOutput, ToolSpec};
 use rouse_store::{StepEnd, StepStatus};
 
 use crate::safety::result_size::for_journal;
@@ -27,6 +27,11 @@ impl CallEnd {
         };
         match self {
             Self::Returned(output) if output.is_error() => (StepStatus::Failed, output),
+            Self::Returned(output)
+                if matches!(output.effect, Some(ToolEffect::RequestInput(_))) =>
+            {
+                (StepStatus::InputRequired, output)
+            }
             Self::Returned(output) => (StepStatus::Finished, output),
             Self::TimedOut => {
                 let seconds = spec.call_for.as_secs();

@@ -3,14 +3,16 @@
 //! Owns the order of the checks, which [`Gate::check`] and [`Gate::execute`] state: schema, secrets, policy, grant or
 //! approval, rate limit, budget, hooks, sandbox, journal, call, safety layer, journal. Never calls a tool without an
 //! `ApprovedCall`, which only `core::policy` makes. A refused call is journalled, and the model gets the reason as an error
-//! that it can correct. Pitfall: using up a permit outside the transaction that journals the start of the call; a crash
-//! would use it twice or never.
+//! that it can correct. A call that requests input is not finished: the result has the approval for the answer, and the same
+//! call is made again with it. Pitfall: using up a permit outside the transaction that journals the start of the call; a
+//! crash would use it twice or never.
 
 pub(crate) mod hook_check;
 mod approval_check;
 mod approval_reason;
 mod authorization;
 mod call_end;
+mod input_request;
 mod rate_limit;
 mod refusal;
 mod screening;
@@ -132,7 +134,9 @@ impl Gate {
             GateAdmission::RateLimited { refusal, .. } => {
                 self.refuse(request, context, *refusal).await?
             }
-            GateAdmission::Admitted(admitted) => self.execute(*admitted, context, cancel).await?,
+            GateAdmission::Admitted(admitted) => {
+                self.execute(*admitted, policy, context, cancel).await?
+            }
         };
         Ok(GateOutcome::Called(Box::new(call)))
     }
@@ -194,7 +198,17 @@ impl Gate {
             rate_permit.consume();
         }
         let was_approved = is_written || pending.is_approved;
-        Ok(AdmittedCall { tool, call, step, annotations, sandbox, reservation, was_approved })
+        let request = pending.request.clone();
+        Ok(AdmittedCall {
+            tool,
+            request,
+            call,
+            step,
+            annotations,
+            sandbox,
+            reservation,
+            was_approved,
+        })
     }
 
     /// Takes a permit of the tool's rate limit. A call that is not made releases it. A written call needs no permit: the
@@ -287,6 +301,7 @@ impl Gate {
             reached_tool: false,
             is_repeatable: true,
             refusal: Some(refusal.kind),
+            input_approval: None,
         })
     }
 
@@ -317,18 +332,19 @@ impl Gate {
         self.safety.screen_output(&step.name, is_untrusted, output).model_output
     }
 
-    /// The second half of a call: the execution, then the end in the journal.
+    /// The second half of a call: the execution, then the end in the journal. A call that requests input has an approval
+    /// for the answer.
     ///
     /// # Errors
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
     pub(crate) async fn execute(
         &self,
         admitted: AdmittedCall,
+        policy: &RunPolicy,
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<GatedCall, GateError> {
-        let AdmittedCall { tool, call, step, annotations, sandbox, reservation, was_approved } =
-            admitted;
+        let AdmittedCall { tool, request, call, step, annotations, sandbox, .. } = admitted;
         let narrowed = sandbox.map(|sandbox| ToolContext { sandbox, ..context.clone() });
         let context = narrowed.as_ref().unwrap_or(context);
         let (tool, spec) = (tool.as_ref(), tool.spec());
@@ -341,7 +357,9 @@ impl Gate {
             Ok(call) => self.call_within_limits(tool, call, context, cancel).await,
             Err(refusal) => CallEnd::Returned(*refusal),
         };
-        self.unwatch_list(watched, tool, was_approved, context).await?;
+        self.unwatch_list(watched, tool, admitted.was_approved, context).await?;
+        let (end, input_approval) =
+            self.take_input_request(end, policy, &request, tool, context).await?;
         let took = self.clock.monotonic().saturating_sub(began);
         let duration_ms = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
         let was_cancelled = matches!(end, CallEnd::Cancelled);
@@ -355,7 +373,7 @@ impl Gate {
         (output.cost_micro_usd, model_output.cost_micro_usd) = (cost, cost);
         let end = step_end(status, &output, duration_ms);
         self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
-        drop(reservation);
+        drop(admitted.reservation);
         self.note_signals(&spec.name, &signals, context).await?;
         self.notify_hooks(&spec.name, arguments, &output, duration_ms, context);
         if was_cancelled {
@@ -368,6 +386,7 @@ impl Gate {
             reached_tool: true,
             is_repeatable,
             refusal: None,
+            input_approval,
         })
     }
 

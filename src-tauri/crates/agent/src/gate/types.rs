@@ -49,6 +49,8 @@ pub struct GatedCall {
     pub is_repeatable: bool,
     /// The kind of the refusal; none if the tool was called.
     pub refusal: Option<Refusal>,
+    /// The approval with the input that the tool requests; none for a finished call.
+    pub input_approval: Option<Box<Approval>>,
 }
 
 /// The policy for all calls of a run.
@@ -101,6 +103,8 @@ pub(crate) enum GateAdmission {
 /// A call that is journalled as started, before its execution.
 pub(crate) struct AdmittedCall {
     pub(super) tool: Arc<dyn Tool>,
+    /// The call as it is made: hooks may have rewritten it.
+    pub(super) request: ToolCallRequest,
     pub(super) call: ApprovedCall,
     pub(super) step: u32,
     pub(super) annotations: Annotations,

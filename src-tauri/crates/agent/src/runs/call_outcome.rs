@@ -47,7 +47,7 @@ fn outcome_without_usage(called: GatedCall) -> Outcome {
         Some(ToolEffect::Notify { title, body }) => {
             Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
         }
-        None => {
+        Some(ToolEffect::RequestInput(_)) | None => {
             let words = called.output.words.unwrap_or_else(|| result_text(&called.output.value));
             Outcome::succeeded(shortened(&words))
         }
@@ -160,6 +160,7 @@ mod tests {
             reached_tool,
             is_repeatable,
             refusal,
+            input_approval: None,
         })
     }
 
@@ -206,6 +207,7 @@ mod tests {
                 reached_tool,
                 is_repeatable,
                 refusal,
+                input_approval: None,
             };
             outcome_without_usage(called).error_for_log
         };

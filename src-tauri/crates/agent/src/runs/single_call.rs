@@ -2,7 +2,8 @@
 //!
 //! Owns how such a run waits for its approval and resumes. There is no transcript; the newest approval request names
 //! the current call. A denied or expired request ends the run. An allowed request is for exactly its own call, so that
-//! call is made, even if a hook would rewrite the written call to another by now. Pitfall: a resumed run must not begin
+//! call is made, even if a hook would rewrite the written call to another by now. An answered input request repeats its
+//! call with the answer; an expired one ends the run, because nobody would see that no person answered. Pitfall: a resumed run must not begin
 //! with the written call again; a hook with a changed ruling would then let the call pass after the denial.
 
 use rouse_core::RunState;
@@ -37,7 +38,7 @@ impl AgentDriver {
             self.runtime.gate.refuse(&call, context, refused).await?;
             return Err(TurnEnd::with(outcome));
         }
-        let call = match newest.filter(is_usable) {
+        let call = match newest.filter(Approval::permits_call) {
             None => written,
             Some(approval) => call_request(&approval.tool, &approval.arguments),
         };
@@ -51,7 +52,10 @@ impl AgentDriver {
             GateOutcome::Called(called) if called.refusal == Some(Refusal::EarlierApprovals) => {
                 Err(TurnEnd::with(Outcome::skipped(called.output.text())))
             }
-            GateOutcome::Called(called) => Ok(*called),
+            GateOutcome::Called(mut called) => match called.input_approval.take() {
+                Some(approval) => Err(TurnEnd::AwaitingApproval(vec![*approval])),
+                None => Ok(*called),
+            },
         }
     }
 }
@@ -61,27 +65,26 @@ pub(super) fn call_request(tool: &str, arguments: &Value) -> ToolCallRequest {
     ToolCallRequest { id: "call".to_owned(), tool, arguments }
 }
 
-/// Whether the approval still allows the call. A used approval belongs to an earlier attempt.
-fn is_usable(approval: &Approval) -> bool {
-    matches!(approval.state, ApprovalState::Approved { .. }) && approval.used_at.is_none()
-}
-
 /// The outcome of a run with a denied or expired request. An expired request fails a scheduled run, so that the person
 /// is notified; the person at a trial call is there already.
 fn outcome_without_approval(run: &Run, approval: &Approval) -> Option<(Refusal, Outcome)> {
     let tool = &approval.tool;
     match &approval.state {
-        ApprovalState::Denied { reason, .. } => {
+        ApprovalState::Denied { reason, .. } if approval.input.is_none() => {
             let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let outcome = cancelled(format!("You denied the call of {tool}{why}"));
             Some((Refusal::Denied { reason: reason.clone() }, outcome))
         }
         ApprovalState::Expired { .. } => {
-            let words = format!("The approval expired, so {tool} was not called");
+            let words = match &approval.input {
+                Some(_) => format!("The input request expired, so {tool} did not finish"),
+                None => format!("The approval expired, so {tool} was not called"),
+            };
             let outcome = if run.is_trial() { cancelled(words) } else { Outcome::failed(words) };
             Some((Refusal::Expired, outcome))
         }
-        ApprovalState::Pending
+        ApprovalState::Denied { .. }
+        | ApprovalState::Pending
         | ApprovalState::Approved { .. }
         | ApprovalState::Withdrawn { .. }
         | ApprovalState::Covered { .. } => None,

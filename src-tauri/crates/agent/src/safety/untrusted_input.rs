@@ -109,6 +109,8 @@ impl Safety {
             ToolEffect::Complete { outcome, summary } => {
                 ToolEffect::Complete { outcome, summary: self.redact_text(&summary) }
             }
+            // The approval holds a redacted copy; nothing reads this one any more.
+            request @ ToolEffect::RequestInput(_) => request,
         });
         ToolOutput {
             value: self.redact_json(output.value),

@@ -40,7 +40,7 @@ pub(crate) struct Journal {
 
 /// The journal's record of a call.
 pub(crate) enum EarlierCall {
-    /// Not begun, or harmless to repeat.
+    /// Not begun, harmless to repeat, or waiting for input.
     ToDo,
     /// Has an outcome.
     Done(Box<RunStep>),
@@ -99,6 +99,7 @@ impl Journal {
         };
         match step.status {
             StepStatus::Finished | StepStatus::Failed => EarlierCall::Done(Box::new(step.clone())),
+            StepStatus::InputRequired => EarlierCall::ToDo,
             StepStatus::Started | StepStatus::Unknown if step.repeatable => EarlierCall::ToDo,
             StepStatus::Started | StepStatus::Unknown => EarlierCall::Unknown,
         }

@@ -35,7 +35,7 @@ pub(crate) struct ToolCaller<'r> {
     pub(crate) quiet_hours: &'r QuietPolicy,
 }
 
-/// The approval requests of an answer, all sent at once.
+/// The approval requests of an answer and the input requests of its calls, all sent at once.
 #[derive(Default)]
 struct PendingApprovals(Vec<Approval>);
 
@@ -185,7 +185,7 @@ impl ToolCaller<'_> {
                 pending_cleanup: PendingCleanup::default(),
                 ..(*tool_context).clone()
             };
-            (index, self.scope.gate().execute(begun, &context, cancel).await)
+            (index, self.scope.gate().execute(begun, self.policy, &context, cancel).await)
         });
         let ended: Vec<_> = stream::iter(work).buffered(MAX_PARALLEL).collect().await;
         for (index, called) in ended {
@@ -193,6 +193,7 @@ impl ToolCaller<'_> {
             self.apply_effect(&called).await?;
             round.is_run_complete |=
                 matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
+            round.approvals.0.extend(called.input_approval.map(|approval| *approval));
             round.results[index] = Some(called.model_output);
         }
         Ok(())

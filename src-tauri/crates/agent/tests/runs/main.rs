@@ -17,6 +17,7 @@ mod key_shaped_commands;
 mod per_call_rules;
 mod refusal_kinds;
 mod approvals;
+mod input_requests;
 mod secrets_and_hooks;
 mod stored_secrets;
 mod answer_stream;
