@@ -244,6 +244,24 @@ fn modern_server_wants_a_new_process_after_initialize() {
     assert_eq!(session.request("tools/list", json!({}))["error"]["code"], -32022);
 }
 
+#[test]
+fn modern_server_asks_for_input_before_it_answers() {
+    let mut session = Session::start(&["--fault", "modern-only", "--fault", "ask-input"]);
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": MODERN_VERSION });
+    let arguments = json!({ "text": "a" });
+    let call = json!({ "name": "echo", "arguments": arguments, "_meta": meta });
+    let asked = session.request("tools/call", call.clone())["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let fields = &asked["inputRequests"]["order"]["params"]["requestedSchema"]["properties"];
+    assert_eq!(fields["count"]["type"], "integer", "{asked}");
+    let mut again = call;
+    again["inputResponses"] = json!({ "order": { "action": "decline" } });
+    again["requestState"] = asked["requestState"].clone();
+    let answered = session.request("tools/call", again);
+    let text = &answered["result"]["content"][0]["text"];
+    assert_eq!(text, "a {\"action\":\"decline\"}");
+}
+
 #[cfg(unix)]
 #[test]
 fn stubborn_server_ignores_sigterm() {

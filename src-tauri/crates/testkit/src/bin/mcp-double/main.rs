@@ -36,6 +36,7 @@
 //! | `bad-schema` | lists tools with odd schemas |
 //! | `ignore-eof` | ignores the end of the input and SIGTERM, and starts a grandchild `sleep` |
 //! | `elicit` | asks for input during `echo`; the text of `echo` then has the action of the answer |
+//! | `ask-input` | `echo` asks for `{name, count}` in the modern form; the second call adds the answer to the text |
 //! | `sample` | asks for a completion and the roots during `echo`; the text then has the error codes of the answers |
 //! | `modern-only` | refuses `initialize` with -32022 and then every request; a new process speaks 2026-07-28 |
 

@@ -24,6 +24,7 @@ pub(crate) enum DoubleFault {
     BadSchema,
     IgnoreEof,
     Elicit,
+    AskInput,
     Sample,
     ModernOnly,
 }

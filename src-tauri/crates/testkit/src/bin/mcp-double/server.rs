@@ -30,6 +30,10 @@ const UNKNOWN_METHOD: i64 = -32601;
 const INVALID_PARAMETERS: i64 = -32602;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The name and the state of the input request of `ask-input`.
+const INPUT_KEY: &str = "order";
+const INPUT_STATE: &str = "st.ate \"1\"";
+
 /// The tools of a page.
 const PAGE_SIZE: usize = 500;
 
@@ -179,6 +183,9 @@ impl DoubleServer {
         let arguments = &params["arguments"];
         let text_of = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
         match params["name"].as_str().unwrap_or_default() {
+            "echo" if self.options.has(DoubleFault::AskInput) => {
+                self.echo_with_input(id, params, &text_of("text"))
+            }
             "echo" => {
                 let text = self.question_client(text_of("text"))?;
                 self.answer_text(id, &text, false)
@@ -244,6 +251,29 @@ impl DoubleServer {
             }
         }
         Ok(text)
+    }
+
+    /// Asks for input in the place of a result; a call with an answer adds the answer to the text.
+    fn echo_with_input(&self, id: &Value, params: &Value, text: &str) -> io::Result<()> {
+        let answer = &params["inputResponses"][INPUT_KEY];
+        if !answer.is_null() && params["requestState"] == INPUT_STATE {
+            return self.answer_text(id, &format!("{text} {answer}"), false);
+        }
+        let schema = json!({
+            "type": "object", "required": ["name", "count"],
+            "properties": {
+                "name": { "type": "string", "title": "Name", "minLength": 1 },
+                "count": { "type": "integer", "minimum": 1, "maximum": 9 },
+            },
+        });
+        let params = json!({ "message": "Who, and how many?", "requestedSchema": schema });
+        let request = json!({ "method": "elicitation/create", "params": params });
+        let result = json!({
+            "resultType": "input_required",
+            "inputRequests": { INPUT_KEY: request },
+            "requestState": INPUT_STATE,
+        });
+        self.wire.answer(id, result)
     }
 
     /// Sends a request to the client and handles other messages until the answer.
