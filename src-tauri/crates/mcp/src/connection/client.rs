@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
-    ListToolsRequest, PaginatedRequestParams, ProgressToken, ProtocolVersion, RequestId,
-    ServerResult,
+    CallToolRequest, CancelledNotificationParam, ClientRequest, ErrorCode, ListToolsRequest,
+    PaginatedRequestParams, ProgressToken, ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError,
@@ -22,6 +21,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, serve_client_with_lifecycle};
 use rouse_core::extension::{HttpExchange, ServerCommand, ServerProcesses, ToolDefinition};
+use rouse_core::input_request::InputReply;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
@@ -29,6 +29,7 @@ use super::error::{ConnectionError, request_error, startup_error};
 use super::events::{ConnectionEvents, ConnectionHandler, ProgressSink};
 use super::exchange::{ExchangeClient, transport_config};
 use super::listing::ToolPages;
+use super::requested_input::call_params;
 use super::result::CallResult;
 use super::stdio::{LineProcess, StartAttempt, StdioTransport};
 use crate::sign_in::ServerTokens;
@@ -95,7 +96,7 @@ impl Connection {
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, Box<ClientInitializeError>> {
         let events = Arc::new(ConnectionEvents::default());
-        let handler = ConnectionHandler::new(Arc::clone(&events));
+        let handler = ConnectionHandler::new(Arc::clone(&events), &lifecycle);
         let transport = StdioTransport::new(Arc::clone(&process));
         let service = serve_client_with_lifecycle(handler, transport, lifecycle).await;
         Ok(Self::running(service.map_err(Box::new)?, events, Some(process)).await)
@@ -107,7 +108,7 @@ impl Connection {
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, Box<ClientInitializeError>> {
         let events = Arc::new(ConnectionEvents::default());
-        let handler = ConnectionHandler::new(Arc::clone(&events));
+        let handler = ConnectionHandler::new(Arc::clone(&events), &lifecycle);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let service = serve_client_with_lifecycle(handler, transport, lifecycle).await;
         Ok(Self::running(service.map_err(Box::new)?, events, None).await)
@@ -157,16 +158,17 @@ impl Connection {
         }
     }
 
-    /// Calls a tool. `idle_limit` is the time limit without progress. Dropping the future cancels the call at the
-    /// server.
+    /// Calls a tool; `input` answers the input request of the same call before. `idle_limit` is the time limit without
+    /// progress. Dropping the future cancels the call at the server.
     pub(crate) async fn call_tool(
         &self,
         raw_name: &str,
         arguments: Map<String, Value>,
+        input: Option<&InputReply>,
         idle_limit: Duration,
         progress: ProgressSink,
     ) -> Result<CallResult, ConnectionError> {
-        let params = CallToolRequestParams::new(raw_name.to_owned()).with_arguments(arguments);
+        let params = call_params(raw_name, arguments, input);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::with_timeout(idle_limit).reset_timeout_on_progress();
         let mut sinks = self.events.progress.lock().await;
@@ -189,7 +191,6 @@ impl Connection {
         guard.is_answered = true;
         drop(guard);
         match answer {
-            Ok(ServerResult::InputRequiredResult(_)) => Err(ConnectionError::InputRequired),
             Ok(ServerResult::CreateTaskResult(_)) => Err(ConnectionError::Protocol(
                 "The server answered the call with a task, which Rouse did not ask for.".to_owned(),
             )),

@@ -11,6 +11,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rouse_core::extension::{HttpExchangeError, ProcessEnd};
 use serde_json::Value;
 
+use super::requested_input::RequestedInput;
+
 /// The most characters of a server's text in an error.
 const MAX_TEXT: usize = 2_000;
 
@@ -46,9 +48,9 @@ pub(crate) enum ConnectionError {
     /// The answer is over a size limit.
     #[error("{0}")]
     TooLarge(String),
-    /// The server asks for input.
-    #[error("The server asks for input, which this run cannot give.")]
-    InputRequired,
+    /// The call is not finished: the server asks for input first.
+    #[error("The server asks for input.")]
+    InputRequired(Box<RequestedInput>),
 }
 
 /// Why a start of the protocol failed.

@@ -1,17 +1,20 @@
 //! What a server sends unasked: progress, changes of the tool list, and requests.
 //!
 //! Owns the answers to requests of the server. A ping is answered; elicitation is cancelled, never declined, because no
-//! person was asked; everything else is an unknown method. No capability is declared. Pitfall: progress can arrive
+//! person was asked; everything else is an unknown method. A legacy server learns of no capability; a modern one asks in
+//! the place of a result, and that question may wait for a person. Pitfall: progress can arrive
 //! before the caller knows the token of its call, so the map stays locked while a call is sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rmcp::ClientLifecycleMode;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientResult, ElicitResult, ElicitationAction, ErrorCode,
-    ErrorData, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    ServerNotification, ServerRequest,
+    ClientCapabilities, ClientConfig, ClientResult, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorCode, ErrorData, FormElicitationCapability, Implementation,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerNotification, ServerRequest,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient, Service};
 use tokio::sync::Mutex;
@@ -47,12 +50,26 @@ impl ConnectionEvents {
 /// The client side of a connection, as the protocol library calls it.
 pub(super) struct ConnectionHandler {
     events: Arc<ConnectionEvents>,
+    capabilities: ClientCapabilities,
 }
 
 impl ConnectionHandler {
-    pub(super) fn new(events: Arc<ConnectionEvents>) -> Self {
-        Self { events }
+    pub(super) fn new(events: Arc<ConnectionEvents>, lifecycle: &ClientLifecycleMode) -> Self {
+        Self { events, capabilities: capabilities(lifecycle) }
     }
+}
+
+/// The declared capabilities. Forms and pages for the person need the modern lifecycle: a legacy server would wait in
+/// an open request.
+fn capabilities(lifecycle: &ClientLifecycleMode) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    if let ClientLifecycleMode::Discover { .. } = lifecycle {
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::new())
+            .with_url(UrlElicitationCapability::new());
+        capabilities.elicitation = Some(elicitation);
+    }
+    capabilities
 }
 
 impl Service<RoleClient> for ConnectionHandler {
@@ -96,7 +113,7 @@ impl Service<RoleClient> for ConnectionHandler {
 
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("rouse", env!("CARGO_PKG_VERSION")).with_title("Rouse");
-        ClientConfig::new(ClientCapabilities::default(), client)
+        ClientConfig::new(self.capabilities.clone(), client)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 }

@@ -4,6 +4,7 @@
 //! and the answers to requests of the server. Types of the protocol library stay inside. Never decides when a server
 //! starts and never repeats a call. Pitfall: a message without a bound; every size and every count has a limit here.
 
+mod requested_input;
 mod error;
 mod result;
 mod listing;
@@ -15,6 +16,7 @@ mod client;
 
 pub(crate) use client::Connection;
 pub(crate) use error::ConnectionError;
+pub(crate) use requested_input::RequestedInput;
 pub(crate) use result::{CallResult, ContentPart};
 pub(crate) use stdio::{StartAttempt, with_last_lines};
 

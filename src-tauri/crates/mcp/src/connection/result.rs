@@ -1,11 +1,13 @@
 //! The result of a tool call.
 //!
-//! Owns the parts of a result as the server sent them. Never decodes base64 and never shortens a text. Unknown kinds of
+//! Owns the parts of a result as the server sent them. A request for input in the place of a result is an error here,
+//! because the call is not finished. Never decodes base64 and never shortens a text. Unknown kinds of
 //! content become their JSON text, so a newer server loses nothing.
 
 use serde_json::Value;
 
 use super::error::ConnectionError;
+use super::requested_input::RequestedInput;
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +38,10 @@ pub(crate) enum ContentPart {
 impl CallResult {
     /// Reads the result of `tools/call`.
     pub(super) fn read(result: Value) -> Result<Self, ConnectionError> {
+        if result["resultType"] == "input_required" {
+            let input = RequestedInput::read(&result).map_err(ConnectionError::Protocol)?;
+            return Err(ConnectionError::InputRequired(Box::new(input)));
+        }
         let Value::Object(mut fields) = result else {
             return Err(ConnectionError::Protocol(
                 "The server answered the call with something other than a JSON object.".to_owned(),
@@ -128,6 +134,17 @@ mod tests {
         let result = CallResult::read(json!({"content": [{"type": "hologram", "data": 1}]}));
         let expected = ContentPart::Text(r#"{"type":"hologram","data":1}"#.to_owned());
         assert_eq!(result.expect("a result").content, [expected]);
+    }
+
+    #[test]
+    fn unfinished_call_is_an_input_request() {
+        let request = json!({"method": "elicitation/create", "params": {"message": "Who?"}});
+        let result = json!({"resultType": "input_required", "inputRequests": {"q": request}});
+        let error = CallResult::read(result).expect_err("no result");
+        assert!(matches!(error, ConnectionError::InputRequired(_)), "{error:?}");
+        let odd = json!({"resultType": "input_required", "requestState": "later"});
+        let error = CallResult::read(odd).expect_err("no result");
+        assert!(matches!(error, ConnectionError::Protocol(_)), "{error:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use rouse_core::extension::{
     SignInCallback, SignInEnd, ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind,
     tool_name,
 };
+use rouse_core::input_request::InputReply;
 use rouse_core::tool::{BoxFuture, Tool};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -390,6 +391,7 @@ impl ServerCalls for ServerPool {
         extension: &'a ExtensionName,
         raw_name: &'a str,
         arguments: Map<String, Value>,
+        input: Option<&'a InputReply>,
     ) -> BoxFuture<'a, Result<CallResult, ConnectionError>> {
         Box::pin(async move {
             let leased = self.lease(extension, ServerUse::Call).await.map_err(unreached)?;
@@ -410,7 +412,7 @@ impl ServerCalls for ServerPool {
             let server = extension.clone();
             let progress = move |text: &str| tracing::debug!(%server, text, "progress of a call");
             let connection = &leased.running.connection;
-            connection.call_tool(raw_name, arguments, limit, Box::new(progress)).await
+            connection.call_tool(raw_name, arguments, input, limit, Box::new(progress)).await
         })
     }
 }

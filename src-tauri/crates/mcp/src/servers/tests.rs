@@ -78,7 +78,7 @@ impl Fixture {
     }
 
     async fn call(&self) -> Result<CallResult, ConnectionError> {
-        self.pool.call(&name(), "work", Map::new()).await
+        self.pool.call(&name(), "work", Map::new(), None).await
     }
 
     fn state(&self) -> ServerState {

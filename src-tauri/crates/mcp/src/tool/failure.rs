@@ -1,4 +1,4 @@
-//! The failure of a call, as output for the model: the kind of the fault, and a message with a remedy.
+//! A call without a result, as output: the kind of the fault and a message with a remedy, or the server's question.
 //!
 //! Never repeats a call. Pitfall: a call whose answer was lost may have been carried out; the message says so unless
 //! the tool only reads.
@@ -6,6 +6,7 @@
 use rouse_core::extension::ExtensionName;
 use rouse_core::tool::{Fault, ToolOutput};
 
+use super::input_request;
 use crate::connection::ConnectionError;
 
 /// The most bytes of a server's message.
@@ -42,10 +43,8 @@ pub(super) fn failure_of(
             ToolOutput::faulty(Fault::InvalidParameters, message)
         }
         ConnectionError::Rejected { .. } => ToolOutput::error(message),
+        ConnectionError::InputRequired(requested) => input_request::output_of(requested, server),
         ConnectionError::TooLarge(_) => ToolOutput::error(format!("{message}{doubt}")),
-        ConnectionError::InputRequired => {
-            ToolOutput::error("The server asks for input, which this run cannot give.")
-        }
     }
 }
 
@@ -72,7 +71,6 @@ mod tests {
             (rejected(-32602), Fault::InvalidParameters, "no day"),
             (rejected(-32603), Fault::Execution, "no day"),
             (ConnectionError::TooLarge(words()), Fault::Execution, "said no"),
-            (ConnectionError::InputRequired, Fault::Execution, "cannot give"),
         ] {
             let (found, text) = failure(&error);
             assert_eq!(found, fault, "{text}");

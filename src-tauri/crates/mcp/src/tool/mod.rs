@@ -7,6 +7,8 @@
 
 mod receiver;
 mod result;
+mod form;
+mod input_request;
 mod failure;
 #[cfg(test)]
 mod tests;
@@ -163,12 +165,11 @@ impl Tool for ServerTool {
                 let text = "The arguments are not a JSON object.";
                 return ToolOutput::faulty(Fault::InvalidParameters, text);
             };
-            let answer = self.calls.call(&self.extension, &self.raw_name, arguments.clone()).await;
+            let (server, arguments) = (&self.extension, arguments.clone());
+            let answer = self.calls.call(server, &self.raw_name, arguments, call.input()).await;
             match answer {
                 Ok(result) => result::output_of(result, call.has_values()),
-                Err(error) => {
-                    failure::failure_of(&error, &self.extension, self.spec.is_repeatable())
-                }
+                Err(error) => failure::failure_of(&error, server, self.spec.is_repeatable()),
             }
         })
     }

@@ -3,21 +3,24 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use rouse_core::extension::{ServerDefinition, ServerTransport, ToolDefinition, ToolHints};
+use rouse_core::input_request::{InputBody, InputReply};
 use rouse_core::policy::{PolicyVerdict, ToolPolicy};
 use rouse_core::schedule::Zone;
-use rouse_core::tool::{PendingCleanup, SandboxMode};
+use rouse_core::tool::{PendingCleanup, SandboxMode, ToolEffect};
 use rouse_core::{RunId, UnixMs};
 use rouse_testkit::ManualClock;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::connection::{CallResult, ConnectionError, ContentPart};
+use crate::connection::{CallResult, ConnectionError, ContentPart, RequestedInput};
 
 /// A server that records its calls and answers each with the arguments as text.
 #[derive(Default)]
 struct EchoServer {
     calls: Mutex<Vec<(String, String, Value)>>,
     is_off: bool,
+    /// The question in the place of the result of a first call.
+    question: Option<Value>,
 }
 
 impl ServerCalls for EchoServer {
@@ -26,6 +29,7 @@ impl ServerCalls for EchoServer {
         extension: &'a ExtensionName,
         raw_name: &'a str,
         arguments: Map<String, Value>,
+        input: Option<&'a InputReply>,
     ) -> BoxFuture<'a, Result<CallResult, ConnectionError>> {
         let arguments = Value::Object(arguments);
         let content = vec![ContentPart::Text(arguments.to_string())];
@@ -33,6 +37,10 @@ impl ServerCalls for EchoServer {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
         let answer = if self.is_off {
             Err(ConnectionError::Ended("The server exited with status 1.".to_owned()))
+        } else if let (Some(params), None) = (&self.question, input) {
+            let (key, request_state) = ("q".to_owned(), Some("state".to_owned()));
+            let requested = RequestedInput { key, params: params.clone(), request_state };
+            Err(ConnectionError::InputRequired(Box::new(requested)))
         } else {
             Ok(CallResult { content, structured: None, is_error: false })
         };
@@ -267,4 +275,18 @@ async fn surroundings_bind_tool_and_server() {
     ] {
         assert_ne!(changed, base);
     }
+}
+
+#[tokio::test]
+async fn question_of_the_server_is_a_request_to_the_person() {
+    let properties = json!({"name": {"type": "string"}});
+    let schema = json!({"type": "object", "properties": properties});
+    let question = Some(json!({"message": "Who?", "requestedSchema": schema}));
+    let server = Arc::new(EchoServer { question, ..EchoServer::default() });
+    let pin = pin(definition(), ToolAccess::ReadsOnly);
+    let tool = server_tool(&name(), &http(), &pin, server).expect("a tool");
+    let output = call(tool.as_ref(), json!({})).await;
+    let Some(ToolEffect::RequestInput(request)) = output.effect else { panic!("no request") };
+    assert_eq!((request.prompt.server.as_str(), request.key.as_str()), ("cal", "q"));
+    assert!(matches!(request.prompt.body, InputBody::Form { .. }));
 }

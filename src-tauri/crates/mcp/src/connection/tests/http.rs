@@ -19,7 +19,7 @@ async fn open(exchange: &Arc<FakeExchange>) -> Result<Connection, ConnectionErro
 
 async fn call(connection: &Connection) -> Result<CallResult, ConnectionError> {
     let limit = Duration::from_secs(60);
-    connection.call_tool("work", Map::new(), limit, Box::new(|_| {})).await
+    connection.call_tool("work", Map::new(), None, limit, Box::new(|_| {})).await
 }
 
 fn modern_server(message: &Value) -> FakeAnswer {

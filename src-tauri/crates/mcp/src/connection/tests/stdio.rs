@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rouse_core::extension::ServerCommand;
+use rouse_core::input_request::{InputAnswer, InputReply};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -38,7 +39,7 @@ fn silent() -> ProgressSink {
 }
 
 async fn call(connection: &Connection) -> Result<CallResult, ConnectionError> {
-    connection.call_tool("work", Map::new(), LIMIT, silent()).await
+    connection.call_tool("work", Map::new(), None, LIMIT, silent()).await
 }
 
 /// The next message of the client that `matches`.
@@ -151,7 +152,7 @@ async fn call_reports_progress_and_result() {
     let connection = open(&processes).await.expect("a connection");
     let (reports, mut reported) = tokio::sync::mpsc::unbounded_channel();
     let sink: ProgressSink = Box::new(move |text| drop(reports.send(text.to_owned())));
-    let call = connection.call_tool("work", Map::new(), LIMIT, sink);
+    let call = connection.call_tool("work", Map::new(), None, LIMIT, sink);
     let finish = async {
         assert_eq!(reported.recv().await.as_deref(), Some("halfway"));
         // The handshake has the id 0, the call the id 1.
@@ -185,7 +186,7 @@ async fn dropped_call_is_cancelled_at_the_server() {
 async fn call_without_progress_times_out() {
     let (processes, mut sent) = server_with_calls(|_| Vec::new());
     let connection = open(&processes).await.expect("a connection");
-    let result = connection.call_tool("work", Map::new(), Duration::ZERO, silent()).await;
+    let result = connection.call_tool("work", Map::new(), None, Duration::ZERO, silent()).await;
     assert_eq!(result, Err(ConnectionError::TimedOut));
     next_sent(&mut sent, |message| message["method"] == "notifications/cancelled").await;
 }
@@ -286,6 +287,58 @@ async fn modern_only_server_is_started_anew() {
     let discover = next_sent(&mut sent, |message| message["method"] == "server/discover").await;
     let version = &discover["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
     assert_eq!(version, "2026-07-28");
+}
+
+/// A server of the modern lifecycle that asks for input before it answers a call.
+fn asking_server(message: &Value) -> Vec<Reaction> {
+    let method = message["method"].as_str();
+    let result = match method {
+        Some("initialize") => {
+            let data = json!({"supported": ["2026-07-28"]});
+            let refusal = json!({"code": -32022, "message": "Unsupported", "data": data});
+            return vec![rejection(message, &refusal)];
+        }
+        Some("server/discover") => json!({"resultType": "complete", "ttlMs": 0,
+            "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "cacheScope": "private"}),
+        Some("tools/call") if message["params"].get("inputResponses").is_none() => json!({
+            "resultType": "input_required", "requestState": "st.ate",
+            "inputRequests": {"q": {"method": "elicitation/create", "params": {
+                "message": "Who?", "requestedSchema": {"type": "object",
+                    "properties": {"name": {"type": "string"}, "odd": {"type": "object"}}},
+            }}},
+        }),
+        Some("tools/call") => {
+            json!({"resultType": "complete", "content": [{"type": "text", "text": "done"}]})
+        }
+        _ => return Vec::new(),
+    };
+    vec![answer(message, &result)]
+}
+
+#[tokio::test]
+async fn input_request_is_answered_by_a_second_call() {
+    let (processes, mut sent) = FakeProcesses::new(|_, message| asking_server(message));
+    let connection = open(&processes).await.expect("a connection");
+    let discover = next_sent(&mut sent, |message| message["method"] == "server/discover").await;
+    let declared = &discover["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(declared["elicitation"], json!({"form": {}, "url": {}}), "{discover}");
+
+    let error = call(&connection).await.expect_err("a question");
+    let ConnectionError::InputRequired(requested) = error else { panic!("{error:?}") };
+    let requested = *requested;
+    assert_eq!(requested.params["requestedSchema"]["properties"]["odd"]["type"], "object");
+    let reply = InputReply {
+        key: requested.key,
+        request_state: requested.request_state,
+        answer: InputAnswer::Decline,
+    };
+    next_sent(&mut sent, |message| message["method"] == "tools/call").await;
+    let again = connection.call_tool("work", Map::new(), Some(&reply), LIMIT, silent()).await;
+    assert_eq!(again.expect("a result").content, [ContentPart::Text("done".to_owned())]);
+    let second = next_sent(&mut sent, |message| message["method"] == "tools/call").await;
+    assert_eq!(second["params"]["inputResponses"], json!({"q": {"action": "decline"}}));
+    assert_eq!(second["params"]["requestState"], "st.ate");
 }
 
 #[tokio::test]
