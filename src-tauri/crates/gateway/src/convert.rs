@@ -151,6 +151,8 @@ pub(crate) fn approval_view(
         decided_at_ms: decided_at.map(|at| at.0),
         decided_from: approval.decided_from,
         blocked_work,
+        input: approval.input.as_ref().map(|input| input.request.prompt.clone()),
+        input_answer: approval.input.as_ref().and_then(|input| input.answer.clone()),
     }
 }
 

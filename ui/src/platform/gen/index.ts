@@ -188,7 +188,15 @@ decidedFrom: DecisionSurface | null,
 /**
  * Work that waits for the decision; none once decided.
  */
-blockedWork: BlockedWork | null, };
+blockedWork: BlockedWork | null, 
+/**
+ * What the server of the call asks the person; none for an approval of the call itself.
+ */
+input: InputPrompt | null, 
+/**
+ * Answer to `input`; none while pending, and after the expiry.
+ */
+inputAnswer: InputAnswer | null, };
 
 /**
  * Calls that need an approval and have neither approval nor grant.
@@ -1057,7 +1065,11 @@ uses?: number, } | { "kind": "deny",
 /**
  * Reason, passed to the model.
  */
-reason?: string, };
+reason?: string, } | { "kind": "submit", 
+/**
+ * Values by field name. Default: none, as for a page.
+ */
+answers?: Record<string, unknown>, } | { "kind": "cancel" };
 
 /**
  * The surface on which a person decided.
@@ -1867,6 +1879,157 @@ lastAtMs: number,
  * Why the incident paused the job, such as "Paused after 3 failures in a row"; none if not paused.
  */
 pausedBecause: string | null, };
+
+/**
+ * The answer of the person, in the form of the protocol. Only a person makes an `Accept`.
+ */
+export type InputAnswer = { "action": "accept", 
+/**
+ * Values by field name; none for a page.
+ */
+content: Record<string, unknown> | null, } | { "action": "decline" } | { "action": "cancel" };
+
+/**
+ * What the person fills in or opens.
+ */
+export type InputBody = { "kind": "form", 
+/**
+ * The fields.
+ */
+fields: Array<InputField>, } | { "kind": "url", 
+/**
+ * Address of the page, https only.
+ */
+url: string, 
+/**
+ * Host of the address.
+ */
+host: string, };
+
+/**
+ * A field of a form.
+ */
+export type InputField = { 
+/**
+ * Name in the answer.
+ */
+name: string, 
+/**
+ * Label; the name when none.
+ */
+label: string | null, 
+/**
+ * Description.
+ */
+description: string | null, 
+/**
+ * Whether a value is required.
+ */
+isRequired: boolean, 
+/**
+ * The possible values.
+ */
+value: InputValueKind, };
+
+/**
+ * An option of a choice.
+ */
+export type InputOption = { 
+/**
+ * Value in the answer.
+ */
+value: string, 
+/**
+ * Label; the value when none.
+ */
+label: string | null, };
+
+/**
+ * What a server asks the person.
+ */
+export type InputPrompt = { 
+/**
+ * The server.
+ */
+server: string, 
+/**
+ * Message of the server: untrusted text, with visible escapes for invisible characters.
+ */
+message: string, 
+/**
+ * What the person fills in or opens.
+ */
+body: InputBody, };
+
+/**
+ * The format of a text.
+ */
+export type InputTextFormat = "email" | "uri" | "date" | "date-time";
+
+/**
+ * The possible values of a field.
+ */
+export type InputValueKind = { "kind": "text", 
+/**
+ * Minimum characters.
+ */
+minLength: number | null, 
+/**
+ * Maximum characters.
+ */
+maxLength: number | null, 
+/**
+ * Format; any text when none.
+ */
+format: InputTextFormat | null, 
+/**
+ * Proposed value.
+ */
+default: string | null, } | { "kind": "number", 
+/**
+ * Whether only whole numbers are possible.
+ */
+isWhole: boolean, 
+/**
+ * Minimum.
+ */
+minimum: number | null, 
+/**
+ * Maximum.
+ */
+maximum: number | null, 
+/**
+ * Proposed value.
+ */
+default: number | null, } | { "kind": "boolean", 
+/**
+ * Proposed value.
+ */
+default: boolean | null, } | { "kind": "choice", 
+/**
+ * The texts.
+ */
+options: Array<InputOption>, 
+/**
+ * Proposed value.
+ */
+default: string | null, } | { "kind": "choices", 
+/**
+ * The texts.
+ */
+options: Array<InputOption>, 
+/**
+ * Minimum number.
+ */
+minItems: number | null, 
+/**
+ * Maximum number.
+ */
+maxItems: number | null, 
+/**
+ * Proposed values.
+ */
+default: Array<string>, };
 
 /**
  * Settings of the isolated session.
@@ -3855,7 +4018,7 @@ export type StepKind = "modelTurn" | "toolCall" | "note" | "summary";
 /**
  * The status of a step.
  */
-export type StepStatus = "started" | "finished" | "failed" | "unknown";
+export type StepStatus = "started" | "finished" | "failed" | "unknown" | "inputRequired";
 
 /**
  * A step of a run's journal.

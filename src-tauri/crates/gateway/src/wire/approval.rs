@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 pub use rouse_core::approval::{ApprovalScope, ApprovalStateKind, ArgumentRule, DecisionSurface};
+pub use rouse_core::input_request::{
+    InputAnswer, InputBody, InputField, InputOption, InputPrompt, InputTextFormat, InputValueKind,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::job::Follower;
@@ -62,6 +65,10 @@ pub struct ApprovalView {
     pub decided_from: Option<DecisionSurface>,
     /// Work that waits for the decision; none once decided.
     pub blocked_work: Option<BlockedWork>,
+    /// What the server of the call asks the person; none for an approval of the call itself.
+    pub input: Option<InputPrompt>,
+    /// Answer to `input`; none while pending, and after the expiry.
+    pub input_answer: Option<InputAnswer>,
 }
 
 /// Work that waits for a decision. Later slots of the job are not blocked: a parked run holds no permit.
@@ -135,11 +142,19 @@ pub enum DecisionDraft {
         /// Number of calls. Default: unlimited.
         uses: Option<u32>,
     },
-    /// Deny.
+    /// Deny; an input request is declined.
     Deny {
         /// Reason, passed to the model.
         reason: Option<String>,
     },
+    /// Answer an input request.
+    Submit {
+        /// Values by field name. Default: none, as for a page.
+        #[ts(type = "Record<string, unknown>")]
+        answers: Option<Map<String, Value>>,
+    },
+    /// Neither answer nor decline an input request.
+    Cancel,
 }
 
 /// `approvals.decide`.

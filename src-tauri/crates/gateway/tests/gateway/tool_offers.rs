@@ -96,6 +96,7 @@ async fn park_run(fixture: &GatewayFixture, job: &JobId, is_highest: bool) -> Ap
         state: ApprovalState::Pending,
         decided_from: None,
         used_at: None,
+        input: None,
     };
     let park = ParkRequest {
         worked_ms: 0,

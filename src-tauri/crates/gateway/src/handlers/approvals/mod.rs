@@ -1,17 +1,20 @@
 //! `approvals.*`: approvals and the person's decisions.
 
 mod blocked_work;
+mod input_answer;
 
 use std::collections::BTreeMap;
 
 use rouse_core::approval::{
     Approval, ApprovalDecision, ArgumentRule, DecisionSurface, GrantError, GrantScope, NewGrant,
 };
+use rouse_core::input_request::InputAnswer;
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::DecisionResult;
 use serde_json::json;
 
 use self::blocked_work::blocked_work;
+use self::input_answer::parse_input_answer;
 use crate::context::Context;
 use crate::convert::approval_view;
 use crate::error::{ErrorCode, RpcError};
@@ -47,7 +50,13 @@ pub(crate) async fn decide(
     if let DecisionDraft::Always { rules, .. } = &params.decision {
         super::input::check_secrets(context, "decision.rules", &json!(rules)).await?;
     }
-    let decision = parse_decision(context, params.decision, &approval)?;
+    let decision = match &approval.input {
+        Some(input) => {
+            let prompt = &input.request.prompt;
+            ApprovalDecision::Answer(parse_input_answer(context, params.decision, prompt).await?)
+        }
+        None => parse_decision(context, params.decision, &approval)?,
+    };
     check_surface(&approval, &decision, params.from)?;
     let decided = context.scheduler.decide(&approval.id, decision, params.from).await?;
     let (applied, approval) = match &decided {
@@ -64,7 +73,11 @@ fn check_surface(
     from: DecisionSurface,
 ) -> Result<(), RpcError> {
     let is_partial = matches!(from, DecisionSurface::Notification | DecisionSurface::Tray);
-    let is_deny = matches!(decision, ApprovalDecision::Deny { .. });
+    let is_deny = match decision {
+        ApprovalDecision::Deny { .. } => true,
+        ApprovalDecision::Answer(answer) => !matches!(answer, InputAnswer::Accept { .. }),
+        _ => false,
+    };
     if !approval.is_highest || !is_partial || is_deny {
         return Ok(());
     }
@@ -108,6 +121,10 @@ fn parse_decision(
             Err(RpcError::field("decision.kind", &message))
         }
         DecisionDraft::Run => Ok(ApprovalDecision::Run),
+        DecisionDraft::Submit { .. } | DecisionDraft::Cancel => {
+            let message = "must be `once`, `run`, `always` or `deny`: the call requests no input";
+            Err(RpcError::field("decision.kind", message))
+        }
         DecisionDraft::Deny { reason } => Ok(ApprovalDecision::Deny {
             reason: parse_reason(reason)?
                 .map(|reason| context.gate.safety().redact_stored(&reason)),
