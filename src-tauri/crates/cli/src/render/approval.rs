@@ -1,4 +1,4 @@
-//! Approvals: request, state and preview.
+//! Approvals: request, state and preview. An input request has the message and the fields of its form.
 
 use rouse_core::Clock as _;
 use rouse_core::naming::TELLING;
@@ -6,6 +6,7 @@ use rouse_core::schedule::format_duration;
 use rouse_core::text::escape_invisible;
 use rouse_gateway::wire::{
     ApprovalScope, ApprovalStateKind, ApprovalView, ApprovalsDecideResult, DecisionSurface,
+    InputAnswer, InputBody, InputField, InputOption, InputPrompt, InputTextFormat, InputValueKind,
 };
 use serde_json::Value;
 
@@ -53,6 +54,9 @@ pub(crate) fn print_approval(engine: &EngineConnection, approval: &ApprovalView)
         anstream::println!("Reason: {}", escape(reason));
     }
     anstream::println!("Run: {}\n", approval.run_id);
+    for line in approval.input.iter().flat_map(input_lines) {
+        anstream::println!("  {line}");
+    }
     for line in preview_lines(&approval.preview, &approval.arguments) {
         anstream::println!("  {line}");
     }
@@ -64,6 +68,9 @@ pub(crate) fn print_approval(engine: &EngineConnection, approval: &ApprovalView)
 /// Prints request and preview on standard error, because a program may read standard output.
 pub(crate) fn print_request(approval: &ApprovalView) {
     anstream::eprintln!("\n{}", request_line(approval));
+    for line in approval.input.iter().flat_map(input_lines) {
+        anstream::eprintln!("  {line}");
+    }
     for line in preview_lines(&approval.preview, &approval.arguments) {
         anstream::eprintln!("  {line}");
     }
@@ -84,11 +91,63 @@ pub(crate) fn request_text(approval: &ApprovalView) -> String {
 
 /// The tool and the reason of the request.
 fn request_line(approval: &ApprovalView) -> String {
+    if approval.input.is_some() {
+        return format!("{}: {}", approval.tool, escape(&approval.request_reason));
+    }
     format!("Allow {}? {}", approval.tool, escape(&approval.request_reason))
 }
 
 pub(crate) fn decision_commands(approval: &ApprovalView) -> String {
-    format!("  Allow:  rouse approvals allow {0}\n  Deny:   rouse approvals deny {0}", approval.id)
+    let first = match approval.input {
+        Some(_) => "Answer: rouse approvals answer",
+        None => "Allow:  rouse approvals allow",
+    };
+    format!("  {first} {0}\n  Deny:   rouse approvals deny {0}", approval.id)
+}
+
+/// The message and the fields of an input request, behind a mark as in a preview.
+pub(crate) fn input_lines(prompt: &InputPrompt) -> Vec<String> {
+    let message = prompt.message.split('\n').map(|line| format!("│ {}", escape(line)));
+    let body: Vec<String> = match &prompt.body {
+        InputBody::Form { fields } => fields.iter().map(field_line).collect(),
+        InputBody::Url { url, host } => {
+            vec![format!("Page on {}: {}", escape(host), escape(url))]
+        }
+    };
+    message.chain(body).collect()
+}
+
+/// Name, label, possible values and description of a field.
+pub(crate) fn field_line(field: &InputField) -> String {
+    let label = field.label.as_ref().map(|label| format!(" “{}”", escape(label)));
+    let required = if field.is_required { "" } else { ", optional" };
+    let values = escape(&values_text(&field.value));
+    let about = field.description.as_ref().map(|about| format!(" – {}", escape(about)));
+    let (label, about) = (label.unwrap_or_default(), about.unwrap_or_default());
+    format!("{}{label} ({values}{required}){about}", escape(&field.name))
+}
+
+fn values_text(value: &InputValueKind) -> String {
+    let options = |options: &[InputOption]| {
+        let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
+        values.join(" | ")
+    };
+    match value {
+        InputValueKind::Text { format: None, .. } => "text".to_owned(),
+        InputValueKind::Text { format: Some(format), .. } => match format {
+            InputTextFormat::Email => "e-mail address".to_owned(),
+            InputTextFormat::Uri => "address".to_owned(),
+            InputTextFormat::Date => "day, as 2026-11-28".to_owned(),
+            InputTextFormat::DateTime => "instant, as 2026-11-28T09:00:00Z".to_owned(),
+        },
+        InputValueKind::Number { is_whole: true, .. } => "whole number".to_owned(),
+        InputValueKind::Number { is_whole: false, .. } => "number".to_owned(),
+        InputValueKind::Boolean { .. } => "yes | no".to_owned(),
+        InputValueKind::Choice { options: all, .. } => options(all),
+        InputValueKind::Choices { options: all, .. } => {
+            format!("any of {}, separated by commas", options(all))
+        }
+    }
 }
 
 /// The tool and the most telling argument.
@@ -113,6 +172,9 @@ pub(crate) fn outcome_text(approval: &ApprovalView) -> String {
         Some(DecisionSurface::Tray) => " in the tray",
         None => "",
     };
+    if let Some(answer) = &approval.input_answer {
+        return format!("was {}{from}", answer_verb(answer));
+    }
     match (approval.state, approval.scope) {
         (ApprovalStateKind::Pending, _) => "is pending".to_owned(),
         (ApprovalStateKind::Approved, Some(ApprovalScope::Run)) => {
@@ -126,6 +188,14 @@ pub(crate) fn outcome_text(approval: &ApprovalView) -> String {
         (ApprovalStateKind::Expired, _) => "has expired".to_owned(),
         (ApprovalStateKind::Withdrawn, _) => "ended with its run".to_owned(),
         (ApprovalStateKind::Covered, _) => "is covered by a later grant".to_owned(),
+    }
+}
+
+const fn answer_verb(answer: &InputAnswer) -> &'static str {
+    match answer {
+        InputAnswer::Accept { .. } => "answered",
+        InputAnswer::Decline => "declined",
+        InputAnswer::Cancel => "cancelled",
     }
 }
 

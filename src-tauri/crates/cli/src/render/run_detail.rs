@@ -140,6 +140,7 @@ fn step_line(step: &StepView, result: &str) -> String {
         StepStatus::Unknown => "?",
         StepStatus::Started => "…",
         StepStatus::Finished => "ok",
+        StepStatus::InputRequired => "input",
     };
     let (seq, name) = (step.seq, escape(&step.name));
     let facts = [step.gate_text.clone(), cost_text(&step.usage)];

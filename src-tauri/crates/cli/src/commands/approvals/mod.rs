@@ -1,6 +1,7 @@
 //! `rouse approvals …`: pending approvals and decisions.
 
 mod argument_rules;
+mod input_answers;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::slice::from_ref;
@@ -8,7 +9,7 @@ use std::slice::from_ref;
 use clap::Subcommand;
 use rouse_gateway::wire::{
     ApprovalStateKind, ApprovalView, ApprovalsDecideResult, ApprovalsListResult, DecisionSurface,
-    GrantScopeView, GrantView, GrantsListResult,
+    GrantScopeView, GrantView, GrantsListResult, InputAnswer,
 };
 use serde_json::{Value, json};
 
@@ -70,7 +71,18 @@ pub(crate) enum Command {
         #[arg(long, value_name = "COUNT", requires = "always", value_parser = clap::value_parser!(u32).range(1..))]
         uses: Option<u32>,
     },
-    /// Deny a call
+    /// Answer the input request of an MCP server: one prompt per field, or --answer
+    Answer {
+        /// Approval: id, start or end of the id, or job name [default: the only pending one]
+        id: Option<String>,
+        /// Value of a field; several values of a field are separated by commas
+        #[arg(long = "answer", value_name = "KEY=VALUE", conflicts_with = "cancel")]
+        answers: Vec<String>,
+        /// Give no answer; the server is told that you chose neither
+        #[arg(long)]
+        cancel: bool,
+    },
+    /// Deny a call, or decline an input request
     Deny {
         /// Approval: id, start or end of the id, or job name [default: the only pending one]
         id: Option<String>,
@@ -114,6 +126,16 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
                 json!({ "kind": "always", "rules": rules, "expiresAtMs": until, "uses": uses });
             decide(engine, &id, decision).await?;
             if engine.json { Ok(()) } else { print_new_grant(engine, &id).await }
+        }
+        Command::Answer { id, cancel: true, .. } => {
+            let id = find_approval(id.as_deref(), engine).await?;
+            decide(engine, &id, json!({ "kind": "cancel" })).await
+        }
+        Command::Answer { id, answers, .. } => {
+            let id = find_approval(id.as_deref(), engine).await?;
+            let approval = get_approval(engine, &id).await?;
+            let answers = input_answers::collect(engine, &approval, &answers).await?;
+            decide(engine, &id, json!({ "kind": "submit", "answers": answers })).await
         }
         Command::Deny { id, reason } => {
             let id = find_approval(id.as_deref(), engine).await?;
@@ -178,15 +200,18 @@ async fn decide(engine: &EngineConnection, id: &str, decision: Value) -> Result<
     engine.print_answer(answer, |_, decided: ApprovalsDecideResult| {
         let is_of_run = |approval: &&ApprovalView| approval.run_id == decided.approval.run_id;
         let others = pending.map(|pending| pending.iter().filter(is_of_run).count());
-        anstream::println!("{}", decision_text(decided.approval.state, others));
+        anstream::println!("{}", decision_text(&decided.approval, others));
     })
 }
 
 /// The decision and the effect: the run continues when none of its approvals is pending.
-fn decision_text(state: ApprovalStateKind, others: Option<usize>) -> String {
-    let (decision, effect) = match state {
-        ApprovalStateKind::Approved => ("Allowed", "The run continues."),
-        _ => ("Denied", "The run continues without the call."),
+fn decision_text(approval: &ApprovalView, others: Option<usize>) -> String {
+    let (decision, effect) = match (approval.state, &approval.input_answer) {
+        (_, Some(InputAnswer::Accept { .. })) => ("Answered", "The run continues."),
+        (_, Some(InputAnswer::Decline)) => ("Declined", "The server gets your refusal."),
+        (_, Some(InputAnswer::Cancel)) => ("Cancelled", "The server gets no answer."),
+        (ApprovalStateKind::Approved, None) => ("Allowed", "The run continues."),
+        (_, None) => ("Denied", "The run continues without the call."),
     };
     match others {
         None => format!("{decision}."),

@@ -98,7 +98,8 @@ impl<'e> ApprovalPrompt<'e> {
                 continue;
             }
             print_request(&approval);
-            if self.engine.json || !io::stdin().is_terminal() {
+            // A form needs a command of its own: one line cannot answer several fields.
+            if self.engine.json || approval.input.is_some() || !io::stdin().is_terminal() {
                 anstream::eprintln!("{}", decision_commands(&approval));
                 continue;
             }
