@@ -163,6 +163,8 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
       followers: [],
       laterRuns: 0,
     },
+    input: null,
+    inputAnswer: null,
     ...parts,
   };
 }

@@ -1,5 +1,5 @@
 /* Approval: call, reason, requester, time left and decision. Shortcuts are inactive for 500 ms, in fields, and while
-   a key is held. Calls of the highest class cannot be granted. */
+   a key is held. Calls of the highest class cannot be granted. An input request has a form instead of buttons. */
 
 import { Hand, ShieldAlert } from "lucide-react";
 import { type ReactNode, use, useEffect, useRef, useState } from "react";
@@ -18,12 +18,13 @@ import { useClickGuard } from "@/components/useClickGuard";
 import { useNow } from "@/components/useNow";
 import { InlineCode } from "@/components/InlineCode";
 import { showUnambiguous } from "@/format/visible";
-import type { ApprovalView, DecisionDraft } from "@/platform";
+import type { ApprovalView, DecisionDraft, InputPrompt } from "@/platform";
 
 import styles from "./ApprovalCard.module.css";
 import { Countdown } from "./Countdown";
 import { DenyForm } from "./DenyForm";
 import { GrantEditor } from "./GrantEditor";
+import { InputForm } from "./InputForm";
 import { decisionIcons } from "./decisionIcons";
 import { splitCommandPreview } from "./preview";
 import { Preview } from "./Preview";
@@ -35,6 +36,8 @@ interface Props {
   /** Sends the decision; rejects on failure. */
   onDecide: (decision: DecisionDraft) => Promise<unknown>;
   onCopy: (text: string) => Promise<void>;
+  /** Opens the page of an input request. */
+  onOpen: (url: string) => Promise<void>;
   /** Job and run; omitted on their own pages. */
   requestFacts?: readonly Fact[];
   /** Opens the proposed job in the editor. */
@@ -54,13 +57,14 @@ export function ApprovalCard({
   approval,
   onDecide,
   onCopy,
+  onOpen,
   onEdit,
   isOnlyCall = false,
   run = { state: undefined, others: 0, makesOneCall: isOnlyCall },
   requestFacts = [],
   next,
 }: Props) {
-  const { tool, requestReason, isHighest, requestedAtMs, expiresAtMs, state, blockedWork } = approval;
+  const { tool, requestReason, isHighest, requestedAtMs, expiresAtMs, state, blockedWork, input } = approval;
   const isOpen = state === "pending";
   const held = [...approval.files, ...approval.replacedFiles];
   // A command preview names the directory.
@@ -78,10 +82,15 @@ export function ApprovalCard({
         {isOpen && <Countdown endsAtMs={expiresAtMs} />}
       </header>
       <p className={styles.why}>
-        {isHighest && <ShieldAlert size={14} aria-hidden />}
+        {isHighest && input === null && <ShieldAlert size={14} aria-hidden />}
         <InlineCode text={requestReason} />
       </p>
-      <Preview text={approval.preview} call={approval} />
+      {input !== null && (
+        <blockquote className={styles.message}>
+          <VisibleText text={input.message} />
+        </blockquote>
+      )}
+      {input === null && <Preview text={approval.preview} call={approval} />}
       <Facts
         facts={[
           ...requestFacts,
@@ -131,7 +140,9 @@ export function ApprovalCard({
       <Collapsible title="Arguments" summary={argumentsNote(approval)}>
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded isDecision />
       </Collapsible>
-      {isOpen ? (
+      {isOpen && input !== null ? (
+        <InputDecision key={approval.id} approval={approval} prompt={input} onDecide={onDecide} onOpen={onOpen} />
+      ) : isOpen ? (
         <DecisionButtons
           key={approval.id}
           approval={approval}
@@ -147,7 +158,13 @@ export function ApprovalCard({
 }
 
 /** Title: the plain title of a job tool, if any, and the tool's name. */
-function ApprovalTitle({ approval: { tool, toolLabel } }: Pick<Props, "approval">) {
+function ApprovalTitle({ approval: { tool, toolLabel, input } }: Pick<Props, "approval">) {
+  if (input !== null)
+    return (
+      <>
+        {input.server} asks for input <code>{tool}</code>
+      </>
+    );
   const plain = approvalTitle(tool);
   if (plain !== undefined) return plain;
   return toolLabel === null ? (
@@ -158,6 +175,23 @@ function ApprovalTitle({ approval: { tool, toolLabel } }: Pick<Props, "approval"
     <>
       {toolLabel}? <code>{tool}</code>
     </>
+  );
+}
+
+function InputDecision({
+  approval: { id, expiresAtMs },
+  prompt,
+  onDecide,
+  onOpen,
+}: Pick<Props, "approval" | "onDecide" | "onOpen"> & { prompt: InputPrompt }) {
+  const isOver = useEngineNow(1_000) >= expiresAtMs;
+  const isArmed = useClickGuard(id);
+  const isGone = use(EngineLostContext) !== undefined;
+  return (
+    <div className={styles.decisions}>
+      {isOver && <p className={styles.over}>This request has expired.</p>}
+      <InputForm prompt={prompt} isDisabled={isOver || isGone || !isArmed} onDecide={onDecide} onOpen={onOpen} />
+    </div>
   );
 }
 

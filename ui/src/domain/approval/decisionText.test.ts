@@ -36,6 +36,8 @@ test.each([
   ],
   [{ state: "expired" }, "Expired"],
   [{ state: "withdrawn" }, "Withdrawn"],
+  [{ state: "approved", scope: "once", inputAnswer: { action: "accept", content: null } }, "Answered"],
+  [{ state: "denied", inputAnswer: { action: "decline" } }, "Declined"],
 ] as const)("%j reads %s", (parts, word) => {
   expect(decisionLabel(anApproval(parts))).toBe(word);
 });

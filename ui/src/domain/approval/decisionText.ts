@@ -4,7 +4,7 @@ import { parseChangedJob } from "@/domain/changedJob";
 import { isLive } from "@/domain/runState";
 import { duration } from "@/format/amount";
 import { when } from "@/format/time";
-import type { ApprovalScope, ApprovalView, DecisionSurface, RunDetail, RunState } from "@/platform";
+import type { ApprovalScope, ApprovalView, DecisionSurface, InputAnswer, RunDetail, RunState } from "@/platform";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -35,8 +35,15 @@ export function approvalTitle(tool: string): string | undefined {
   return titles[tool];
 }
 
+const answers: Record<InputAnswer["action"], string> = {
+  accept: "Answered",
+  decline: "Declined",
+  cancel: "Cancelled",
+};
+
 /** `Allowed once`, `Denied`, `Expired`. */
-export function decisionLabel({ state, scope, reason }: ApprovalView): string {
+export function decisionLabel({ state, scope, reason, inputAnswer }: ApprovalView): string {
+  if (inputAnswer !== null) return answers[inputAnswer.action];
   switch (state) {
     case "pending":
       return "Pending";
@@ -77,7 +84,7 @@ export function requestingRun(detail: Pick<RunDetail, "run" | "payload"> | undef
 
 /** Effect of a decision on the run. Nothing is claimed about a cancelled or interrupted run. */
 export function decisionEffect(
-  { state, scope, reason }: ApprovalView,
+  { state, scope, reason, input, inputAnswer }: ApprovalView,
   { state: runState, others, makesOneCall }: RequestingRun,
 ): string | undefined {
   const isStopped = runState === "cancelled" || runState === "interrupted";
@@ -88,6 +95,13 @@ export function decisionEffect(
       : others === 1
         ? " after its other approval is decided"
         : ` after its ${others} other approvals are decided`;
+  if (input !== null && (state === "approved" || state === "denied" || state === "expired")) {
+    if (isStopped || (state === "expired" && makesOneCall)) return "The call did not finish.";
+    const what = { accept: "your answer", decline: "your refusal", cancel: "no answer" }[
+      inputAnswer?.action ?? "cancel"
+    ];
+    return `${input.server} ${gets} ${what}, and the run ${goes}${once}.`;
+  }
   switch (state) {
     case "pending":
       return undefined;

@@ -1,7 +1,7 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { errorCode, RpcError, type ApprovalView } from "@/platform";
+import { errorCode, RpcError, type ApprovalView, type InputPrompt } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
 import { aDetail, aJob, anApproval, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -28,7 +28,10 @@ function hostWith(...approvals: ApprovalView[]): FakeHost {
         decidedFrom: from,
         ...(decision.kind === "deny"
           ? { state: "denied", reason: decision.reason ?? null }
-          : { state: "approved", scope: decision.kind }),
+          : {
+              state: "approved",
+              scope: decision.kind === "run" || decision.kind === "always" ? decision.kind : "once",
+            }),
       };
       asked = asked.map((other) => (other.id === id ? approval : other));
       return { applied: true, approval };
@@ -366,4 +369,102 @@ test("grant editor shows invisible characters of the call", async () => {
   await user.click(await screen.findByRole("option", { name: "is one of" }));
   expect(editor.getByRole("textbox", { name: "Values of content, one per line" })).toBeInTheDocument();
   expect(editor.getByText(/^1 invisible character/)).toBeInTheDocument();
+});
+
+const form: InputPrompt = {
+  server: "shop",
+  message: "Who, and\nhow many?",
+  body: {
+    kind: "form",
+    fields: [
+      {
+        name: "name",
+        label: "Your name",
+        description: "As on the cup.",
+        isRequired: true,
+        value: { kind: "text", minLength: 1, maxLength: 40, format: null, default: null },
+      },
+      {
+        name: "count",
+        label: null,
+        description: null,
+        isRequired: false,
+        value: { kind: "number", isWhole: true, minimum: 1, maximum: 9, default: 2 },
+      },
+      {
+        name: "milk",
+        label: null,
+        description: null,
+        isRequired: false,
+        value: { kind: "boolean", default: null },
+      },
+    ],
+  },
+};
+
+test("input request shows the message and sends the values", async () => {
+  const host = hostWith(anApproval({ tool: "shop_order", isHighest: true, input: form }));
+  const answer = vi.fn(() => {
+    const inputAnswer = { action: "accept", content: { name: "Ada" } } as const;
+    const approval = anApproval({
+      state: "approved",
+      scope: "once",
+      input: form,
+      inputAnswer,
+      decidedAtMs: noon,
+      decidedFrom: "page",
+    });
+    asked = [approval];
+    return { applied: true, approval };
+  });
+  host.answers["approvals.decide"] = answer;
+  const { user } = renderApp("/approvals/ask-1", host);
+  const shown = within(await card());
+  expect(shown.getByRole("heading", { name: /^shop asks for input/ })).toBeInTheDocument();
+  expect(shown.getByText(/^Who, and\s+how many\?$/)).toBeInTheDocument();
+  expect(shown.queryByRole("button", { name: /^Allow once/ })).not.toBeInTheDocument();
+  await user.type(shown.getByRole("textbox", { name: "Your name" }), "Ada");
+  const send = shown.getByRole("button", { name: "Send answer" });
+  await waitFor(() => expect(send).toBeEnabled());
+  await user.click(send);
+  await waitFor(() =>
+    expect(answered(host)).toEqual([
+      { id: "ask-1", decision: { kind: "submit", answers: { name: "Ada", count: 2 } }, from: "page" },
+    ]),
+  );
+  expect(await screen.findByText(/^Answered in the app/)).toBeInTheDocument();
+});
+
+test("invalid answer has its error at the field", async () => {
+  const host = hostWith(anApproval({ isHighest: true, input: form }));
+  host.answers["approvals.decide"] = () =>
+    Promise.reject(
+      new RpcError(errorCode.invalidParams, "no", {
+        fields: [{ path: "decision.answers.name", message: "is required" }],
+      }),
+    );
+  const { user } = renderApp("/approvals/ask-1", host);
+  const shown = within(await card());
+  const send = shown.getByRole("button", { name: "Send answer" });
+  await waitFor(() => expect(send).toBeEnabled());
+  await user.click(send);
+  expect(await shown.findByText("is required")).toBeInTheDocument();
+  expect(shown.getByRole("textbox", { name: "Your name" })).toBeInvalid();
+});
+
+test("page of an input request opens only on a press", async () => {
+  const input: InputPrompt = {
+    server: "shop",
+    message: "Sign the order.",
+    body: { kind: "url", url: "https://shop.example/sign?1", host: "shop.example" },
+  };
+  const host = hostWith(anApproval({ isHighest: true, input }));
+  const { user } = renderApp("/approvals/ask-1", host);
+  const shown = within(await card());
+  expect(shown.getByText("shop.example")).toBeInTheDocument();
+  expect(shown.getByText("https://shop.example/sign?1")).toBeInTheDocument();
+  const decline = shown.getByRole("button", { name: "Decline" });
+  await waitFor(() => expect(decline).toBeEnabled());
+  await user.click(decline);
+  await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", decision: { kind: "deny" }, from: "page" }]));
 });

@@ -67,7 +67,7 @@ function ApprovalsPage({ approvalId }: { approvalId?: string }) {
 }
 
 function ShownApproval({ id, open }: { id: string; open: readonly ApprovalView[] }) {
-  const { copyText } = usePlatform();
+  const { copyText, openExternal } = usePlatform();
   const { data, error, refetch } = useApproval(id);
   const approval = data ?? open.find((one) => one.id === id);
   const navigate = useNavigate();
@@ -95,6 +95,7 @@ function ShownApproval({ id, open }: { id: string; open: readonly ApprovalView[]
         approval={approval}
         onDecide={give}
         onCopy={copyText}
+        onOpen={openExternal}
         onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
         requestFacts={requestFacts}
         run={requestingRun(detail, open.filter((one) => one.runId === approval.runId && one.id !== id).length)}

@@ -115,7 +115,7 @@ function Waiting({ run, failed }: { run: RunView | undefined; failed: StepView |
 }
 
 function ApprovalRequest({ runId }: { runId: string }) {
-  const { copyText } = usePlatform();
+  const { copyText, openExternal } = usePlatform();
   const decide = useDecide();
   const navigate = useNavigate();
   const approval = useOpenApprovals().data?.find((one) => one.runId === runId);
@@ -130,6 +130,7 @@ function ApprovalRequest({ runId }: { runId: string }) {
       approval={approval}
       onDecide={give}
       onCopy={copyText}
+      onOpen={openExternal}
       onEdit={() => void navigate({ to: "/jobs/new", search: { ask: approval.id } })}
     />
   );

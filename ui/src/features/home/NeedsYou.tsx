@@ -1,4 +1,4 @@
-/* Pending approvals on Home. Deny works here; allowing requires the full view. */
+/* Pending approvals on Home. Deny works here; allowing and answering require the full view. */
 
 import { Hand } from "lucide-react";
 import { use, useState } from "react";
@@ -48,7 +48,7 @@ export function NeedsYou() {
 }
 
 function PendingCard({ approval }: { approval: ApprovalView }) {
-  const { id, tool, jobName, requestReason, preview, requestedAtMs, expiresAtMs, blockedWork } = approval;
+  const { id, tool, jobName, requestReason, preview, requestedAtMs, expiresAtMs, blockedWork, input } = approval;
   const decide = useDecide();
   const armed = useClickGuard(id);
   const [busy, setBusy] = useState(false);
@@ -74,7 +74,7 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
           <code>{tool}</code> in “<bdi>{jobName}</bdi>”
         </p>
         <p className={styles.call} title={requestReason}>
-          {previewLine(preview)}
+          {input === null ? previewLine(preview) : `${input.server} asks: ${input.message}`}
         </p>
         <p className={styles.held} title={blockedWork?.text}>
           Requested <ElapsedTime sinceMs={requestedAtMs} /> ago
@@ -89,17 +89,17 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
           isDisabled={isGone}
           isPending={busy}
           onPress={deny}
-          aria-label={`Deny ${tool} in ${jobName}`}
+          aria-label={`${input === null ? "Deny" : "Decline"} ${tool} in ${jobName}`}
         >
-          Deny
+          {input === null ? "Deny" : "Decline"}
         </Button>
         <ButtonLink
           to="/approvals/$approvalId"
           params={{ approvalId: id }}
           small
-          aria-label={`Review ${tool} in ${jobName}`}
+          aria-label={`${input === null ? "Review" : "Answer"} ${tool} in ${jobName}`}
         >
-          Review
+          {input === null ? "Review" : "Answer"}
         </ButtonLink>
       </span>
     </div>

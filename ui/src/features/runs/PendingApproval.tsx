@@ -14,7 +14,7 @@ import type { DecisionDraft, RunDetail } from "@/platform";
 import styles from "./RunPage.module.css";
 
 export function PendingApproval({ approvals }: Pick<RunDetail, "approvals">) {
-  const { copyText } = usePlatform();
+  const { copyText, openExternal } = usePlatform();
   const decide = useDecide();
   const navigate = useNavigate();
   const [first, ...others] = approvals.filter(({ state }) => state === "pending");
@@ -30,6 +30,7 @@ export function PendingApproval({ approvals }: Pick<RunDetail, "approvals">) {
         approval={first}
         onDecide={give}
         onCopy={copyText}
+        onOpen={openExternal}
         onEdit={() => void navigate({ to: "/jobs/new", search: { ask: first.id } })}
       />
       {others.length > 0 && (

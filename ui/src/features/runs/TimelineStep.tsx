@@ -194,6 +194,7 @@ function StepIcon({ step, stopped }: Pick<Props, "step" | "stopped">) {
 function callLabel(step: StepView): string | undefined {
   if (step.status === "started") return "running";
   if (step.status === "unknown") return "outcome unknown";
+  if (step.status === "inputRequired") return "asked for input";
   if (isRefused(step)) return undefined;
   return isFailedStep(step) ? "failed" : undefined;
 }

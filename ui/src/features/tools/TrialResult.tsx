@@ -120,11 +120,20 @@ function Stop({ runId }: { runId: string }) {
 }
 
 function TrialApproval({ approval }: { approval: ApprovalView }) {
-  const { copyText } = usePlatform();
+  const { copyText, openExternal } = usePlatform();
   const decide = useDecide();
   const give = async (given: DecisionDraft) => {
     const { applied, approval: decided } = await decide(approval.id, given);
     if (!applied) toast({ title: "Already decided", about: `${decisionLabel(decided)}.` });
   };
-  return <ApprovalCard key={approval.id} approval={approval} onDecide={give} onCopy={copyText} isOnlyCall />;
+  return (
+    <ApprovalCard
+      key={approval.id}
+      approval={approval}
+      onDecide={give}
+      onCopy={copyText}
+      onOpen={openExternal}
+      isOnlyCall
+    />
+  );
 }
