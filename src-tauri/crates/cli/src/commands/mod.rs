@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Chat(chat::Args),
     /// Transcripts of the main session and of agent jobs
     Sessions(CommandGroup<sessions::Command>),
-    /// Approvals: list, show, allow, deny
+    /// Approvals: list, show, allow, answer, deny
     Approvals(CommandGroup<approvals::Command>),
     /// Grants: list, revoke
     Grants(CommandGroup<grants::Command>),
