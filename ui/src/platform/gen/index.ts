@@ -1887,7 +1887,7 @@ export type InputAnswer = { "action": "accept",
 /**
  * Values by field name; none for a page.
  */
-content: Record<string, unknown> | null, } | { "action": "decline" } | { "action": "cancel" };
+content?: Record<string, unknown> | null, } | { "action": "decline" } | { "action": "cancel" };
 
 /**
  * What the person fills in or opens.
