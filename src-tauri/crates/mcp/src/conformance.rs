@@ -44,7 +44,7 @@ async fn call_tools(connection: &Connection, context: &Value) -> Result<(), Conn
             .collect(),
     };
     for (name, arguments) in calls {
-        connection.call_tool(&name, arguments, CALL_LIMIT, Box::new(|_| ())).await?;
+        connection.call_tool(&name, arguments, None, CALL_LIMIT, Box::new(|_| ())).await?;
     }
     Ok(())
 }

@@ -430,7 +430,7 @@ async fn open_connection_uses_renewed_tokens() {
     // The server forgets the token before its end.
     fixture.oauth.rules().accepted = "access-x".to_owned();
     let limit = Duration::from_secs(60);
-    let result = connection.call_tool("work", Map::new(), limit, Box::new(|_| {})).await;
+    let result = connection.call_tool("work", Map::new(), None, limit, Box::new(|_| {})).await;
     assert!(result.is_ok(), "{result:?}");
     assert_eq!(fixture.oauth.refreshes(), 1);
 }

@@ -221,15 +221,6 @@ async fn rejected_call_has_code_and_message() {
     assert_eq!(call(&connection).await, Err(expected));
 }
 
-#[tokio::test]
-async fn answer_that_asks_for_input_is_input_required() {
-    let (processes, _sent) = server_with_calls(|message| {
-        vec![answer(message, &json!({"resultType": "input_required", "requestState": "s"}))]
-    });
-    let connection = open(&processes).await.expect("a connection");
-    assert_eq!(call(&connection).await, Err(ConnectionError::InputRequired));
-}
-
 /// The client's answer to a request that the server makes unasked.
 async fn answer_to(request: Value) -> Value {
     let (processes, mut sent) = server_with_calls(|_| Vec::new());
