@@ -6,6 +6,7 @@
 use super::document::Extension;
 use super::name::ExtensionName;
 use super::pin::ToolListing;
+use crate::future::BoxFuture;
 
 /// The installed extensions.
 pub trait ExtensionBook: Send + Sync {
@@ -20,4 +21,10 @@ pub trait ExtensionBook: Send + Sync {
     /// # Errors
     /// A secret is missing or not bound to this extension: cause and remedy as sentences.
     fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, String>;
+    /// Compares the files of the extension's package with the accepted files. Called before each start. Without a
+    /// package there is nothing to compare.
+    ///
+    /// # Errors
+    /// A file differs or cannot be read: the difference as a sentence.
+    fn check_files<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>>;
 }

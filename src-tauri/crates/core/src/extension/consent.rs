@@ -9,6 +9,7 @@ use ts_rs::TS;
 
 use super::definition::ServerDefinition;
 use super::name::ExtensionName;
+use super::package::PackagePlan;
 use super::pin::HeldTool;
 use crate::approval::canonical;
 
@@ -27,6 +28,9 @@ pub struct ConsentPage {
     /// The accepted definition that the page replaces; none for an installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<ServerDefinition>,
+    /// The installation of the package; none for a command or an address of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<PackagePlan>,
     /// The tools that wait for a person; empty before the first start.
     pub tools: Vec<HeldTool>,
     /// The SHA-256 of the canonical page, in hexadecimal digits.
@@ -42,11 +46,22 @@ impl ConsentPage {
         replaces: Option<ServerDefinition>,
         tools: Vec<HeldTool>,
     ) -> Self {
-        let mut page = Self { extension, server, replaces, tools, hash: String::new() };
-        let value = serde_json::to_value(&page).expect("BUG: a page is JSON");
+        let hash = String::new();
+        Self { extension, server, replaces, package: None, tools, hash }.with_hash()
+    }
+
+    /// The page with the installation of a package.
+    #[must_use]
+    pub fn with_package(self, package: PackagePlan) -> Self {
+        Self { package: Some(package), ..self }.with_hash()
+    }
+
+    fn with_hash(mut self) -> Self {
+        self.hash = String::new();
+        let value = serde_json::to_value(&self).expect("BUG: a page is JSON");
         let digest = Sha256::digest(canonical(&value).as_bytes());
-        page.hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        page
+        self.hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self
     }
 
     /// Whether `hash` names this page: its first digits, at least 12.
@@ -62,6 +77,7 @@ mod tests {
 
     use super::*;
     use crate::extension::ServerTransport;
+    use crate::extension::package::ExtensionSource;
 
     fn page(argument: &str) -> ConsentPage {
         let transport = ServerTransport::Stdio {
@@ -83,6 +99,27 @@ mod tests {
         let page_of_a = page("a.js");
         assert_eq!(page_of_a, page("a.js"));
         assert!(!page("b.js").is_named_by(&page_of_a.hash));
+    }
+
+    #[test]
+    fn another_package_gives_another_hash() {
+        let with_version = |version: &str| {
+            let source = ExtensionSource::npm(&format!("files@{version}"), None);
+            let plan = PackagePlan {
+                source: source.expect("a package"),
+                replaces: None,
+                registry: None,
+                claims: None,
+                steps: Vec::new(),
+                folder: "/data/files".to_owned(),
+                size: None,
+                notes: Vec::new(),
+            };
+            page("a.js").with_package(plan).hash
+        };
+        assert_eq!(with_version("1.2.3"), with_version("1.2.3"));
+        assert_ne!(with_version("1.2.3"), with_version("1.2.4"));
+        assert_ne!(with_version("1.2.3"), page("a.js").hash);
     }
 
     #[test]

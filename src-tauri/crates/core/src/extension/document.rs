@@ -12,6 +12,7 @@ use ts_rs::TS;
 
 use super::definition::ServerDefinition;
 use super::name::ExtensionName;
+use super::package::InstalledPackage;
 use super::pin::{HeldTool, ToolDefinition, ToolHints};
 use crate::UnixMs;
 
@@ -26,13 +27,16 @@ pub struct ExtensionLock {
     pub extensions: BTreeMap<ExtensionName, Extension>,
 }
 
-/// An installed extension: an MCP server.
+/// An installed extension: an MCP server. Files of an older Rouse have no `package`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]
 pub struct Extension {
     /// How the server is started or reached.
     pub server: ServerDefinition,
+    /// The package that Rouse installed; none for a command or an address of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<InstalledPackage>,
     /// Whether runs may use the server.
     pub is_enabled: bool,
     /// When the definition was accepted.

@@ -16,6 +16,7 @@ mod pin;
 mod server_port;
 mod server_process;
 mod state;
+pub mod package;
 pub mod import;
 
 pub use book::ExtensionBook;
