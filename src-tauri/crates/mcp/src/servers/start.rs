@@ -94,13 +94,17 @@ pub(super) fn tokens(
     }
 }
 
-/// Starts or reaches a server and lists its tools, within the time limit.
+/// Starts or reaches a server and lists its tools, within the time limit. A server with changed files does not start.
 pub(super) async fn start(
     config: &ServerPoolConfig,
     name: &ExtensionName,
     entry: &Extension,
     route: ServerRoute,
 ) -> Result<RunningServer, FailedStart> {
+    if let Err(difference) = config.book.check_files(name).await {
+        let unavailable = unavailable::changed_files(name, &difference);
+        return Err(FailedStart { unavailable, stderr_tail: None });
+    }
     let attempt = StartAttempt::default();
     let limit = start_limit(&entry.server);
     let started = tokio::time::timeout(limit, connect(config, name, entry, route, &attempt)).await;

@@ -10,6 +10,7 @@ use rouse_core::extension::{
     ServerTransport, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
     ToolServers, UnavailableKind,
 };
+use rouse_core::tool::BoxFuture;
 use rouse_testkit::ManualClock;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -26,6 +27,8 @@ const MINUTE_MS: u64 = 60_000;
 #[derive(Default)]
 struct FakeBook {
     entries: Mutex<BTreeMap<ExtensionName, Extension>>,
+    /// How the files differ from the accepted files.
+    difference: Mutex<Option<String>>,
 }
 
 impl FakeBook {
@@ -57,6 +60,11 @@ impl ExtensionBook for FakeBook {
             return Err("The secret MISSING does not exist. Add it.".to_owned());
         }
         Ok(text.replace("{{secret:KEY}}", "value"))
+    }
+
+    fn check_files<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
+        let difference = self.difference.lock().expect("a lock").clone();
+        Box::pin(std::future::ready(difference.map_or(Ok(()), Err)))
     }
 }
 
@@ -139,6 +147,7 @@ fn fixture_with_http(
     };
     let entry = Extension {
         server,
+        package: None,
         is_enabled: true,
         accepted_at_ms: UnixMs(0),
         reported_version: None,
@@ -239,6 +248,23 @@ async fn idle_server_is_stopped_after_ten_minutes() {
     fixture.pool.stop_idle().await;
     assert_eq!(fixture.state(), ServerState::Off);
     assert_eq!(fixture.processes.stops.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn server_with_changed_files_does_not_start() {
+    let fixture = fixture(legacy);
+    let difference = "dist/index.js is changed.".to_owned();
+    *fixture.book.difference.lock().expect("a lock") = Some(difference);
+    let unavailable = fixture.unavailable().await;
+    assert_eq!(unavailable.kind, UnavailableKind::Quarantined);
+    assert_eq!(unavailable.reason, "The server cal was not started. dist/index.js is changed.");
+    for command in ["`rouse extensions verify cal`", "`rouse extensions update cal`"] {
+        assert!(unavailable.remedy.contains(command), "{unavailable}");
+    }
+    assert_eq!(fixture.processes.starts(), 0);
+    *fixture.book.difference.lock().expect("a lock") = None;
+    fixture.pool.stop(&name()).await;
+    fixture.open().await.expect("a server");
 }
 
 #[tokio::test]

@@ -39,6 +39,18 @@ pub(super) fn quarantined(server: &ExtensionName) -> ServerUnavailable {
     }
 }
 
+/// The files of the server's package are not as the person accepted them; `difference` is a sentence.
+pub(super) fn changed_files(server: &ExtensionName, difference: &str) -> ServerUnavailable {
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::Quarantined,
+        reason: format!("The server {server} was not started. {difference}"),
+        remedy: format!(
+            "List the differences with `rouse extensions verify {server}`, then install the package again with `rouse extensions update {server}`."
+        ),
+    }
+}
+
 /// The server was stopped while it was starting.
 pub(super) fn stopped(server: &ExtensionName) -> ServerUnavailable {
     unreachable(server, format!("The server {server} was stopped while it was starting."))

@@ -59,6 +59,7 @@ fn entry(transport: ServerTransport) -> Extension {
             start_timeout_seconds: None,
             call_timeout_seconds: None,
         },
+        package: None,
         is_enabled: true,
         accepted_at_ms: UnixMs(0),
         reported_version: Some("calendar 1.2.3".to_owned()),
