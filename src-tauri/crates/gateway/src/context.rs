@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_agent::{Gate, SkillLibrary};
+use rouse_core::extension::package::{ExtensionSource, FileChange, PackagePlan};
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
     ToolAccess,
@@ -175,6 +176,38 @@ pub trait Extensions: Send + Sync {
         server: ServerDefinition,
         now: UnixMs,
     ) -> BoxFuture<'a, Result<(), RpcError>>;
+    /// The plan of an installation from a package. Downloads and starts nothing.
+    ///
+    /// # Errors
+    /// The source names no exact content, or a program for the installation is missing.
+    fn plan_package<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        source: ExtensionSource,
+        draft: ServerDefinition,
+    ) -> BoxFuture<'a, Result<PlannedPackage, RpcError>>;
+    /// Installs the package of an accepted page. The installed files stay in use until the new ones are complete.
+    ///
+    /// # Errors
+    /// The installation failed, was cancelled or took too long. Nothing was changed.
+    fn install_package<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        package: PlannedPackage,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>>;
+    /// What the installation of this extension does; none without an installation.
+    fn install_step(&self, name: &ExtensionName) -> Option<String>;
+    /// Cancels the installation of this extension. Returns false without an installation.
+    fn cancel_install(&self, name: &ExtensionName) -> bool;
+    /// Compares the files of a package with the accepted files.
+    ///
+    /// # Errors
+    /// Why the files cannot be compared, as sentences.
+    fn verify_files<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Vec<FileChange>, String>>;
     /// Starts the server and lists its tools. The book records the listing.
     fn inspect<'a>(
         &'a self,
@@ -208,6 +241,17 @@ pub trait Extensions: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<String>, RpcError>>;
     /// Stops the server. The next use starts it.
     fn stop<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, ()>;
+}
+
+/// A package with its plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedPackage {
+    /// The definition as the person wrote it.
+    pub draft: ServerDefinition,
+    /// The definition with the start command of the package.
+    pub server: ServerDefinition,
+    /// The plan.
+    pub plan: PackagePlan,
 }
 
 /// What a server said beside its tools.

@@ -31,7 +31,8 @@ pub use client::{
 };
 pub use command_text::{command_text, quote_word};
 pub use context::{
-    Backups, Context, EngineInfo, Extensions, Models, Secrets, ServerInspection, SettingsAccess,
+    Backups, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets, ServerInspection,
+    SettingsAccess,
 };
 pub use desktop_apps::{DesktopApps, ShowError};
 pub use error::{ErrorCode, RpcError};

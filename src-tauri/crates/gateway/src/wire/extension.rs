@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 pub use rouse_core::extension::ConsentPage;
+use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
     Extension, ExtensionName, ServerDefinition, ServerState, ServerStatus, SignInStatus, ToolAccess,
 };
@@ -44,7 +45,12 @@ pub struct ExtensionView {
     pub reported_version: Option<String>,
 }
 
+<<<<<<< HEAD
 /// `extensions.get`, `review`, `remove`, `restart`, `signIn`, `awaitSignIn`, `cancelSignIn`, `signOut`.
+=======
+/// `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`,
+/// `extensions.installStatus`, `extensions.cancelInstall`.
+>>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct ExtensionRef {
     /// Name of the extension.
@@ -81,20 +87,27 @@ pub struct ExtensionToolView {
 
 /// `extensions.preview`: the page of an installation or an update.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct ExtensionDraft {
     /// Name of the extension.
     pub name: ExtensionName,
-    /// The definition. A bare program name is looked up in `PATH`.
+    /// The definition. A bare program name is looked up in `PATH`. With a package, the arguments follow those of the
+    /// package, and the command may be empty.
     pub server: ServerDefinition,
+    /// The package to install.
+    pub source: Option<ExtensionSource>,
 }
 
 /// `extensions.install`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct ExtensionInstallParams {
     /// Name of the extension.
     pub name: ExtensionName,
     /// The definition.
     pub server: ServerDefinition,
+    /// The package to install.
+    pub source: Option<ExtensionSource>,
     /// Hash of the accepted page of `extensions.preview`; at least the first 12 digits.
     pub accept: String,
 }
@@ -154,4 +167,41 @@ pub struct ExtensionRemoved {
     pub revoked_grants: usize,
     /// What the person must delete, as a sentence.
     pub manual_cleanup: Option<String>,
+}
+
+/// `extensions.installStatus`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct InstallStatus {
+    /// What the installation does; none without an installation.
+    pub step: Option<String>,
+}
+
+/// `extensions.verify`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
+pub struct ExtensionsVerifyParams {
+    /// Name of the extension. Default: all extensions.
+    pub name: Option<ExtensionName>,
+}
+
+/// `extensions.verify`: the extensions with a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExtensionsVerifyResult {
+    /// The extensions, by name.
+    pub extensions: Vec<VerifiedFiles>,
+}
+
+/// The files of a package, compared with the accepted files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedFiles {
+    /// Name of the extension.
+    pub name: ExtensionName,
+    /// Number of accepted files.
+    pub files: u32,
+    /// The files that differ.
+    pub changes: Vec<FileChange>,
+    /// Why the files cannot be compared.
+    pub problem: Option<String>,
 }

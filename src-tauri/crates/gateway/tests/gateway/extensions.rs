@@ -4,13 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use rouse_core::UnixMs;
+use rouse_core::extension::package::{
+    ExtensionSource, FileChange, FileChangeKind, FileManifest, InstalledPackage, PackagePlan,
+};
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerState,
     ServerStatus, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
     UnavailableKind, compare_listing,
 };
 use rouse_core::tool::BoxFuture;
+<<<<<<< HEAD
 use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection, SignIns};
+=======
+use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection};
+>>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -52,6 +59,10 @@ impl ExtensionBook for MemoryExtensions {
     fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     }
+
+    fn check_files<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 impl Extensions for MemoryExtensions {
@@ -83,6 +94,7 @@ impl Extensions for MemoryExtensions {
     ) -> BoxFuture<'a, Result<(), RpcError>> {
         let extension = Extension {
             server,
+            package: None,
             is_enabled: true,
             accepted_at_ms: now,
             reported_version: None,
@@ -92,6 +104,60 @@ impl Extensions for MemoryExtensions {
         };
         self.installed.lock().expect("not poisoned").insert(name.clone(), extension);
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn plan_package<'a>(
+        &'a self,
+        _: &'a ExtensionName,
+        source: ExtensionSource,
+        draft: ServerDefinition,
+    ) -> BoxFuture<'a, Result<PlannedPackage, RpcError>> {
+        let plan = PackagePlan {
+            source,
+            replaces: None,
+            registry: None,
+            claims: None,
+            steps: Vec::new(),
+            folder: "/data/extensions/cal/package".to_owned(),
+            size: None,
+            notes: Vec::new(),
+        };
+        let server = draft.clone();
+        Box::pin(std::future::ready(Ok(PlannedPackage { draft, server, plan })))
+    }
+
+    fn install_package<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        package: PlannedPackage,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        Box::pin(async move {
+            let PlannedPackage { draft, server, plan } = package;
+            self.install(name, server, now).await?;
+            let files = FileManifest { sha256: "0".repeat(64), files: 2, bytes: 10 };
+            let source = plan.source;
+            let components = Vec::new();
+            let package = InstalledPackage { source, draft, files, components };
+            self.edit(name, |extension| extension.package = Some(package));
+            Ok(())
+        })
+    }
+
+    fn install_step(&self, _: &ExtensionName) -> Option<String> {
+        None
+    }
+
+    fn cancel_install(&self, _: &ExtensionName) -> bool {
+        false
+    }
+
+    fn verify_files<'a>(
+        &'a self,
+        _: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Vec<FileChange>, String>> {
+        let change = FileChange { path: "a.js".to_owned(), change: FileChangeKind::Changed };
+        Box::pin(std::future::ready(Ok(vec![change])))
     }
 
     fn inspect<'a>(
@@ -294,5 +360,50 @@ async fn removed_or_unknown_extension_is_not_found() {
     }
     let invalid = fixture.try_call("extensions.get", json!({ "name": "My Cal" })).await;
     assert!(invalid.expect_err("no name").message.starts_with("name: "));
+    fixture.stop().await;
+}
+
+/// The draft of a package in this version.
+fn package_draft(version: &str) -> Value {
+    let mut draft = draft("a");
+    draft["source"] = json!({ "kind": "npm", "package": "cal", "version": version });
+    draft
+}
+
+#[tokio::test]
+async fn package_is_installed_by_the_hash_of_its_version() {
+    let fixture = GatewayFixture::new().await;
+    fixture.extensions.list(Vec::new());
+    let page = fixture.call("extensions.preview", package_draft("1.2.3")).await;
+    let plain = fixture.call("extensions.preview", draft("a")).await;
+    for hash in [&plain["hash"], &page["hash"]] {
+        let refused = with_hash(&package_draft("1.2.4"), hash);
+        let error = fixture.try_call("extensions.install", refused).await.expect_err("other files");
+        assert_eq!(error.code, ErrorCode::Conflict.number());
+    }
+    let accepted = with_hash(&package_draft("1.2.3"), &page["hash"]);
+    fixture.call("extensions.install", accepted).await;
+    let update = fixture.call("extensions.preview", package_draft("1.2.4")).await;
+    assert_eq!(update["package"]["replaces"]["version"], "1.2.3");
+    assert_eq!(update["package"]["source"]["version"], "1.2.4");
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn only_packages_are_verified() {
+    let fixture = GatewayFixture::new().await;
+    install(&fixture, Vec::new()).await;
+    assert_eq!(fixture.call("extensions.verify", json!({})).await, json!({ "extensions": [] }));
+    let page = fixture.call("extensions.preview", package_draft("1.2.3")).await;
+    let accepted = with_hash(&package_draft("1.2.3"), &page["hash"]);
+    fixture.call("extensions.install", accepted).await;
+    let changes = json!([{ "path": "a.js", "change": "changed" }]);
+    let verified = json!({ "name": "cal", "files": 2, "changes": changes, "problem": null });
+    for params in [json!({}), json!({ "name": "cal" })] {
+        let found = fixture.call("extensions.verify", params).await;
+        assert_eq!(found, json!({ "extensions": [verified] }));
+    }
+    let unknown = fixture.try_call("extensions.verify", json!({ "name": "mail" })).await;
+    assert_eq!(unknown.expect_err("not installed").code, ErrorCode::NotFound.number());
     fixture.stop().await;
 }

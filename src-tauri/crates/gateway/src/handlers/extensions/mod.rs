@@ -6,17 +6,25 @@
 
 mod consent;
 mod definition;
+<<<<<<< HEAD
 mod sign_in;
+=======
+mod package;
+>>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 
 use rouse_core::extension::{Extension, ExtensionName, ServerTransport, ToolAccess, tool_name};
 use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
 use self::definition::check_definition;
+<<<<<<< HEAD
 pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
+=======
+pub(crate) use self::package::{cancel_install, install_status, verify};
+>>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 use super::input::check_secrets;
 use crate::command_text::command_text;
-use crate::context::{Context, ServerInspection};
+use crate::context::{Context, PlannedPackage, ServerInspection};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
     ChangeResult, ConsentPage, EmptyObject, ExtensionAcceptParams, ExtensionAccessParams,
@@ -45,25 +53,43 @@ pub(crate) async fn preview(
     context: &Context,
     params: ExtensionDraft,
 ) -> Result<ConsentPage, RpcError> {
-    let ExtensionDraft { name, server } = params;
+    let ExtensionDraft { name, server, source } = params;
     check_name(context, &name)?;
-    check_definition(&server)?;
     check_secrets(context, "server", &json!(server)).await?;
-    let server = context.extensions.resolve(server).await?;
-    let replaces = context.extensions.book().get(&name).map(|extension| extension.server);
-    Ok(ConsentPage::new(name, server, replaces, Vec::new()))
+    let installed = context.extensions.book().get(&name);
+    let replaced_source = installed.as_ref().and_then(|extension| extension.package.clone());
+    let replaces = installed.map(|extension| extension.server);
+    let Some(source) = source else {
+        check_definition(&server)?;
+        let server = context.extensions.resolve(server).await?;
+        return Ok(ConsentPage::new(name, server, replaces, Vec::new()));
+    };
+    check_secrets(context, "source", &json!(source)).await?;
+    let planned = context.extensions.plan_package(&name, source, server).await?;
+    let PlannedPackage { server, mut plan, .. } = planned;
+    check_definition(&server)?;
+    plan.replaces = replaced_source.map(|package| package.source);
+    Ok(ConsentPage::new(name, server, replaces, Vec::new()).with_package(plan))
 }
 
-/// Installs exactly the definition of the accepted page, starts the server once and lists its tools. A server that does
+/// Installs exactly the package and the definition of the accepted page, starts the server once and lists its tools. A server that does
 /// not start stays installed.
 pub(crate) async fn install(
     context: &Context,
     params: ExtensionInstallParams,
 ) -> Result<ServerToolsPage, RpcError> {
-    let ExtensionInstallParams { name, server, accept } = params;
-    let page = preview(context, ExtensionDraft { name: name.clone(), server }).await?;
+    let ExtensionInstallParams { name, server: draft, source, accept } = params;
+    let server = draft.clone();
+    let page = preview(context, ExtensionDraft { name: name.clone(), server, source }).await?;
     check_hash(&page, &accept, "extensions.preview")?;
-    context.extensions.install(&name, page.server, context.clock.now()).await?;
+    let (server, now) = (page.server, context.clock.now());
+    match page.package {
+        None => context.extensions.install(&name, server, now).await?,
+        Some(plan) => {
+            let package = PlannedPackage { draft, server, plan };
+            context.extensions.install_package(&name, package, now).await?;
+        }
+    }
     let inspected = context.extensions.inspect(&name).await;
     let extension = find(context, &name)?;
     Ok(match inspected {
