@@ -124,16 +124,13 @@ methods! {
     "extensions.setEnabled" => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
     "extensions.remove" => extensions::remove(ExtensionRef) -> ExtensionRemoved;
     "extensions.restart" => extensions::restart(ExtensionRef) -> ChangeResult;
-<<<<<<< HEAD
     "extensions.signIn" => extensions::sign_in(ExtensionRef) -> SignInLink;
     "extensions.awaitSignIn" => extensions::await_sign_in(ExtensionRef) -> SignInStatus;
     "extensions.cancelSignIn" => extensions::cancel_sign_in(ExtensionRef) -> ChangeResult;
     "extensions.signOut" => extensions::sign_out(ExtensionRef) -> ChangeResult;
-=======
     "extensions.installStatus" => extensions::install_status(ExtensionRef) -> InstallStatus;
     "extensions.cancelInstall" => extensions::cancel_install(ExtensionRef) -> ChangeResult;
     "extensions.verify" => extensions::verify(ExtensionsVerifyParams) -> ExtensionsVerifyResult;
->>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 
     "mcpAccess.list" => mcp_access::list(EmptyObject) -> McpAccessListResult;
     "mcpAccess.create" => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;

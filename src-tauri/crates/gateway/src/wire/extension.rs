@@ -45,12 +45,7 @@ pub struct ExtensionView {
     pub reported_version: Option<String>,
 }
 
-<<<<<<< HEAD
-/// `extensions.get`, `review`, `remove`, `restart`, `signIn`, `awaitSignIn`, `cancelSignIn`, `signOut`.
-=======
-/// `extensions.get`, `extensions.review`, `extensions.remove`, `extensions.restart`,
-/// `extensions.installStatus`, `extensions.cancelInstall`.
->>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
+/// `extensions.get`, `review`, `remove`, `restart`, `installStatus`, `cancelInstall`, and the verbs of a sign-in.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct ExtensionRef {
     /// Name of the extension.

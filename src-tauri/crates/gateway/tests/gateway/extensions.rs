@@ -13,11 +13,9 @@ use rouse_core::extension::{
     UnavailableKind, compare_listing,
 };
 use rouse_core::tool::BoxFuture;
-<<<<<<< HEAD
-use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection, SignIns};
-=======
-use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection};
->>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
+use rouse_gateway::{
+    ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns,
+};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -11,32 +11,67 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
+use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
-    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerTransport,
-    ServerUnavailable, SignInCallback, SignInEnd, SignInStatus, ToolAccess,
+    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses, ServerStatus,
+    ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus, ToolAccess,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::RefusedToolView;
-use rouse_gateway::{ErrorCode, Extensions, RpcError, ServerInspection, SignIns};
+use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
 use rouse_mcp::{ServerPool, SignInError};
 
 use super::installed::{ExtensionChangeError, InstalledExtensions};
+use super::packages::{InstallError, PackageInstaller};
 use super::program::find_program;
 use crate::options::EnvReader;
 
 /// The installed extensions and their servers.
 pub(crate) struct GatewayExtensions {
     /// The installed extensions.
-    pub(crate) installed: Arc<InstalledExtensions>,
+    installed: Arc<InstalledExtensions>,
     /// The servers.
-    pub(crate) pool: ServerPool,
+    pool: ServerPool,
     /// The environment of the engine, for `PATH`.
-    pub(crate) env: EnvReader,
+    env: EnvReader,
     /// The private folders of the servers.
-    pub(crate) folders: PathBuf,
+    folders: PathBuf,
+    packages: PackageInstaller,
 }
 
 impl GatewayExtensions {
+    /// The extensions whose private folders lie in `folders`.
+    pub(crate) fn new(
+        installed: Arc<InstalledExtensions>,
+        pool: ServerPool,
+        processes: Arc<dyn ServerProcesses>,
+        folders: PathBuf,
+        env: EnvReader,
+    ) -> Self {
+        let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
+        Self { installed, pool, env, folders, packages }
+    }
+
+    /// Gets the files of a package, then stops the server, swaps the files and writes the record.
+    async fn install_files(
+        &self,
+        name: &ExtensionName,
+        package: PlannedPackage,
+        now: UnixMs,
+    ) -> Result<(), RpcError> {
+        let running = self.packages.begin(name).map_err(install_error)?;
+        let prepared = running.prepare(package).await.map_err(install_error)?;
+        self.pool.stop(name).await;
+        let (placed, package, server) = prepared.put_in_place().await.map_err(install_error)?;
+        if let Err(error) = self.installed.install(name, server, Some(package), now) {
+            placed.undo().await;
+            return Err(change_error(error));
+        }
+        placed.keep().await.map_err(install_error)?;
+        self.pool.stop(name).await;
+        Ok(())
+    }
+
     /// The definition with the absolute path of its program.
     async fn resolve_program(
         &self,
@@ -112,14 +147,51 @@ impl Extensions for GatewayExtensions {
             let is_replaced = before.is_some_and(|before| {
                 before != server.transport && matches!(before, ServerTransport::Http { .. })
             });
-            self.installed.install(name, server, now).map_err(change_error)?;
+            self.installed.install(name, server, None, now).map_err(change_error)?;
             if is_replaced {
                 // A record that remains is for the old address and is never sent to another.
                 drop(self.delete_sign_in(name).await);
             }
             self.pool.stop(name).await;
+            self.packages.delete_files(name).await;
             Ok(())
         })
+    }
+
+    fn plan_package<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        source: ExtensionSource,
+        draft: ServerDefinition,
+    ) -> BoxFuture<'a, Result<PlannedPackage, RpcError>> {
+        Box::pin(async move {
+            let planned = self.packages.plan(name, source, draft).await;
+            planned.map_err(|reason| RpcError::field("source", &reason))
+        })
+    }
+
+    fn install_package<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        package: PlannedPackage,
+        now: UnixMs,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        Box::pin(self.install_files(name, package, now))
+    }
+
+    fn install_step(&self, name: &ExtensionName) -> Option<String> {
+        self.packages.step(name)
+    }
+
+    fn cancel_install(&self, name: &ExtensionName) -> bool {
+        self.packages.cancel(name)
+    }
+
+    fn verify_files<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+    ) -> BoxFuture<'a, Result<Vec<FileChange>, String>> {
+        Box::pin(self.installed.file_changes(name))
     }
 
     fn inspect<'a>(
@@ -170,6 +242,7 @@ impl Extensions for GatewayExtensions {
         name: &'a ExtensionName,
     ) -> BoxFuture<'a, Result<Option<String>, RpcError>> {
         Box::pin(async move {
+            self.packages.cancel(name);
             let before = self.installed.get(name).map(|extension| extension.server.transport);
             self.installed.remove(name).map_err(change_error)?;
             self.pool.stop(name).await;
@@ -224,6 +297,10 @@ impl SignIns for GatewayExtensions {
 
 fn sign_in_error(error: SignInError) -> RpcError {
     RpcError::new(ErrorCode::Conflict, error.text)
+}
+
+fn install_error(error: InstallError) -> RpcError {
+    RpcError::new(ErrorCode::Conflict, error.to_string())
 }
 
 fn change_error(error: ExtensionChangeError) -> RpcError {

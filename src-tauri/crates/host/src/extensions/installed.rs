@@ -9,13 +9,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use rouse_agent::{SecretBook, ServerSecretError};
-use rouse_core::UnixMs;
+use rouse_core::extension::package::{FileChange, InstalledPackage};
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionLock, ExtensionName, PinnedTool, ServerDefinition,
     ToolAccess, ToolListing,
 };
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, UnixMs};
 
 use super::lock_file;
+use super::packages::PackageChecks;
 use crate::home::Home;
 
 /// The maximum number of extensions.
@@ -25,6 +28,7 @@ const MAX_EXTENSIONS: usize = 100;
 pub(crate) struct InstalledExtensions {
     path: PathBuf,
     secrets: Arc<SecretBook>,
+    checks: PackageChecks,
     /// The document, or why the file cannot be read.
     state: RwLock<Result<ExtensionLock, String>>,
     /// Called after every change, before the change returns.
@@ -66,13 +70,14 @@ pub(crate) enum ExtensionChangeError {
 
 impl InstalledExtensions {
     /// Opens the file of `home`. An unreadable file is a problem, and no extension is installed then.
-    pub(crate) fn open(home: &Home, secrets: Arc<SecretBook>) -> Self {
+    pub(crate) fn open(home: &Home, secrets: Arc<SecretBook>, clock: Arc<dyn Clock>) -> Self {
         let path = home.extensions_lock();
         let state = lock_file::read(&path);
         if let Err(problem) = &state {
             tracing::error!("{problem}");
         }
-        Self { path, secrets, state: RwLock::new(state), listener: OnceLock::new() }
+        let checks = PackageChecks::new(home.extension_folders(), clock);
+        Self { path, secrets, checks, state: RwLock::new(state), listener: OnceLock::new() }
     }
 
     /// Calls `listener` after every change.
@@ -87,17 +92,19 @@ impl InstalledExtensions {
         self.read().as_ref().err().cloned()
     }
 
-    /// Stores an accepted definition: a new extension, or the new definition of an installed extension. Accepted tools
-    /// stay accepted; held tools are listed anew.
+    /// Stores an accepted definition with its package: a new extension, or the new definition of an installed
+    /// extension. Accepted tools stay accepted; held tools are listed anew.
     pub(crate) fn install(
         &self,
         name: &ExtensionName,
         server: ServerDefinition,
+        package: Option<InstalledPackage>,
         now: UnixMs,
     ) -> Result<(), ExtensionChangeError> {
         self.change(|lock| {
             if let Some(extension) = lock.extensions.get_mut(name) {
                 extension.server = server;
+                extension.package = package;
                 extension.is_enabled = true;
                 extension.accepted_at_ms = now;
                 extension.reported_version = None;
@@ -110,6 +117,7 @@ impl InstalledExtensions {
             }
             let extension = Extension {
                 server,
+                package,
                 is_enabled: true,
                 accepted_at_ms: now,
                 reported_version: None,
@@ -178,6 +186,24 @@ impl InstalledExtensions {
             let removed = lock.extensions.remove(name);
             removed.map(drop).ok_or_else(|| ExtensionChangeError::NotInstalled(name.clone()))
         })
+    }
+
+    /// The differences of the files of a package from the accepted files; none without a package.
+    ///
+    /// # Errors
+    /// The files cannot be compared: cause and remedy as sentences.
+    pub(crate) async fn file_changes(
+        &self,
+        name: &ExtensionName,
+    ) -> Result<Vec<FileChange>, String> {
+        match self.package(name) {
+            Some(package) => self.checks.changes(name, &package).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn package(&self, name: &ExtensionName) -> Option<InstalledPackage> {
+        self.get(name).and_then(|extension| extension.package)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Result<ExtensionLock, String>> {
@@ -259,6 +285,15 @@ impl ExtensionBook for InstalledExtensions {
                 self.reload_secret(name);
             }
             message
+        })
+    }
+
+    fn check_files<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            match self.package(name) {
+                Some(package) => self.checks.check(name, &package).await,
+                None => Ok(()),
+            }
         })
     }
 }

@@ -1,13 +1,14 @@
 //! The installed extensions: their file, and the gateway's access to their servers.
 //!
-//! Owns `extensions.lock`, the stored sign-ins and the deletion of a server's private folder. Never starts a server itself (`rouse_mcp`
-//! does), and never changes an accepted definition or tool without a verb of a person. Pitfall: overwriting a file that
+//! Owns `extensions.lock`, the packages (`packages`), the stored sign-ins and the deletion of a server's private folder.
+//! Never starts a server itself (`rouse_mcp` does), and never changes an accepted definition or tool without a verb of a person. Pitfall: overwriting a file that
 //! a newer Rouse wrote; an unreadable file refuses every change.
 
 mod lock_file;
 mod installed;
 mod sign_ins;
 mod program;
+mod packages;
 mod gateway_extensions;
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use rouse_agent::{Secret, SecretBook, SecretValue};
 use rouse_core::UnixMs;
+use rouse_core::extension::package::{ExtensionSource, FileManifest, InstalledPackage};
 use rouse_core::extension::{
     ExtensionBook as _, ExtensionName, PinnedTool, ServerDefinition, ServerTransport, ToolAccess,
     ToolDefinition, ToolHints, ToolListing, compare_listing,
 };
+use rouse_testkit::ManualClock;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -28,7 +30,9 @@ impl ExtensionFixture {
     }
 
     fn open(&self) -> InstalledExtensions {
-        InstalledExtensions::open(&Home::at(self.folder.path()), Arc::clone(&self.secrets))
+        let home = Home::at(self.folder.path());
+        let clock = Arc::new(ManualClock::new(NOW));
+        InstalledExtensions::open(&home, Arc::clone(&self.secrets), clock)
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -77,7 +81,7 @@ fn listing(extensions: &InstalledExtensions, listed: Vec<ToolDefinition>) -> Too
 #[test]
 fn installed_extension_survives_a_restart() {
     let fixture = ExtensionFixture::new();
-    fixture.open().install(&cal(), server("a.js"), NOW).expect("installed");
+    fixture.open().install(&cal(), server("a.js"), None, NOW).expect("installed");
     let extensions = fixture.open();
     assert_eq!(extensions.problem(), None);
     let all = extensions.all();
@@ -102,7 +106,7 @@ fn unusable_file_is_not_overwritten() {
         std::fs::write(fixture.path(), text).expect("a file");
         let extensions = fixture.open();
         assert!(extensions.problem().is_some_and(|problem| problem.contains(reason)), "{text}");
-        let refused = extensions.install(&cal(), server("a.js"), NOW).expect_err(text);
+        let refused = extensions.install(&cal(), server("a.js"), None, NOW).expect_err(text);
         assert!(refused.to_string().contains(reason), "{refused}");
         assert!(extensions.all().is_empty());
         assert_eq!(std::fs::read_to_string(fixture.path()).expect("a file"), text);
@@ -113,7 +117,7 @@ fn unusable_file_is_not_overwritten() {
 fn accepted_tools_leave_the_held_ones() {
     let fixture = ExtensionFixture::new();
     let extensions = fixture.open();
-    extensions.install(&cal(), server("a.js"), NOW).expect("installed");
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
     let listed = vec![tool("read", "Reads"), tool("send", "Sends")];
     let version = Some("cal 1.0".to_owned());
     extensions.record_listing(&cal(), version.clone(), &listing(&extensions, listed));
@@ -129,7 +133,7 @@ fn accepted_tools_leave_the_held_ones() {
 fn tool_changed_after_the_page_stays_held() {
     let fixture = ExtensionFixture::new();
     let extensions = fixture.open();
-    extensions.install(&cal(), server("a.js"), NOW).expect("installed");
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
     let changed = vec![tool("read", "Reads, and copies to me")];
     extensions.record_listing(&cal(), None, &listing(&extensions, changed));
     extensions.accept_tools(&cal(), vec![pin("read", "Reads")]).expect("accepted");
@@ -142,12 +146,12 @@ fn tool_changed_after_the_page_stays_held() {
 fn new_definition_keeps_accepted_tools_only() {
     let fixture = ExtensionFixture::new();
     let extensions = fixture.open();
-    extensions.install(&cal(), server("a.js"), NOW).expect("installed");
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
     let listed = listing(&extensions, vec![tool("send", "Sends")]);
     extensions.record_listing(&cal(), None, &listed);
     extensions.accept_tools(&cal(), vec![pin("read", "Reads")]).expect("accepted");
     assert_eq!(extensions.set_enabled(&cal(), false).ok(), Some(true));
-    extensions.install(&cal(), server("b.js"), NOW).expect("updated");
+    extensions.install(&cal(), server("b.js"), None, NOW).expect("updated");
     let extension = extensions.get(&cal()).expect("installed");
     assert_eq!(extension.server, server("b.js"));
     assert_eq!((extension.tools.len(), extension.held.len()), (1, 0));
@@ -158,7 +162,7 @@ fn new_definition_keeps_accepted_tools_only() {
 fn access_is_chosen_for_accepted_tools_only() {
     let fixture = ExtensionFixture::new();
     let extensions = fixture.open();
-    extensions.install(&cal(), server("a.js"), NOW).expect("installed");
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
     extensions.accept_tools(&cal(), vec![pin("read", "Reads")]).expect("accepted");
     let set = |tool| extensions.set_access(&cal(), tool, ToolAccess::ReadsOnly);
     assert_eq!(set("read").ok(), Some(true));
@@ -172,7 +176,7 @@ fn access_is_chosen_for_accepted_tools_only() {
 fn removed_extension_is_gone() {
     let fixture = ExtensionFixture::new();
     let extensions = fixture.open();
-    extensions.install(&cal(), server("a.js"), NOW).expect("installed");
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
     extensions.remove(&cal()).expect("removed");
     assert!(fixture.open().all().is_empty());
     let error = extensions.remove(&cal()).expect_err("removed before").to_string();
@@ -188,7 +192,7 @@ fn failed_write_changes_nothing() {
     let extensions = fixture.open();
     // A folder in the place of the file, which no file can replace.
     std::fs::create_dir(fixture.path()).expect("a folder");
-    let error = extensions.install(&cal(), server("a.js"), NOW).expect_err("no file");
+    let error = extensions.install(&cal(), server("a.js"), None, NOW).expect_err("no file");
     assert!(error.to_string().ends_with("Nothing was changed."), "{error}");
     assert!(extensions.all().is_empty());
 }
@@ -205,4 +209,31 @@ fn handle_is_filled_for_the_bound_server() {
     };
     assert_eq!(fill("cal").as_deref(), Ok("Bearer sunflower-42"));
     assert!(fill("mail").expect_err("not bound").contains("not bound to the server mail"));
+}
+
+#[test]
+fn file_of_an_older_rouse_has_no_packages() {
+    let fixture = ExtensionFixture::new();
+    fixture.open().install(&cal(), server("a.js"), None, NOW).expect("installed");
+    let text = std::fs::read_to_string(fixture.path()).expect("a file");
+    assert!(!text.contains("package"), "{text}");
+    assert_eq!(fixture.open().get(&cal()).expect("installed").package, None);
+}
+
+#[tokio::test]
+async fn server_without_a_package_has_no_files_to_check() {
+    let fixture = ExtensionFixture::new();
+    let extensions = fixture.open();
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
+    assert_eq!(extensions.check_files(&cal()).await, Ok(()));
+    let package = InstalledPackage {
+        source: ExtensionSource::npm("files@1.2.3", None).expect("a package"),
+        draft: server("a.js"),
+        files: FileManifest { sha256: "0".repeat(64), files: 1, bytes: 1 },
+        components: Vec::new(),
+    };
+    extensions.install(&cal(), server("a.js"), Some(package.clone()), NOW).expect("installed");
+    assert_eq!(fixture.open().get(&cal()).expect("installed").package, Some(package));
+    let error = extensions.check_files(&cal()).await.expect_err("no files");
+    assert!(error.contains("files.sha256 cannot be read"), "{error}");
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use rouse_agent::{SecretBook, ToolRegistry};
 use rouse_core::Clock;
-use rouse_core::extension::{ExtensionBook as _, ServerTransport, ToolServers as _};
+use rouse_core::extension::{
+    ExtensionBook as _, ServerProcesses, ServerTransport, ToolServers as _,
+};
 use rouse_gateway::Extensions;
 use rouse_mcp::{ServerPool, ServerPoolConfig};
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
@@ -24,6 +26,8 @@ use crate::secrets::SecretVault;
 pub(super) struct Servers {
     installed: Arc<InstalledExtensions>,
     pub(super) pool: ServerPool,
+    /// Also runs the installers of packages.
+    processes: Arc<dyn ServerProcesses>,
     accepted_urls: AcceptedServerUrls,
 }
 
@@ -36,22 +40,22 @@ impl Servers {
         http: &HttpConfig,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let installed = Arc::new(InstalledExtensions::open(home, secrets));
+        let installed = Arc::new(InstalledExtensions::open(home, secrets, Arc::clone(&clock)));
         let accepted_urls = AcceptedServerUrls::default();
-        let processes = LineProcesses::new(LineProcessConfig {
+        let processes: Arc<dyn ServerProcesses> = Arc::new(LineProcesses::new(LineProcessConfig {
             instance: instance_id(home),
             folders: home.extension_folders(),
             hidden: vec![home.root().to_owned()],
             network: http.clone(),
-        });
+        }));
         let pool = ServerPool::new(ServerPoolConfig {
             book: Arc::clone(&installed) as _,
-            processes: Arc::new(processes),
+            processes: Arc::clone(&processes),
             http: Arc::new(GuardedHttp::new(http, accepted_urls.clone())),
             sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
-        Self { installed, pool, accepted_urls }
+        Self { installed, pool, processes, accepted_urls }
     }
 
     /// Offers the accepted tools in `registry`, now and after every change of the extensions.
@@ -72,12 +76,13 @@ impl Servers {
 
     /// The gateway's access.
     pub(super) fn port(&self, home: &Home, env: EnvReader) -> Arc<dyn Extensions> {
-        Arc::new(GatewayExtensions {
-            installed: Arc::clone(&self.installed),
-            pool: self.pool.clone(),
+        Arc::new(GatewayExtensions::new(
+            Arc::clone(&self.installed),
+            self.pool.clone(),
+            Arc::clone(&self.processes),
+            home.extension_folders(),
             env,
-            folders: home.extension_folders(),
-        })
+        ))
     }
 
     /// The URLs of servers over HTTP.

@@ -6,22 +6,16 @@
 
 mod consent;
 mod definition;
-<<<<<<< HEAD
 mod sign_in;
-=======
 mod package;
->>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 
 use rouse_core::extension::{Extension, ExtensionName, ServerTransport, ToolAccess, tool_name};
 use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
 use self::definition::check_definition;
-<<<<<<< HEAD
 pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
-=======
 pub(crate) use self::package::{cancel_install, install_status, verify};
->>>>>>> 4005d3a7 (feat(gateway): install and verify packages of MCP servers)
 use super::input::check_secrets;
 use crate::command_text::command_text;
 use crate::context::{Context, PlannedPackage, ServerInspection};

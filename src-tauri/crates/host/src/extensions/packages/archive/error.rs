@@ -1,0 +1,37 @@
+//! Why an archive is refused.
+
+use std::io;
+
+/// Why an archive is refused.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum ArchiveError {
+    /// No zip archive, or of a form that Rouse does not read.
+    #[error("The bundle is no zip archive that Rouse reads: {0}. Download the file again.")]
+    Format(&'static str),
+    /// Over a bound.
+    #[error("The bundle {0}. Rouse unpacks no such archive.")]
+    Bound(String),
+    /// An entry with a dangerous path or kind.
+    #[error("The bundle holds {path}, which {reason}. Rouse unpacks no such archive.")]
+    Entry {
+        /// The path, escaped.
+        path: String,
+        /// The reason, as a predicate.
+        reason: &'static str,
+    },
+    /// The content of an entry is not what the directory says.
+    #[error("The file {0} of the bundle is damaged. Download the bundle again.")]
+    Damaged(String),
+    /// A file is missing.
+    #[error("The bundle has no file {0}. Look for another bundle.")]
+    Missing(String),
+    /// A file is larger than Rouse reads.
+    #[error("The file {0} of the bundle is too large. Look for another bundle.")]
+    TooLarge(String),
+    /// A file is no text.
+    #[error("The file {0} of the bundle is no text. Look for another bundle.")]
+    NotText(String),
+    /// The system refused.
+    #[error("The bundle cannot be unpacked: {0}. Check the disk.")]
+    Io(#[from] io::Error),
+}

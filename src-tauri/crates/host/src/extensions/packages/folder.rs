@@ -1,0 +1,47 @@
+//! Folders that are used in place: their plan.
+//!
+//! Owns the meaning of the person's command: a relative path lies in the folder. Never copies or changes a file. The
+//! server reads the folder; it writes only into its private folder.
+
+use std::path::Path;
+
+use rouse_core::extension::package::PackageSize;
+use rouse_core::text::escape_line;
+
+use super::files::hash_files;
+use super::site::path_text;
+use crate::extensions::program::find_program;
+use crate::options::EnvReader;
+
+/// What a page shows about a folder.
+pub(super) struct FolderFacts {
+    /// The SHA-256 of the list of files.
+    pub(super) sha256: String,
+    pub(super) size: PackageSize,
+    /// The absolute path of the program.
+    pub(super) command: String,
+}
+
+/// Hashes the files of a folder.
+pub(super) fn folder_facts(
+    folder: &str,
+    command: &str,
+    env: &EnvReader,
+) -> Result<FolderFacts, String> {
+    if command.is_empty() {
+        return Err(
+            "The folder needs a command: write the program and its arguments after --.".to_owned()
+        );
+    }
+    if !Path::new(folder).is_dir() {
+        return Err(format!("There is no folder {}. Check the path.", escape_line(folder)));
+    }
+    let command = if Path::new(command).components().count() > 1 {
+        // An absolute path replaces the folder.
+        find_program(&path_text(&Path::new(folder).join(command))?, None)?
+    } else {
+        find_program(command, env("PATH").as_deref())?
+    };
+    let found = hash_files(Path::new(folder))?;
+    Ok(FolderFacts { sha256: found.list.sha256(), size: found.size, command })
+}

@@ -1,0 +1,24 @@
+//! Packages of MCP servers: plan, installation, and comparison of the installed files with the accepted files.
+//!
+//! Owns the folders of packages. Never installs without an accepted plan, and never runs a script of a package during an
+//! installation. The installers (`npm`, `uv`, `pip`) run with the person's own rights: their scripts are off, so they
+//! only load and unpack files. Pitfall: files that an old server changes during an update; new files stay outside of
+//! every folder that a server can write, until they are hashed.
+
+mod site;
+mod registry;
+mod files;
+mod archive;
+mod npm;
+mod python;
+mod bundle;
+mod folder;
+mod steps;
+mod planner;
+mod installer;
+mod checks;
+#[cfg(all(test, unix))]
+mod tests;
+
+pub(super) use checks::PackageChecks;
+pub(super) use installer::{InstallError, PackageInstaller};

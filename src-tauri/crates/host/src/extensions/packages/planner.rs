@@ -1,0 +1,203 @@
+//! The plan of an installation: what its page shows.
+//!
+//! Owns the start command of each source. Reads local files only: nothing is downloaded and nothing is started. Pitfall:
+//! a plan that depends on the moment; the same draft gives the same plan, or its accepted hash would name no page.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rouse_core::extension::package::{ExtensionSource, PROGRAM_OF_PACKAGE, PackagePlan};
+use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
+use rouse_core::job::{FolderAccess, FolderGrant};
+use rouse_gateway::PlannedPackage;
+
+use super::bundle::{BundleConfig, BundleFacts, bundle_facts};
+use super::folder::{FolderFacts, folder_facts};
+use super::npm::{find_npm, npm_step};
+use super::python::{NO_COMPILED_FILES, find_python, interpreter_of, python_steps};
+use super::registry::{npm_registry, python_index};
+use super::site::{PackageSite, path_text};
+use crate::options::EnvReader;
+
+/// What a page says about a download.
+const DOWNLOAD_NOTES: [&str; 2] = [
+    "The installation takes at most 5 min. It runs with your own rights and runs no script of the package.",
+    "Every installed file is hashed. A server with a changed file does not start.",
+];
+/// What a page says about a bundle.
+const BUNDLE_NOTE: &str =
+    "The bundle is unpacked and every file is hashed. A server with a changed file does not start.";
+/// What a page says about a folder.
+const FOLDER_NOTE: &str = "The folder stays in its place. Every file is hashed: after any change of a file, the server does not start until you update it.";
+
+/// Reads the local facts of a source. Blocks.
+pub(super) struct Planner<'p> {
+    /// The private folders of all servers.
+    pub(super) folders: &'p Path,
+    pub(super) env: &'p EnvReader,
+}
+
+/// The fields of a draft that a source fills in.
+struct DraftCommand<'d> {
+    command: &'d mut String,
+    arguments: &'d mut Vec<String>,
+    environment: &'d mut BTreeMap<String, String>,
+    folder: &'d mut Option<String>,
+    folders: &'d mut Vec<FolderGrant>,
+}
+
+impl Planner<'_> {
+    /// The plan of a source with the start command of its server.
+    ///
+    /// # Errors
+    /// The source cannot be installed: cause and remedy as sentences.
+    pub(super) fn plan(
+        &self,
+        name: &ExtensionName,
+        source: ExtensionSource,
+        draft: ServerDefinition,
+    ) -> Result<PlannedPackage, String> {
+        source.check().map_err(|error| error.to_string())?;
+        let site = PackageSite::new(self.folders, name);
+        let mut server = draft.clone();
+        let ServerTransport::Stdio { command, arguments, environment, folder, folders, .. } =
+            &mut server.transport
+        else {
+            return Err("Rouse starts the server of a package. Leave the address out.".to_owned());
+        };
+        let target = DraftCommand { command, arguments, environment, folder, folders };
+        let plan = match source {
+            ExtensionSource::Npm { .. } => self.plan_npm(&site, source, target)?,
+            ExtensionSource::Pypi { .. } => self.plan_pypi(&site, source, target)?,
+            ExtensionSource::Mcpb { file, sha256, config } => {
+                self.plan_bundle(&site, file, sha256.as_deref(), config, target)?
+            }
+            ExtensionSource::Folder { path, sha256 } => {
+                self.plan_folder(path, sha256.as_deref(), target)?
+            }
+        };
+        Ok(PlannedPackage { draft, server, plan })
+    }
+
+    fn plan_npm(
+        &self,
+        site: &PackageSite,
+        source: ExtensionSource,
+        target: DraftCommand<'_>,
+    ) -> Result<PackagePlan, String> {
+        let ExtensionSource::Npm { package, version, .. } = &source else {
+            unreachable!("BUG: another source was planned as npm");
+        };
+        let programs = find_npm(target.command, self.env)?;
+        let step = npm_step(&programs, site, &format!("{package}@{version}"), self.env)?;
+        *target.command = programs.node;
+        target.arguments.insert(0, PROGRAM_OF_PACKAGE.to_owned());
+        Ok(PackagePlan {
+            registry: Some(npm_registry(self.env)?),
+            steps: vec![step],
+            notes: DOWNLOAD_NOTES.map(str::to_owned).to_vec(),
+            ..plan_in(site, source)?
+        })
+    }
+
+    fn plan_pypi(
+        &self,
+        site: &PackageSite,
+        source: ExtensionSource,
+        target: DraftCommand<'_>,
+    ) -> Result<PackagePlan, String> {
+        let ExtensionSource::Pypi { package, version, .. } = &source else {
+            unreachable!("BUG: another source was planned as PyPI");
+        };
+        let programs = find_python(target.command, self.env)?;
+        let steps = python_steps(&programs, site, &format!("{package}=={version}"), self.env)?;
+        *target.command = interpreter_of(&site.folder)?;
+        target.arguments.insert(0, PROGRAM_OF_PACKAGE.to_owned());
+        forbid_compiled_files(target.environment);
+        Ok(PackagePlan {
+            registry: Some(python_index(self.env)?),
+            steps,
+            notes: DOWNLOAD_NOTES.map(str::to_owned).to_vec(),
+            ..plan_in(site, source)?
+        })
+    }
+
+    fn plan_bundle(
+        &self,
+        site: &PackageSite,
+        file: String,
+        expected: Option<&str>,
+        config: BundleConfig,
+        target: DraftCommand<'_>,
+    ) -> Result<PackagePlan, String> {
+        let facts = bundle_facts(&file, &config, site, self.env)?;
+        let BundleFacts { sha256, size, claims, start } = facts;
+        check_hash("bundle", expected, &sha256)?;
+        *target.command = start.command;
+        drop(target.arguments.splice(0..0, start.arguments));
+        for (name, value) in start.environment {
+            target.environment.entry(name).or_insert(value);
+        }
+        forbid_compiled_files(target.environment);
+        let mut notes = vec![BUNDLE_NOTE.to_owned()];
+        notes.extend(start.notes);
+        let source = ExtensionSource::Mcpb { file, sha256: Some(sha256), config };
+        Ok(PackagePlan { claims: Some(claims), size: Some(size), notes, ..plan_in(site, source)? })
+    }
+
+    fn plan_folder(
+        &self,
+        path: String,
+        expected: Option<&str>,
+        target: DraftCommand<'_>,
+    ) -> Result<PackagePlan, String> {
+        let FolderFacts { sha256, size, command } = folder_facts(&path, target.command, self.env)?;
+        check_hash("folder", expected, &sha256)?;
+        *target.command = command;
+        *target.folder = Some(path.clone());
+        if !target.folders.iter().any(|folder| folder.path == path) {
+            target.folders.push(FolderGrant { path: path.clone(), access: FolderAccess::Read });
+        }
+        forbid_compiled_files(target.environment);
+        Ok(PackagePlan {
+            source: ExtensionSource::Folder { path: path.clone(), sha256: Some(sha256) },
+            replaces: None,
+            registry: None,
+            claims: None,
+            steps: Vec::new(),
+            folder: path,
+            size: Some(size),
+            notes: vec![FOLDER_NOTE.to_owned()],
+        })
+    }
+}
+
+/// A plan with the folder of the installed files.
+fn plan_in(site: &PackageSite, source: ExtensionSource) -> Result<PackagePlan, String> {
+    Ok(PackagePlan {
+        source,
+        replaces: None,
+        registry: None,
+        claims: None,
+        steps: Vec::new(),
+        folder: path_text(&site.folder)?,
+        size: None,
+        notes: Vec::new(),
+    })
+}
+
+/// Keeps a Python server from writing into its package, unless the person decides otherwise.
+fn forbid_compiled_files(environment: &mut BTreeMap<String, String>) {
+    let (name, value) = NO_COMPILED_FILES;
+    environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+}
+
+/// Refuses content with another hash than the expected one.
+fn check_hash(what: &str, expected: Option<&str>, found: &str) -> Result<(), String> {
+    match expected {
+        Some(expected) if expected != found => Err(format!(
+            "The SHA-256 of the {what} is {found}, expected {expected}. Check where the {what} comes from."
+        )),
+        _ => Ok(()),
+    }
+}
