@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{
-    BackupsView, ConfigView, CronStatus, FailingModel, NotificationStatus, SystemStatus,
-    ToolsCatalogResult,
+    BackupsView, ConfigView, CronStatus, ExtensionsVerifyResult, FailingModel, NotificationStatus,
+    SystemStatus, ToolsCatalogResult, VerifiedFiles,
 };
 use rouse_host::{
     DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED, Exposure, IS_SANDBOX_PREVIEW, SandboxError,
@@ -14,6 +14,7 @@ use rouse_host::{
 };
 use serde_json::json;
 
+use crate::commands::extensions::is_accepted;
 use crate::render::secrets::secret_problems;
 use crate::render::settings::file_notice;
 use crate::render::system::{failing_model_text, is_active_model, zone_data_text, zone_notice};
@@ -50,6 +51,7 @@ pub(crate) async fn run(engine: &EngineConnection) -> Result<(), CliError> {
                 Ok(problem) => engine_sandbox = Some(problem),
                 Err(error) => findings.extend(error.lines().into_iter().map(unhealthy)),
             }
+            findings.extend(check_packages(engine).await);
             match secret_problems(engine).await {
                 Ok(problems) => findings.extend(problems.into_iter().map(healthy)),
                 Err(error) => findings.extend(error.lines().into_iter().map(unhealthy)),
@@ -269,6 +271,27 @@ async fn sandbox_problem(engine: &EngineConnection) -> Result<Option<String>, Cl
     Ok(run_command.and_then(|tool| tool.unavailable_reason))
 }
 
+/// The files of MCP servers, compared with the accepted files; none without packages.
+async fn check_packages(engine: &EngineConnection) -> Vec<Finding> {
+    let verified = engine.fetch("extensions.verify", json!({})).await;
+    match verified {
+        Ok(ExtensionsVerifyResult { extensions }) => package_findings(&extensions),
+        Err(error) => error.lines().into_iter().map(unhealthy).collect(),
+    }
+}
+
+fn package_findings(extensions: &[VerifiedFiles]) -> Vec<Finding> {
+    let (accepted, changed): (Vec<_>, Vec<_>) =
+        extensions.iter().partition(|extension| is_accepted(extension));
+    let healthy_one = (!accepted.is_empty())
+        .then(|| healthy(format!("Packages with their accepted files: {}", accepted.len())));
+    let changed = changed.into_iter().map(|VerifiedFiles { name, .. }| {
+        let fix = format!("Differences: rouse extensions verify {name}");
+        with_fix(false, format!("The files of {name} are not as you accepted them"), fix)
+    });
+    healthy_one.into_iter().chain(changed).collect()
+}
+
 /// A missing sandbox is healthy: commands that need a sandbox are refused. The engine's probe has priority,
 /// because permissions differ between processes.
 fn check_sandbox(
@@ -339,6 +362,24 @@ mod tests {
             let text = check_sandbox(in_engine, local()).text;
             assert!(text.starts_with("Sandbox for commands") && text.ends_with(": processes"));
         }
+    }
+
+    #[test]
+    fn changed_package_is_unhealthy_and_none_is_silent() {
+        let files = |name: &str, problem: Option<&str>| VerifiedFiles {
+            name: name.parse().expect("a name"),
+            files: 3,
+            changes: Vec::new(),
+            problem: problem.map(str::to_owned),
+        };
+        assert!(package_findings(&[]).is_empty());
+        let found = package_findings(&[files("cal", None), files("docs", Some("Unreadable."))]);
+        let found: Vec<_> = found.iter().map(|found| (found.ok, found.text.as_str())).collect();
+        let expected = [
+            (true, "Packages with their accepted files: 1"),
+            (false, "The files of docs are not as you accepted them"),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

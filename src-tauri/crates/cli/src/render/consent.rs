@@ -16,6 +16,7 @@ use rouse_gateway::command_text;
 use rouse_gateway::wire::ServerToolsPage;
 
 use super::facts::{fact, fact_lines};
+use super::package::plan_facts;
 
 /// Begins and ends a warning in red. The output drops both where no colour is shown.
 const RED: &str = "\u{1b}[31m";
@@ -26,7 +27,8 @@ const NONE: &str = "none";
 
 /// The page before an installation or an update.
 pub(crate) fn server_lines(page: &ConsentPage) -> Vec<String> {
-    let facts = definition_facts(&page.server);
+    let mut facts: Vec<JobFact> = page.package.iter().flat_map(plan_facts).collect();
+    facts.extend(definition_facts(&page.server));
     let title = match page.replaces {
         None => format!("You install the MCP server {}.", page.extension),
         Some(_) => format!("You update the MCP server {}.", page.extension),

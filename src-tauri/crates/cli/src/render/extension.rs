@@ -6,6 +6,7 @@ use rouse_gateway::wire::{ExtensionDetail, ExtensionView};
 
 use super::consent::{access_label, definition_facts};
 use super::facts::{fact, fact_lines};
+use super::package::installed_facts;
 use super::table::{new_table, print_rows};
 use super::text::{escape, shorten};
 use super::time::local_time;
@@ -69,6 +70,7 @@ pub(crate) fn print_extension(engine: &EngineConnection, detail: &ExtensionDetai
         facts.push(fact("Sign-in", sign_in_text(engine, sign_in)));
     }
     facts.push(fact("Accepted", local_time(engine, extension.accepted_at_ms.0)));
+    facts.extend(extension.package.iter().flat_map(installed_facts));
     facts.extend(definition_facts(&extension.server));
     for line in fact_lines(&facts) {
         anstream::println!("{line}");

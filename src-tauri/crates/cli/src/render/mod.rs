@@ -21,5 +21,6 @@ pub(crate) mod scheduler;
 pub(crate) mod heartbeat;
 pub(crate) mod settings;
 pub(crate) mod secrets;
+pub(crate) mod package;
 pub(crate) mod consent;
 pub(crate) mod extension;

@@ -19,6 +19,8 @@ const FILE_TIMEOUT: Duration = Duration::from_secs(300);
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 /// The start of a server takes at most 300 s, and an update stops the old server first.
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
+/// The installation of a package takes at most 300 s, and the start of its server follows.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(640);
 /// A test is two model calls, and a local server loads the model first.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(400);
 
@@ -68,6 +70,7 @@ impl EngineConnection {
         let timeout = match method {
             "cron.import" | "backup.create" => FILE_TIMEOUT,
             "models.test" => MODEL_TIMEOUT,
+            "extensions.install" => INSTALL_TIMEOUT,
             _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
             _ => CALL_TIMEOUT,

@@ -2,9 +2,11 @@
 
 mod prompt;
 mod tools_page;
+mod verify;
 
 pub(super) use prompt::{ask_line, is_interactive};
 pub(super) use tools_page::{ToolChoices, decide_tools};
+pub(super) use verify::is_accepted;
 
 use clap::Subcommand;
 use rouse_core::extension::{ExtensionName, ToolAccess};
@@ -12,6 +14,7 @@ use rouse_gateway::wire::{ChangeResult, ExtensionDetail, ExtensionRemoved, Exten
 use serde_json::json;
 
 use crate::commands::cron::choice;
+use crate::commands::mcp::update;
 use crate::render::extension::{print_extension, print_extension_table};
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
@@ -51,6 +54,13 @@ pub(crate) enum Command {
         /// Remove without a prompt
         #[arg(long)]
         yes: bool,
+    },
+    /// Install another version of a package, or the same version again
+    Update(update::UpdateArgs),
+    /// Compare the files of packages with the accepted files; exit code 1 for a difference
+    Verify {
+        /// Name of the extension [default: all]
+        name: Option<ExtensionName>,
     },
     /// Stop a server; the next use starts it
     Restart(ExtensionArg),
@@ -139,6 +149,8 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             change(engine, "extensions.setEnabled", params, "Disabled.").await
         }
         Command::Remove { name, yes } => remove(engine, &name, yes).await,
+        Command::Update(args) => update::run(args, engine).await,
+        Command::Verify { name } => verify::run(name, engine).await,
         Command::Restart(ExtensionArg { name }) => {
             let params = json!({ "name": name });
             let done = "Stopped. The next use starts the server.";

@@ -9,6 +9,8 @@ use rouse_gateway::quote_word;
 use serde_json::{Value, json};
 
 use super::definition::DefinitionArgs;
+use super::install_progress::call_install;
+use super::package::{PackageArgs, ServerDraft};
 use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
 use crate::render::consent::server_lines;
 use crate::resolve::engine::EngineConnection;
@@ -16,7 +18,7 @@ use crate::resolve::error::CliError;
 use crate::resolve::keyboard::is_confirmed;
 
 /// Field paths of the gateway and their names on the command line.
-const FIELD_NAMES: [(&str, &str); 17] = [
+const FIELD_NAMES: [(&str, &str); 18] = [
     ("server.transport.command", "COMMAND"),
     ("server.transport.environment", "--env"),
     ("server.transport.folders", "--folder"),
@@ -32,6 +34,7 @@ const FIELD_NAMES: [(&str, &str); 17] = [
     ("server.startTimeoutSeconds", "--start-timeout"),
     ("server.callTimeoutSeconds", "--call-timeout"),
     ("server", "the definition"),
+    ("source", "the package"),
     ("accept", "--accept"),
     ("name", "NAME"),
 ];
@@ -42,6 +45,8 @@ Examples:
   rouse mcp add github --env TOKEN={{secret:github}} --host api.github.com -- github-mcp-server stdio
   rouse mcp add docs --url https://mcp.example.org/v1 --header 'Authorization: Bearer {{secret:docs}}'
   rouse mcp add cal --from mcp.json
+  rouse mcp add fs --npm @modelcontextprotocol/server-filesystem@2025.11.25 --folder ~/Notes -- ~/Notes
+  rouse mcp add time --pypi mcp-server-time==2025.9.25
 ";
 
 #[derive(Debug, clap::Args)]
@@ -52,13 +57,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HASH")]
     accept: Option<String>,
     #[command(flatten)]
+    package: PackageArgs,
+    #[command(flatten)]
     definition: DefinitionArgs,
 }
 
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
-    let Args { name, accept, definition } = args;
-    let server = definition.into_definition(&name)?;
-    let params = json!({ "name": name, "server": server });
+    let Args { name, accept, package, definition } = args;
+    let ServerDraft { server, source, notes } = package.into_draft(&name, definition)?;
+    for note in notes {
+        anstream::eprintln!("{note}");
+    }
+    let params = json!({ "name": name, "server": server, "source": source });
+    offer(engine, &name, params, accept, "add").await
+}
+
+/// Shows the page unless its hash is given, and installs after the consent. `verb` is the word of the command line.
+pub(super) async fn offer(
+    engine: &EngineConnection,
+    name: &ExtensionName,
+    params: Value,
+    accept: Option<String>,
+    verb: &str,
+) -> Result<(), CliError> {
     let hash = match accept {
         Some(hash) => hash,
         None => {
@@ -66,7 +87,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
             print_page(engine, &page)?;
             if !is_interactive(engine) {
                 let arguments = std::env::args().skip(1);
-                let command = accepting_command(arguments, "add", &[&page.hash]);
+                let command = accepting_command(arguments, verb, &[&page.hash]);
                 return Err(CliError::Refused(format!(
                     "Nothing was installed. To accept exactly this page: {command}"
                 )));
@@ -78,7 +99,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
             page.hash
         }
     };
-    install(engine, &name, params, &hash).await
+    install(engine, name, params, &hash).await
 }
 
 /// The page of a server. Starts nothing.
@@ -116,10 +137,7 @@ pub(super) async fn install(
     hash: &str,
 ) -> Result<(), CliError> {
     params["accept"] = json!(hash);
-    if !engine.json {
-        anstream::eprintln!("Starting {name} …");
-    }
-    let installed = engine.call("extensions.install", params).await;
+    let installed = call_install(engine, name, params).await;
     let installed = installed.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
     decide_tools(engine, installed, ToolChoices::new()).await
 }

@@ -115,6 +115,61 @@ impl DefinitionArgs {
         })
     }
 
+    /// The definition of a package: the words after `--` follow its arguments. `runtime` is its interpreter, or empty.
+    pub(super) fn into_package_draft(
+        mut self,
+        runtime: &str,
+    ) -> Result<ServerDefinition, CliError> {
+        let words = std::mem::take(&mut self.command);
+        self.with_transport(stdio(runtime_program(runtime), words))
+    }
+
+    /// The definition of a folder: the words after `--` are its command, as written.
+    pub(super) fn into_folder_draft(mut self) -> Result<ServerDefinition, CliError> {
+        let mut words = std::mem::take(&mut self.command).into_iter();
+        let Some(command) = words.next() else {
+            return Err(CliError::input(
+                "--folder-source: write the program and its arguments after --",
+            ));
+        };
+        self.with_transport(stdio(command, words.collect()))
+    }
+
+    /// `server` with these flags; the words after `--` follow its arguments.
+    pub(super) fn added_to(
+        mut self,
+        server: ServerDefinition,
+    ) -> Result<ServerDefinition, CliError> {
+        let mut transport = server.transport;
+        let words = std::mem::take(&mut self.command);
+        match &mut transport {
+            ServerTransport::Stdio { arguments, .. } => arguments.extend(words),
+            ServerTransport::Http { .. } if words.is_empty() => {}
+            ServerTransport::Http { .. } => {
+                return Err(CliError::input(
+                    "The server runs elsewhere: leave out the words after --",
+                ));
+            }
+        }
+        self.with_transport(transport)
+    }
+
+    /// The variables and headers of the flags.
+    pub(super) fn given_values(&self) -> Result<BTreeMap<String, String>, CliError> {
+        let mut values = parse_pairs("--env", "KEY=VALUE", &self.environment, '=')?;
+        values.extend(parse_pairs("--header", "KEY: VALUE", &self.headers, ':')?);
+        Ok(values)
+    }
+
+    fn with_transport(self, mut transport: ServerTransport) -> Result<ServerDefinition, CliError> {
+        self.apply_flags(&mut transport)?;
+        Ok(ServerDefinition {
+            transport,
+            start_timeout_seconds: self.start_timeout,
+            call_timeout_seconds: self.call_timeout,
+        })
+    }
+
     /// Adds variables, headers and permissions.
     fn apply_flags(&self, transport: &mut ServerTransport) -> Result<(), CliError> {
         match transport {
@@ -253,6 +308,12 @@ pub(super) fn absolute_program(program: &str) -> String {
         find_program(program, std::env::var("PATH").ok().as_deref()).ok()
     };
     found.unwrap_or_else(|| program.to_owned())
+}
+
+/// The absolute path of an interpreter in the `PATH` of this terminal; empty if not found, so that the engine looks.
+pub(super) fn runtime_program(name: &str) -> String {
+    // silent-ok: the engine reports a missing program.
+    find_program(name, std::env::var("PATH").ok().as_deref()).unwrap_or_default()
 }
 
 #[cfg(test)]

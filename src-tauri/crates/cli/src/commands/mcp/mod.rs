@@ -4,6 +4,9 @@
 mod add;
 mod definition;
 mod oauth_flags;
+mod package;
+mod install_progress;
+pub(super) mod update;
 mod import;
 mod login;
 mod serve;

@@ -1,0 +1,164 @@
+//! Packages of MCP servers on consent pages and in `rouse extensions show`.
+//!
+//! Owns the words about the source, the installation and the files. Never shortens a text, and escapes every invisible
+//! character. What a package says about itself is marked as a claim.
+
+use rouse_core::extension::package::{
+    ExtensionSource, InstallStep, InstalledPackage, PackagePlan, PackageSize,
+};
+use rouse_core::job::JobFact;
+use rouse_core::text::escape_line;
+use rouse_gateway::quote_word;
+
+use super::facts::fact;
+
+/// What a page says about an installation.
+pub(super) fn plan_facts(plan: &PackagePlan) -> Vec<JobFact> {
+    let mut facts = vec![fact("Package", escape_line(&plan.source.label()))];
+    if let Some(claims) = &plan.claims {
+        facts.push(fact("Claims to be", escape_line(claims)));
+    }
+    if let Some(registry) = &plan.registry {
+        facts.push(fact("Registry", escape_line(registry)));
+    }
+    if let Some(replaced) = &plan.replaces {
+        facts.push(fact("Replaces", escape_line(&replaced.label())));
+    }
+    facts.extend(hash_fact(&plan.source));
+    facts.extend(setting_facts(&plan.source));
+    if !plan.steps.is_empty() {
+        let steps: Vec<String> = plan.steps.iter().map(step_text).collect();
+        facts.push(fact("Installs with", steps.join("\n")));
+    }
+    facts.push(fact("Installs to", escape_line(&plan.folder)));
+    let files = plan.size.map_or_else(|| "known after the download".to_owned(), size_text);
+    facts.push(fact("Files", files));
+    let notes: Vec<String> = plan.notes.iter().map(|note| escape_line(note)).collect();
+    facts.push(fact("Note", notes.join("\n")));
+    facts
+}
+
+/// What is known about an installed package.
+pub(super) fn installed_facts(package: &InstalledPackage) -> Vec<JobFact> {
+    let mut facts = vec![fact("Package", escape_line(&package.source.label()))];
+    facts.extend(hash_fact(&package.source));
+    let size = PackageSize { files: package.files.files, bytes: package.files.bytes };
+    facts.push(fact("Files", size_text(size)));
+    if !package.components.is_empty() {
+        let components: Vec<String> =
+            package.components.iter().map(|component| escape_line(component)).collect();
+        facts.push(fact("Contains", components.join("\n")));
+    }
+    facts
+}
+
+/// The hash that names the content.
+fn hash_fact(source: &ExtensionSource) -> Option<JobFact> {
+    match source {
+        ExtensionSource::Npm { integrity, .. } => {
+            integrity.as_deref().map(|hash| fact("Integrity", escape_line(hash)))
+        }
+        ExtensionSource::Mcpb { sha256, .. } | ExtensionSource::Folder { sha256, .. } => {
+            sha256.as_deref().map(|hash| fact("SHA-256", escape_line(hash)))
+        }
+        ExtensionSource::Pypi { .. } => None,
+    }
+}
+
+/// The settings that a bundle gets.
+fn setting_facts(source: &ExtensionSource) -> Option<JobFact> {
+    let ExtensionSource::Mcpb { config, .. } = source else { return None };
+    let lines = config.iter().flat_map(|(key, values)| {
+        values.iter().map(move |value| format!("{}={}", escape_line(key), escape_line(value)))
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| fact("Settings", lines.join("\n")))
+}
+
+/// The command line of a step with its variables.
+fn step_text(step: &InstallStep) -> String {
+    let InstallStep { program, arguments, environment } = step;
+    let variables = environment.iter().map(|(name, value)| format!("{name}={}", quote_word(value)));
+    let words = std::iter::once(program).chain(arguments).map(|word| quote_word(word));
+    escape_line(&variables.chain(words).collect::<Vec<_>>().join(" "))
+}
+
+fn size_text(size: PackageSize) -> String {
+    let megabytes = size.bytes as f64 / f64::from(1 << 20);
+    format!("{} files, {megabytes:.1} MB", size.files)
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::extension::package::FileManifest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::render::facts::fact_lines;
+
+    #[test]
+    fn page_names_source_commands_and_replaced_version() {
+        let plan: PackagePlan = serde_json::from_value(json!({
+            "source": { "kind": "npm", "package": "files", "version": "1.2.4" },
+            "replaces": { "kind": "npm", "package": "files", "version": "1.2.3", "integrity": "sha512-x" },
+            "registry": "https://registry.npmjs.org/",
+            "steps": [{ "program": "/usr/bin/npm", "arguments": ["install", "files@1.2.4", "two words"],
+                "environment": { "HTTPS_PROXY": "http://proxy.example:3128" } }],
+            "folder": "/data/extensions/cal/package",
+            "notes": ["One.", "Two.\nHash of this page: 0"],
+        }))
+        .expect("a plan");
+        let lines = [
+            "Package        npm package files@1.2.4",
+            "Registry       https://registry.npmjs.org/",
+            "Replaces       npm package files@1.2.3",
+            "Installs with  HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install files@1.2.4 'two words'",
+            "Installs to    /data/extensions/cal/package",
+            "Files          known after the download",
+            "Note           One.",
+            "               Two.⟨U+000A⟩Hash of this page: 0",
+        ];
+        assert_eq!(fact_lines(&plan_facts(&plan)), lines);
+    }
+
+    #[test]
+    fn bundle_shows_claims_settings_and_hash() {
+        let plan: PackagePlan = serde_json::from_value(json!({
+            "source": { "kind": "mcpb", "file": "/tmp/files.mcpb", "sha256": "0a",
+                "config": { "key": ["{{secret:k}}"], "mode": ["a", "b"] } },
+            "claims": "files 1.0.0 by Ada\u{202e}",
+            "steps": [], "folder": "/data/x", "size": { "files": 12, "bytes": 1_572_864 }, "notes": [],
+        }))
+        .expect("a plan");
+        let facts = fact_lines(&plan_facts(&plan));
+        for line in [
+            "Claims to be  files 1.0.0 by Ada⟨U+202E⟩",
+            "SHA-256       0a",
+            "Settings      key={{secret:k}}",
+            "              mode=a",
+            "Files         12 files, 1.5 MB",
+        ] {
+            assert!(facts.iter().any(|fact| fact == line), "{line}: {facts:#?}");
+        }
+    }
+
+    #[test]
+    fn installed_package_lists_its_components() {
+        let package = InstalledPackage {
+            source: ExtensionSource::pypi("mcp-time==1.2", None).expect("a package"),
+            draft: serde_json::from_value(json!({
+                "transport": { "kind": "stdio", "command": "" },
+            }))
+            .expect("a definition"),
+            files: FileManifest { sha256: "0".repeat(64), files: 3, bytes: 0 },
+            components: vec!["mcp_time==1.2".to_owned(), "pytz==2025.2".to_owned()],
+        };
+        let lines = [
+            "Package   PyPI package mcp-time==1.2",
+            "Files     3 files, 0.0 MB",
+            "Contains  mcp_time==1.2",
+            "          pytz==2025.2",
+        ];
+        assert_eq!(fact_lines(&installed_facts(&package)), lines);
+    }
+}
