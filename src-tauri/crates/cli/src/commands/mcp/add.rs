@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::definition::DefinitionArgs;
 use super::install_progress::call_install;
-use super::package::{PackageArgs, ServerDraft};
+use super::package::{PackageArgs, RequestedServer};
 use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
 use crate::render::consent::server_lines;
 use crate::resolve::engine::EngineConnection;
@@ -64,7 +64,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     let Args { name, accept, package, definition } = args;
-    let ServerDraft { server, source, notes } = package.into_draft(&name, definition)?;
+    let RequestedServer { server, source, notes } = package.into_draft(&name, definition)?;
     for note in notes {
         anstream::eprintln!("{note}");
     }

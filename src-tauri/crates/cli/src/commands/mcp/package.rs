@@ -44,7 +44,7 @@ pub(super) struct PackageArgs {
 
 /// What the person asks for.
 #[derive(Debug)]
-pub(super) struct ServerDraft {
+pub(super) struct RequestedServer {
     pub(super) server: ServerDefinition,
     pub(super) source: Option<ExtensionSource>,
     /// What the person should know, escaped.
@@ -57,13 +57,13 @@ impl PackageArgs {
         self,
         name: &ExtensionName,
         definition: DefinitionArgs,
-    ) -> Result<ServerDraft, CliError> {
+    ) -> Result<RequestedServer, CliError> {
         let Self { npm, pypi, mcpb, folder_source, server_json, program, config } = self;
         if program.is_some() && npm.is_none() && pypi.is_none() {
             return Err(CliError::input("--program is for --npm and --pypi"));
         }
         let packed =
-            |server, source| ServerDraft { server, source: Some(source), notes: Vec::new() };
+            |server, source| RequestedServer { server, source: Some(source), notes: Vec::new() };
         if let Some(text) = npm {
             let source = ExtensionSource::npm(&text, program);
             let source = source.map_err(|error| CliError::input(format!("--npm: {error}")))?;
@@ -88,7 +88,7 @@ impl PackageArgs {
             Some(file) => entry_draft(&file, name, definition),
             None => {
                 let server = definition.into_definition(name)?;
-                Ok(ServerDraft { server, source: None, notes: Vec::new() })
+                Ok(RequestedServer { server, source: None, notes: Vec::new() })
             }
         }
     }
@@ -99,7 +99,7 @@ fn entry_draft(
     file: &str,
     name: &ExtensionName,
     definition: DefinitionArgs,
-) -> Result<ServerDraft, CliError> {
+) -> Result<RequestedServer, CliError> {
     let invalid = |error: String| CliError::input(format!("--server-json: {error}"));
     let shown = escape_line(file);
     let size = std::fs::metadata(file).map(|found| found.len());
@@ -114,7 +114,7 @@ fn entry_draft(
     let draft = draft.map_err(|error| invalid(error.to_string()))?;
     let ServerJsonDraft { source, server, notes } = draft;
     let server = definition.added_to(server)?;
-    Ok(ServerDraft { server, source, notes })
+    Ok(RequestedServer { server, source, notes })
 }
 
 /// The values of settings; a setting that is given twice has both values.
@@ -153,15 +153,16 @@ mod tests {
     /// The draft of a command line after `rouse mcp add NAME`.
     fn draft(words: &[&str]) -> Result<Value, String> {
         #[derive(clap::Parser)]
-        struct Line {
+        struct AddCommandLine {
             #[command(flatten)]
             package: PackageArgs,
             #[command(flatten)]
             definition: DefinitionArgs,
         }
         let words = ["add"].into_iter().chain(words.iter().copied());
-        let Line { package, definition } =
-            <Line as clap::Parser>::try_parse_from(words).map_err(|error| error.to_string())?;
+        let AddCommandLine { package, definition } =
+            <AddCommandLine as clap::Parser>::try_parse_from(words)
+                .map_err(|error| error.to_string())?;
         let draft = package.into_draft(&name(), definition);
         let draft = draft.map_err(|error| error.lines().join(" "))?;
         Ok(
