@@ -13,9 +13,7 @@ use rouse_core::extension::{
     UnavailableKind, compare_listing,
 };
 use rouse_core::tool::BoxFuture;
-use rouse_gateway::{
-    ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns,
-};
+use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

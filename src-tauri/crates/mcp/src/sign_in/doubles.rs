@@ -90,6 +90,7 @@ impl ExtensionBook for OneServerBook {
             tools: Vec::new(),
             held: Vec::new(),
             gone: Vec::new(),
+            package: None,
         })
     }
 
@@ -101,6 +102,10 @@ impl ExtensionBook for OneServerBook {
 
     fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
         Ok(text.replace("{{secret:CLIENT}}", "s3cret"))
+    }
+
+    fn check_files<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

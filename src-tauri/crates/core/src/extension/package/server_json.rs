@@ -210,7 +210,8 @@ impl DraftValues<'_> {
             return Err(ServerJsonError::Template("The address".to_owned()));
         }
         let headers = self.values("header", &remote.headers)?;
-        Ok(self.draft(None, ServerTransport::Http { url: remote.url.clone(), headers }))
+        Ok(self
+            .draft(None, ServerTransport::Http { url: remote.url.clone(), headers, oauth: None }))
     }
 
     fn draft(self, source: Option<ExtensionSource>, transport: ServerTransport) -> ServerJsonDraft {

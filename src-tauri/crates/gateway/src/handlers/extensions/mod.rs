@@ -14,8 +14,8 @@ use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
 use self::definition::check_definition;
-pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
 pub(crate) use self::package::{cancel_install, install_status, verify};
+pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
 use super::input::check_secrets;
 use crate::command_text::command_text;
 use crate::context::{Context, PlannedPackage, ServerInspection};
