@@ -93,14 +93,6 @@ const PER_REQUEST_QUESTIONS: ExpectedFailures = ExpectedFailures {
     ],
 };
 
-const BOTH_ERAS: ExpectedFailures = ExpectedFailures {
-    reason: "Rouse serves both eras at one URL, so the methods of the handshake exist.",
-    scenarios: &[
-        "server-stateless:sep-2575-http-server-method-not-found-404-initialize",
-        "server-stateless:sep-2575-http-server-method-not-found-404-ping",
-    ],
-};
-
 #[tokio::test]
 async fn server_passes_the_scenarios_of_2025_11_25() {
     let expected = [&REFERENCE_TOOLS, &ABSENT_FEATURES, &HANDSHAKE_ABSENT];
@@ -115,7 +107,6 @@ async fn server_passes_the_scenarios_of_2026_07_28() {
         &PER_REQUEST_TOOLS,
         &PER_REQUEST_ABSENT,
         &PER_REQUEST_QUESTIONS,
-        &BOTH_ERAS,
     ];
     serve(ConformanceSuite::PerRequest, &["--requirements", "2026-07-28"], &expected).await;
 }

@@ -40,14 +40,15 @@ impl ProtocolEra {
         request: &McpRequest,
         headers: Option<&HeaderMap>,
     ) -> Result<Self, McpFailure> {
-        if request.method == "initialize" {
+        let meta_version = request.meta_version();
+        if request.method == "initialize" && meta_version != Some(PER_REQUEST_VERSION) {
             return Ok(Self::Handshake);
         }
         let header_version = match headers {
             Some(headers) => single(headers, VERSION_HEADER)?,
             None => None,
         };
-        let Some(version) = request.meta_version() else {
+        let Some(version) = meta_version else {
             let is_per_request =
                 request.method == "server/discover" || header_version == Some(PER_REQUEST_VERSION);
             if is_per_request {

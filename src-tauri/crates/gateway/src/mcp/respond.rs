@@ -58,10 +58,11 @@ async fn result(
     era: ProtocolEra,
     tools: McpTools<'_>,
 ) -> Result<Value, McpFailure> {
+    let has_handshake = era == ProtocolEra::Handshake;
     match request.method.as_str() {
-        "initialize" => protocol::initialize(request),
+        "initialize" if has_handshake => protocol::initialize(request),
         "server/discover" => Ok(era.complete_list(protocol::discover())),
-        "ping" => Ok(era.complete(json!({}))),
+        "ping" if has_handshake => Ok(json!({})),
         "tools/list" if request.params.get("cursor").is_some_and(Value::is_string) => {
             Err(McpFailure::invalid_params("cursor: unknown. The list has one page."))
         }

@@ -58,7 +58,21 @@ async fn discover_answers_versions_without_handshake() {
     let call = json!({ "name": "jobs_list", "arguments": {} });
     let (status, reply) = client.modern_call("tools/call", call).await;
     assert_eq!((status, &reply["result"]["resultType"]), (200, &json!("complete")), "{reply}");
-    assert_eq!(client.modern_call("ping", json!({})).await.0, 200);
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn methods_of_the_handshake_are_unknown_without_one() {
+    let fixture = GatewayFixture::new().await;
+    let client = McpTestClient::of_person(&fixture);
+    let initialize = json!({
+        "protocolVersion": MODERN, "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
+    });
+    for (method, params) in [("ping", json!({})), ("initialize", initialize)] {
+        let (status, reply) = client.modern_call(method, params).await;
+        assert_eq!((status, &reply["error"]["code"]), (404, &json!(-32601)), "{reply}");
+    }
     fixture.stop().await;
 }
 
@@ -213,7 +227,7 @@ async fn token_list_shows_use_and_no_value() {
 async fn bridge_forwards_both_eras() {
     let fixture = GatewayFixture::new().await;
     let origin = rouse_gateway::McpOrigin { client: Some("größer".to_owned()), run_id: None };
-    for message in [request("ping", json!({})), modern_request("ping", json!({}))] {
+    for message in [request("ping", json!({})), modern_request("tools/list", json!({}))] {
         let reply = fixture.client.forward_mcp(&message, &origin).await.expect("a response");
         assert_eq!(reply.expect("a body")["id"], 7);
     }
