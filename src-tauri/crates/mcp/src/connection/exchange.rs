@@ -1,7 +1,7 @@
 //! The transport over guarded HTTP, for the protocol library.
 //!
 //! Owns the size limits of answers and the reading of rejections. Each request carries the present token of the sign-in;
-//! a rejected token is renewed once. Never follows a redirect and never starts a sign-in. A 401 or 403 is an error of
+//! a rejected token is renewed once. A token that the server echoes is redacted. Never follows a redirect and never starts a sign-in. A 401 or 403 is an error of
 //! its own. Pitfall: a legacy server rejects the modern first request in its own words; such a
 //! rejection becomes an error answer, which leads to the legacy start.
 
@@ -26,6 +26,7 @@ use sse_stream::{Error as SseError, Sse};
 
 use super::error::ConnectionError;
 use super::sse;
+use super::token_redaction::without_token;
 use crate::sign_in::{ServerTokens, SignInError, SignInErrorKind};
 
 /// The most bytes of a JSON answer.
@@ -142,6 +143,10 @@ impl ExchangeClient {
         if response.status != 401 {
             return Ok(response);
         }
+        // A failed renewal hides this answer, but the next sign-in needs its challenge.
+        if let Some(challenge) = header(&response, "www-authenticate").map(str::to_owned) {
+            tokens.note_rejection(response.status, &challenge).await;
+        }
         match tokens.renew(&token).await.map_err(sign_in_error)? {
             Some(renewed) => self.send_with(request, Some(&renewed)).await,
             None => Ok(response),
@@ -155,7 +160,12 @@ impl ExchangeClient {
     ) -> Result<HttpExchangeResponse, ExchangeError> {
         let header = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
         request.headers.extend(header);
-        self.exchange.exchange(request).await.map_err(StreamableHttpError::Client)
+        let response = self.exchange.exchange(request).await;
+        let response = response.map_err(StreamableHttpError::Client)?;
+        Ok(match token {
+            Some(token) => without_token(response, token),
+            None => response,
+        })
     }
 }
 

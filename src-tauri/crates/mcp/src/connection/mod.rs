@@ -11,6 +11,7 @@ mod listing;
 mod events;
 mod stdio;
 mod sse;
+mod token_redaction;
 mod exchange;
 mod client;
 

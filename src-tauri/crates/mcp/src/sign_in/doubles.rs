@@ -1,4 +1,4 @@
-//! Doubles for sign-ins: the storage, the book of one server, and a server with its sign-in server in memory.
+//! Doubles for sign-ins: the book of one server, and a server with its sign-in server in memory.
 //!
 //! For tests of this crate only. The double checks PKCE, the resource and the client as a strict sign-in server does.
 
@@ -10,12 +10,12 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rouse_core::UnixMs;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, HttpExchangeRequest, OAuthClientSettings,
-    ServerDefinition, ServerTransport, SignInRecord, SignInStore, SignInStoreError, ToolListing,
+    ServerDefinition, ServerTransport, ToolListing,
 };
-use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use super::memory_store::MemorySignIns;
 use crate::connection::doubles::{FakeAnswer, FakeExchange, Reaction, legacy_server};
 
 /// The endpoint of the server.
@@ -24,45 +24,7 @@ pub(crate) const SERVER_URL: &str = "https://mcp.example/mcp";
 const METADATA_URL: &str = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
 const CHALLENGE: &str =
     r#"Bearer resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp""#;
-
-/// Sign-ins in memory.
-#[derive(Default)]
-pub(crate) struct MemorySignIns {
-    records: Mutex<BTreeMap<ExtensionName, SignInRecord>>,
-}
-
-impl MemorySignIns {
-    /// The record of a server.
-    pub(crate) fn record(&self, server: &ExtensionName) -> Option<SignInRecord> {
-        self.records.lock().expect("a lock").get(server).cloned()
-    }
-}
-
-impl SignInStore for MemorySignIns {
-    fn load<'a>(
-        &'a self,
-        server: &'a ExtensionName,
-    ) -> BoxFuture<'a, Result<Option<SignInRecord>, SignInStoreError>> {
-        Box::pin(async move { Ok(self.record(server)) })
-    }
-
-    fn save<'a>(
-        &'a self,
-        server: &'a ExtensionName,
-        record: SignInRecord,
-    ) -> BoxFuture<'a, Result<(), SignInStoreError>> {
-        self.records.lock().expect("a lock").insert(server.clone(), record);
-        Box::pin(async { Ok(()) })
-    }
-
-    fn remove<'a>(
-        &'a self,
-        server: &'a ExtensionName,
-    ) -> BoxFuture<'a, Result<bool, SignInStoreError>> {
-        let removed = self.records.lock().expect("a lock").remove(server);
-        Box::pin(async move { Ok(removed.is_some()) })
-    }
-}
+const WRITE_CHALLENGE: &str = r#"Bearer error="insufficient_scope", scope="write""#;
 
 /// A book with one server over HTTP. Every secret is `s3cret`.
 pub(crate) struct OneServerBook {
@@ -127,6 +89,12 @@ pub(crate) struct OAuthRules {
     pub(crate) gives_refresh_token: bool,
     /// The length of a token.
     pub(crate) token_length: usize,
+    /// The life of an access token in seconds.
+    pub(crate) expires_in: u32,
+    /// Whether the server wants the scope `write`, which no token has.
+    pub(crate) wants_write: bool,
+    /// The status of an answer that repeats the token, in place of the tool list.
+    pub(crate) echo_status: Option<u16>,
     /// The challenge of the last link.
     pub(crate) code_challenge: String,
     /// The token that the server accepts.
@@ -153,6 +121,9 @@ impl OAuthDouble {
             refresh_failure: None,
             gives_refresh_token: true,
             token_length: 0,
+            expires_in: 3_600,
+            wants_write: false,
+            echo_status: None,
             code_challenge: String::new(),
             accepted: String::new(),
             issued: 0,
@@ -215,6 +186,7 @@ impl OAuthRules {
                     "redirect_uris": message["redirect_uris"] }),
             ),
             "https://auth.example/token" => self.token_answer(request),
+            url if url.starts_with("https://auth.example/authorize?") => self.redirect(url),
             _ => FakeAnswer::empty(404),
         }
     }
@@ -227,11 +199,35 @@ impl OAuthRules {
             let headers = vec![("www-authenticate", CHALLENGE)];
             return FakeAnswer { status: 401, headers, pieces: Vec::new() };
         }
+        if self.wants_write {
+            let headers = vec![("www-authenticate", WRITE_CHALLENGE)];
+            return FakeAnswer { status: 403, headers, pieces: Vec::new() };
+        }
+        if let Some(status) = self.echo_status.filter(|_| message["method"] == "tools/list") {
+            let description = format!("You sent {}.", self.accepted);
+            let tools = json!([{ "name": "work", "description": description,
+                "inputSchema": { "type": "object" } }]);
+            return json_answer(
+                status,
+                &json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "tools": tools } }),
+            );
+        }
         match legacy_server(message, &["work"]).pop() {
             Some(Reaction::Say(answer)) => json_answer(200, &answer),
             _ if message["method"] == "server/discover" => FakeAnswer::empty(400),
             _ => FakeAnswer::empty(202),
         }
+    }
+
+    /// Signs the person in at once.
+    fn redirect(&mut self, link: &str) -> FakeAnswer {
+        let (_, query) = link.split_once('?').expect("a query");
+        let link = parameters(query);
+        self.code_challenge.clone_from(&link["code_challenge"]);
+        let location = format!("{}?code=code&state={}", link["redirect_uri"], link["state"]);
+        // The double lives as long as the test.
+        let headers = vec![("location", &*location.leak())];
+        FakeAnswer { status: 302, headers, pieces: Vec::new() }
     }
 
     fn token_answer(&mut self, request: &HttpExchangeRequest) -> FakeAnswer {
@@ -268,7 +264,7 @@ impl OAuthRules {
         let refresh = self.gives_refresh_token.then(|| self.refresh_token());
         json_answer(
             200,
-            &json!({ "access_token": self.accepted, "token_type": "Bearer", "expires_in": 3_600,
+            &json!({ "access_token": self.accepted, "token_type": "Bearer", "expires_in": self.expires_in,
                 "refresh_token": refresh }),
         )
     }

@@ -4,7 +4,9 @@
 //! pass. Pitfall: a server error that is taken for a rejection; the person would sign in again for nothing.
 
 use rmcp::transport::auth::AuthError;
-use rouse_core::extension::{ExtensionName, HttpExchangeError, SignInStoreError};
+use rouse_core::extension::{ExtensionName, HttpExchangeError, SignInRecord, SignInStoreError};
+
+use super::redaction::redact;
 
 /// The most characters of a foreign text in an error.
 const MAX_TEXT: usize = 300;
@@ -91,8 +93,12 @@ pub(super) fn client_id_remedy(server: &ExtensionName) -> String {
     )
 }
 
-/// The error of a refresh. Only a rejected refresh token needs the person.
-pub(super) fn refresh_error(server: &ExtensionName, error: &AuthError) -> SignInError {
+/// The error of a refresh of `record`. Only a rejected refresh token needs the person.
+pub(super) fn refresh_error(
+    server: &ExtensionName,
+    record: &SignInRecord,
+    error: &AuthError,
+) -> SignInError {
     match error {
         AuthError::TokenRefreshRejected(_) => {
             SignInError::needs_sign_in(server, &format!("The sign-in of {server} has expired."))
@@ -101,10 +107,17 @@ pub(super) fn refresh_error(server: &ExtensionName, error: &AuthError) -> SignIn
             let SignInError { text, .. } = discovery_error(server, error);
             SignInError::transient(text)
         }
-        error => SignInError::transient(format!(
-            "The sign-in of {server} was not refreshed: {}. Rouse tries again at the next use; if this continues, sign in with `rouse mcp login {server}`.",
-            bounded(&error.to_string())
-        )),
+        error => {
+            let secrets = [
+                record.refresh_token.as_deref(),
+                Some(record.access_token.as_str()),
+                record.client_secret.as_deref(),
+            ];
+            SignInError::transient(format!(
+                "The sign-in of {server} was not refreshed: {}. Rouse tries again at the next use; if this continues, sign in with `rouse mcp login {server}`.",
+                bounded(&redact(&error.to_string(), &secrets))
+            ))
+        }
     }
 }
 

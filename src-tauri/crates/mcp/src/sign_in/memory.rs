@@ -19,7 +19,7 @@ pub(super) struct SignInMemory {
 /// The notes for the next sign-in.
 #[derive(Default)]
 pub(super) struct SignInNotes {
-    /// The server's last rejection without a token.
+    /// The server's last rejection.
     pub(super) challenge: Option<String>,
     /// Why the person must sign in.
     pub(super) need: Option<String>,

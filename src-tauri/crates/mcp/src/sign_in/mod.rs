@@ -5,6 +5,7 @@
 //! guarded HTTP. Never opens a browser, never follows a redirect and never sends rejected tokens. Pitfall: two runs that
 //! spend one refresh token; every refresh happens under the lock of its server, in a task that no caller cancels.
 
+mod redaction;
 mod error;
 mod oauth_http;
 mod discovery;
@@ -12,11 +13,14 @@ mod issued_tokens;
 mod pending;
 mod refresh;
 mod memory;
+mod memory_store;
 mod target;
 mod sign_ins;
 mod server_tokens;
 
 pub use error::{SignInError, SignInErrorKind};
+pub(crate) use memory_store::MemorySignIns;
+pub(crate) use redaction::{MIN_REDACTED_BYTES, REDACTED};
 pub(crate) use server_tokens::ServerTokens;
 pub use sign_ins::ServerSignIns;
 pub(crate) use target::has_authorization;

@@ -18,6 +18,7 @@ use super::discovery::{DiscoveredSignIn, discover};
 use super::error::{SignInError, bounded, client_id_remedy, discovery_error};
 use super::issued_tokens::IssuedTokens;
 use super::oauth_http::is_secure_address;
+use super::redaction::redact;
 
 /// The name that a person reads at the sign-in server.
 const CLIENT_NAME: &str = "Rouse";
@@ -128,7 +129,10 @@ impl PendingSignIn {
         let issuer = callback.iss.as_deref();
         let exchange =
             self.manager.exchange_code_for_token_with_issuer(&code, &self.library_state, issuer);
-        let answer = exchange.await.map_err(|error| failed(&bounded(&error.to_string())))?;
+        let secrets = [Some(code.as_str()), self.client.client_secret.as_deref()];
+        let answer = exchange
+            .await
+            .map_err(|error| failed(&bounded(&redact(&error.to_string(), &secrets))))?;
         let issued = IssuedTokens::read(&answer).map_err(SignInError::refused)?;
         Ok(SignInRecord {
             server_url: self.server_url,

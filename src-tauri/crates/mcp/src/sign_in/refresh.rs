@@ -22,7 +22,7 @@ pub(super) async fn refresh(
     client_secret: Option<String>,
     now: UnixMs,
 ) -> Result<SignInRecord, SignInError> {
-    let failed = |error| refresh_error(server, &error);
+    let failed = |error| refresh_error(server, record, &error);
     let discovered = discover(exchange, &record.server_url, None).await.map_err(failed)?;
     let DiscoveredSignIn { mut manager, issuer, .. } = discovered;
     if issuer != record.issuer {

@@ -34,11 +34,11 @@ impl ServerTokens {
 
     /// Remembers what the server asked for.
     pub(crate) async fn note_rejection(&self, status: u16, challenge: &str) {
-        if status == 401 {
+        let lacks_scope = parameter(challenge, "error").as_deref() == Some("insufficient_scope");
+        if status == 401 || lacks_scope {
             self.sign_ins.note_challenge(&self.server, challenge);
-            return;
         }
-        if parameter(challenge, "error").as_deref() != Some("insufficient_scope") {
+        if status == 401 || !lacks_scope {
             return;
         }
         let scope = parameter(challenge, "scope").unwrap_or_default();

@@ -191,6 +191,27 @@ impl ServerSignIns {
         }
     }
 
+    /// Refreshes a sign-in that was not refreshed for `max_age`, because an idle refresh token dies. False if there was
+    /// nothing to refresh.
+    ///
+    /// # Errors
+    /// The server has no sign-in, or the refresh failed: cause and remedy.
+    pub async fn refresh_idle(
+        &self,
+        server: &ExtensionName,
+        max_age: Duration,
+    ) -> Result<bool, SignInError> {
+        let SignInTarget { url, .. } = target(self.inner.book.as_ref(), server)?;
+        let Some(record) = self.record(server, &url).await? else { return Ok(false) };
+        let age = self.now().since(record.refreshed_at_ms);
+        let is_idle = u128::try_from(age).is_ok_and(|age| age >= max_age.as_millis());
+        if !is_idle || record.is_rejected || record.refresh_token.is_none() {
+            return Ok(false);
+        }
+        let renewed = self.access_token(server, &url, Some(&record.access_token)).await?;
+        Ok(renewed.is_some())
+    }
+
     /// Why the person must sign in, as known since the start of Rouse.
     pub(crate) fn need(&self, server: &ExtensionName) -> Option<String> {
         self.memory(server).notes().need.clone()
@@ -297,7 +318,7 @@ impl ServerSignIns {
         }
     }
 
-    /// Remembers a rejection without a token for the next sign-in.
+    /// Remembers a rejection for the next sign-in.
     pub(super) fn note_challenge(&self, server: &ExtensionName, challenge: &str) {
         self.memory(server).notes().challenge = Some(challenge.to_owned());
     }

@@ -415,6 +415,67 @@ async fn cancelled_sign_in_ends_the_wait() {
 }
 
 #[tokio::test]
+async fn echoed_token_stays_out_of_errors_and_results() {
+    let fixture = SignInFixture::new();
+    fixture.oauth.rules().token_length = 32;
+    fixture.sign_in().await;
+    let token = fixture.token().await.expect("a token").expect("signed in");
+    for status in [200, 500] {
+        fixture.oauth.rules().echo_status = Some(status);
+        let exchange = Arc::clone(&fixture.oauth.exchange);
+        let tokens = Some(fixture.tokens());
+        let opened = Connection::open_http(exchange, SERVER_URL, &BTreeMap::new(), tokens).await;
+        let text = match opened.expect("a connection").list_tools().await {
+            Ok(tools) => tools[0].description.clone(),
+            Err(error) => error.to_string(),
+        };
+        assert!(text.contains("You sent [redacted: sign-in token]."), "{text}");
+        assert!(!text.contains(&token), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn echoed_refresh_token_stays_out_of_the_error() {
+    let fixture = SignInFixture::new();
+    fixture.sign_in().await;
+    fixture.oauth.rules().refresh_failure = Some((400, "refresh-1-"));
+    fixture.clock.advance(HOUR_MS);
+    let text = fixture.token().await.expect_err("no token").text;
+    assert!(text.contains("[redacted: sign-in token]"), "{text}");
+    assert!(!text.contains("refresh-1-"), "{text}");
+}
+
+#[tokio::test]
+async fn idle_sign_in_is_refreshed_before_its_end() {
+    let fixture = SignInFixture::new();
+    let (server, day) = (name(), Duration::from_millis(24 * HOUR_MS));
+    assert_eq!(fixture.sign_ins.refresh_idle(&server, day).await, Ok(false), "nobody signed in");
+    fixture.oauth.rules().expires_in = 7 * 24 * 3_600;
+    fixture.sign_in().await;
+    fixture.clock.advance(24 * HOUR_MS - 1);
+    assert_eq!(fixture.sign_ins.refresh_idle(&server, day).await, Ok(false), "used today");
+    fixture.clock.advance(1);
+    assert_eq!(fixture.sign_ins.refresh_idle(&server, day).await, Ok(true));
+    assert_eq!(fixture.sign_ins.refresh_idle(&server, day).await, Ok(false), "used today");
+    assert_eq!(fixture.oauth.refreshes(), 1);
+    assert_eq!(fixture.token().await, Ok(Some("access-2-".to_owned())));
+}
+
+#[tokio::test]
+async fn dead_idle_sign_in_is_not_spent_again() {
+    let fixture = SignInFixture::new();
+    let (server, day) = (name(), Duration::from_millis(24 * HOUR_MS));
+    fixture.sign_in().await;
+    fixture.oauth.rules().refresh_failure = Some((400, "invalid_grant"));
+    fixture.clock.advance(24 * HOUR_MS);
+    let error = fixture.sign_ins.refresh_idle(&server, day).await.expect_err("a dead token");
+    assert_eq!(error.kind, SignInErrorKind::NeedsSignIn);
+    assert_eq!(fixture.sign_ins.refresh_idle(&server, day).await, Ok(false));
+    assert_eq!(fixture.oauth.refreshes(), 1);
+    assert_eq!(fixture.state().await, SignInState::NeedsSignIn);
+}
+
+#[tokio::test]
 async fn open_connection_uses_renewed_tokens() {
     let fixture = SignInFixture::new();
     let open = || {
