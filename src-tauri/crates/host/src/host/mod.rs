@@ -85,6 +85,8 @@ struct Components {
     activity: Arc<Notify>,
     /// Notified after every commit, for backups.
     committed: Arc<Notify>,
+    /// Notified after every commit, for the refresh of sign-ins.
+    sign_in_signal: Arc<Notify>,
     events: EventBus,
     live: LiveText,
     desktop_apps: DesktopApps,
@@ -131,9 +133,7 @@ impl Host {
         let server = GatewayServer::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
         let mut tasks = components.spawn_tasks(&options.home, &options, &scheduler, &closing)?;
-        let (idle, pool) = (closing.clone(), servers.pool.clone());
-        let ending = async move { idle.run_until_cancelled(pool.end_idle_servers()).await };
-        tasks.push(tokio::spawn(async move { ending.await.unwrap_or(()) }));
+        tasks.extend(servers.spawn_tasks(&components, &closing));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
         let Components { store, hooks, .. } = components;
@@ -196,8 +196,8 @@ impl Components {
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let finished_runs = Arc::new(FinishedRuns::default());
-        let (activity, committed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let commit_signals = [Arc::clone(&activity), Arc::clone(&committed)];
+        let commit_signals: [Arc<Notify>; 3] = std::array::from_fn(|_| Arc::default());
+        let [activity, committed, sign_in_signal] = commit_signals.clone();
         let runs = Arc::clone(&finished_runs);
         let listener = listener(events.clone(), Arc::clone(&outbox), runs, commit_signals);
         let store = Store::open(&home.database(), listener).await?;
@@ -239,6 +239,7 @@ impl Components {
             finished_runs,
             activity,
             committed,
+            sign_in_signal,
             events,
             live,
             desktop_apps,
@@ -408,7 +409,7 @@ fn listener(
     events: EventBus,
     outbox: Arc<Notify>,
     finished_runs: Arc<FinishedRuns>,
-    commit_signals: [Arc<Notify>; 2],
+    commit_signals: [Arc<Notify>; 3],
 ) -> EventListener {
     Arc::new(move |committed: &[Event]| {
         finished_runs.count(committed);

@@ -14,8 +14,11 @@ use rouse_core::extension::{
 use rouse_gateway::Extensions;
 use rouse_mcp::{ServerPool, ServerPoolConfig};
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-use crate::extensions::{GatewayExtensions, InstalledExtensions, SignInVault};
+use super::Components;
+use crate::extensions::{GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault};
 use crate::home::Home;
 use crate::options::EnvReader;
 use crate::orphans::instance_id;
@@ -67,6 +70,25 @@ impl Servers {
         };
         update();
         self.installed.on_change(update);
+    }
+
+    /// Starts the tasks of the servers: the end of idle servers, and the refresh of idle sign-ins.
+    pub(super) fn spawn_tasks(
+        &self,
+        components: &Components,
+        closing: &CancellationToken,
+    ) -> [JoinHandle<()>; 2] {
+        let refresh = SignInRefresh {
+            store: components.store.clone(),
+            clock: Arc::clone(&components.clock),
+            installed: Arc::clone(&self.installed),
+            sign_ins: self.pool.sign_ins().clone(),
+            committed: Arc::clone(&components.sign_in_signal),
+            closing: closing.clone(),
+        };
+        let (pool, idle) = (self.pool.clone(), closing.clone());
+        let ending = async move { idle.run_until_cancelled(pool.end_idle_servers()).await };
+        [tokio::spawn(async move { ending.await.unwrap_or(()) }), tokio::spawn(refresh.run())]
     }
 
     /// Why the extensions cannot be read; none if they can.

@@ -191,17 +191,19 @@ impl ServerSignIns {
         }
     }
 
-    /// Refreshes a sign-in that was not refreshed for `max_age`, because an idle refresh token dies. False if there was
+    /// Refreshes a sign-in that was not refreshed for `max_age`, because an idle refresh token dies. False if there is
     /// nothing to refresh.
     ///
     /// # Errors
-    /// The server has no sign-in, or the refresh failed: cause and remedy.
+    /// The refresh failed: cause and remedy.
     pub async fn refresh_idle(
         &self,
         server: &ExtensionName,
         max_age: Duration,
     ) -> Result<bool, SignInError> {
-        let SignInTarget { url, .. } = target(self.inner.book.as_ref(), server)?;
+        let Ok(SignInTarget { url, .. }) = target(self.inner.book.as_ref(), server) else {
+            return Ok(false);
+        };
         let Some(record) = self.record(server, &url).await? else { return Ok(false) };
         let age = self.now().since(record.refreshed_at_ms);
         let is_idle = u128::try_from(age).is_ok_and(|age| age >= max_age.as_millis());
