@@ -1,15 +1,16 @@
 /* Installed MCP servers, and changes of them. A server's state changes without an event, so lists refetch on every
-   mount, with each run, and while a server starts. */
+   mount, with each run, and while a server starts or a sign-in waits for the browser. */
 
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 
-import type { Method, ServerState } from "@/platform";
+import type { Method, ServerState, SignInState } from "@/platform";
 
 import { useCall } from "./actions";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-const startingRefetchMs = 5_000;
+const unsettledRefetchMs = 5_000;
 
 /** Installed MCP servers, by name. */
 export function useExtensions() {
@@ -31,12 +32,32 @@ export function useExtension(name: string | undefined) {
     queryFn: () => platform.rpc("extensions.get", { name: name ?? "" }),
     enabled: name !== undefined,
     staleTime: 0,
-    refetchInterval: ({ state: { data } }) => refetchDelay(data && [data.status.state]),
+    refetchInterval: ({ state: { data } }) => refetchDelay(data && [data.status.state], data?.signIn?.state),
   });
 }
 
-function refetchDelay(states: readonly ServerState[] = []): number | false {
-  return states.includes("starting") && startingRefetchMs;
+function refetchDelay(states: readonly ServerState[] = [], signIn?: SignInState): number | false {
+  return (states.includes("starting") || signIn === "pending") && unsettledRefetchMs;
+}
+
+/** Waits for the end of a pending sign-in and refetches the servers then. One call waits for some seconds only. */
+export function useSignInEnd(name: string, isPending: boolean) {
+  const platform = usePlatform();
+  const client = useQueryClient();
+  useEffect(() => {
+    if (!isPending) return;
+    let isGone = false;
+    const wait = async () => {
+      let state: SignInState = "pending";
+      while (state === "pending" && !isGone) ({ state } = await platform.rpc("extensions.awaitSignIn", { name }));
+      if (!isGone) await client.invalidateQueries({ queryKey: keys.extensions });
+    };
+    // Without the engine, the next refetch shows the state.
+    wait().catch(() => undefined);
+    return () => {
+      isGone = true;
+    };
+  }, [platform, client, name, isPending]);
 }
 
 /** Change of a server. The server's tools, grants and jobs change with it. */

@@ -23,6 +23,7 @@ import { RefusedTools } from "./HeldTools";
 import { type ServerForm, serverFormFrom } from "./serverForm";
 import { ServerToolRow } from "./ServerToolRow";
 import styles from "./Servers.module.css";
+import { SignIn, SignInFact } from "./SignIn";
 
 interface Props {
   server: ExtensionView;
@@ -103,6 +104,7 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
           <InlineCode text={reason} />
         </p>
       )}
+      {detail?.signIn && <SignIn server={server} signIn={detail.signIn} />}
       {actions.error && <ActionError error={actions.error} />}
       {error && !detail && <Failure title={`Could not load ${name}.`} error={error} onRetry={() => void refetch()} />}
       {detail && <ServerTools detail={detail} tools={tools} isShown={isShown} />}
@@ -155,10 +157,11 @@ function ServerTools({ detail: { name, extension, tools: names }, tools, isShown
   );
 }
 
-function ServerDetails({ detail: { extension, status } }: { detail: ExtensionDetail }) {
+function ServerDetails({ detail: { name, extension, status, signIn } }: { detail: ExtensionDetail }) {
   return (
     <div className={styles.details}>
       <DefinitionFacts server={extension.server} />
+      {signIn && <SignInFact name={name} signIn={signIn} />}
       <p className={styles.note}>
         Accepted <Time at={extension.acceptedAtMs} />
         {status.startedAtMs !== undefined && (
