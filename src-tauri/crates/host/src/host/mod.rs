@@ -133,7 +133,9 @@ impl Host {
         let server = GatewayServer::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
         let mut tasks = components.spawn_tasks(&options.home, &options, &scheduler, &closing)?;
-        tasks.extend(servers.spawn_tasks(&components, &closing));
+        let (store, clock) = (components.store.clone(), Arc::clone(&components.clock));
+        let committed = Arc::clone(&components.sign_in_signal);
+        tasks.extend(servers.spawn_tasks(store, clock, committed, &closing));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
         let Components { store, hooks, .. } = components;

@@ -13,11 +13,12 @@ use rouse_core::extension::{
 };
 use rouse_gateway::Extensions;
 use rouse_mcp::{ServerPool, ServerPoolConfig};
+use rouse_store::Store;
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Components;
 use crate::extensions::{GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault};
 use crate::home::Home;
 use crate::options::EnvReader;
@@ -75,15 +76,17 @@ impl Servers {
     /// Starts the tasks of the servers: the end of idle servers, and the refresh of idle sign-ins.
     pub(super) fn spawn_tasks(
         &self,
-        components: &Components,
+        store: Store,
+        clock: Arc<dyn Clock>,
+        committed: Arc<Notify>,
         closing: &CancellationToken,
     ) -> [JoinHandle<()>; 2] {
         let refresh = SignInRefresh {
-            store: components.store.clone(),
-            clock: Arc::clone(&components.clock),
+            store,
+            clock,
             installed: Arc::clone(&self.installed),
             sign_ins: self.pool.sign_ins().clone(),
-            committed: Arc::clone(&components.sign_in_signal),
+            committed,
             closing: closing.clone(),
         };
         let (pool, idle) = (self.pool.clone(), closing.clone());

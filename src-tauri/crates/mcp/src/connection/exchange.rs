@@ -1,9 +1,9 @@
 //! The transport over guarded HTTP, for the protocol library.
 //!
 //! Owns the size limits of answers and the reading of rejections. Each request carries the present token of the sign-in;
-//! a rejected token is renewed once. A token that the server echoes is redacted. Never follows a redirect and never starts a sign-in. A 401 or 403 is an error of
-//! its own. Pitfall: a legacy server rejects the modern first request in its own words; such a
-//! rejection becomes an error answer, which leads to the legacy start.
+//! a rejected token is renewed once. A token that the server echoes is redacted. Never follows a redirect and never
+//! starts a sign-in. A 401 or 403 is an error of its own. Pitfall: a legacy server rejects the modern first request in
+//! its own words; such a rejection becomes an error answer, which leads to the legacy start.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -61,7 +61,8 @@ impl HttpBody for RedactedBody {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, HttpExchangeError>> {
         Box::pin(async move {
             while let Some(body) = &mut self.body {
-                match body.next().await? {
+                let piece = body.next().await?;
+                match piece {
                     Some(piece) => self.held.extend_from_slice(&piece),
                     None => self.body = None,
                 }

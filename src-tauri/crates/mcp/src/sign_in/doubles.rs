@@ -264,8 +264,8 @@ impl OAuthRules {
         let refresh = self.gives_refresh_token.then(|| self.refresh_token());
         json_answer(
             200,
-            &json!({ "access_token": self.accepted, "token_type": "Bearer", "expires_in": self.expires_in,
-                "refresh_token": refresh }),
+            &json!({ "access_token": self.accepted, "token_type": "Bearer",
+                "expires_in": self.expires_in, "refresh_token": refresh }),
         )
     }
 

@@ -12,7 +12,7 @@ pub(crate) const MIN_REDACTED_BYTES: usize = 8;
 /// The text without `secrets`.
 pub(super) fn redact(text: &str, secrets: &[Option<&str>]) -> String {
     let known = secrets.iter().flatten().filter(|secret| secret.len() >= MIN_REDACTED_BYTES);
-    known.fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
+    known.fold(text.to_owned(), |text, secret| text.replace(*secret, REDACTED))
 }
 
 #[cfg(test)]
