@@ -5,18 +5,18 @@
 //! command may use it. Pitfall: calling a listed tool that Rouse does not admit; some scenarios expect that such a tool
 //! is never called.
 
-mod visited_server;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::transport::auth::AuthorizationCallback;
-use rouse_core::Clock;
-use rouse_core::extension::{ExtensionName, HttpExchange, HttpExchangeRequest, SignInCallback};
+use rouse_core::extension::{
+    Extension, ExtensionBook, ExtensionName, HttpExchange, HttpExchangeRequest,
+    OAuthClientSettings, ServerDefinition, ServerTransport, SignInCallback, ToolListing,
+};
+use rouse_core::{Clock, UnixMs};
 use serde_json::{Map, Value};
 
-use self::visited_server::VisitedServer;
 use crate::catalogue;
 use crate::connection::{Connection, ConnectionError};
 use crate::sign_in::{MemorySignIns, ServerSignIns, ServerTokens};
@@ -146,9 +146,60 @@ fn sample_value(schema: &Value) -> Value {
     }
 }
 
+/// The visited server as the only extension. The client of the context has its secret, not a handle.
+struct VisitedServer {
+    url: String,
+    client: OAuthClientSettings,
+}
+
+impl VisitedServer {
+    /// The server at `url`, with the client in the context of the scenario.
+    fn new(url: &str, context: &Value) -> Self {
+        let text = |key: &str| context[key].as_str().map(str::to_owned);
+        let client = OAuthClientSettings {
+            client_id: text("client_id"),
+            client_secret: text("client_secret"),
+            ..OAuthClientSettings::default()
+        };
+        Self { url: url.to_owned(), client }
+    }
+}
+
+impl ExtensionBook for VisitedServer {
+    fn get(&self, _: &ExtensionName) -> Option<Extension> {
+        let transport = ServerTransport::Http {
+            url: self.url.clone(),
+            headers: BTreeMap::new(),
+            oauth: Some(self.client.clone()),
+        };
+        Some(Extension {
+            server: ServerDefinition {
+                transport,
+                start_timeout_seconds: None,
+                call_timeout_seconds: None,
+            },
+            is_enabled: true,
+            accepted_at_ms: UnixMs(0),
+            reported_version: None,
+            tools: Vec::new(),
+            held: Vec::new(),
+            gone: Vec::new(),
+        })
+    }
+
+    fn all(&self) -> Vec<(ExtensionName, Extension)> {
+        Vec::new()
+    }
+
+    fn record_listing(&self, _: &ExtensionName, _: Option<String>, _: &ToolListing) {}
+
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
+        Ok(text.to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use rouse_core::UnixMs;
     use rouse_testkit::ManualClock;
     use serde_json::json;
 
