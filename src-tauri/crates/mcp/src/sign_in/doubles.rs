@@ -12,6 +12,7 @@ use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, HttpExchangeRequest, OAuthClientSettings,
     ServerDefinition, ServerTransport, ToolListing,
 };
+use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
