@@ -14,6 +14,7 @@ use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, HttpExchange, HttpExchangeRequest,
     OAuthClientSettings, ServerDefinition, ServerTransport, SignInCallback, ToolListing,
 };
+use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use serde_json::{Map, Value};
 
@@ -113,7 +114,7 @@ async fn call_tools(connection: &Connection, context: &Value) -> Result<(), Conn
             .collect(),
     };
     for (name, arguments) in calls {
-        connection.call_tool(&name, arguments, CALL_LIMIT, Box::new(|_| ())).await?;
+        connection.call_tool(&name, arguments, None, CALL_LIMIT, Box::new(|_| ())).await?;
     }
     Ok(())
 }
@@ -184,6 +185,7 @@ impl ExtensionBook for VisitedServer {
             tools: Vec::new(),
             held: Vec::new(),
             gone: Vec::new(),
+            package: None,
         })
     }
 
@@ -195,6 +197,10 @@ impl ExtensionBook for VisitedServer {
 
     fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
         Ok(text.to_owned())
+    }
+
+    fn check_files<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

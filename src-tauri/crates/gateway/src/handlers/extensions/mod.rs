@@ -4,6 +4,7 @@
 //! Owns the check of a consent: a change names the hash of exactly the page that the present state gives. Pitfall: accepting
 //! the tools of a later listing; the pins are made from the page with the accepted hash.
 
+mod lookup;
 mod consent;
 mod definition;
 mod sign_in;
@@ -14,6 +15,7 @@ use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
 use self::definition::check_definition;
+use self::lookup::find;
 pub(crate) use self::package::{cancel_install, install_status, verify};
 pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
 use super::input::check_secrets;
@@ -165,11 +167,6 @@ pub(crate) async fn restart(
     find(context, &params.name)?;
     context.extensions.stop(&params.name).await;
     Ok(ChangeResult { changed: true })
-}
-
-fn find(context: &Context, name: &ExtensionName) -> Result<Extension, RpcError> {
-    let missing = || RpcError::new(ErrorCode::NotFound, format!("There is no extension {name}."));
-    context.extensions.book().get(name).ok_or_else(missing)
 }
 
 /// Refuses a name that begins the name of a tool of Rouse, so that no tool of a server shadows it.

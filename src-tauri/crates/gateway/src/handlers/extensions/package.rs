@@ -4,7 +4,7 @@
 
 use rouse_core::extension::ExtensionName;
 
-use super::find;
+use super::lookup::find;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{

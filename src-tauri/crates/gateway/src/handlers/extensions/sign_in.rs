@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rouse_core::extension::{Extension, ServerTransport, SignInState};
 
-use super::find;
+use super::lookup::find;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::sign_in_callback::listen;
