@@ -212,6 +212,7 @@ fn change_attacks(attack_target: &AttackTarget) -> Vec<(&'static str, Vec<ModelC
             ],
         ),
         ("load a skill", vec![call("skill_load", json!({ "skill": "case-1" }))]),
+        ("find a hidden tool", vec![call("tool_search", json!({ "query": "send delete" }))]),
         ("write a file to run", [write("tool.sh"), run("sh tool.sh")].concat()),
         (
             "note outside the memory",

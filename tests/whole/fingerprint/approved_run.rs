@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rouse_agent::{Gate, GateOutcome, GatedCall, RunPolicy, ToolRegistry};
 use rouse_core::approval::{ApprovalDecision, ArgumentRule, DecisionSurface, GrantScope, NewGrant};
+use rouse_core::call_progress::ProgressReporter;
 use rouse_core::job::job_from_json;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
@@ -136,6 +137,8 @@ impl ApprovedRun {
             event: None,
             requested_at: None,
             pending_cleanup: PendingCleanup::default(),
+            searchable_tools: Arc::default(),
+            progress: ProgressReporter::default(),
         };
         let mut approved = Self {
             store,

@@ -23,7 +23,9 @@ pub use budget::{
     RunBudgets,
 };
 pub use condition::{ConditionEvaluator, ConditionInput, event_variable};
+pub use context::offered_tools::OfferedTools;
 pub use context::prompt::{offered_tools, policy_of, sandbox_of, without_unusable_grants};
+pub use context::window::context_tokens;
 pub use gate::{ApprovalRequest, Gate, GateError, GateOutcome, GatedCall, RunPolicy};
 pub use heartbeat_list::{HeartbeatList, ListChange, ListContent, ListError, ListTaint};
 pub use hooks::{
@@ -52,4 +54,4 @@ pub use skills::{SkillLibrary, TrustError};
 pub use tool_registry::{
     AdmissionError, RefusedTool, ToolCallError, ToolRegistry, ToolSet, is_callable_alone,
 };
-pub use turn::scope::{AnswerEvent, AnswerObserver};
+pub use turn::scope::{AnswerEvent, AnswerObserver, ProgressObserver};

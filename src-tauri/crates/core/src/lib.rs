@@ -19,7 +19,9 @@ pub mod extension;
 mod access;
 mod agent;
 
-pub use access::{approval, input_request, policy, redaction_marks as redaction, tool};
+pub use access::{
+    approval, call_progress, input_request, policy, redaction_marks as redaction, tool, tool_search,
+};
 pub use agent::{attachment, fence, fetch_history, memory, message, model, routines, skills, turn};
 pub use id::{ApprovalId, DeliveryId, GrantId, JobId, RunId, SessionKey};
 pub use job::Job;

@@ -34,7 +34,7 @@ use rouse_core::fetch_history::FetchHistory;
 use rouse_core::tool::Tool;
 use tools::{
     complete_run, create_workspace, echo, edit_file, http, json, list_dir, notify, read_file,
-    run_command, search_files, time, web_fetch, web_search, write_file,
+    run_command, search_files, time, tool_search, web_fetch, web_search, write_file,
 };
 
 pub use http_guard::{AcceptedServerUrls, GatewayPorts, GuardedHttp, HttpConfig};
@@ -107,5 +107,6 @@ pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
         Arc::new(run_command::RunCommand::new(config.command)),
         Arc::new(notify::Notify::new()),
         Arc::new(complete_run::CompleteRun::new()),
+        Arc::new(tool_search::ToolSearch::new()),
     ]
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use rouse_core::call_progress::ProgressReporter;
 use rouse_core::policy::{PolicyVerdict, ToolPolicy};
 use rouse_core::schedule::Zones;
 use rouse_core::tool::{PendingCleanup, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec};
@@ -46,6 +47,8 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         event: None,
         requested_at: None,
         pending_cleanup: PendingCleanup::default(),
+        searchable_tools: Arc::default(),
+        progress: ProgressReporter::default(),
     }
 }
 

@@ -126,6 +126,7 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
         ),
         ("notify", vec![json!({ "body": "b" }), json!({ "title": "t", "body": "b" })]),
         ("complete_run", vec![json!({ "outcome": "report", "summary": "s" })]),
+        ("tool_search", vec![json!({ "query": "a" })]),
         (
             "memory_write",
             vec![
@@ -184,6 +185,7 @@ fn catalogue_is_complete_and_in_order() {
         "run_command",
         "notify",
         "complete_run",
+        "tool_search",
         "memory_write",
         "memory_read",
         "memory_search",
@@ -276,6 +278,7 @@ const JUDGED: &[Judged] = {
         ("run_command", UnlessGranted, Container, true, false, (30, 300)),
         ("notify", Never, InProcess, false, false, (20, 200)),
         ("complete_run", Never, InProcess, false, true, (u32::MAX, u32::MAX)),
+        ("tool_search", Never, InProcess, false, true, (60, 1_000)),
         ("memory_write", Never, InProcess, false, true, (20, 200)),
         ("memory_read", Never, InProcess, true, true, (60, 1_000)),
         ("memory_search", Never, InProcess, true, true, (60, 1_000)),

@@ -1,7 +1,8 @@
 //! Model context: task, history, skills, queued events, and the part that fits the context window.
 //!
-//! Files import downwards: `prompt` first, `compaction` last. Never calls a model.
+//! Files import downwards: `offered_tools` first, `compaction` last. Never calls a model.
 
+pub(crate) mod offered_tools;
 pub(crate) mod prompt;
 pub(crate) mod window;
 pub(crate) mod queued_events;

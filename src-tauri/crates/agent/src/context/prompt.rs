@@ -15,6 +15,7 @@ use rouse_core::schedule::Zone;
 use rouse_core::tool::{SandboxMode, ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
+use super::offered_tools::{OfferedTools, tool_tokens};
 use crate::gate::Gate;
 use crate::safety::{Safety, UntrustedSource};
 
@@ -34,19 +35,16 @@ const LATE_MS: i64 = 60_000;
 /// The part of a request that is the same in all model calls of a run.
 pub(crate) struct ModelPrompt {
     pub(crate) system: String,
-    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tools: OfferedTools,
     /// The job's output limit.
     pub(crate) max_tokens: Option<u32>,
     pub(crate) effort: Option<Effort>,
 }
 
 impl ModelPrompt {
-    /// The estimated tokens. Providers receive a shorter schema.
+    /// The estimated tokens.
     pub(super) fn tokens(&self) -> usize {
-        let tokens = |tool: &ToolSpec| {
-            (tool.name.len() + tool.description.len() + tool.parameters.to_string().len()) / 4
-        };
-        self.system.len() / 3 + self.tools.iter().map(tokens).sum::<usize>()
+        self.system.len() / 3 + self.tools.fixed().iter().map(tool_tokens).sum::<usize>()
     }
 }
 

@@ -9,6 +9,7 @@ use rouse_core::turn::Turn;
 use rouse_core::turn::window::{ContextWindow, estimate_tokens};
 
 use super::prompt::ModelPrompt;
+use crate::providers::model_choice::RunModels;
 
 /// The context window of a model that reports none, in tokens.
 const DEFAULT_CONTEXT: u32 = 100_000;
@@ -36,10 +37,10 @@ impl RequestWindow {
         Self { window: ContextWindow::new(task_index), max_tokens, is_shortened: false }
     }
 
-    /// The messages to send now.
-    pub(crate) fn messages(&mut self, turn: &Turn) -> Vec<Message> {
+    /// The messages to send now, beside found tools of `found_tokens` tokens.
+    pub(crate) fn messages(&mut self, turn: &Turn, found_tokens: usize) -> Vec<Message> {
         let messages = turn.messages();
-        let sent = self.window.fit(messages, self.max_tokens).to_vec();
+        let sent = self.window.fit(messages, self.room_beside(found_tokens)).to_vec();
         self.is_shortened = sent != messages;
         sent
     }
@@ -50,18 +51,29 @@ impl RequestWindow {
     }
 
     /// Halves the window; false when the rest would be too small.
-    pub(crate) fn halve(&mut self, turn: &Turn) -> bool {
-        let sent = self.messages(turn).iter().map(estimate_tokens).sum::<usize>();
-        let half = sent.min(self.max_tokens) / 2;
+    pub(crate) fn halve(&mut self, turn: &Turn, found_tokens: usize) -> bool {
+        let sent = self.messages(turn, found_tokens).iter().map(estimate_tokens).sum::<usize>();
+        let half = sent.min(self.room_beside(found_tokens)) / 2;
         if half < MIN_TOKENS {
             return false;
         }
-        self.max_tokens = half;
+        self.max_tokens = half + found_tokens;
         true
+    }
+
+    fn room_beside(&self, found_tokens: usize) -> usize {
+        self.max_tokens.saturating_sub(found_tokens).max(MIN_TOKENS)
     }
 }
 
 /// The context window of a model that reports `reported` tokens.
-pub(crate) fn context_tokens(reported: Option<u32>) -> u32 {
+#[must_use]
+pub fn context_tokens(reported: Option<u32>) -> u32 {
     reported.unwrap_or(DEFAULT_CONTEXT)
+}
+
+/// The context window of the first model in tokens.
+pub(crate) fn first_context_tokens(models: &RunModels) -> u32 {
+    let first = models.first();
+    context_tokens(first.and_then(|model| model.provider.context_tokens(&model.model)))
 }

@@ -350,6 +350,8 @@ impl Gate {
         let (tool, spec) = (tool.as_ref(), tool.spec());
         let is_repeatable = annotations.is_repeatable();
         let began = self.clock.monotonic();
+        let progress = context.progress.of_call(step, &spec.name);
+        let context = &ToolContext { progress, ..context.clone() };
         let arguments = self.arguments_for_journal(&spec.name, call.arguments());
         let estimate = tool.estimated_cost_micro_usd(call.arguments());
         let watched = self.watch_list(tool, annotations, context).await?;

@@ -45,7 +45,7 @@ impl HookContext {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsResolved {
-    /// The tools offered to the model, after every policy.
+    /// The tools offered to the model, after every policy, with those that the model has to search for.
     pub tools: Vec<ToolMetadata>,
     /// The provider.
     pub provider: String,
@@ -78,8 +78,8 @@ pub struct ToolMetadata {
 impl ToolMetadata {
     /// The metadata of `tools`. Omits tools without a name, and blank fields.
     #[must_use]
-    pub fn of_all(tools: &[ToolSpec]) -> Vec<Self> {
-        let named = tools.iter().filter(|spec| !spec.name.trim().is_empty());
+    pub fn of_all<'t>(tools: impl IntoIterator<Item = &'t ToolSpec>) -> Vec<Self> {
+        let named = tools.into_iter().filter(|spec| !spec.name.trim().is_empty());
         named.map(Self::of).collect()
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rouse_core::job::AgentTurn;
 use rouse_core::message::Message;
+use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
 use rouse_core::turn::TurnLimits;
@@ -14,12 +15,14 @@ use tokio_util::sync::CancellationToken;
 use super::servers::{RunServers, check_listed_tools};
 use super::{AgentDriver, require_model};
 use crate::budget::RunBudgets;
+use crate::context::offered_tools::OfferedTools;
 use crate::context::prompt::{
     ModelPrompt, approval_time_limit, event_part, job_prompt, named_hosts, offered_tools,
     policy_of, sandbox_of, task, without_unusable_grants,
 };
 use crate::context::skills::TurnSkills;
-use crate::gate::RunPolicy;
+use crate::context::window::first_context_tokens;
+use crate::gate::{Gate, RunPolicy};
 use crate::providers::model_choice::RunModels;
 use crate::turn::conversation::{Conversation, Opening};
 use crate::turn::end::TurnEnd;
@@ -76,13 +79,18 @@ impl AgentDriver {
         let library = driver.runtime.skills.as_ref();
         let skills = TurnSkills::load(library, &turn.skills, session, &steps).await?;
         let job_turn = JobTurn { run, job, turn, skills, cause, servers };
-        let tool_context = &driver.job_context(&job_turn);
         let account = driver.account(run, Some(job));
-        let policy = driver.job_policy(&job_turn, &account).await?;
+        let mut policy = driver.job_policy(&job_turn, &account).await?;
+        let tools = job_turn.offered_tools(&driver.runtime.gate, models, &policy.tools);
+        policy.tools = policy.tools.with_tool_search(tools.has_search());
+        let tool_context = &ToolContext {
+            searchable_tools: tools.searchable_texts(),
+            ..driver.job_context(&job_turn)
+        };
         let scope = RunScope { runtime: &driver.runtime, session, tool_context, account, cancel };
         let mut conversation = Conversation {
             models,
-            prompt: job_turn.prompt(&scope, &policy),
+            prompt: job_turn.prompt(&scope, tools),
             policy,
             limits: TurnLimits { max_steps: driver.max_steps(turn.max_steps), is_attended: false },
             quiet_hours: job.policies.quiet_hours.clone(),
@@ -136,10 +144,15 @@ impl JobTurn<'_> {
         self.cause.is_some() || !self.job.is_message_by_person() || self.skills.is_tainted()
     }
 
-    fn prompt(&self, scope: &RunScope<'_>, policy: &RunPolicy) -> ModelPrompt {
-        let tools = offered_tools(scope.gate(), self.turn, &policy.tools);
-        let system = job_prompt(self.turn, scope.tool_context, &tools)
-            + &self.skills.instructions(&tools, scope.safety());
+    fn offered_tools(&self, gate: &Gate, models: &RunModels, policy: &ToolPolicy) -> OfferedTools {
+        let offered = offered_tools(gate, self.turn, policy);
+        OfferedTools::new(&gate.tools(), offered, policy, first_context_tokens(models))
+    }
+
+    fn prompt(&self, scope: &RunScope<'_>, tools: OfferedTools) -> ModelPrompt {
+        let system = job_prompt(self.turn, scope.tool_context, tools.fixed())
+            + &self.skills.instructions(tools.fixed(), scope.safety())
+            + &tools.search_instructions();
         let (max_tokens, effort) = (self.turn.max_tokens, self.turn.effort);
         ModelPrompt { system, tools, max_tokens, effort }
     }

@@ -6,15 +6,17 @@ use rouse_core::SessionKey;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::time::QuietPolicy;
-use rouse_core::tool::{ToolContext, ToolSpec};
+use rouse_core::tool::ToolContext;
 use rouse_core::turn::{COMPLETE_RUN, TurnLimits};
 use rouse_store::RunStep;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentDriver;
+use crate::context::offered_tools::OfferedTools;
 use crate::context::prompt::{ModelPrompt, approval_time_limit, environment};
 use crate::context::queued_events::EventBatch;
 use crate::context::skills::{TurnSkills, task_with};
+use crate::context::window::first_context_tokens;
 use crate::gate::RunPolicy;
 use crate::providers::model_choice::RunModels;
 use crate::turn::conversation::{Conversation, Opening};
@@ -68,11 +70,14 @@ impl AgentDriver {
         // A heartbeat comes often; the tools of servers would cost tokens each time.
         let policy = if is_attended { policy } else { policy.with_servers(Vec::new()) };
         let policy = skills.restrict(if is_attended { policy.for_attended_turn() } else { policy });
-        let tools = self.main_tools(&policy, is_attended);
-        let safety = self.runtime.gate.safety();
+        let tools = self.main_tools(&policy, is_attended, models);
+        let policy = policy.with_tool_search(tools.has_search());
+        let searchable_tools = tools.searchable_texts();
+        let tool_context = ToolContext { searchable_tools, ..tool_context };
         let system = instructions
-            + &environment(&tool_context, &tools)
-            + &skills.instructions(&tools, safety);
+            + &environment(&tool_context, tools.fixed())
+            + &skills.instructions(tools.fixed(), self.runtime.gate.safety())
+            + &tools.search_instructions();
         let conversation = Conversation {
             models,
             prompt: ModelPrompt { system, tools, max_tokens: None, effort: None },
@@ -102,10 +107,16 @@ impl AgentDriver {
         }
     }
 
-    fn main_tools(&self, policy: &ToolPolicy, is_attended: bool) -> Vec<ToolSpec> {
-        let mut tools = self.runtime.gate.tools().offered(policy);
-        tools.retain(|tool| !is_attended || tool.name != COMPLETE_RUN);
-        tools
+    fn main_tools(
+        &self,
+        policy: &ToolPolicy,
+        is_attended: bool,
+        models: &RunModels,
+    ) -> OfferedTools {
+        let set = self.runtime.gate.tools();
+        let mut offered = set.offered(policy);
+        offered.retain(|tool| !is_attended || tool.name != COMPLETE_RUN);
+        OfferedTools::new(&set, offered, policy, first_context_tokens(models))
     }
 
     async fn drain_events(&self, run: &Run, events: &EventBatch, outcome: Outcome) -> Outcome {

@@ -18,11 +18,13 @@ mod tool_trial;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rouse_core::call_progress::{CallProgress, ProgressReporter};
 use rouse_core::extension::ToolServers;
 use rouse_core::job::ScheduleSpec;
 use rouse_core::message::Message;
 use rouse_core::run::Run;
 use rouse_core::schedule::Zone;
+use rouse_core::text::{first_line, strip_invisible};
 use rouse_core::tool::{PendingCleanup, SandboxMode, ToolContext};
 use rouse_core::{Clock, Job};
 use rouse_store::Store;
@@ -33,10 +35,13 @@ use crate::providers::model_choice::RunModels;
 use crate::skills::SkillLibrary;
 use crate::turn::conversation::has_answer;
 use crate::turn::end::TurnEnd;
-use crate::turn::scope::{AgentRuntime, AnswerObserver};
+use crate::turn::scope::{AgentRuntime, AnswerObserver, ProgressObserver};
 
 /// The most model turns that a setting or a job can ask for.
 const MAX_STEPS: u32 = 50;
+
+/// The most characters of a progress message.
+const MAX_PROGRESS: usize = 200;
 
 /// The sandbox of calls that a model chooses without a job: no network.
 const SANDBOXED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
@@ -59,6 +64,8 @@ pub struct AgentDriver {
     main_skills: Vec<String>,
     ledger: Arc<BudgetLedger>,
     servers: Option<Arc<dyn ToolServers>>,
+    /// Receives the progress of calls.
+    progress: Option<ProgressObserver>,
 }
 
 impl AgentDriver {
@@ -73,7 +80,8 @@ impl AgentDriver {
     ) -> Self {
         let ledger = BudgetLedger::new(store.clone());
         let runtime = AgentRuntime { store, gate, clock, observer, skills: None };
-        Self { runtime, settings, main_skills: Vec::new(), ledger, servers: None }
+        let (main_skills, servers, progress) = (Vec::new(), None, None);
+        Self { runtime, settings, main_skills, ledger, servers, progress }
     }
 
     /// Offers these skills to runs.
@@ -99,6 +107,12 @@ impl AgentDriver {
     #[must_use]
     pub fn with_servers(self, servers: Arc<dyn ToolServers>) -> Self {
         Self { servers: Some(servers), ..self }
+    }
+
+    /// Reports the progress of calls to `observer`.
+    #[must_use]
+    pub fn with_progress(self, observer: ProgressObserver) -> Self {
+        Self { progress: Some(observer), ..self }
     }
 
     /// The driver of a run, which keeps the current tools.
@@ -132,7 +146,20 @@ impl AgentDriver {
             event: None,
             requested_at: None,
             pending_cleanup: PendingCleanup::default(),
+            searchable_tools: Arc::default(),
+            progress: self.progress_reporter(run),
         }
+    }
+
+    /// Passes progress to the observer as one redacted line. Redacted before the cut: a cut could leave half of a secret.
+    fn progress_reporter(&self, run: &Run) -> ProgressReporter {
+        let Some(observer) = self.progress.clone() else { return ProgressReporter::default() };
+        let (run, safety) = (run.id.clone(), self.runtime.gate.safety().clone());
+        ProgressReporter::new(move |progress: CallProgress<'_>| {
+            let redacted = safety.redact_stored(&strip_invisible(progress.text));
+            let text = first_line(&redacted, MAX_PROGRESS, str::to_owned);
+            observer(&run, CallProgress { text: &text, ..progress });
+        })
     }
 
     /// The zone of a job's cron schedule, else the local zone.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rouse_core::policy::{SKILL_LOAD, SKILL_READ, ToolPolicy, WithheldGrant};
 use rouse_core::text::nearest;
 use rouse_core::tool::{ApprovalRule, SandboxMode, Tool, ToolSpec};
+use rouse_core::tool_search::TOOL_SEARCH;
 use rouse_core::turn::COMPLETE_RUN;
 use serde_json::Value;
 
@@ -147,10 +148,11 @@ impl ToolSet {
 }
 
 /// Whether a person can call the tool outside a conversation. Tools about jobs have pages and commands instead;
-/// `complete_run` and the skill tools need a run.
+/// `complete_run`, the tool search and the skill tools need a run.
 #[must_use]
 pub fn is_callable_alone(spec: &ToolSpec) -> bool {
-    !spec.attended_only && ![COMPLETE_RUN, SKILL_LOAD, SKILL_READ].contains(&spec.name.as_str())
+    let of_runs = [COMPLETE_RUN, TOOL_SEARCH, SKILL_LOAD, SKILL_READ];
+    !spec.attended_only && !of_runs.contains(&spec.name.as_str())
 }
 
 /// Why a written call is invalid.

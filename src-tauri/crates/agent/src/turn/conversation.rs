@@ -9,7 +9,7 @@ use rouse_core::RunState;
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::run::Outcome;
 use rouse_core::time::QuietPolicy;
-use rouse_core::tool::ToolOutput;
+use rouse_core::tool::{ToolOutput, ToolSpec};
 use rouse_core::turn::{Turn, TurnLimits, TurnStep};
 use rouse_store::{SessionTaint, SkillText, StoreError};
 
@@ -106,7 +106,8 @@ impl Conversation<'_> {
             let skills = history.untrusted_skills.iter().cloned();
             let policy = self.policy.tools.clone().after_reading(skills);
             let offered = self.scope.gate().tools().offered(&policy);
-            self.prompt.tools.retain(|tool| offered.iter().any(|left| left.name == tool.name));
+            let is_left = |tool: &ToolSpec| offered.iter().any(|left| left.name == tool.name);
+            self.prompt.tools.retain(is_left);
             self.policy.tools = policy;
         }
         Ok(history)
@@ -138,7 +139,7 @@ impl Conversation<'_> {
     fn open(&self, mut history: Vec<Message>, opening: Opening) -> ConversationState<'_> {
         let task_index = history.len();
         let has_earlier_answer = opening.has_answer();
-        let tools = self.prompt.tools.iter().map(|tool| tool.name.clone()).collect();
+        let tools = self.prompt.tools.all().map(|tool| tool.name.clone()).collect();
         let (stored_messages, (turn, next)) = match opening {
             Opening::Task(task) => {
                 history.push(task);

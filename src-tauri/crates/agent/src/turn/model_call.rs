@@ -23,6 +23,7 @@ use super::model_step;
 use super::output_limit::{CallBudget, LimitCause, is_cut_off, missing_price};
 use super::scope::{AnswerEvent, RunScope};
 use super::usage::{CallUsage, ReceivedAnswer};
+use crate::context::offered_tools::tool_tokens;
 use crate::context::prompt::ModelPrompt;
 use crate::context::window::RequestWindow;
 use crate::gate::hook_check::hook_context;
@@ -226,7 +227,8 @@ impl<'r> ModelCaller<'r> {
     }
 
     fn halve_window(&mut self, turn: &Turn) -> bool {
-        self.window.as_mut().is_some_and(|window| window.halve(turn))
+        let found_tokens: usize = self.found_tools(turn).into_iter().map(tool_tokens).sum();
+        self.window.as_mut().is_some_and(|window| window.halve(turn, found_tokens))
     }
 
     /// A call within the budgets, journalled from beginning to end.
@@ -264,7 +266,8 @@ impl<'r> ModelCaller<'r> {
     }
 
     fn request(&mut self, model: &ChosenModel, turn: &Turn) -> ModelRequest {
-        let messages = self.window.as_mut().map(|window| window.messages(turn));
+        let found_tokens: usize = self.found_tools(turn).into_iter().map(tool_tokens).sum();
+        let messages = self.window.as_mut().map(|window| window.messages(turn, found_tokens));
         ModelRequest {
             model: model.model.clone(),
             system: self.prompt.system.clone(),
@@ -278,11 +281,17 @@ impl<'r> ModelCaller<'r> {
     /// The closing turn offers `complete_run` alone. Without that tool it offers all tools: some providers refuse a
     /// conversation with calls and without tools.
     fn tools_in(&self, turn: &Turn) -> Vec<ToolSpec> {
-        let tools = &self.prompt.tools;
+        let tools = self.prompt.tools.fixed();
         match tools.iter().find(|tool| tool.name == COMPLETE_RUN) {
             Some(complete_run) if turn.is_closing() => vec![complete_run.clone()],
-            _ => tools.clone(),
+            _ => tools.iter().chain(self.found_tools(turn)).cloned().collect(),
         }
+    }
+
+    /// The tools that the searches of this run have found.
+    fn found_tools(&self, turn: &Turn) -> Vec<&'r ToolSpec> {
+        let messages = turn.messages().get(self.task_index..).unwrap_or_default();
+        self.prompt.tools.found(messages)
     }
 
     fn new_step(
@@ -316,7 +325,7 @@ impl<'r> ModelCaller<'r> {
             return;
         }
         self.scope.gate().hooks().after_tools_resolved(ToolsResolved {
-            tools: ToolMetadata::of_all(&self.prompt.tools),
+            tools: ToolMetadata::of_all(self.prompt.tools.all()),
             provider: model.provider.name().to_owned(),
             model: model.model.clone(),
             context: hook_context(self.scope.tool_context),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rouse_core::call_progress::CallProgress;
 use rouse_core::model::Delta;
 use rouse_core::tool::ToolContext;
 use rouse_core::{Clock, RunId, SessionKey, UnixMs};
@@ -28,6 +29,9 @@ pub enum AnswerEvent<'a> {
 
 /// A callback for the answers of all runs.
 pub type AnswerObserver = Arc<dyn Fn(&RunId, AnswerEvent<'_>) + Send + Sync>;
+
+/// A callback for the progress of the calls of all runs.
+pub type ProgressObserver = Arc<dyn Fn(&RunId, CallProgress<'_>) + Send + Sync>;
 
 /// The parts that all runs share.
 #[derive(Clone)]

@@ -16,7 +16,7 @@ use super::scope::RunScope;
 use super::summary_call::SummaryCall;
 use crate::context::compaction::{CompactionLimits, SummaryInput};
 use crate::context::history::SessionMessages;
-use crate::context::window::context_tokens;
+use crate::context::window::first_context_tokens;
 use crate::providers::model_choice::{ChosenModel, RunModels};
 
 /// A session's history for a run.
@@ -69,9 +69,8 @@ impl HistoryLoader<'_> {
     }
 
     fn limits(&self) -> CompactionLimits {
-        let first = self.models.first();
-        let context = first.and_then(|model| model.provider.context_tokens(&model.model));
-        CompactionLimits::new(context_tokens(context) as usize, self.scope.is_job_run())
+        let context = first_context_tokens(self.models) as usize;
+        CompactionLimits::new(context, self.scope.is_job_run())
     }
 
     async fn session_messages(&self) -> Result<SessionMessages, StoreError> {

@@ -29,4 +29,6 @@ mod chat;
 mod call_ids;
 mod servers;
 mod server_offers;
+mod tool_search;
+mod call_progress;
 mod compaction;

@@ -10,6 +10,7 @@ use rouse_agent::{
     HookNotification, Hooks, RunPolicy, Safety, Secret, SecretBook, ToolRegistry, ToolsResolved,
 };
 use rouse_core::approval::{Approval, ApprovalDecision, DecisionSurface};
+use rouse_core::call_progress::ProgressReporter;
 use rouse_core::cause::Cause;
 use rouse_core::job::{AgentTurn, Approvals, Payload, ToolCall, job_from_json};
 use rouse_core::message::{Message, ToolCallRequest};
@@ -281,6 +282,8 @@ impl RunFixture {
             event: None,
             requested_at: None,
             pending_cleanup: PendingCleanup::default(),
+            searchable_tools: Arc::default(),
+            progress: ProgressReporter::default(),
         }
     }
 }

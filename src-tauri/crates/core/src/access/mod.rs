@@ -4,7 +4,9 @@
 //! prompts a person: the gate in `agent` does both.
 
 pub mod input_request;
+pub mod call_progress;
 pub mod tool;
+pub mod tool_search;
 pub mod redaction_marks;
 pub mod approval;
 pub mod policy;

@@ -13,6 +13,7 @@ use ts_rs::TS;
 
 use crate::approval::Surroundings;
 use crate::attachment::Attachment;
+use crate::call_progress::ProgressReporter;
 use crate::extension::ToolOrigin;
 pub use crate::future::BoxFuture;
 use crate::input_request::InputRequest;
@@ -21,6 +22,7 @@ use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
 use crate::skills::SkillInRun;
 use crate::text::escape_invisible;
+use crate::tool_search::SearchableTool;
 use crate::{Clock, JobId, RunId, UnixMs};
 
 /// The declaration of a tool.
@@ -235,6 +237,10 @@ pub struct ToolContext {
     pub requested_at: Option<UnixMs>,
     /// Takes cleanup that outlives the call.
     pub pending_cleanup: PendingCleanup,
+    /// The tools that the run may call and is not offered until a search finds them.
+    pub searchable_tools: Arc<[SearchableTool]>,
+    /// Takes the progress of the call.
+    pub progress: ProgressReporter,
 }
 
 impl ToolContext {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rouse_agent::ToolRegistry;
+use rouse_core::call_progress::ProgressReporter;
 use rouse_core::time::Timer;
 use rouse_core::tool::{PendingCleanup, SandboxMode, ToolContext};
 use rouse_core::{Clock as _, RunId, UnixMs};
@@ -69,6 +70,8 @@ impl RoutineFixture {
             event: None,
             requested_at: None,
             pending_cleanup: PendingCleanup::default(),
+            searchable_tools: Arc::default(),
+            progress: ProgressReporter::default(),
         };
         Self { _folder: folder, host, routines, _open: open, context }
     }

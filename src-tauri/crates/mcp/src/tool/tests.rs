@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use rouse_core::call_progress::ProgressReporter;
 use rouse_core::extension::{ServerDefinition, ServerTransport, ToolDefinition, ToolHints};
 use rouse_core::input_request::{InputBody, InputReply};
 use rouse_core::policy::{PolicyVerdict, ToolPolicy};
@@ -121,6 +122,8 @@ fn context() -> ToolContext {
         event: None,
         requested_at: None,
         pending_cleanup: PendingCleanup::default(),
+        searchable_tools: Arc::default(),
+        progress: ProgressReporter::default(),
     }
 }
 

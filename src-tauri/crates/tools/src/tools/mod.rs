@@ -24,3 +24,4 @@ pub(crate) mod run_command;
 
 pub(crate) mod complete_run;
 pub(crate) mod notify;
+pub(crate) mod tool_search;

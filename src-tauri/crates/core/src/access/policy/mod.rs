@@ -22,6 +22,7 @@ use crate::input_request::InputExchange;
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, ToolDomain, ToolSpec};
+use crate::tool_search::TOOL_SEARCH;
 pub use approved_call::ApprovedCall;
 pub use denial::{Denial, denial_without_request};
 pub use withheld_tools::WithheldGrant;
@@ -49,6 +50,8 @@ pub struct ToolPolicy {
     has_skill_files: bool,
     /// Whether any skill is trusted.
     has_trusted_skills: bool,
+    /// Whether the run has tools that a search finds.
+    has_searchable_tools: bool,
     /// Untrusted skills in the context. Any untrusted skill makes the run read-only.
     untrusted_skills: Vec<String>,
     /// Tools with a valid grant of the job.
@@ -124,6 +127,7 @@ impl ToolPolicy {
             is_attended: false,
             has_skill_files: false,
             has_trusted_skills: false,
+            has_searchable_tools: false,
             untrusted_skills: Vec::new(),
             granted: Vec::new(),
             withheld: Vec::new(),
@@ -173,6 +177,12 @@ impl ToolPolicy {
     #[must_use]
     pub const fn is_attended(&self) -> bool {
         self.is_attended
+    }
+
+    /// The same for a run with or without tools that a search finds.
+    #[must_use]
+    pub fn with_tool_search(self, has_searchable_tools: bool) -> Self {
+        Self { has_searchable_tools, ..self }
     }
 
     /// The same with these skills in the context.
@@ -266,6 +276,7 @@ impl ToolPolicy {
             // A tool list of the job does not exclude the files of skills.
             SKILL_READ => self.has_skill_files || self.names(tool),
             SKILL_LOAD => self.has_trusted_skills,
+            TOOL_SEARCH => self.has_searchable_tools || self.names(tool),
             // Nor the end of the run.
             name => self.lists(tool) || name == "complete_run",
         };
@@ -273,7 +284,9 @@ impl ToolPolicy {
         is_listed && is_below && (self.is_attended || !tool.attended_only)
     }
 
-    fn names(&self, tool: &ToolSpec) -> bool {
+    /// Whether the list of tools has the name of the tool.
+    #[must_use]
+    pub fn names(&self, tool: &ToolSpec) -> bool {
         self.allow.as_ref().is_some_and(|names| names.contains(&tool.name))
     }
 
