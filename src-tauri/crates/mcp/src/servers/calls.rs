@@ -7,7 +7,7 @@ use rouse_core::input_request::InputReply;
 use rouse_core::tool::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::connection::{CallResult, ConnectionError};
+use crate::connection::{CallResult, ConnectionError, ProgressSink};
 
 /// Calls tools of servers.
 pub(crate) trait ServerCalls: Send + Sync {
@@ -19,5 +19,6 @@ pub(crate) trait ServerCalls: Send + Sync {
         raw_name: &'a str,
         arguments: Map<String, Value>,
         input: Option<&'a InputReply>,
+        progress: ProgressSink,
     ) -> BoxFuture<'a, Result<CallResult, ConnectionError>>;
 }

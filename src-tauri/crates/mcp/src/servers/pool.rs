@@ -25,7 +25,7 @@ use super::server::{FailedStart, PoolLease, PooledServer, RunningServer};
 use super::start::{self, start_limit};
 use super::unavailable;
 use crate::catalogue::RefusedServerTool;
-use crate::connection::{CallResult, ConnectionError};
+use crate::connection::{CallResult, ConnectionError, ProgressSink};
 use crate::sign_in::ServerSignIns;
 use crate::tool::server_tool;
 
@@ -392,6 +392,7 @@ impl ServerCalls for ServerPool {
         raw_name: &'a str,
         arguments: Map<String, Value>,
         input: Option<&'a InputReply>,
+        progress: ProgressSink,
     ) -> BoxFuture<'a, Result<CallResult, ConnectionError>> {
         Box::pin(async move {
             let leased = self.lease(extension, ServerUse::Call).await.map_err(unreached)?;
@@ -409,10 +410,8 @@ impl ServerCalls for ServerPool {
             }
             let seconds = leased.entry.server.call_timeout_seconds;
             let limit = seconds.map_or(CALL_LIMIT, |seconds| Duration::from_secs(seconds.into()));
-            let server = extension.clone();
-            let progress = move |text: &str| tracing::debug!(%server, text, "progress of a call");
             let connection = &leased.running.connection;
-            connection.call_tool(raw_name, arguments, input, limit, Box::new(progress)).await
+            connection.call_tool(raw_name, arguments, input, limit, progress).await
         })
     }
 }

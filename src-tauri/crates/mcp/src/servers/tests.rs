@@ -86,7 +86,7 @@ impl Fixture {
     }
 
     async fn call(&self) -> Result<CallResult, ConnectionError> {
-        self.pool.call(&name(), "work", Map::new(), None).await
+        self.pool.call(&name(), "work", Map::new(), None, Box::new(|_| {})).await
     }
 
     fn state(&self) -> ServerState {

@@ -10,6 +10,7 @@ mod result;
 mod form;
 mod input_request;
 mod failure;
+mod progress;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +49,8 @@ struct ServerTool {
     raw_name: String,
     /// The receiver of the arguments in words.
     receiver: String,
+    /// Whether a call can reach the network, as a sentence.
+    network_reach: &'static str,
     destination: Option<Destination>,
     surroundings: Surroundings,
     calls: Arc<dyn ServerCalls>,
@@ -80,6 +83,7 @@ pub(crate) fn server_tool(
         extension: extension.clone(),
         raw_name: pin.definition.name.clone(),
         receiver: receiver::describe(transport),
+        network_reach: receiver::network_reach(transport),
         destination: receiver::destination(transport),
         surroundings: receiver::surroundings(extension, transport, pin),
         calls,
@@ -138,11 +142,11 @@ impl Tool for ServerTool {
     }
 
     fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {
-        let Self { extension, raw_name, receiver, .. } = self;
+        let Self { extension, raw_name, receiver, network_reach, .. } = self;
         let arguments = escape_invisible(&format!("{arguments:#}"));
         let raw_name = escape_line(raw_name);
         let text = format!(
-            "Server {extension}, tool {raw_name}\nThe arguments go to {receiver}.\n\n{arguments}"
+            "Server {extension}, tool {raw_name}\nThe arguments go to {receiver}. {network_reach}\n\n{arguments}"
         );
         Box::pin(ready(text))
     }
@@ -159,14 +163,21 @@ impl Tool for ServerTool {
         self.destination.clone()
     }
 
-    fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Value::Object(arguments) = call.arguments() else {
                 let text = "The arguments are not a JSON object.";
                 return ToolOutput::faulty(Fault::InvalidParameters, text);
             };
             let (server, arguments) = (&self.extension, arguments.clone());
-            let answer = self.calls.call(server, &self.raw_name, arguments, call.input()).await;
+            let (reporter, clock) = (context.progress.clone(), Arc::clone(&context.clock));
+            let progress = progress::progress_sink(reporter, clock);
+            let calling = self.calls.call(server, &self.raw_name, arguments, call.input(), progress);
+            let answer = calling.await;
             match answer {
                 Ok(result) => result::output_of(result, call.has_values()),
                 Err(error) => failure::failure_of(&error, server, self.spec.is_repeatable()),

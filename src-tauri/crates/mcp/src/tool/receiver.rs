@@ -1,10 +1,11 @@
 //! The receiver of a call's arguments: the program or the address of a server.
 //!
-//! Owns the words about the receiver for an approval, the parts that bind an approval to the receiver, and the
-//! destination for secrets. Never resolves a name. Pitfall: a part of the definition outside of the hash; a changed
-//! variable or folder would keep an old approval.
+//! Owns the words about the receiver and its network for an approval, the parts that bind an approval to the receiver,
+//! and the destination for secrets. Never resolves a name. Pitfall: a part of the definition outside of the hash; a
+//! changed variable or folder would keep an old approval.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use http::Uri;
 use rouse_core::approval::{Surroundings, canonical};
@@ -59,6 +60,30 @@ pub(super) fn describe(transport: &ServerTransport) -> String {
             format!("the program `{}` {confinement}", line.join(" "))
         }
     }
+}
+
+/// Whether a call can reach the network, as a sentence.
+pub(super) fn network_reach(transport: &ServerTransport) -> &'static str {
+    match transport {
+        ServerTransport::Http { .. } => match destination(transport) {
+            Some(destination) if is_loopback(&destination.host) => {
+                "The call stays on this computer, but the server may reach the network."
+            }
+            _ => "The call goes over the network.",
+        },
+        ServerTransport::Stdio { is_unconfined: true, .. } => {
+            "The server may reach the whole network."
+        }
+        ServerTransport::Stdio { hosts, .. } if hosts.is_empty() => {
+            "The server cannot reach the network."
+        }
+        ServerTransport::Stdio { .. } => "The server may reach these hosts only.",
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let is_local_address = host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    is_local_address || ["localhost", "[::1]"].contains(&host)
 }
 
 /// The host that receives the arguments; none for a process, and none for an ambiguous URL.
@@ -118,9 +143,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn receiver_is_described_on_one_line() {
-        let process = |hosts: &[&str], is_unconfined| ServerTransport::Stdio {
+    fn process(hosts: &[&str], is_unconfined: bool) -> ServerTransport {
+        ServerTransport::Stdio {
             command: "/usr/bin/node".to_owned(),
             arguments: vec!["a.js\n\u{202e}".to_owned()],
             environment: BTreeMap::new(),
@@ -128,7 +152,28 @@ mod tests {
             folders: Vec::new(),
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             is_unconfined,
-        };
+        }
+    }
+
+    #[test]
+    fn network_reach_follows_from_the_transport() {
+        for (transport, expected) in [
+            (http("https://mcp.example/a"), "goes over the network"),
+            (http("mcp.example/a"), "goes over the network"),
+            (http("http://127.0.0.1:9/"), "stays on this computer"),
+            (http("http://localhost:9/"), "stays on this computer"),
+            (http("http://[::1]:9/"), "stays on this computer"),
+            (process(&[], false), "cannot reach the network"),
+            (process(&["a.example"], false), "these hosts only"),
+            (process(&["a.example"], true), "the whole network"),
+        ] {
+            let reach = network_reach(&transport);
+            assert!(reach.contains(expected), "{reach}");
+        }
+    }
+
+    #[test]
+    fn receiver_is_described_on_one_line() {
         for (transport, expected) in [
             (http("https://mcp.example/a"), "mcp.example:443"),
             (http("http://mcp.example/a"), "mcp.example:80, unencrypted"),

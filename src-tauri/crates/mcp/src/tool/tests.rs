@@ -13,7 +13,9 @@ use rouse_testkit::ManualClock;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::connection::{CallResult, ConnectionError, ContentPart, RequestedInput};
+use crate::connection::{
+    CallResult, ConnectionError, ContentPart, ProgressSink, RequestedInput,
+};
 
 /// A server that records its calls and answers each with the arguments as text.
 #[derive(Default)]
@@ -31,7 +33,9 @@ impl ServerCalls for EchoServer {
         raw_name: &'a str,
         arguments: Map<String, Value>,
         input: Option<&'a InputReply>,
+        progress: ProgressSink,
     ) -> BoxFuture<'a, Result<CallResult, ConnectionError>> {
+        progress("halfway");
         let arguments = Value::Object(arguments);
         let content = vec![ContentPart::Text(arguments.to_string())];
         let call = (extension.to_string(), raw_name.to_owned(), arguments);
@@ -243,7 +247,8 @@ async fn preview_shows_receiver_and_whole_arguments() {
     let remote = tool_of(&http(), ToolAccess::Ask);
     let shown = remote.preview(&arguments, &context()).await;
     assert!(shown.starts_with("Server cal, tool list.events\n"), "{shown}");
-    for part in ["mcp.example:443", "a⟨U+202E⟩b", long.as_str()] {
+    for part in ["mcp.example:443. The call goes over the network.", "a⟨U+202E⟩b", long.as_str()]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let local = tool_of(&process("a.js", &[]), ToolAccess::Ask);
