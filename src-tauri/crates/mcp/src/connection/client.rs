@@ -32,6 +32,7 @@ use super::listing::ToolPages;
 use super::requested_input::call_params;
 use super::result::CallResult;
 use super::stdio::{LineProcess, StartAttempt, StdioTransport};
+use super::subscription::ListSubscription;
 use crate::sign_in::ServerTokens;
 
 /// The time limit of the modern first request over HTTP; the legacy start follows.
@@ -48,6 +49,7 @@ pub(crate) struct Connection {
     events: Arc<ConnectionEvents>,
     /// The process of a stdio server.
     process: Option<Arc<LineProcess>>,
+    subscription: ListSubscription,
 }
 
 impl Connection {
@@ -122,7 +124,8 @@ impl Connection {
         let peer = service.peer().clone();
         // A list from a cache would defeat the comparison with the accepted tools.
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
-        Self { peer, service: Mutex::new(Some(service)), events, process }
+        let (service, subscription) = (Mutex::new(Some(service)), ListSubscription::default());
+        Self { peer, service, events, process, subscription }
     }
 
     /// The name and version that the server reported.
@@ -218,6 +221,17 @@ impl Connection {
     /// Whether the server reported a change of its tool list since the last call of this function.
     pub(crate) fn take_list_changed(&self) -> bool {
         self.events.take_list_changed()
+    }
+
+    /// Subscribes to changes of the tool list, unless the server reports changes unasked or not at all.
+    pub(crate) fn subscribe_to_list(&self) {
+        self.subscription.open(&self.peer, &self.events);
+    }
+
+    /// Waits for the end of the subscription.
+    #[cfg(test)]
+    pub(super) async fn subscription_ended(&self) {
+        self.subscription.ended().await;
     }
 
     /// Ends the process, or the session over HTTP. Waiting calls fail.

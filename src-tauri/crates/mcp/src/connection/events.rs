@@ -39,6 +39,11 @@ impl ConnectionEvents {
         self.is_list_changed.swap(false, Ordering::SeqCst)
     }
 
+    /// Notes that the tool list of the server may have changed.
+    pub(super) fn mark_list_changed(&self) {
+        self.is_list_changed.store(true, Ordering::SeqCst);
+    }
+
     async fn report_progress(&self, progress: &ProgressNotificationParam) {
         let sinks = self.progress.lock().await;
         if let Some(sink) = sinks.get(&progress.progress_token) {
@@ -104,7 +109,7 @@ impl Service<RoleClient> for ConnectionHandler {
                 self.events.report_progress(&progress.params).await;
             }
             ServerNotification::ToolListChangedNotification(_) => {
-                self.events.is_list_changed.store(true, Ordering::SeqCst);
+                self.events.mark_list_changed();
             }
             _ => {}
         }

@@ -9,6 +9,7 @@ mod error;
 mod result;
 mod listing;
 mod events;
+mod subscription;
 mod stdio;
 mod sse;
 mod token_redaction;

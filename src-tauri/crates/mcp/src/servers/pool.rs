@@ -35,7 +35,7 @@ const CALL_LIMIT: Duration = Duration::from_secs(60);
 /// The time between two checks for idle servers.
 const IDLE_CHECK_PERIOD: Duration = Duration::from_mins(1);
 
-/// The age after which a run gets a new list; servers of the modern lifecycle report no change unasked.
+/// The age after which a run gets a new list; a server may report no change.
 const LISTING_AGE: Duration = Duration::from_mins(5);
 
 /// All servers. Clones share the servers.

@@ -147,6 +147,7 @@ pub(super) async fn list(
 ) -> Result<ListedTools, ConnectionError> {
     // Before the list: a change reported while the list is on its way leads to another list.
     connection.take_list_changed();
+    connection.subscribe_to_list();
     let admitted = catalogue::admit(connection.list_tools().await?);
     let listing = compare_listing(&entry.tools, admitted.tools.clone());
     config.book.record_listing(name, connection.server_version(), &listing);

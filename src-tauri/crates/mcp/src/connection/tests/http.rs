@@ -194,3 +194,76 @@ async fn header_of_the_protocol_cannot_be_set() {
     assert!(matches!(&error, ConnectionError::Unreached(text) if text.contains("`Accept`")));
     assert!(exchange.requests.lock().expect("a lock").is_empty());
 }
+
+/// The key of the subscription in the metadata of its messages.
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// A modern server that announces changes of its list. A subscription gets these messages; then its stream ends.
+fn announcing_server(message: &Value, stream: &[&str]) -> FakeAnswer {
+    let meta = json!({ SUBSCRIPTION_KEY: message["id"] });
+    let event = |kind: &&str| {
+        let message = match *kind {
+            "acknowledged" => json!({"jsonrpc": "2.0",
+                "method": "notifications/subscriptions/acknowledged",
+                "params": {"_meta": meta, "notifications": {"toolsListChanged": true}}}),
+            "changed" => json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
+                "params": {"_meta": meta}}),
+            "refused" => json!({"jsonrpc": "2.0", "id": message["id"],
+                "error": {"code": -32601, "message": "Method not found"}}),
+            _ => json!({"jsonrpc": "2.0", "id": message["id"],
+                "result": {"resultType": "complete", "_meta": meta}}),
+        };
+        format!("data: {message}\n\n")
+    };
+    match message["method"].as_str() {
+        Some("server/discover") => FakeAnswer::result(
+            message,
+            &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0,
+                "cacheScope": "private"}),
+        ),
+        Some("subscriptions/listen") => {
+            let events: String = stream.iter().map(event).collect();
+            FakeAnswer::body(200, "text/event-stream", &events)
+        }
+        _ => modern_server(message),
+    }
+}
+
+/// Whether a connection notes a change after a subscription with this stream.
+async fn is_change_noted(stream: &'static [&'static str]) -> bool {
+    let exchange = FakeExchange::new(move |_, message| announcing_server(message, stream));
+    let connection = open(&exchange).await.expect("a connection");
+    connection.subscribe_to_list();
+    connection.subscription_ended().await;
+    let is_noted = connection.take_list_changed();
+    assert!(!connection.take_list_changed(), "a change is noted once");
+    is_noted
+}
+
+#[tokio::test]
+async fn change_on_a_subscription_is_noted() {
+    assert!(is_change_noted(&["acknowledged", "changed", "ended"]).await);
+    assert!(!is_change_noted(&["acknowledged", "ended"]).await);
+}
+
+#[tokio::test]
+async fn broken_subscription_counts_as_a_change() {
+    assert!(is_change_noted(&["acknowledged"]).await);
+}
+
+#[tokio::test]
+async fn refused_subscription_is_no_change() {
+    assert!(!is_change_noted(&["refused"]).await);
+}
+
+#[tokio::test]
+async fn list_without_changes_gets_no_subscription() {
+    let exchange = FakeExchange::new(|_, message| modern_server(message));
+    let connection = open(&exchange).await.expect("a connection");
+    connection.subscribe_to_list();
+    connection.subscription_ended().await;
+    let requests = exchange.requests.lock().expect("a lock");
+    let is_subscription = |body: &[u8]| String::from_utf8_lossy(body).contains("subscriptions/");
+    assert!(!requests.iter().any(|request| is_subscription(&request.body)));
+}
