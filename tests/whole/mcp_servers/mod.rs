@@ -3,6 +3,7 @@
 mod fixture;
 mod attacks;
 mod faults;
+mod progress;
 
 use rouse_testkit::scripted_model::{calls, says};
 use rouse_tests::EngineBuilder;

@@ -143,6 +143,15 @@ test("live text appears without fetch or sequence number", async () => {
   expect(fetched, "11 follows 10, so nothing was missed").not.toContain(jobs);
 });
 
+test("newest progress of each call appears without fetch", async () => {
+  await started();
+  client.setQueryData(keys.run("r1"), aDetail({ id: "r1", state: "running" }));
+  const [first, second] = [1, 2].map((step) => ({ step, tool: "cal_list", text: "1 of 2" }));
+  for (const progress of [first, second, { ...first, text: "2 of 2" }])
+    host.emit("runProgress", { runId: "r1", ...progress }, 0);
+  expect(client.getQueryData<RunDetail>(keys.run("r1"))?.progress).toEqual([second, { ...first, text: "2 of 2" }]);
+});
+
 test("unnumbered event invalidates its keys only", async () => {
   await started();
   const [status, jobs, run] = [showing(keys.status), showing(keys.jobs), showing(keys.run("r1"))];

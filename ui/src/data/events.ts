@@ -3,7 +3,7 @@
 
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 
-import type { Connection, HostEvent, Platform, RunDetail, SessionsGetResult } from "@/platform";
+import type { CallProgressView, Connection, HostEvent, Platform, RunDetail, SessionsGetResult } from "@/platform";
 
 import { mainSession, sessionOfJob } from "./chat";
 import { keys } from "./keys";
@@ -72,6 +72,7 @@ export function staleKeys(event: HostEvent): QueryKey[] {
         keys.spending,
       ];
     case "runText":
+    case "runProgress":
     case "seen":
       return [];
   }
@@ -85,6 +86,19 @@ function showLiveText(client: QueryClient, event: HostEvent) {
     { queryKey: keys.transcripts },
     (page) =>
       page && { ...page, open: page.open.map((run) => (run.runId === runId ? { ...run, liveText: text } : run)) },
+  );
+}
+
+/** Writes the progress of a running call into the cache. The engine does not store progress. */
+function showProgress(client: QueryClient, event: HostEvent) {
+  const { runId, ...progress } = event.data as { runId: string } & CallProgressView;
+  client.setQueryData<RunDetail>(
+    keys.run(runId),
+    (detail) =>
+      detail && {
+        ...detail,
+        progress: [...(detail.progress ?? []).filter(({ step }) => step !== progress.step), progress],
+      },
   );
 }
 
@@ -125,6 +139,7 @@ export class EventFeed {
 
   private take(event: HostEvent) {
     if (event.kind === "runText") showLiveText(this.client, event);
+    if (event.kind === "runProgress") showProgress(this.client, event);
     // Unstored events have no number.
     if (event.seq === 0) {
       this.mark(staleKeys(event));

@@ -22,6 +22,7 @@ use crate::auth::McpTokens;
 use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::EventBus;
+use crate::live_progress::LiveProgress;
 use crate::live_text::LiveText;
 use crate::sign_ins::SignIns;
 use crate::wire::{
@@ -60,6 +61,8 @@ pub struct Context {
     pub events: EventBus,
     /// Live text of active model calls.
     pub live_text: LiveText,
+    /// Progress of running calls.
+    pub live_progress: LiveProgress,
     /// The attached desktop apps.
     pub desktop_apps: DesktopApps,
     /// Error of the newest notification; none after success.
@@ -121,6 +124,8 @@ pub trait Models: Send + Sync {
     fn missing_provider(&self) -> Option<String>;
     /// Known reason why this model would not answer a run.
     fn model_warning(&self, wish: Option<&str>) -> Option<String>;
+    /// The context window of this model in tokens; none if the model reports none.
+    fn context_tokens(&self, wish: Option<&str>) -> Option<u32>;
     /// Models with a failed last request.
     fn failing(&self) -> Vec<FailingModel>;
     /// The models that a provider lists.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use crate::convert::event_view;
-use crate::wire::{EventKindView, EventView};
+use crate::wire::{CallProgressView, EventKindView, EventView};
 
 /// Capacity of the live channel.
 const LIVE_CAPACITY: usize = 1_024;
@@ -42,6 +42,13 @@ impl EventBus {
     pub(crate) fn publish_text(&self, run_id: &str, turn: u64, text: &str) {
         let data = json!({ "runId": run_id, "turn": turn, "text": text });
         self.send(EventView { seq: 0, at_ms: 0, kind: EventKindView::RunText, data });
+    }
+
+    /// Publishes progress of a running call.
+    pub(crate) fn publish_progress(&self, run_id: &str, progress: &CallProgressView) {
+        let CallProgressView { step, tool, text } = progress;
+        let data = json!({ "runId": run_id, "step": step, "tool": tool, "text": text });
+        self.send(EventView { seq: 0, at_ms: 0, kind: EventKindView::RunProgress, data });
     }
 
     /// Publishes that the person viewed a run.

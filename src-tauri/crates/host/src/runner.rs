@@ -6,7 +6,7 @@ use rouse_agent::AgentDriver;
 use rouse_core::job::{Payload, WakeMode};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Job, Outcome, Run, RunTrigger};
-use rouse_gateway::LiveText;
+use rouse_gateway::{LiveProgress, LiveText};
 use rouse_scheduler::{MainSession, Runner};
 use rouse_store::Store;
 use serde_json::Value;
@@ -24,6 +24,7 @@ pub(crate) struct PayloadRunner {
     pub(crate) agent: AgentDriver,
     pub(crate) models: Arc<ModelCatalog>,
     pub(crate) live: LiveText,
+    pub(crate) live_progress: LiveProgress,
     pub(crate) settings: watch::Receiver<Config>,
     pub(crate) run_counter: RunCounter,
 }
@@ -35,8 +36,8 @@ impl Runner for PayloadRunner {
         job: Option<Job>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Outcome> {
-        let (agent, models, live) =
-            (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
+        let (agent, models) = (self.agent.clone(), Arc::clone(&self.models));
+        let (live, live_progress) = (self.live.clone(), self.live_progress.clone());
         let heartbeat = self.settings.borrow().heartbeat.clone();
         let counted = self.run_counter.count_run();
         Box::pin(async move {
@@ -46,6 +47,7 @@ impl Runner for PayloadRunner {
                 None => run_without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
+            live_progress.clear(&run.id);
             outcome
         })
     }

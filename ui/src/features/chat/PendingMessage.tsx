@@ -75,10 +75,12 @@ export function PendingMessage({ message, isShown, onStop, onReturned }: Props) 
 function CurrentStep({ runId, hasWords }: { runId: string; hasWords: boolean }) {
   const { data } = useRun(runId);
   const last = data?.steps.at(-1);
+  const progress = data?.progress?.find(({ step }) => step === last?.seq)?.text;
   if (last?.kind === "toolCall" && last.status === "started")
     return (
       <>
         Calling <code>{last.name}</code>
+        {progress !== undefined && `: ${progress}`}
       </>
     );
   if (hasWords) return "Answering";

@@ -87,7 +87,7 @@ function Steps({
   entries: readonly TimelineEntry[];
   shown: TimelineFilter;
 }) {
-  const { run, steps, liveText } = detail;
+  const { run, steps, liveText, progress } = detail;
   const begin = run.startedAtMs ?? run.createdAtMs;
   const visible = entries.filter((entry) => shown === "all" || kindOf(entry) === shown);
   if (entries.length === 0) return <p className={styles.none}>{noStepsReason(detail)}</p>;
@@ -103,6 +103,7 @@ function Steps({
             begin={begin}
             stopped={stopLabel(entry.step, run)}
             liveText={entry.step === last ? liveText : null}
+            progress={progress?.find(({ step }) => step === entry.step.seq)?.text}
             summary={run.summary}
           />
         ) : (

@@ -27,11 +27,13 @@ interface Props {
   /** Label if cancelled with the run. */
   stopped: string | undefined;
   liveText: string | null;
+  /** Newest progress message of a running call. */
+  progress?: string;
   /** Text already shown above the timeline. */
   summary: string | null;
 }
 
-export function TimelineStep({ step, begin, stopped, liveText, summary }: Props) {
+export function TimelineStep({ step, begin, stopped, liveText, progress, summary }: Props) {
   const platform = usePlatform();
   if (step.kind === "modelTurn") {
     const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
@@ -78,15 +80,15 @@ export function TimelineStep({ step, begin, stopped, liveText, summary }: Props)
       </StepItem>
     );
   }
-  return <ToolStep step={step} begin={begin} stopped={stopped} />;
+  return <ToolStep step={step} begin={begin} stopped={stopped} progress={progress} />;
 }
 
 /** Tool call and result, each on one line; expandable. */
-function ToolStep({ step, begin, stopped }: Pick<Props, "step" | "begin" | "stopped">) {
+function ToolStep({ step, begin, stopped, progress }: Pick<Props, "step" | "begin" | "stopped" | "progress">) {
   const [open, setOpen] = useState(false);
   const line = argumentsLine(step.input);
   return (
-    <StepItem step={step} begin={begin} stopped={stopped} name={step.name} word={stopped ?? callLabel(step)}>
+    <StepItem step={step} begin={begin} stopped={stopped} name={step.name} word={stopped ?? callLabel(step, progress)}>
       <Disclosure isExpanded={open} onExpandedChange={setOpen}>
         <Button slot="trigger" className={styles.summary}>
           <span className={styles.arguments}>
@@ -191,8 +193,8 @@ function StepIcon({ step, stopped }: Pick<Props, "step" | "stopped">) {
   return <Wrench size={14} aria-hidden />;
 }
 
-function callLabel(step: StepView): string | undefined {
-  if (step.status === "started") return "running";
+function callLabel(step: StepView, progress: string | undefined): string | undefined {
+  if (step.status === "started") return progress ?? "running";
   if (step.status === "unknown") return "outcome unknown";
   if (step.status === "inputRequired") return "asked for input";
   if (isRefused(step)) return undefined;

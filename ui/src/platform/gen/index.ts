@@ -367,6 +367,23 @@ tokensPerDay: number | null,
 usdPerDay: MicroUsd | null, };
 
 /**
+ * Newest progress message of a running call. Live only.
+ */
+export type CallProgressView = { 
+/**
+ * Number of the call's step in the run.
+ */
+step: number, 
+/**
+ * The tool.
+ */
+tool: string, 
+/**
+ * The message, such as `3 of 10`. Untrusted.
+ */
+text: string, };
+
+/**
  * An event that triggered a run. All fields are untrusted.
  */
 export type CauseView = { 
@@ -1113,7 +1130,7 @@ export type EngineMode = "app" | "serve";
 /**
  * Subject of an event: the stored kinds of `rouse_core::event::EventKind`, and the live kinds of the stream.
  */
-export type EventKindView = "cron" | "run" | "approval" | "delivery" | "session" | "heartbeat" | "config" | "runText" | "seen" | "reset";
+export type EventKindView = "cron" | "run" | "approval" | "delivery" | "session" | "heartbeat" | "config" | "runText" | "runProgress" | "seen" | "reset";
 
 /**
  * Which events fire a job.
@@ -3264,7 +3281,11 @@ jobExists: boolean,
 /**
  * Text so far of the active model call.
  */
-liveText: string | null, };
+liveText: string | null, 
+/**
+ * Newest progress of the running calls.
+ */
+progress?: Array<CallProgressView>, };
 
 /**
  * A run by id.
@@ -4428,6 +4449,10 @@ export type ToolsEffectiveResult = {
  * Tools of the model, or the one tool of a job without a model.
  */
 tools: Array<ToolView>, 
+/**
+ * Names of the tools that requests leave out until the model finds them with `tool_search`.
+ */
+searchable?: Array<string>, 
 /**
  * Granted tools withheld from the model, because every call would be refused.
  */

@@ -54,6 +54,7 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
         deliveries: deliveries.iter().map(delivery_view).collect(),
         job_exists,
         live_text: context.live_text.text(&id),
+        progress: context.live_progress.of_run(&id),
         run: run_view(&run),
     })
 }

@@ -1,11 +1,11 @@
 //! `tools.*`: the catalogue, the tools of a job, and trial calls.
 
 use rouse_agent::{
-    RefusedTool, ToolCallError, is_callable_alone, offered_tools, policy_of, sandbox_of,
-    without_unusable_grants,
+    OfferedTools, RefusedTool, ToolCallError, context_tokens, is_callable_alone, offered_tools,
+    policy_of, sandbox_of, without_unusable_grants,
 };
 use rouse_core::SessionKey;
-use rouse_core::job::{Job, Payload};
+use rouse_core::job::{AgentTurn, Job, Payload};
 use rouse_core::policy::{ToolPolicy, WithheldGrant};
 use rouse_core::text::capitalize;
 use rouse_core::tool::{ApprovalRule, SandboxMode, ToolSpec};
@@ -38,7 +38,7 @@ pub(crate) async fn effective(
     params: ToolsEffectiveParams,
 ) -> Result<ToolsEffectiveResult, RpcError> {
     let job = find_or_parse_job(context, params).await?;
-    let mut problem = None;
+    let (mut problem, mut searchable) = (None, Vec::new());
     let (tools, policy) = match &job.payload {
         Payload::AgentTurn(turn) => {
             let skills = context.skills.load_named(&turn.skills).await?;
@@ -51,7 +51,9 @@ pub(crate) async fn effective(
             let policy = policy_of(&job, turn, &grants, context.clock.now());
             let policy = policy.with_skills(&skills).after_reading(remembered.names);
             let policy = without_unusable_grants(&context.gate, &job, turn, policy).await;
-            (offered_tools(&context.gate, turn, &policy), policy)
+            let tools = offered_tools(&context.gate, turn, &policy);
+            searchable = searchable_tools(context, turn, &tools, &policy);
+            (tools, policy)
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
@@ -62,11 +64,24 @@ pub(crate) async fn effective(
     };
     // A run with a missing skill does not start, so it has no tools and no withheld tools.
     let can_start = problem.is_none();
-    let tools = if can_start { tools } else { Vec::new() };
+    let (tools, searchable) =
+        if can_start { (tools, searchable) } else { (Vec::new(), Vec::new()) };
     let withheld = policy.withheld().iter().filter(|_| can_start).map(withheld_view).collect();
     let ceiling = policy.read_only_reason();
     let tools = views(context, &tools, &sandbox_for(&job)).await;
-    Ok(ToolsEffectiveResult { tools, withheld, ceiling, problem })
+    Ok(ToolsEffectiveResult { tools, searchable, withheld, ceiling, problem })
+}
+
+/// The names of the tools that the requests of a run leave out.
+fn searchable_tools(
+    context: &Context,
+    turn: &AgentTurn,
+    offered: &[ToolSpec],
+    policy: &ToolPolicy,
+) -> Vec<String> {
+    let window = context_tokens(context.models.context_tokens(turn.model.as_deref()));
+    let tools = OfferedTools::new(&context.gate.tools(), offered.to_vec(), policy, window);
+    tools.searchable().iter().map(|tool| tool.name.clone()).collect()
 }
 
 async fn find_or_parse_job(

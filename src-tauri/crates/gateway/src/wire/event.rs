@@ -42,6 +42,8 @@ pub enum EventKindView {
     /// Live text of a model call: `{runId, turn, text}` with the whole text so far. Empty after an interruption. `turn`
     /// differs between the calls of a run and has no other meaning.
     RunText,
+    /// Live: progress of a running call: `{runId, step, tool, text}`.
+    RunProgress,
     /// Live: the person viewed a run, so its notification is settled: `{runId}`.
     Seen,
     /// The stream cannot continue from `after`; the client must reload everything.

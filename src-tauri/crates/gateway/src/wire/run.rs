@@ -131,6 +131,22 @@ pub struct RunDetail {
     pub job_exists: bool,
     /// Text so far of the active model call.
     pub live_text: Option<String>,
+    /// Newest progress of the running calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<CallProgressView>>")]
+    pub progress: Vec<CallProgressView>,
+}
+
+/// Newest progress message of a running call. Live only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CallProgressView {
+    /// Number of the call's step in the run.
+    pub step: u32,
+    /// The tool.
+    pub tool: String,
+    /// The message, such as `3 of 10`. Untrusted.
+    pub text: String,
 }
 
 /// `runs.list`.

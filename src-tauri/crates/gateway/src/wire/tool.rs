@@ -88,6 +88,10 @@ pub struct ToolsEffectiveParams {
 pub struct ToolsEffectiveResult {
     /// Tools of the model, or the one tool of a job without a model.
     pub tools: Vec<ToolView>,
+    /// Names of the tools that requests leave out until the model finds them with `tool_search`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub searchable: Vec<String>,
     /// Granted tools withheld from the model, because every call would be refused.
     pub withheld: Vec<WithheldTool>,
     /// Why the job is limited to read-only tools, as a sentence.

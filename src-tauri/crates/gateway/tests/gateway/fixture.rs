@@ -15,7 +15,7 @@ use rouse_gateway::wire::{
 };
 use rouse_gateway::{
     Auth, Backups, BoundPort, Client, Context, DesktopApps, Endpoint, EngineInfo, ErrorCode,
-    EventBus, Gateway, GatewayServer, LiveText, McpTokens, Models, RpcError, Secrets,
+    EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models, RpcError, Secrets,
     SettingsAccess, UiFile, UiFiles,
 };
 use rouse_scheduler::{
@@ -93,6 +93,7 @@ impl GatewayFixture {
             ),
             gate: Arc::new(gate),
             live_text: LiveText::new(events.clone(), Arc::new(clock.clone())),
+            live_progress: LiveProgress::new(events.clone()),
             desktop_apps: DesktopApps::new(events.clone()),
             events,
             notification_error,
@@ -310,6 +311,10 @@ impl Models for LateModel {
     }
 
     fn model_warning(&self, _: Option<&str>) -> Option<String> {
+        None
+    }
+
+    fn context_tokens(&self, _: Option<&str>) -> Option<u32> {
         None
     }
 

@@ -13,4 +13,5 @@ mod mcp_protocol;
 mod mcp_tools;
 mod mcp_sign_in;
 mod tool_offers;
+mod searchable_tools;
 mod types;

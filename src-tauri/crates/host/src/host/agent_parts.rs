@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, AnswerEvent, AnswerObserver, Gate, Safety, ToolRegistry,
+    AgentDriver, AgentSettings, AnswerEvent, AnswerObserver, Gate, ProgressObserver, Safety,
+    ToolRegistry,
 };
 use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
@@ -83,18 +84,27 @@ impl Components {
         )
         .with_ledger(Arc::clone(&self.ledger))
         .with_skills(self.skills.clone())
+        .with_progress(self.progress_observer())
         .with_servers(Arc::new(servers.pool.clone()));
         Ok(AgentParts { agent, gate, servers })
     }
 
     fn observer(&self) -> AnswerObserver {
-        let live = self.live.clone();
+        let (live, progress) = (self.live.clone(), self.live_progress.clone());
         Arc::new(move |run, event| match event {
             AnswerEvent::Delta(Delta::Text(text)) => live.push(run, text),
             AnswerEvent::Delta(_) => {}
             AnswerEvent::Complete => live.finish(run),
-            AnswerEvent::Stored => live.clear(run),
+            AnswerEvent::Stored => {
+                live.clear(run);
+                progress.clear(run);
+            }
             AnswerEvent::Discarded => live.discard(run),
         })
+    }
+
+    fn progress_observer(&self) -> ProgressObserver {
+        let live = self.live_progress.clone();
+        Arc::new(move |run, progress| live.report(run, progress))
     }
 }

@@ -18,7 +18,7 @@ use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Extensions, Gateway,
-    GatewayServer, LiveText, McpTokens,
+    GatewayServer, LiveProgress, LiveText, McpTokens,
 };
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
@@ -89,6 +89,7 @@ struct Components {
     sign_in_signal: Arc<Notify>,
     events: EventBus,
     live: LiveText,
+    live_progress: LiveProgress,
     desktop_apps: DesktopApps,
     /// Why the newest notification was not shown.
     notification_error: watch::Sender<Option<String>>,
@@ -225,6 +226,7 @@ impl Components {
             SkillLibrary::new(home.skills(), settings.now().workspace.clone(), store.clone());
         let hooks = hooks::build(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
+        let live_progress = LiveProgress::new(events.clone());
         let desktop_apps = DesktopApps::new(events.clone());
         Ok(Self {
             store,
@@ -244,6 +246,7 @@ impl Components {
             sign_in_signal,
             events,
             live,
+            live_progress,
             desktop_apps,
             notification_error: watch::Sender::new(None),
             run_counter: RunCounter::default(),
@@ -262,6 +265,7 @@ impl Components {
             agent,
             models: Arc::clone(&self.models),
             live: self.live.clone(),
+            live_progress: self.live_progress.clone(),
             settings: self.settings.watch(),
             run_counter: self.run_counter.clone(),
         });
@@ -314,6 +318,7 @@ impl Components {
             extensions,
             events: self.events.clone(),
             live_text: self.live.clone(),
+            live_progress: self.live_progress.clone(),
             desktop_apps: self.desktop_apps.clone(),
             notification_error: self.notification_error.subscribe(),
             outbox: Arc::clone(&self.outbox),

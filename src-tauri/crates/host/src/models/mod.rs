@@ -347,6 +347,14 @@ impl Models for ModelCatalog {
         Some(self.unknown_provider_for(wish).unwrap_or(warning))
     }
 
+    fn context_tokens(&self, wish: Option<&str>) -> Option<u32> {
+        let models = match &self.fixed {
+            Some(fixed) => RunModels::of([fixed.clone()]),
+            None => self.models().run_models(wish, &[]),
+        };
+        models.first().and_then(|model| model.provider.context_tokens(&model.model))
+    }
+
     fn catalog(
         &self,
         wanted: ModelsListParams,

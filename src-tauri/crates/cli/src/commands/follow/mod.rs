@@ -24,8 +24,8 @@ pub(super) async fn subscribe(engine: &EngineConnection) -> Result<EventStream, 
     Ok(engine.client()?.events(Some(status.seq)).await?)
 }
 
-/// Follows the run until the end or Ctrl+C. Passes each event of the run to `on_event`, prints why the run waits, and
-/// prompts for approvals.
+/// Follows the run until the end or Ctrl+C. Passes each event of the run to `on_event`, prints why the run waits and the
+/// progress of calls, and prompts for approvals.
 pub(super) async fn follow_run(
     events: EventStream,
     run: &str,
@@ -49,7 +49,7 @@ async fn read_events(
     mut on_event: impl FnMut(&EventView),
 ) -> Result<(), CliError> {
     let mut prompt = ApprovalPrompt::new(engine);
-    let mut last_wait = None;
+    let mut last_note = None;
     loop {
         let event = tokio::select! {
             event = events.next() => event,
@@ -62,9 +62,10 @@ async fn read_events(
         if event.data.get("runId").and_then(Value::as_str) != Some(run) {
             continue;
         }
-        if let Some(wait) = wait_text(&event).filter(|wait| last_wait.as_ref() != Some(wait)) {
-            anstream::eprintln!("{wait}");
-            last_wait = Some(wait);
+        let note = wait_text(&event).or_else(|| progress_text(&event));
+        if let Some(note) = note.filter(|note| last_note.as_ref() != Some(note)) {
+            anstream::eprintln!("{note}");
+            last_note = Some(note);
         }
         on_event(&event);
         prompt.handle_event(&event).await?;
@@ -125,6 +126,13 @@ fn wait_text(event: &EventView) -> Option<String> {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str);
     let wait = WaitsFor::from_name(text("waitsFor")?)?;
     Some(format!("{}. {}", wait.label(), escape(text("why").unwrap_or_default())))
+}
+
+/// The progress of a call in a run event.
+fn progress_text(event: &EventView) -> Option<String> {
+    let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(escape);
+    let is_progress = event.kind == EventKindView::RunProgress;
+    Some(format!("{}: {} …", text("tool").filter(|_| is_progress)?, text("text")?))
 }
 
 /// Whether the event reports a final state.
