@@ -9,11 +9,11 @@ mod error;
 mod result;
 mod listing;
 mod events;
-mod subscription;
 mod stdio;
 mod sse;
 mod token_redaction;
 mod exchange;
+mod subscription;
 mod client;
 
 pub(crate) use client::Connection;
