@@ -4,8 +4,8 @@
 //! servers, whole servers stay in the requests as long as they fit; the rest is searchable. Found tools follow at the
 //! end in the order of their discovery and stay, so that a provider's cached prefix stays valid. Never allows a call:
 //! `core::policy` does.
-//! Pitfall: found tools as state beside the transcript; they are read from the results of the run, so that a resumed run
-//! offers the same tools.
+//! Pitfall: found tools as state beside the transcript; the results of the run name them, so that a resumed run offers
+//! the same tools.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! `tool_search`: the tools that the run may call and is not offered yet.
 //!
 //! Owns the words around a result. The run offers the found tools from its next request on, by the result in its
-//! transcript. Never calls a server: the accepted descriptions are enough, and do not taint. Pitfall: a result without a
-//! hint at other words; a model takes it for the end of the list.
+//! transcript. Never calls a server: the accepted descriptions are enough, and do not taint. Pitfall: a result without
+//! a hint at other words; a model takes it for the end of the list.
 
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};

@@ -24,8 +24,8 @@ pub(super) async fn subscribe(engine: &EngineConnection) -> Result<EventStream, 
     Ok(engine.client()?.events(Some(status.seq)).await?)
 }
 
-/// Follows the run until the end or Ctrl+C. Passes each event of the run to `on_event`, prints why the run waits and the
-/// progress of calls, and prompts for approvals.
+/// Follows the run until the end or Ctrl+C. Passes each event of the run to `on_event`, prints why the run waits and
+/// the progress of calls, and prompts for approvals.
 pub(super) async fn follow_run(
     events: EventStream,
     run: &str,
