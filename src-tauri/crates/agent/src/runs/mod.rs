@@ -151,7 +151,7 @@ impl AgentDriver {
         }
     }
 
-    /// Passes progress to the observer as one redacted line. The redaction goes first: a cut could leave half of a secret.
+    /// Passes progress to the observer as one line. Redacts before the cut: a cut could leave half of a secret.
     fn progress_reporter(&self, run: &Run) -> ProgressReporter {
         let Some(observer) = self.progress.clone() else { return ProgressReporter::default() };
         let (run, safety) = (run.id.clone(), self.runtime.gate.safety().clone());
