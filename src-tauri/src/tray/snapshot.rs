@@ -50,6 +50,7 @@ impl Stale {
             | EventKindView::Session
             | EventKindView::Heartbeat
             | EventKindView::RunText
+            | EventKindView::RunProgress
             | EventKindView::Seen => None,
         }
     }

@@ -18,8 +18,8 @@ mod client;
 
 pub(crate) use client::Connection;
 pub(crate) use error::ConnectionError;
-pub(crate) use requested_input::RequestedInput;
 pub(crate) use events::ProgressSink;
+pub(crate) use requested_input::RequestedInput;
 pub(crate) use result::{CallResult, ContentPart};
 pub(crate) use stdio::{StartAttempt, with_last_lines};
 

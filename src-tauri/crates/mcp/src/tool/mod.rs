@@ -176,7 +176,8 @@ impl Tool for ServerTool {
             let (server, arguments) = (&self.extension, arguments.clone());
             let (reporter, clock) = (context.progress.clone(), Arc::clone(&context.clock));
             let progress = progress::progress_sink(reporter, clock);
-            let calling = self.calls.call(server, &self.raw_name, arguments, call.input(), progress);
+            let calling =
+                self.calls.call(server, &self.raw_name, arguments, call.input(), progress);
             let answer = calling.await;
             match answer {
                 Ok(result) => result::output_of(result, call.has_values()),

@@ -13,9 +13,7 @@ use rouse_testkit::ManualClock;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::connection::{
-    CallResult, ConnectionError, ContentPart, ProgressSink, RequestedInput,
-};
+use crate::connection::{CallResult, ConnectionError, ContentPart, ProgressSink, RequestedInput};
 
 /// A server that records its calls and answers each with the arguments as text.
 #[derive(Default)]
