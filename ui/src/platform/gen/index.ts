@@ -585,6 +585,10 @@ server: ServerDefinition,
  */
 replaces?: ServerDefinition, 
 /**
+ * The installation of the package; none for a command or an address of the person.
+ */
+package?: PackagePlan, 
+/**
  * The tools that wait for a person; empty before the first start.
  */
 tools: Array<HeldTool>, 
@@ -1086,7 +1090,7 @@ reason?: string, } | { "kind": "submit",
 /**
  * Values by field name. Default: none, as for a page.
  */
-answers?: Record<string, unknown>, } | { "kind": "cancel" };
+answers: Record<string, unknown>, } | { "kind": "cancel" };
 
 /**
  * The surface on which a person decided.
@@ -1171,13 +1175,17 @@ kind: EventKindView,
 data: Record<string, unknown>, };
 
 /**
- * An installed extension: an MCP server.
+ * An installed extension: an MCP server. Files of an older Rouse have no `package`.
  */
 export type Extension = { 
 /**
  * How the server is started or reached.
  */
 server: ServerDefinition, 
+/**
+ * The package that Rouse installed; none for a command or an address of the person.
+ */
+package?: InstalledPackage, 
 /**
  * Whether runs may use the server.
  */
@@ -1271,9 +1279,14 @@ export type ExtensionDraft = {
  */
 name: ExtensionName, 
 /**
- * The definition. A bare program name is looked up in `PATH`.
+ * The definition. A bare program name is looked up in `PATH`. With a package, the arguments follow those of the
+ * package, and the command may be empty.
  */
-server: ServerDefinition, };
+server: ServerDefinition, 
+/**
+ * The package to install.
+ */
+source?: ExtensionSource, };
 
 /**
  * `extensions.setEnabled`.
@@ -1301,6 +1314,10 @@ name: ExtensionName,
  */
 server: ServerDefinition, 
 /**
+ * The package to install.
+ */
+source?: ExtensionSource, 
+/**
  * Hash of the accepted page of `extensions.preview`; at least the first 12 digits.
  */
 accept: string, };
@@ -1311,7 +1328,7 @@ accept: string, };
 export type ExtensionName = string;
 
 /**
- * `extensions.get`, `review`, `remove`, `restart`, `signIn`, `awaitSignIn`, `cancelSignIn`, `signOut`.
+ * `extensions.get`, `review`, `remove`, `restart`, `installStatus`, `cancelInstall`, and the verbs of a sign-in.
  */
 export type ExtensionRef = { 
 /**
@@ -1331,6 +1348,59 @@ revokedGrants: number,
  * What the person must delete, as a sentence.
  */
 manualCleanup: string | null, };
+
+/**
+ * Where the files of a server come from.
+ */
+export type ExtensionSource = { "kind": "npm", 
+/**
+ * The name of the package.
+ */
+package: string, 
+/**
+ * The exact version.
+ */
+version: string, 
+/**
+ * The program of the package; needed when the package has several.
+ */
+program?: string, 
+/**
+ * The hash of the archive, as npm writes it (`sha512-…`).
+ */
+integrity?: string, } | { "kind": "pypi", 
+/**
+ * The name of the package.
+ */
+package: string, 
+/**
+ * The exact version.
+ */
+version: string, 
+/**
+ * The program of the package; needed when the package has several.
+ */
+program?: string, } | { "kind": "mcpb", 
+/**
+ * The absolute path of the file.
+ */
+file: string, 
+/**
+ * The SHA-256 of the file.
+ */
+sha256?: string, 
+/**
+ * The values of the settings that the bundle asks for. A secret is a handle (`{{secret:NAME}}`).
+ */
+config?: { [key in string]: Array<string> }, } | { "kind": "folder", 
+/**
+ * The absolute path.
+ */
+path: string, 
+/**
+ * The SHA-256 of the list of files.
+ */
+sha256?: string, };
 
 /**
  * A tool of an extension.
@@ -1400,6 +1470,24 @@ export type ExtensionsListResult = {
 extensions: Array<ExtensionView>, };
 
 /**
+ * `extensions.verify`.
+ */
+export type ExtensionsVerifyParams = { 
+/**
+ * Name of the extension. Default: all extensions.
+ */
+name?: ExtensionName, };
+
+/**
+ * `extensions.verify`: the extensions with a package.
+ */
+export type ExtensionsVerifyResult = { 
+/**
+ * The extensions, by name.
+ */
+extensions: Array<VerifiedFiles>, };
+
+/**
  * A model with a failed last request.
  */
 export type FailingModel = { 
@@ -1427,6 +1515,41 @@ fix: string,
  * Environment variable with the key, if configured.
  */
 keyEnv: string | null, };
+
+/**
+ * A file that is not as a person accepted it.
+ */
+export type FileChange = { 
+/**
+ * The path in the folder of the package.
+ */
+path: string, 
+/**
+ * The kind of the change.
+ */
+change: FileChangeKind, };
+
+/**
+ * How a file differs.
+ */
+export type FileChangeKind = "changed" | "missing" | "extra";
+
+/**
+ * The accepted files of a package, in `extensions.lock`.
+ */
+export type FileManifest = { 
+/**
+ * The SHA-256 of the list of files.
+ */
+sha256: string, 
+/**
+ * The number of files.
+ */
+files: number, 
+/**
+ * The bytes of all files.
+ */
+bytes: number, };
 
 /**
  * State of the first-start card.
@@ -2047,6 +2170,53 @@ maxItems: number | null,
  * Proposed values.
  */
 default: Array<string>, };
+
+/**
+ * `extensions.installStatus`.
+ */
+export type InstallStatus = { 
+/**
+ * What the installation does; none without an installation.
+ */
+step: string | null, };
+
+/**
+ * A command of an installation.
+ */
+export type InstallStep = { 
+/**
+ * The absolute path of the program.
+ */
+program: string, 
+/**
+ * The arguments.
+ */
+arguments: Array<string>, 
+/**
+ * The variables beside the basic ones.
+ */
+environment: { [key in string]: string }, };
+
+/**
+ * An installed package.
+ */
+export type InstalledPackage = { 
+/**
+ * The source, with the hash that the installation found.
+ */
+source: ExtensionSource, 
+/**
+ * The definition as the person wrote it, without what the package adds. An update begins with it.
+ */
+draft: ServerDefinition, 
+/**
+ * The accepted files.
+ */
+files: FileManifest, 
+/**
+ * The packages inside, each as `name==version`; only for PyPI.
+ */
+components: Array<string>, };
 
 /**
  * Settings of the isolated session.
@@ -2771,6 +2941,56 @@ key: string,
  * The variable, such as `ROUSE_SKIP_CRON`.
  */
 variable: string, };
+
+/**
+ * What an installation does.
+ */
+export type PackagePlan = { 
+/**
+ * The source.
+ */
+source: ExtensionSource, 
+/**
+ * The installed source that the plan replaces.
+ */
+replaces?: ExtensionSource, 
+/**
+ * The address of the registry; none for files of this computer.
+ */
+registry?: string, 
+/**
+ * Name, version and author by the package's own manifest: untrusted text.
+ */
+claims?: string, 
+/**
+ * The commands, in their order.
+ */
+steps: Array<InstallStep>, 
+/**
+ * The folder of the installed files.
+ */
+folder: string, 
+/**
+ * The size of the files; none before a download.
+ */
+size?: PackageSize, 
+/**
+ * What the person should know, as sentences.
+ */
+notes: Array<string>, };
+
+/**
+ * The number of files and their bytes.
+ */
+export type PackageSize = { 
+/**
+ * The number of files.
+ */
+files: number, 
+/**
+ * The bytes of all files.
+ */
+bytes: number, };
 
 /**
  * The global pause.
@@ -4595,6 +4815,27 @@ outputTokens: number,
 costMicroUsd: number | null, };
 
 /**
+ * The files of a package, compared with the accepted files.
+ */
+export type VerifiedFiles = { 
+/**
+ * Name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * Number of accepted files.
+ */
+files: number, 
+/**
+ * The files that differ.
+ */
+changes: Array<FileChange>, 
+/**
+ * Why the files cannot be compared.
+ */
+problem: string | null, };
+
+/**
  * The reason for a pause within one attempt.
  */
 export type WaitsFor = "model" | "rateLimit";
@@ -4802,6 +5043,9 @@ export type Methods = {
   "extensions.awaitSignIn": { params: ExtensionRef; result: SignInStatus };
   "extensions.cancelSignIn": { params: ExtensionRef; result: ChangeResult };
   "extensions.signOut": { params: ExtensionRef; result: ChangeResult };
+  "extensions.installStatus": { params: ExtensionRef; result: InstallStatus };
+  "extensions.cancelInstall": { params: ExtensionRef; result: ChangeResult };
+  "extensions.verify": { params: ExtensionsVerifyParams; result: ExtensionsVerifyResult };
   "mcpAccess.list": { params: EmptyObject; result: McpAccessListResult };
   "mcpAccess.create": { params: McpAccessCreateParams; result: McpTokenCreated };
   "mcpAccess.revoke": { params: McpTokenRef; result: ChangeResult };
