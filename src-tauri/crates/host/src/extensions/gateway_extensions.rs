@@ -153,7 +153,8 @@ impl Extensions for GatewayExtensions {
                 drop(self.delete_sign_in(name).await);
             }
             self.pool.stop(name).await;
-            self.packages.delete_files(name).await;
+            // Files that remain are in the log; nothing starts them.
+            drop(self.packages.delete_files(name).await);
             Ok(())
         })
     }
@@ -251,7 +252,8 @@ impl Extensions for GatewayExtensions {
                 Some(ServerTransport::Stdio { .. }) | None => None,
             };
             let folder = self.delete_folder(name).await?;
-            let remains: Vec<String> = sign_in.into_iter().chain(folder).collect();
+            let package = self.packages.delete_files(name).await;
+            let remains: Vec<String> = sign_in.into_iter().chain(folder).chain(package).collect();
             Ok((!remains.is_empty()).then(|| remains.join(" ")))
         })
     }

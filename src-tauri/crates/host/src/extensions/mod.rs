@@ -16,6 +16,7 @@ mod tests;
 
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
+pub(crate) use packages::packages_folder;
 pub use program::find_program;
 pub(crate) use sign_in_refresh::SignInRefresh;
 pub(crate) use sign_ins::SignInVault;

@@ -19,7 +19,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::extensions::{GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault};
+use crate::extensions::{
+    GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault, packages_folder,
+};
 use crate::home::Home;
 use crate::options::EnvReader;
 use crate::orphans::instance_id;
@@ -49,6 +51,7 @@ impl Servers {
         let processes: Arc<dyn ServerProcesses> = Arc::new(LineProcesses::new(LineProcessConfig {
             instance: instance_id(home),
             folders: home.extension_folders(),
+            packages: packages_folder(&home.extension_folders()),
             hidden: vec![home.root().to_owned()],
             network: http.clone(),
         }));

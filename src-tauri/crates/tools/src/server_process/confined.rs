@@ -1,10 +1,12 @@
 //! The start of a server in the sandbox.
 //!
 //! Owns the folders of a confined server: the private folder as workspace and home (writable), the declared folders,
-//! and read access to the files of the program. The sandbox ends with the server. Never shows a folder that no grant
-//! may contain. Pitfall: an argument that the shell would interpret; every word is quoted.
+//! and read access to the installed package and the files of the program. The sandbox ends with the server. Never shows
+//! a folder that no grant may contain, other than the server's own package. Pitfall: an argument that the shell would
+//! interpret; every word is quoted.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,6 +63,7 @@ fn sandbox(start: &ServerStart<'_>, hidden: &[PathBuf]) -> Result<Sandbox, Serve
     let folder = start.folder.to_string_lossy();
     let sandbox = Sandbox::new(private_folder, &declared, Some(&folder)).map_err(explain)?;
     let mut visible = VisibleFiles { folders: declared, files: Vec::new() };
+    visible.add_package(&start.package)?;
     let needed = ProgramFiles::new(&start.program, &command.arguments);
     visible.add(&sandbox.workspace, needed, &hidden_data);
     Ok(Sandbox {
@@ -81,6 +84,22 @@ struct VisibleFiles {
 }
 
 impl VisibleFiles {
+    /// Adds the installed package, read-only. The package lies in Rouse's own data, where no grant reaches.
+    fn add_package(&mut self, package: &Path) -> Result<(), ServerStartError> {
+        match package.canonicalize() {
+            Ok(path) => self.folders.push(GrantedFolder { path, access: FolderAccess::Read }),
+            // A server without a package.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                let package = package.display();
+                return Err(ServerStartError(format!(
+                    "The package {package} of the server cannot be read: {error}. Check its permissions."
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the files of the program. A folder that no grant may contain shows only the needed file.
     fn add(&mut self, private_folder: &Path, needed: ProgramFiles, hidden: &Arc<[PathBuf]>) {
         let mut files = Vec::new();

@@ -48,6 +48,9 @@ pub struct LineProcessConfig {
     pub instance: String,
     /// The parent of the private folders; each is named like its extension.
     pub folders: PathBuf,
+    /// The parent of the installed packages, outside of the private folders; each is named like its extension.
+    /// A confined server reads its package and cannot write it.
+    pub packages: PathBuf,
     /// Rouse's own data, hidden from confined servers.
     pub hidden: Vec<PathBuf>,
     /// Limits of the hosts that a confined server may reach.
@@ -109,7 +112,8 @@ impl LineProcesses {
         }
         let number = self.starts.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}:server-{extension}:{number}", self.config.instance);
-        Ok(ServerStart { command, program, private_folder, folder, marker })
+        let package = self.config.packages.join(extension);
+        Ok(ServerStart { command, program, private_folder, package, folder, marker })
     }
 
     fn spawn_unconfined(

@@ -12,6 +12,9 @@ pub(super) struct ServerStart<'c> {
     /// The folder that belongs to this extension alone.
     #[cfg_attr(windows, expect(dead_code, reason = "confined servers are refused there"))]
     pub(super) private_folder: PathBuf,
+    /// The installed package of this extension; need not exist.
+    #[cfg_attr(windows, expect(dead_code, reason = "confined servers are refused there"))]
+    pub(super) package: PathBuf,
     /// The working directory.
     pub(super) folder: PathBuf,
     /// The process marker.

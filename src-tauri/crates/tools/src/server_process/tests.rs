@@ -21,9 +21,11 @@ struct ServerFixture {
 impl ServerFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("data")).expect("made");
         let processes = LineProcesses::new(LineProcessConfig {
             instance: format!("server-tests-{}", folder.path().display()),
-            folders: folder.path().join("servers"),
+            folders: folder.path().join("data/servers"),
+            packages: folder.path().join("data/servers/.packages"),
             hidden: vec![folder.path().join("data")],
             network: HttpConfig::default(),
         });
@@ -248,7 +250,7 @@ async fn confined_server_sees_its_private_folder_alone() {
     );
     let Some(server) = fixture.confined(shell_command(&line)).await else { return };
     assert!(next(&*server).await.contains("No such file"));
-    let private = fixture.folder.path().join("servers/calendar");
+    let private = fixture.folder.path().join("data/servers/calendar");
     let shown = private.canonicalize().expect("made").display().to_string();
     assert_eq!([next(&*server).await, next(&*server).await], [shown.clone(), shown]);
     assert_eq!(next(&*server).await, "1", "the marker alone");
@@ -285,6 +287,39 @@ async fn confined_server_reads_and_writes_declared_folders() {
     let elsewhere = ServerCommand { folder: Some(notes), ..shell_command("pwd") };
     let Err(error) = fixture.processes.start(elsewhere).await else { panic!("started") };
     assert!(error.0.contains("neither the server's private folder"), "{error}");
+}
+
+#[tokio::test]
+async fn confined_server_reads_but_cannot_write_its_package() {
+    let fixture = ServerFixture::new();
+    let data = fixture.folder.path().canonicalize().expect("there").join("data");
+    let packages = data.join("servers/.packages");
+    let package = packages.join("calendar");
+    for folder in [&package.join("bin"), &package.join("lib"), &packages.join("other")] {
+        std::fs::create_dir_all(folder).expect("made");
+    }
+    std::fs::write(packages.join("calendar.sha256"), "a list\n").expect("written");
+    std::fs::write(packages.join("other/text"), "private\n").expect("written");
+    std::fs::write(data.join("extensions.lock"), "private\n").expect("written");
+    std::fs::write(package.join("lib/text"), "read\n").expect("written");
+    std::os::unix::fs::symlink("/bin/sh", package.join("bin/server")).expect("a link");
+    let line = "cat \"$1/lib/text\"; echo x 2>/dev/null > \"$1/lib/text\" || echo refused; \
+        echo x 2>/dev/null > \"$1/new\" || echo refused; rm -rf \"$1/lib\" 2>/dev/null || echo refused; \
+        cat \"$1.sha256\" \"$1/../other/text\" \"$1/../../../extensions.lock\" 2>/dev/null; ls \"$1/..\"; \
+        echo x > own && echo kept";
+    let shown = package.display().to_string();
+    let command = ServerCommand {
+        program: package.join("bin/server").display().to_string(),
+        arguments: ["-c", line, "server", shown.as_str()].map(str::to_owned).to_vec(),
+        ..shell_command("")
+    };
+    let Some(server) = fixture.confined(command).await else { return };
+    let (lines, end) = rest(&*server).await;
+    assert_eq!(end, "The server exited with status 0.", "{}", server.stderr_tail());
+    assert_eq!(lines, ["read", "refused", "refused", "refused", "calendar", "kept"]);
+    let text = std::fs::read_to_string(package.join("lib/text")).expect("still there");
+    assert!(text == "read\n" && !package.join("new").exists(), "{text}");
+    assert!(data.join("servers/calendar/own").is_file());
 }
 
 #[tokio::test]

@@ -128,15 +128,17 @@ impl PackageInstaller {
         })
     }
 
-    /// Deletes the files of a package that another definition replaces.
-    pub(in crate::extensions) async fn delete_files(&self, name: &ExtensionName) {
+    /// Deletes the files of a replaced or removed package. Returns what the person must delete, as a sentence.
+    pub(in crate::extensions) async fn delete_files(&self, name: &ExtensionName) -> Option<String> {
         let site = PackageSite::new(&self.folders, name);
+        let folder = site.folder.clone();
         let deleted = blocking(move || {
             site.delete_package().map_err(|error| InstallError::Failed(error.to_string()))
         });
-        if let Err(error) = deleted.await {
-            tracing::warn!(%name, %error, "the files of a replaced package remain");
-        }
+        let error = deleted.await.err()?;
+        tracing::warn!(%name, %error, "the files of a package remain");
+        let folder = folder.display();
+        Some(format!("Its package {folder} remains: {error}. Delete the folder."))
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<ExtensionName, Arc<InstallProgress>>> {

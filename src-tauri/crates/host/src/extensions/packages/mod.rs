@@ -2,8 +2,8 @@
 //!
 //! Owns the folders of packages. Never installs without an accepted plan, and never runs a script of a package during an
 //! installation. The installers (`npm`, `uv`, `pip`) run with the person's own rights: their scripts are off, so they
-//! only load and unpack files. Pitfall: files that an old server changes during an update; new files stay outside of
-//! every folder that a server can write, until they are hashed.
+//! only load and unpack files. Pitfall: files that a server can write; installed and new files stay outside of every
+//! folder that a confined server can write.
 
 mod site;
 mod registry;
@@ -22,3 +22,4 @@ mod tests;
 
 pub(super) use checks::PackageChecks;
 pub(super) use installer::{InstallError, PackageInstaller};
+pub(crate) use site::packages_folder;

@@ -1,8 +1,8 @@
 //! The folders of a package: the installed files, their list, and the place of new files.
 //!
-//! Owns the swap of new files for the installed ones. New files lie in `.install/NAME` beside the private folders, where
-//! no confined server can reach them. Pitfall: a crash between swap and record; the recorded hash of the list then
-//! differs, and the server does not start.
+//! Owns the places `.packages/NAME` and `.install/NAME` beside the private folders, outside of every folder that a
+//! confined server can write, and the swap of new files for the installed ones. Pitfall: a crash between swap and record;
+//! the recorded hash of the list then differs, and the server does not start.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,16 @@ use rouse_core::extension::ExtensionName;
 
 use crate::home::make_private_dir;
 
+/// The folder of all packages; no extension has this name.
+const PACKAGES: &str = ".packages";
 /// The folder of new files; no extension has this name.
 const STAGING: &str = ".install";
 
 /// The folders of one package.
 #[derive(Debug, Clone)]
 pub(super) struct PackageSite {
-    /// The private folder of the server.
-    private: PathBuf,
+    /// The folder of all packages.
+    packages: PathBuf,
     /// The installed files.
     pub(super) folder: PathBuf,
     /// The list of the accepted files.
@@ -41,12 +43,12 @@ pub(super) struct SwappedFiles {
 impl PackageSite {
     /// The folders of the package `name` below the private folders of all servers.
     pub(super) fn new(folders: &Path, name: &ExtensionName) -> Self {
-        let private = folders.join(name.as_str());
+        let packages = packages_folder(folders);
         let staging = folders.join(STAGING).join(name.as_str());
         Self {
-            folder: private.join("package"),
-            list: private.join("files.sha256"),
-            private,
+            folder: packages.join(name.as_str()),
+            list: packages.join(format!("{name}.sha256")),
+            packages,
             new: staging.join("package"),
             cache: staging.join("cache"),
             staging,
@@ -56,7 +58,7 @@ impl PackageSite {
     /// Creates the folders of an installation. Deletes what an earlier one left.
     pub(super) fn prepare(&self) -> io::Result<()> {
         self.clear()?;
-        make_private_dir(&self.private)?;
+        make_private_dir(&self.packages)?;
         make_private_dir(&self.cache)
     }
 
@@ -78,6 +80,7 @@ impl PackageSite {
     pub(super) fn swap(&self) -> io::Result<SwappedFiles> {
         let old = self.old();
         delete_folder(&old)?;
+        make_private(&self.new)?;
         let had_files = match std::fs::rename(&self.folder, &old) {
             Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::NotFound => false,
@@ -121,6 +124,23 @@ impl SwappedFiles {
             tracing::warn!(%folder, %error, "the folder of an installation remains");
         }
     }
+}
+
+/// The folder of all packages beside the private `folders` of all servers.
+pub(crate) fn packages_folder(folders: &Path) -> PathBuf {
+    folders.join(PACKAGES)
+}
+
+/// Closes a folder of an installer to other users.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn delete_folder(folder: &Path) -> io::Result<()> {

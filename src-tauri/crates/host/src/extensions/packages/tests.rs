@@ -17,7 +17,7 @@ use rouse_tools::{HttpConfig, LineProcessConfig, LineProcesses};
 
 use super::archive::built::{build, entry};
 use super::installer::PreparedPackage;
-use super::{InstallError, PackageChecks, PackageInstaller};
+use super::{InstallError, PackageChecks, PackageInstaller, packages_folder};
 use crate::options::EnvReader;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -71,6 +71,7 @@ impl InstallFixture {
         let folders = root.path().join("extensions");
         let processes = LineProcesses::new(LineProcessConfig {
             instance: format!("package-tests-{}", root.path().display()),
+            packages: packages_folder(&folders),
             folders: folders.clone(),
             hidden: Vec::new(),
             network: HttpConfig::default(),
@@ -171,7 +172,7 @@ async fn npm_page_shows_what_npm_gets() {
     for word in ["--ignore-scripts", "--userconfig", "--save-exact", "files@1.2.3"] {
         assert!(step.arguments.iter().any(|argument| argument == word), "{word}");
     }
-    let script = fixture.path("extensions/cal/package/node_modules/files/dist/a.js");
+    let script = fixture.path("extensions/.packages/cal/node_modules/files/dist/a.js");
     assert_eq!(installed.arguments, [shown(&script), "--stdio".to_owned()]);
     assert_eq!(installed.command, *command);
     let ExtensionSource::Npm { integrity, .. } = &installed.package.source else {
@@ -203,7 +204,7 @@ async fn failed_npm_leaves_the_installed_files() {
     let expected = "The package was not installed. npm exited with status 1. Last error output: npm error 404 Not Found";
     assert_eq!(error, expected);
     assert!(!fixture.path("extensions/.install/cal").exists());
-    assert!(fixture.path("extensions/cal/package/package.json").is_file());
+    assert!(fixture.path("extensions/.packages/cal/package.json").is_file());
 }
 
 #[tokio::test]
@@ -212,7 +213,7 @@ async fn other_version_than_the_accepted_one_is_refused() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", other.as_str())]);
     let error = fixture.prepare(npm()).await.err().expect("another version").to_string();
     assert_eq!(error, "npm installed files@1.2.4 in the place of 1.2.3.");
-    assert!(!fixture.path("extensions/cal/package").exists());
+    assert!(!fixture.path("extensions/.packages/cal").exists());
 }
 
 #[tokio::test]
@@ -245,12 +246,12 @@ async fn pip_installs_only_wheels_of_the_exact_version() {
     let planned = fixture.plan(source.clone(), "").await.expect("a plan");
     assert_eq!(planned.plan.steps.len(), 2);
     let installed = fixture.install(source).await;
-    let folder = fixture.path("extensions/cal/package");
+    let folder = fixture.path("extensions/.packages/cal");
     assert_eq!(installed.command, shown(&folder.join("bin/python")));
     assert_eq!(installed.arguments, [shown(&folder.join("bin/mcp-time")), "--stdio".to_owned()]);
     assert_eq!(installed.environment["PYTHONDONTWRITEBYTECODE"], "1");
     assert_eq!(installed.package.components, ["mcp_time==1.2"]);
-    let arguments = fixture.text("extensions/cal/package/arguments");
+    let arguments = fixture.text("extensions/.packages/cal/arguments");
     assert!(arguments.contains("--only-binary\n:all:\n"), "{arguments}");
     assert!(arguments.ends_with("https://pypi.org/simple\nmcp-time==1.2\n"), "{arguments}");
 }
@@ -286,7 +287,7 @@ async fn bundle_is_unpacked_as_it_was_accepted() {
     assert_eq!(planned.plan.claims.as_deref(), Some("files 1.0.0"));
     assert_eq!(planned.plan.size.expect("a size").files, 2);
     let installed = fixture.install(source).await;
-    let script = fixture.path("extensions/cal/package/server/a.js");
+    let script = fixture.path("extensions/.packages/cal/server/a.js");
     assert_eq!(installed.arguments, [shown(&script), "--stdio".to_owned()]);
     assert_eq!(std::fs::read_to_string(script).expect("a script"), "let a;");
     std::fs::write(&file, bundle("evil();")).expect("written");
@@ -324,7 +325,7 @@ async fn changed_missing_and_extra_files_stop_a_start() {
     let package = fixture.install(npm()).await.package;
     let checks = fixture.checks();
     assert_eq!(checks.check(&cal(), &package).await, Ok(()));
-    let modules = fixture.path("extensions/cal/package/node_modules/files");
+    let modules = fixture.path("extensions/.packages/cal/node_modules/files");
     let script = modules.join("dist/a.js");
     std::fs::write(&script, "evil(1);").expect("written");
     let difference = "Its file node_modules/files/dist/a.js is changed.".to_owned();
@@ -345,7 +346,7 @@ async fn same_size_and_time_are_hashed_again_after_a_day() {
     let package = fixture.install(npm()).await.package;
     let checks = fixture.checks();
     assert_eq!(checks.check(&cal(), &package).await, Ok(()));
-    let script = fixture.path("extensions/cal/package/node_modules/files/dist/a.js");
+    let script = fixture.path("extensions/.packages/cal/node_modules/files/dist/a.js");
     let modified = std::fs::metadata(&script).and_then(|found| found.modified()).expect("a time");
     std::fs::write(&script, "let b;\n").expect("written");
     let file = std::fs::File::options().write(true).open(&script).expect("a file");
@@ -361,7 +362,7 @@ async fn same_size_and_time_are_hashed_again_after_a_day() {
 async fn replaced_list_of_files_stops_a_start() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
     let package = fixture.install(npm()).await.package;
-    let list = fixture.path("extensions/cal/files.sha256");
+    let list = fixture.path("extensions/.packages/cal.sha256");
     let text = std::fs::read_to_string(&list).expect("a list");
     std::fs::write(&list, text.replace('a', "b")).expect("written");
     let error = fixture.checks().check(&cal(), &package).await.expect_err("another list");
