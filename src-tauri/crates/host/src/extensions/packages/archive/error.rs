@@ -7,7 +7,7 @@ use std::io;
 pub(in super::super) enum ArchiveError {
     /// No zip archive, or of a form that Rouse does not read.
     #[error("The bundle is no zip archive that Rouse reads: {0}. Download the file again.")]
-    Format(&'static str),
+    Format(String),
     /// Over a bound.
     #[error("The bundle {0}. Rouse unpacks no such archive.")]
     Bound(String),

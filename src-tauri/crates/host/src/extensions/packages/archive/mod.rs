@@ -1,8 +1,8 @@
-//! Zip archives of bundles: the directory with its bounds, and the unpacking.
+//! Zip archives of bundles: the entries with their bounds, and the unpacking.
 //!
-//! Owns a strict subset of the format: one file, no encryption, no Zip64, stored or deflated entries. The central
-//! directory decides; a local header with another name is refused. Never follows or creates a link. Pitfall: a declared
-//! size that is smaller than the content; each entry ends at its declared size and is compared with its checksum.
+//! Owns a strict subset of the format: one file, no encryption, stored or deflated entries whose two headers agree. The
+//! crate `zip` reads and checks the content; its own unpacking is not used, because that one follows links. Never follows
+//! or creates a link. Pitfall: content that is shorter than its declared size; the crate accepts it, so Rouse compares.
 
 mod directory;
 mod error;
@@ -13,22 +13,19 @@ pub(super) mod built;
 mod tests;
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, copy, sink};
+use std::io::{ErrorKind, Read, Seek, Write, copy};
 use std::path::Path;
 
-use flate2::CrcReader;
-use flate2::read::DeflateDecoder;
 use rouse_core::extension::package::PackageSize;
+use rouse_core::text::escape_line;
+use zip::ZipReadOptions;
+use zip::result::ZipError;
 
-use self::directory::{ArchiveEntry, Packing, read_directory};
+use self::directory::{ArchiveEntry, read_directory};
 pub(super) use self::error::ArchiveError;
 
 /// The maximum bytes of an archive, and of its unpacked files.
 pub(super) const MAX_BYTES: u64 = 200 << 20;
-/// The signature of a local header.
-const LOCAL_HEADER: u32 = 0x0403_4b50;
-/// The bytes of a local header without its name.
-const LOCAL_HEADER_BYTES: usize = 30;
 
 /// An archive whose directory is within the bounds.
 pub(super) struct BundleArchive<R> {
@@ -53,18 +50,18 @@ impl<R: Read + Seek> BundleArchive<R> {
     /// The text of the file `path`, at most `limit` bytes.
     pub(super) fn read_text(&mut self, path: &str, limit: u64) -> Result<String, ArchiveError> {
         let entry = self.entries.iter().find(|entry| entry.path == path && !entry.is_folder);
-        let entry = entry.cloned().ok_or_else(|| ArchiveError::Missing(path.to_owned()))?;
+        let entry = entry.ok_or_else(|| ArchiveError::Missing(path.to_owned()))?;
         if entry.bytes > limit {
-            return Err(ArchiveError::TooLarge(entry.path));
+            return Err(ArchiveError::TooLarge(path.to_owned()));
         }
         let mut text = Vec::new();
-        self.copy_entry(&entry, &mut text)?;
-        String::from_utf8(text).map_err(|_| ArchiveError::NotText(entry.path))
+        copy_entry(&mut self.content, entry, &mut text)?;
+        String::from_utf8(text).map_err(|_| ArchiveError::NotText(path.to_owned()))
     }
 
     /// Unpacks all files into the empty folder `folder`.
     pub(super) fn unpack(&mut self, folder: &Path) -> Result<(), ArchiveError> {
-        for entry in self.entries.clone() {
+        for entry in &self.entries {
             let path = folder.join(&entry.path);
             if entry.is_folder {
                 std::fs::create_dir_all(&path)?;
@@ -74,59 +71,29 @@ impl<R: Read + Seek> BundleArchive<R> {
                 std::fs::create_dir_all(parent)?;
             }
             let mut file = create_file(&path, entry.is_program)?;
-            self.copy_entry(&entry, &mut file)?;
+            copy_entry(&mut self.content, entry, &mut file)?;
         }
-        Ok(())
-    }
-
-    /// Copies the content of an entry and compares its size and checksum.
-    fn copy_entry(
-        &mut self,
-        entry: &ArchiveEntry,
-        target: &mut impl std::io::Write,
-    ) -> Result<(), ArchiveError> {
-        self.seek_content(entry)?;
-        let packed = (&mut self.content).take(entry.packed_bytes);
-        let (bytes, sum) = match entry.packing {
-            Packing::Stored => copy_checked(packed, entry.bytes, target)?,
-            Packing::Deflated => copy_checked(DeflateDecoder::new(packed), entry.bytes, target)?,
-        };
-        if bytes != entry.bytes || sum != entry.crc {
-            return Err(ArchiveError::Damaged(entry.path.clone()));
-        }
-        Ok(())
-    }
-
-    /// Moves to the content of an entry, after its local header.
-    fn seek_content(&mut self, entry: &ArchiveEntry) -> Result<(), ArchiveError> {
-        let damaged = || ArchiveError::Damaged(entry.path.clone());
-        self.content.seek(SeekFrom::Start(entry.offset))?;
-        let mut header = [0; LOCAL_HEADER_BYTES];
-        self.content.read_exact(&mut header).map_err(|_| damaged())?;
-        let signature = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-        let name_bytes = u16::from_le_bytes([header[26], header[27]]);
-        let extra_bytes = u16::from_le_bytes([header[28], header[29]]);
-        let mut name = vec![0; name_bytes.into()];
-        self.content.read_exact(&mut name).map_err(|_| damaged())?;
-        if signature != LOCAL_HEADER || name != entry.raw_name {
-            return Err(damaged());
-        }
-        self.content.seek(SeekFrom::Current(extra_bytes.into()))?;
         Ok(())
     }
 }
 
-/// Copies at most `limit` bytes and one more, which shows a wrong size. Returns the bytes and their checksum.
-fn copy_checked(
-    content: impl Read,
-    limit: u64,
-    target: &mut impl std::io::Write,
-) -> Result<(u64, u32), ArchiveError> {
-    let mut content = CrcReader::new(content);
-    let bytes = copy(&mut (&mut content).take(limit), target)?;
-    let sum = content.crc().sum();
-    let more = copy(&mut (&mut content).take(1), &mut sink())?;
-    Ok((bytes + more, sum))
+/// Copies the content of an entry. The crate compares the checksum and refuses content beyond the declared size.
+fn copy_entry(
+    content: &mut (impl Read + Seek),
+    entry: &ArchiveEntry,
+    target: &mut impl Write,
+) -> Result<(), ArchiveError> {
+    let damaged = || ArchiveError::Damaged(escape_line(&entry.path));
+    let file = entry.data.as_ref().with_reader(content, ZipReadOptions::new());
+    let mut file = file.map_err(|error| match error {
+        ZipError::Io(error) => ArchiveError::Io(error),
+        _ => damaged(),
+    })?;
+    let bytes = copy(&mut file, target).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => damaged(),
+        _ => ArchiveError::Io(error),
+    })?;
+    if bytes == entry.bytes { Ok(()) } else { Err(damaged()) }
 }
 
 /// Creates a file that does not exist yet.
