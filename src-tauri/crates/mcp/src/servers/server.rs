@@ -228,6 +228,7 @@ impl PooledServer {
             ServerPhase::Failed { failed, .. } => ServerStatus {
                 state: match failed.unavailable.kind {
                     UnavailableKind::NeedsSignIn => ServerState::NeedsSignIn,
+                    UnavailableKind::Quarantined => ServerState::Quarantined,
                     _ => ServerState::Broken,
                 },
                 reason: Some(failed.unavailable.to_string()),

@@ -261,7 +261,9 @@ async fn server_with_changed_files_does_not_start() {
     for command in ["`rouse extensions verify cal`", "`rouse extensions update cal`"] {
         assert!(unavailable.remedy.contains(command), "{unavailable}");
     }
-    assert_eq!(fixture.processes.starts(), 0);
+    assert_eq!((fixture.processes.starts(), fixture.state()), (0, ServerState::Quarantined));
+    let status = fixture.pool.status(&name());
+    assert_eq!(status.reason, Some(unavailable.to_string()));
     *fixture.book.difference.lock().expect("a lock") = None;
     fixture.pool.stop(&name()).await;
     fixture.open().await.expect("a server");
