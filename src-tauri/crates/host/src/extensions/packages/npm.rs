@@ -11,7 +11,7 @@ use rouse_core::text::escape_line;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::registry::{npm_registry, proxies};
+use super::registry::{network_variables, npm_registry};
 use super::site::{PackageSite, path_text};
 use crate::extensions::program::find_program;
 use crate::options::EnvReader;
@@ -90,7 +90,7 @@ pub(super) fn npm_step(
     words.extend(["--cache".to_owned(), cache, "--userconfig".to_owned(), settings.clone()]);
     words.extend(["--globalconfig".to_owned(), format!("{settings}-global")]);
     words.extend(["--registry".to_owned(), npm_registry(env)?, package.to_owned()]);
-    Ok(InstallStep { program, arguments: words, environment: proxies(env) })
+    Ok(InstallStep { program, arguments: words, environment: network_variables(env) })
 }
 
 /// Writes the files that npm expects: a project, so that npm does not look for one in the folders above, and empty

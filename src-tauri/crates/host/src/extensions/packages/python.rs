@@ -11,7 +11,7 @@ use rouse_core::extension::package::InstallStep;
 use rouse_core::text::escape_line;
 
 use super::npm::no_program;
-use super::registry::{proxies, python_index};
+use super::registry::{network_variables, python_index};
 use super::site::{PackageSite, path_text};
 use crate::extensions::program::find_program;
 use crate::options::EnvReader;
@@ -82,7 +82,7 @@ pub(super) fn python_steps(
     let (interpreter, index) = (interpreter_of(&site.new)?, python_index(env)?);
     let (new, cache) = (new.as_str(), cache.as_str());
     let (interpreter, index) = (interpreter.as_str(), index.as_str());
-    let mut environment = proxies(env);
+    let mut environment = network_variables(env);
     let step =
         |program: &str, words: &[&str], environment: &BTreeMap<String, String>| InstallStep {
             program: program.to_owned(),

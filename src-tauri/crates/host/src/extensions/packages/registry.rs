@@ -1,7 +1,7 @@
-//! The addresses of the registries and the proxies, from the person's settings.
+//! The addresses of the registries, the proxies and the certificates, from the person's settings.
 //!
-//! Owns the few settings that Rouse reads: one address of npm, one of PyPI, and the proxies. Never reads a token or a
-//! password, and refuses an address that holds one. Pitfall: an installer that reads its own settings; its commands name
+//! Owns the few settings that Rouse reads: one address of npm, one of PyPI, the proxies, and the paths of certificates.
+//! Never reads a token or a password, and refuses an address that holds one. Pitfall: an installer that reads its own settings; its commands name
 //! empty files instead.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ const PYPI: &str = "https://pypi.org/simple";
 /// The variables of proxies.
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+/// The variables with paths of certificates, for a network whose proxy signs connections anew.
+const CERTIFICATES: [&str; 5] =
+    ["NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
 
 /// The address of npm's registry.
 pub(super) fn npm_registry(env: &EnvReader) -> Result<String, String> {
@@ -33,10 +36,12 @@ pub(super) fn python_index(env: &EnvReader) -> Result<String, String> {
     checked("pip", found.unwrap_or_else(|| PYPI.to_owned()))
 }
 
-/// The proxies without those that hold a password.
-pub(super) fn proxies(env: &EnvReader) -> BTreeMap<String, String> {
-    let proxies = PROXIES.into_iter().filter_map(|name| Some((name.to_owned(), env(name)?)));
-    proxies.filter(|(_, address)| !address.contains('@')).collect()
+/// The variables of the network: the certificates, and the proxies without those that hold a password.
+pub(super) fn network_variables(env: &EnvReader) -> BTreeMap<String, String> {
+    let set = |name: &'static str| Some((name.to_owned(), env(name)?));
+    let proxies = PROXIES.into_iter().filter_map(set);
+    let proxies = proxies.filter(|(_, address)| !address.contains('@'));
+    proxies.chain(CERTIFICATES.into_iter().filter_map(set)).collect()
 }
 
 /// The home folder of the person.
@@ -115,14 +120,18 @@ mod tests {
     }
 
     #[test]
-    fn proxy_with_a_password_is_not_passed() {
+    fn network_variables_have_certificates_and_no_password() {
         let env = env(&[
             ("HTTPS_PROXY", "http://me:pw@proxy.example:3128"),
             ("http_proxy", "http://proxy.example:3128"),
+            ("NODE_EXTRA_CA_CERTS", "/etc/ssl/own.pem"),
             ("API_KEY", "hunter2"),
         ]);
-        let expected =
-            BTreeMap::from([("http_proxy".to_owned(), "http://proxy.example:3128".to_owned())]);
-        assert_eq!(proxies(&env), expected);
+        let expected = [
+            ("NODE_EXTRA_CA_CERTS", "/etc/ssl/own.pem"),
+            ("http_proxy", "http://proxy.example:3128"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(network_variables(&env), BTreeMap::from(expected));
     }
 }
