@@ -1,8 +1,8 @@
-//! The backup file: a gzipped tar of database, settings, skills and workspace text.
+//! The backup file: a gzipped tar of database, settings, extensions, skills and workspace text.
 //!
 //! Owns the layout and the bounds, and counts files beyond the bounds. Never contains a secret: `secrets.json`, the
-//! token and the keyring are excluded, as are links and binary files of the workspace. Pitfall: a name in an archive
-//! may lead out of its folder; only plain relative names are unpacked.
+//! token, the sign-ins and the keyring are excluded, as are packages of extensions, links and binary files of the
+//! workspace. Pitfall: a name in an archive may lead out of its folder; only plain relative names are unpacked.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -18,12 +18,15 @@ use serde::{Deserialize, Serialize};
 pub(super) const MANIFEST: &str = "backup.json";
 pub(super) const DATABASE: &str = "rouse.db";
 pub(super) const CONFIG: &str = "config.toml";
+pub(super) const EXTENSIONS: &str = "extensions.lock";
 pub(super) const SKILLS: &str = "skills";
 pub(super) const WORKSPACE: &str = "workspace";
 /// The layout version.
 const FORMAT: u32 = 1;
 /// The maximum size of a text file, and the maximum bytes and files of a folder.
 const FILE_BYTES: u64 = 1024 * 1024;
+/// The maximum size of the file of the extensions, which holds the definitions of all accepted tools.
+const EXTENSIONS_BYTES: u64 = 64 * 1024 * 1024;
 const FOLDER_BYTES: u64 = 100 * 1024 * 1024;
 const FOLDER_FILES: usize = 10_000;
 
@@ -58,6 +61,7 @@ pub(super) struct BackupSources<'a> {
     /// A copy of the database.
     pub(super) database: &'a Path,
     pub(super) config: &'a Path,
+    pub(super) extensions: &'a Path,
     pub(super) skills: &'a Path,
     pub(super) workspace: &'a Path,
 }
@@ -92,14 +96,20 @@ fn fill(file: File, manifest: Manifest, sources: &BackupSources<'_>) -> io::Resu
     let database = File::open(sources.database)?;
     let length = database.metadata()?.len();
     append(&mut archive, Path::new(DATABASE), database, length)?;
-    if let Some(text) = read_text(sources.config)? {
-        append(&mut archive, Path::new(CONFIG), text.as_slice(), text.len() as u64)?;
+    let files = [
+        (CONFIG, read_text(sources.config, FILE_BYTES)?),
+        (EXTENSIONS, read_text(sources.extensions, EXTENSIONS_BYTES)?),
+    ];
+    for (name, text) in files {
+        if let Some(text) = text {
+            append(&mut archive, Path::new(name), text.as_slice(), text.len() as u64)?;
+        }
     }
     for (name, folder, files) in folders {
         for path in files.found {
             let relative = path.strip_prefix(folder).map_err(io::Error::other)?;
             // A file may have changed or disappeared since the listing.
-            if let Some(text) = read_text(&path)? {
+            if let Some(text) = read_text(&path, FILE_BYTES)? {
                 let name = Path::new(name).join(relative);
                 append(&mut archive, &name, text.as_slice(), text.len() as u64)?;
             }
@@ -122,8 +132,8 @@ fn append(
     archive.append_data(&mut header, name, content.take(length))
 }
 
-/// A file's text; none for a missing, large or binary file.
-fn read_text(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// A file's text; none for a missing or binary file, and for one over `limit` bytes.
+fn read_text(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -131,10 +141,9 @@ fn read_text(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
-    file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    let is_text = bytes.len() as u64 <= FILE_BYTES
-        && !bytes.contains(&0)
-        && std::str::from_utf8(&bytes).is_ok();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    let is_text =
+        bytes.len() as u64 <= limit && !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok();
     Ok(is_text.then_some(bytes))
 }
 
@@ -215,8 +224,14 @@ pub(super) fn unpack(path: &Path, into: &Path) -> io::Result<Manifest> {
             let reason = format!("contains {}, which is not part of a backup", name.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
-        let is_bounded = name == Path::new(DATABASE) || entry.size() <= FILE_BYTES;
-        if !is_bounded || number > 2 * FOLDER_FILES + 1 {
+        let limit = if name == Path::new(DATABASE) {
+            u64::MAX
+        } else if name == Path::new(EXTENSIONS) {
+            EXTENSIONS_BYTES
+        } else {
+            FILE_BYTES
+        };
+        if entry.size() > limit || number > 2 * FOLDER_FILES + 2 {
             let reason = format!("{} exceeds the limits of a backup", name.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
@@ -245,6 +260,8 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         fs::create_dir_all(at("workspace/notes")).expect("made");
         fs::write(at("db"), [0, 1, 2]).expect("written");
+        let lock = "x".repeat(2 * 1024 * 1024);
+        fs::write(at("lock"), &lock).expect("written");
         fs::write(at("workspace/notes/day.md"), "Tea").expect("written");
         fs::write(at("workspace/photo"), [0, 255]).expect("written");
         #[cfg(unix)]
@@ -252,6 +269,7 @@ mod tests {
         let sources = BackupSources {
             database: &at("db"),
             config: &at("missing.toml"),
+            extensions: &at("lock"),
             skills: &at("missing"),
             workspace: &at("workspace"),
         };
@@ -268,6 +286,8 @@ mod tests {
         fs::create_dir(&into).expect("made");
         assert_eq!(unpack(&to, &into).expect("unpacked"), manifest);
         assert_eq!(fs::read(into.join("rouse.db")).expect("there"), [0, 1, 2]);
+        let restored = fs::read_to_string(into.join("extensions.lock")).expect("there");
+        assert!(restored == lock, "a file over 1 MB is whole");
         assert_eq!(fs::read_to_string(into.join("workspace/notes/day.md")).expect("there"), "Tea");
         assert!(!into.join("workspace/photo").exists() && !into.join("workspace/link").exists());
     }

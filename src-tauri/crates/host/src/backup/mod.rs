@@ -1,7 +1,7 @@
 //! Backups: a daily file of everything that cannot be recreated.
 //!
-//! Owns the folder `backups`, its limits, and `restore`. A backup holds database, settings, skills and workspace
-//! text, and no secret. Never deletes the newest backup. Pitfall: copying the database file instead of using SQLite's
+//! Owns the folder `backups`, its limits, and `restore`. A backup holds database, settings, extensions,
+//! skills and workspace text, and no secret. Never deletes the newest backup. Pitfall: copying the database file instead of using SQLite's
 //! backup misses the write-ahead log.
 
 mod archive;
@@ -114,6 +114,7 @@ impl BackupFolder {
             let sources = BackupSources {
                 database: &database,
                 config: &this.home.config(),
+                extensions: &this.home.extensions_lock(),
                 skills: &this.home.skills(),
                 workspace: &this.workspace,
             };

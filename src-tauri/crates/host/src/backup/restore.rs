@@ -2,7 +2,7 @@
 //!
 //! Owns the order: lock the data directory, unpack and check beside it, move the present files away, mark the
 //! database as restored, move the backup in. Deletes nothing: the old database with its log and the old settings move
-//! to a folder beside it, and differing files of workspace and skills stay. Pitfall: moving the database in before
+//! to a folder beside it, and differing files of extensions, skills and workspace stay. Pitfall: moving the database in before
 //! marking it; an engine that starts in between would catch up all slots since the backup.
 
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rouse_core::UnixMs;
 use rouse_store::{RestoreMark, RestoredPermissions, StoreError, database_files};
 
-use super::archive::{self, CONFIG, DATABASE, SKILLS, WORKSPACE};
+use super::archive::{self, CONFIG, DATABASE, EXTENSIONS, SKILLS, WORKSPACE};
 use crate::home::{Home, HomeError, make_private_dir};
 
 /// A backup could not be restored. The data is unchanged, unless the message names a folder.
@@ -61,7 +61,7 @@ pub struct RestoreReport {
     pub backup_at: UnixMs,
     /// The folder of the old database and settings; none if there were none.
     pub before: Option<PathBuf>,
-    /// The number of restored workspace and skill files.
+    /// The number of restored files of extensions, skills and workspace.
     pub files: usize,
     /// Existing files with other content, which stay.
     pub differing: Vec<PathBuf>,
@@ -127,6 +127,9 @@ async fn restore_beside(
         differing: Vec::new(),
         permissions,
     };
+    let lock = home.extensions_lock();
+    restore_missing_file(&beside.join(EXTENSIONS), &lock, &mut report)
+        .map_err(move_error(&lock))?;
     let workspace = workspace(home);
     for (name, folder) in [(SKILLS, home.skills()), (WORKSPACE, workspace)] {
         restore_missing(&beside.join(name), &folder, &mut report).map_err(move_error(&folder))?;
@@ -163,21 +166,39 @@ fn restore_missing(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Re
     for entry in entries {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if !entry.file_type()?.is_dir() {
+            restore_missing_file(&source, &target, report)?;
+            continue;
+        }
         // A command may have replaced a folder by a link; nothing is written through links.
-        let present = target.symlink_metadata().ok();
-        match present {
-            None if entry.file_type()?.is_dir() => restore_missing(&source, &target, report)?,
-            None => {
-                make_private_dir(to)?;
-                fs::copy(&source, &target)?;
-                report.files += 1;
+        match target.symlink_metadata() {
+            Ok(present) if !present.is_dir() => report.differing.push(target),
+            // A missing folder is created with its first file.
+            _ => restore_missing(&source, &target, report)?,
+        }
+    }
+    Ok(())
+}
+
+/// Copies the file `from`, if there is one, to `to`. An existing file or link stays.
+fn restore_missing_file(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Result<()> {
+    if !from.exists() {
+        return Ok(());
+    }
+    match to.symlink_metadata() {
+        Ok(present) => {
+            // A file that cannot be read differs.
+            let is_same = present.is_file() && fs::read(to).ok() == Some(fs::read(from)?);
+            if !is_same {
+                report.differing.push(to.to_owned());
             }
-            Some(present) if present.is_dir() && entry.file_type()?.is_dir() => {
-                restore_missing(&source, &target, report)?;
+        }
+        Err(_) => {
+            if let Some(folder) = to.parent() {
+                make_private_dir(folder)?;
             }
-            Some(present)
-                if present.is_file() && fs::read(&target).ok() == Some(fs::read(&source)?) => {}
-            Some(_) => report.differing.push(target),
+            fs::copy(from, to)?;
+            report.files += 1;
         }
     }
     Ok(())
@@ -186,6 +207,34 @@ fn restore_missing(from: &Path, to: &Path, report: &mut RestoreReport) -> io::Re
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    fn empty_report() -> RestoreReport {
+        RestoreReport {
+            backup_at: UnixMs(0),
+            before: None,
+            files: 0,
+            differing: Vec::new(),
+            permissions: RestoredPermissions { grants: 0, pending_approvals: 0 },
+        }
+    }
+
+    #[test]
+    fn missing_file_returns_and_other_file_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let mut report = empty_report();
+        restore_missing_file(&at("backup"), &at("lock"), &mut report).expect("nothing to do");
+        assert!(!at("lock").exists() && report == empty_report());
+        fs::write(at("backup"), "old").expect("written");
+        restore_missing_file(&at("backup"), &at("lock"), &mut report).expect("restored");
+        assert_eq!(fs::read_to_string(at("lock")).expect("back"), "old");
+        restore_missing_file(&at("backup"), &at("lock"), &mut report).expect("the same");
+        assert_eq!((report.files, report.differing.len()), (1, 0));
+        fs::write(at("lock"), "new").expect("written");
+        restore_missing_file(&at("backup"), &at("lock"), &mut report).expect("stays");
+        assert_eq!(fs::read_to_string(at("lock")).expect("there"), "new");
+        assert_eq!(report.differing, [at("lock")]);
+    }
 
     #[test]
     fn restore_does_not_follow_links() {
@@ -197,13 +246,7 @@ mod tests {
         fs::write(at("backup/notes/evil.desktop"), "Exec=touch x").expect("written");
         fs::write(at("backup/kept/day.md"), "Tea").expect("written");
         std::os::unix::fs::symlink(at("outside"), at("workspace/notes")).expect("a link");
-        let mut report = RestoreReport {
-            backup_at: UnixMs(0),
-            before: None,
-            files: 0,
-            differing: Vec::new(),
-            permissions: RestoredPermissions { grants: 0, pending_approvals: 0 },
-        };
+        let mut report = empty_report();
         restore_missing(&at("backup"), &at("workspace"), &mut report).expect("restored");
         assert!(!at("outside/evil.desktop").exists());
         assert_eq!(report.differing, [at("workspace/notes")]);

@@ -98,7 +98,12 @@ impl PackageChecks {
         let folder = self.folder_of(name, package);
         let list = PackageSite::new(&self.folders, name).list;
         let sha256 = package.files.sha256.clone();
+        let missing = missing_files(name, &package.source);
         off_thread(move || {
+            // A restored backup has neither.
+            if !list.exists() || !folder.is_dir() {
+                return Err(missing);
+            }
             let accepted = accepted_files(&list, &sha256)?;
             let found = hash_files(&folder)?;
             let changes = accepted.changes(&found.list);
@@ -117,6 +122,19 @@ impl PackageChecks {
     fn passed(&self) -> MutexGuard<'_, BTreeMap<ExtensionName, PassedCheck>> {
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The sentence about a package without files, with the command that installs them.
+fn missing_files(name: &ExtensionName, source: &ExtensionSource) -> String {
+    let version = match source {
+        ExtensionSource::Npm { version, .. } | ExtensionSource::Pypi { version, .. } => {
+            format!(" --version {version}")
+        }
+        ExtensionSource::Mcpb { .. } | ExtensionSource::Folder { .. } => String::new(),
+    };
+    format!(
+        "Its files are not on this computer. Install them with `rouse extensions update {name}{version}`."
+    )
 }
 
 /// The accepted list with this hash.

@@ -370,6 +370,31 @@ async fn replaced_list_of_files_stops_a_start() {
 }
 
 #[tokio::test]
+async fn missing_files_name_the_command_that_installs_them() {
+    let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
+    let package = fixture.install(npm()).await.package;
+    std::fs::remove_dir_all(fixture.path("extensions")).expect("removed");
+    let error = fixture.checks().check(&cal(), &package).await.expect_err("no files");
+    assert!(error.ends_with("`rouse extensions update cal --version 1.2.3`."), "{error}");
+    let package = fixture.install(npm()).await.package;
+    assert_eq!(fixture.checks().check(&cal(), &package).await, Ok(()));
+}
+
+#[tokio::test]
+async fn installed_package_is_private_and_outside_of_the_server_folder() {
+    let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
+    fixture.install(npm()).await;
+    let mode = |path: &str| fixture.path(path).metadata().expect("there").permissions().mode();
+    for folder in ["extensions/.packages", "extensions/.packages/cal"] {
+        assert_eq!(mode(folder) & 0o777, 0o700, "{folder}");
+    }
+    assert!(!fixture.path("extensions/cal/package").exists());
+    assert_eq!(fixture.installer.delete_files(&cal()).await, None);
+    assert!(!fixture.path("extensions/.packages/cal").exists());
+    assert!(!fixture.path("extensions/.packages/cal.sha256").exists());
+}
+
+#[tokio::test]
 async fn undone_installation_restores_the_old_files() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
     let package = fixture.install(npm()).await.package;
