@@ -381,7 +381,7 @@ async fn missing_files_name_the_command_that_installs_them() {
 }
 
 #[tokio::test]
-async fn installed_package_is_private_and_outside_of_the_server_folder() {
+async fn installed_package_is_private_and_beside_its_server_folder() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
     fixture.install(npm()).await;
     let mode = |path: &str| fixture.path(path).metadata().expect("there").permissions().mode();
