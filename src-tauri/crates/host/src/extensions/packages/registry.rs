@@ -1,8 +1,8 @@
 //! The addresses of the registries, the proxies and the certificates, from the person's settings.
 //!
 //! Owns the few settings that Rouse reads: one address of npm, one of PyPI, the proxies, and the paths of certificates.
-//! Never reads a token or a password, and refuses an address that holds one. Pitfall: an installer that reads its own settings; its commands name
-//! empty files instead.
+//! Never reads a token or a password, and refuses an address that holds one. Pitfall: an installer that reads its own
+//! settings; its commands name empty files instead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
