@@ -137,7 +137,7 @@ fn print_report(engine: &EngineConnection, report: RestoreReport) {
         anstream::println!("The old database and settings are in {}.", before.display());
     }
     if files > 0 {
-        anstream::println!("{files} missing files of skills and workspace are restored.");
+        anstream::println!("{files} missing files are restored: skills, extensions and workspace.");
     }
     for path in &differing {
         anstream::println!("Kept, although the backup has another version: {}", path.display());

@@ -101,19 +101,19 @@ mod tests {
         let plan: PackagePlan = serde_json::from_value(json!({
             "source": { "kind": "npm", "package": "files", "version": "1.2.4" },
             "replaces": { "kind": "npm", "package": "files", "version": "1.2.3", "integrity": "sha512-x" },
-            "registry": "https://registry.npmjs.org/",
+            "registry": "https://registry.example.org/",
             "steps": [{ "program": "/usr/bin/npm", "arguments": ["install", "files@1.2.4", "two words"],
                 "environment": { "HTTPS_PROXY": "http://proxy.example:3128" } }],
-            "folder": "/data/extensions/cal/package",
+            "folder": "/data/extensions/.packages/cal",
             "notes": ["One.", "Two.\nHash of this page: 0"],
         }))
         .expect("a plan");
         let lines = [
             "Package        npm package files@1.2.4",
-            "Registry       https://registry.npmjs.org/",
+            "Registry       https://registry.example.org/",
             "Replaces       npm package files@1.2.3",
             "Installs with  HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install files@1.2.4 'two words'",
-            "Installs to    /data/extensions/cal/package",
+            "Installs to    /data/extensions/.packages/cal",
             "Files          known after the download",
             "Note           One.",
             "               Two.⟨U+000A⟩Hash of this page: 0",

@@ -11,15 +11,15 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::error_response::error_response;
 use super::limits::{MAX_CALL_BYTES, MAX_HOOK_BYTES};
-use super::state::ServerState;
+use super::state::RouterState;
 
 /// The complete body of a request.
 pub(super) struct CompleteBody(pub(super) Bytes);
 
-impl FromRequest<ServerState> for CompleteBody {
+impl FromRequest<RouterState> for CompleteBody {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, Response> {
         let timeout = state.body_timeout;
         match tokio::time::timeout(timeout, Bytes::from_request(request, state)).await {
             Ok(Ok(body)) => Ok(Self(body)),

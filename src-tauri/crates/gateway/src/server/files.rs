@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::state::ServerState;
+use super::state::RouterState;
 
 /// A file of the UI.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub trait UiFiles: Send + Sync {
     fn get(&self, path: &str) -> Option<UiFile>;
 }
 
-pub(super) async fn serve(State(state): State<ServerState>, uri: Uri) -> Response {
+pub(super) async fn serve(State(state): State<RouterState>, uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     let is_asset = path.starts_with("assets/");
     let file = state.ui.get(path).filter(|_| !path.is_empty());

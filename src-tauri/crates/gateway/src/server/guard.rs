@@ -14,7 +14,7 @@ use axum::response::Response;
 
 use super::connection_limit::ConnectionPermit;
 use super::error_response::error_response;
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::auth::SESSION_LIFETIME_MS;
 
 /// Prefix of the session cookie; the suffix is the port. A browser shares cookies between all ports of a host, so without the
@@ -35,7 +35,7 @@ pub(super) fn session_cookie(session: &str, port: u16) -> String {
 
 /// Middleware: refuses foreign requests, renews sessions and sets the security headers.
 pub(super) async fn check(
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -96,12 +96,12 @@ fn check_origin(target: Option<&str>, headers: &HeaderMap, port: u16) -> Result<
 /// caller is not read.
 pub(super) struct Authenticated;
 
-impl FromRequestParts<ServerState> for Authenticated {
+impl FromRequestParts<RouterState> for Authenticated {
     type Rejection = Response;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        state: &ServerState,
+        state: &RouterState,
     ) -> Result<Self, Self::Rejection> {
         if is_authenticated(state, &parts.headers, parts.uri.query()) {
             if let Some(permit) = parts.extensions.get::<Arc<ConnectionPermit>>() {
@@ -117,12 +117,12 @@ impl FromRequestParts<ServerState> for Authenticated {
 /// Requires `Content-Type: application/json`, which an HTML form of a foreign page cannot send.
 pub(super) struct JsonContentType;
 
-impl FromRequestParts<ServerState> for JsonContentType {
+impl FromRequestParts<RouterState> for JsonContentType {
     type Rejection = Response;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        _: &ServerState,
+        _: &RouterState,
     ) -> Result<Self, Self::Rejection> {
         let kind = parts
             .headers
@@ -141,7 +141,7 @@ impl FromRequestParts<ServerState> for JsonContentType {
 }
 
 /// Whether the caller sends the token, or is the page of a valid session.
-fn is_authenticated(state: &ServerState, headers: &HeaderMap, query: Option<&str>) -> bool {
+fn is_authenticated(state: &RouterState, headers: &HeaderMap, query: Option<&str>) -> bool {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let token = value.to_str().ok().and_then(bearer_token);
         return token.is_some_and(|token| state.auth.is_token(token));
@@ -157,13 +157,13 @@ pub(super) fn bearer_token(value: &str) -> Option<&str> {
 }
 
 /// Whether the caller sends the token itself. A browser session cannot create another session.
-pub(super) fn has_token(state: &ServerState, headers: &HeaderMap) -> bool {
+pub(super) fn has_token(state: &RouterState, headers: &HeaderMap) -> bool {
     headers.contains_key(header::AUTHORIZATION) && is_authenticated(state, headers, None)
 }
 
 /// The session of a page with a valid page proof. A WebSocket cannot set headers, so the proof is in the query there.
 fn page_session<'h>(
-    state: &ServerState,
+    state: &RouterState,
     headers: &'h HeaderMap,
     query: Option<&str>,
 ) -> Option<&'h str> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::body::CompleteBody;
 use super::error_response::error_response;
 use super::guard::{JsonContentType, bearer_token, has_token};
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::error::{ErrorCode, RpcError};
 
 /// Maximum length of an `Idempotency-Key`.
@@ -27,10 +27,10 @@ const WAKE_LIMIT: &str = "/hooks/wake";
 /// A caller that is no browser.
 pub(super) struct NonBrowser;
 
-impl FromRequestParts<ServerState> for NonBrowser {
+impl FromRequestParts<RouterState> for NonBrowser {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, _: &ServerState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, _: &RouterState) -> Result<Self, Response> {
         let browser_headers = ["origin", "sec-fetch-site", "sec-fetch-mode"];
         if browser_headers.iter().any(|name| parts.headers.contains_key(*name)) {
             return Err(error_response(StatusCode::FORBIDDEN, "Hooks are not for web pages."));
@@ -42,10 +42,10 @@ impl FromRequestParts<ServerState> for NonBrowser {
 /// A caller with the token, within the rate limit.
 pub(super) struct WakeCaller;
 
-impl FromRequestParts<ServerState> for WakeCaller {
+impl FromRequestParts<RouterState> for WakeCaller {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, Response> {
         if !has_token(state, &parts.headers) {
             return Err(error_response(StatusCode::UNAUTHORIZED, "Send the token."));
         }
@@ -56,10 +56,10 @@ impl FromRequestParts<ServerState> for WakeCaller {
 /// A caller with the secret of the job's webhook, within the rate limit.
 pub(super) struct WebhookCaller(JobId);
 
-impl FromRequestParts<ServerState> for WebhookCaller {
+impl FromRequestParts<RouterState> for WebhookCaller {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, Response> {
         let unauthorized =
             || error_response(StatusCode::UNAUTHORIZED, "Unknown webhook or wrong secret.");
         let path = Path::<String>::from_request_parts(parts, state).await;
@@ -82,7 +82,7 @@ fn webhook_secret(headers: &HeaderMap) -> Option<&str> {
 }
 
 #[expect(clippy::result_large_err, reason = "the error is the response")]
-fn check_rate(state: &ServerState, name: &str) -> Result<(), Response> {
+fn check_rate(state: &RouterState, name: &str) -> Result<(), Response> {
     state.hook_rate_limit.count_call(name, state.clock.monotonic()).map_err(|wait| {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let retry_after = [(header::RETRY_AFTER, seconds.to_string())];
@@ -96,7 +96,7 @@ pub(super) async fn wake(
     _: NonBrowser,
     _: WakeCaller,
     _: JsonContentType,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
     let Ok(params) = serde_json::from_slice::<Value>(&body) else {
@@ -112,7 +112,7 @@ pub(super) async fn wake(
 pub(super) async fn fire(
     _: NonBrowser,
     WebhookCaller(job_id): WebhookCaller,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     headers: HeaderMap,
     CompleteBody(body): CompleteBody,
 ) -> Response {

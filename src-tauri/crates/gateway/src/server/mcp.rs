@@ -15,17 +15,17 @@ use super::body::CompleteBody;
 use super::connection_limit::ConnectionPermit;
 use super::error_response::error_response;
 use super::guard::{JsonContentType, bearer_token};
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::mcp::{CLIENT_HEADER, McpCaller, McpTools, RUN_HEADER, decode, respond};
 use crate::wire::McpScope;
 
 /// A caller with a token.
 pub(super) struct McpAuthenticated(McpCaller);
 
-impl FromRequestParts<ServerState> for McpAuthenticated {
+impl FromRequestParts<RouterState> for McpAuthenticated {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, Response> {
         let authorization = parts.headers.get(header::AUTHORIZATION);
         let token = authorization.and_then(|value| value.to_str().ok()).and_then(bearer_token);
         let Some(caller) = token.and_then(|token| caller_of(state, &parts.headers, token)) else {
@@ -44,7 +44,7 @@ impl FromRequestParts<ServerState> for McpAuthenticated {
 }
 
 /// The program behind `token`; none for an invalid token.
-fn caller_of(state: &ServerState, headers: &HeaderMap, token: &str) -> Option<McpCaller> {
+fn caller_of(state: &RouterState, headers: &HeaderMap, token: &str) -> Option<McpCaller> {
     let claim = |name: &str| headers.get(name)?.to_str().ok().and_then(decode);
     let run_id = claim(RUN_HEADER);
     if state.auth.is_token(token) {
@@ -64,7 +64,7 @@ fn caller_of(state: &ServerState, headers: &HeaderMap, token: &str) -> Option<Mc
 pub(super) async fn call(
     McpAuthenticated(caller): McpAuthenticated,
     _: JsonContentType,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     headers: HeaderMap,
     CompleteBody(body): CompleteBody,
 ) -> Response {

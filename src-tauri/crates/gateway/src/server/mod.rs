@@ -36,7 +36,7 @@ use self::connection_limit::ConnectionLimit;
 use self::limits::{
     BODY_TIMEOUT, MAX_BODY_BYTES, MAX_CALL_BYTES, MAX_CODE_BYTES, MAX_HOOK_BYTES, STOP_TIMEOUT,
 };
-use self::state::ServerState;
+use self::state::RouterState;
 use crate::auth::Auth;
 use crate::gateway::Gateway;
 use crate::sign_in_callback::CALLBACK_PATH;
@@ -127,7 +127,7 @@ impl GatewayServer {
         let BoundPort { listener, address, body_timeout, .. } = port;
         let closing = CancellationToken::new();
         let connection_limit = ConnectionLimit::new(gateway.max_connections());
-        let state = ServerState {
+        let state = RouterState {
             gateway,
             auth,
             clock,
@@ -161,7 +161,7 @@ impl GatewayServer {
     }
 }
 
-fn router(state: ServerState) -> Router {
+fn router(state: RouterState) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MAX_CALL_BYTES)))
@@ -185,8 +185,8 @@ fn router(state: ServerState) -> Router {
 }
 
 fn hook(
-    method: axum::routing::MethodRouter<ServerState>,
-) -> axum::routing::MethodRouter<ServerState> {
+    method: axum::routing::MethodRouter<RouterState>,
+) -> axum::routing::MethodRouter<RouterState> {
     let method = method.fallback(hooks::method_not_allowed);
     method.layer(DefaultBodyLimit::max(MAX_HOOK_BYTES))
 }

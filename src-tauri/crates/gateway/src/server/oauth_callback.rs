@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::sign_in_callback::CallbackQuery;
 
-pub(super) async fn receive(State(state): State<ServerState>, query: CallbackQuery) -> Response {
+pub(super) async fn receive(State(state): State<RouterState>, query: CallbackQuery) -> Response {
     state.gateway.end_sign_in(query).await
 }

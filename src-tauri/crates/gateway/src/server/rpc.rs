@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::body::CompleteBody;
 use super::guard::{Authenticated, JsonContentType};
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::error::RpcError;
 use crate::gateway::Gateway;
 
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) async fn call(
     _: Authenticated,
     _: JsonContentType,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
     match respond(&state.gateway, &body).await {

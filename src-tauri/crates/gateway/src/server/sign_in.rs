@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::body::CompleteBody;
 use super::guard::{self, JsonContentType};
-use super::state::ServerState;
+use super::state::RouterState;
 
 /// `GET /auth/proof?nonce=…`: proves that the engine listens here. Public.
 pub(super) async fn prove(
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     RawQuery(query): RawQuery,
 ) -> Result<String, StatusCode> {
     let nonce = query.as_deref().and_then(|query| query.strip_prefix("nonce="));
@@ -20,7 +20,7 @@ pub(super) async fn prove(
 }
 
 /// `POST /auth/code`: creates a one-time code. Needs the token.
-pub(super) async fn create_code(State(state): State<ServerState>, headers: HeaderMap) -> Response {
+pub(super) async fn create_code(State(state): State<RouterState>, headers: HeaderMap) -> Response {
     if !guard::has_token(&state, &headers) {
         return StatusCode::UNAUTHORIZED.into_response();
     }
@@ -28,14 +28,14 @@ pub(super) async fn create_code(State(state): State<ServerState>, headers: Heade
 }
 
 /// `GET /auth/start-id`: the id of this start of the engine. Public.
-pub(super) async fn start_id(State(state): State<ServerState>) -> Response {
+pub(super) async fn start_id(State(state): State<RouterState>) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], state.auth.start_id().to_owned()).into_response()
 }
 
 /// `POST /auth/exchange {code}`: exchanges a code for a session cookie and a page key.
 pub(super) async fn exchange(
     _: JsonContentType,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -24,7 +24,7 @@ use super::connection_limit::ConnectionPermit;
 use super::guard::{self, Authenticated};
 use super::limits::MAX_BODY_BYTES;
 use super::rpc;
-use super::state::ServerState;
+use super::state::RouterState;
 use crate::desktop_apps::AttachedApp;
 use crate::wire::NotificationRequest;
 
@@ -40,7 +40,7 @@ pub(super) struct SocketQuery {
 
 pub(super) async fn upgrade(
     _: Authenticated,
-    State(state): State<ServerState>,
+    State(state): State<RouterState>,
     Query(query): Query<SocketQuery>,
     Extension(permit): Extension<Arc<ConnectionPermit>>,
     headers: HeaderMap,
@@ -58,7 +58,7 @@ pub(super) async fn upgrade(
     })
 }
 
-async fn serve(socket: WebSocket, state: ServerState, query: SocketQuery) {
+async fn serve(socket: WebSocket, state: RouterState, query: SocketQuery) {
     let (sink, mut requests) = socket.split();
     // Capacity 1: the permit of a request is released only after the response before has been taken.
     let (responses, response_queue) = mpsc::channel(1);
@@ -92,7 +92,7 @@ async fn serve(socket: WebSocket, state: ServerState, query: SocketQuery) {
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
     mut responses: mpsc::Receiver<Value>,
-    state: ServerState,
+    state: RouterState,
     after: i64,
     is_desktop_app: bool,
 ) {

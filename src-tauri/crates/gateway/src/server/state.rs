@@ -13,7 +13,7 @@ use crate::gateway::Gateway;
 
 /// The state of the server for all handlers.
 #[derive(Clone)]
-pub(crate) struct ServerState {
+pub(crate) struct RouterState {
     pub(super) gateway: Gateway,
     pub(super) auth: Arc<Auth>,
     pub(super) clock: Arc<dyn Clock>,
