@@ -4,6 +4,8 @@ mod fixture;
 mod attacks;
 mod faults;
 mod progress;
+#[cfg(target_os = "linux")]
+mod killed_server;
 
 use rouse_testkit::scripted_model::{calls, says};
 use rouse_tests::EngineBuilder;
