@@ -226,8 +226,6 @@ impl Components {
             SkillLibrary::new(home.skills(), settings.now().workspace.clone(), store.clone());
         let hooks = hooks::build(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
-        let live_progress = LiveProgress::new(events.clone());
-        let desktop_apps = DesktopApps::new(events.clone());
         Ok(Self {
             store,
             clock,
@@ -244,10 +242,10 @@ impl Components {
             activity,
             committed,
             sign_in_signal,
+            live_progress: LiveProgress::new(events.clone()),
+            desktop_apps: DesktopApps::new(events.clone()),
             events,
             live,
-            live_progress,
-            desktop_apps,
             notification_error: watch::Sender::new(None),
             run_counter: RunCounter::default(),
             routines: Arc::default(),
