@@ -72,3 +72,19 @@ export function useExtensionCall<M extends Method & `extensions.${string}`>(meth
     keys.secrets,
   ]);
 }
+
+const installPollMs = 1_000;
+
+/** What the installation of a server does; null without an installation. */
+export function useInstallStep(name: string) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.installStep(name),
+    queryFn: () => platform.rpc("extensions.installStatus", { name }),
+    select: ({ step }) => step,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    refetchInterval: installPollMs,
+  });
+}

@@ -15,7 +15,10 @@ export const keys = {
   tools: ["tools"],
   extensions: ["extensions"],
   extension: (name: string) => ["extensions", "one", name],
+  /** Separate from `extensions`: it is polled. */
+  installStep: (name: string) => ["installStep", name],
   secrets: ["secrets"],
+  mcpAccess: ["mcpAccess"],
   skills: ["skills"],
   hooks: ["hooks"],
   shell: ["shell"],

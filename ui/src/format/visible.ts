@@ -28,3 +28,8 @@ export function splitMarks(text: string): string[] {
 export function countInvisible(text: string): number {
   return Math.floor(splitMarks(text).length / 2);
 }
+
+/** Escapes also line feeds and tabs, so that text cannot imitate another line. */
+export function showOneLine(text: string): string {
+  return showUnambiguous(text).replaceAll("\n", codePointMark).replaceAll("\t", codePointMark);
+}

@@ -47,6 +47,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       }),
       "extensions.list": () => ({ extensions: [] }),
       "secrets.list": () => ({ secrets: [], warning: null }),
+      "mcpAccess.list": () => ({ tokens: [], url: "http://127.0.0.1:7717/mcp" }),
       "cron.estimate": () => ({
         text: "No finished runs yet, so there is no estimate.",
         basedOnRuns: 0,

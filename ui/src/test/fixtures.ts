@@ -7,6 +7,7 @@ import type {
   ExtensionView,
   GrantView,
   IncidentView,
+  InstalledPackage,
   Job,
   MessageView,
   RunDetail,
@@ -255,6 +256,17 @@ export function aDefinition(parts: Partial<StdioTransport> = {}): ServerDefiniti
   };
 }
 
+/** npm package `@x/cal` 1.2.3. */
+export function aPackage(parts: Partial<InstalledPackage> = {}): InstalledPackage {
+  return {
+    source: { kind: "npm", package: "@x/cal", version: "1.2.3", integrity: "sha512-x" },
+    draft: aDefinition({ command: "", arguments: ["--stdio"] }),
+    files: { sha256: "ef".repeat(32), files: 812, bytes: 4_200_000 },
+    components: [],
+    ...parts,
+  };
+}
+
 export function aToolDefinition(parts: Partial<ToolDefinition> = {}): ToolDefinition {
   return {
     name: "list_events",
@@ -291,7 +303,15 @@ export function anExtensionDetail({ extension, ...parts }: ExtensionParts = {}):
     status: { state: "ready" },
     tools: [],
     ...parts,
-    extension: { server: aDefinition(), isEnabled: true, acceptedAtMs: noon, tools: [], held: [], gone: [], ...extension },
+    extension: {
+      server: aDefinition(),
+      isEnabled: true,
+      acceptedAtMs: noon,
+      tools: [],
+      held: [],
+      gone: [],
+      ...extension,
+    },
   };
 }
 

@@ -60,7 +60,7 @@ test("server is installed after consent and its tools accepted", async () => {
   host.answers["extensions.accept"] = () => anExtensionDetail();
   const { user } = renderApp("/tools", host);
   await open(user);
-  await write(user, "Command or URL", `npx @x/cal-server@1.0.0 'two words' ${"y".repeat(300)}`);
+  await write(user, "Server source", `npx @x/cal-server@1.0.0 'two words' ${"y".repeat(300)}`);
   expect(screen.getByRole("textbox", { name: "Name" })).toHaveValue("cal");
   await write(user, "Folders", "~/Notes:write");
   await write(user, "Hosts", "api.example.org");
@@ -100,7 +100,7 @@ test("server is installed after consent and its tools accepted", async () => {
 test("own rights are off by default and shown as a warning", async () => {
   const { user } = renderApp("/tools", hostWith());
   await open(user);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   const own = screen.getByRole("switch", { name: "Run with your own rights" });
   expect(own).not.toBeChecked();
   await user.click(own);
@@ -113,7 +113,7 @@ test("address has headers instead of permissions", async () => {
   const host = hostWith();
   const { user } = renderApp("/tools", host);
   await open(user);
-  await write(user, "Command or URL", "https://mcp.cal.example/v1");
+  await write(user, "Server source", "https://mcp.cal.example/v1");
   expect(screen.queryByRole("textbox", { name: "Hosts" })).not.toBeInTheDocument();
   await write(user, "Headers", "X-Key: {{secret:cal}}");
   const consent = await proceed(user);
@@ -130,13 +130,13 @@ test("pasted document fills the fields of the chosen server", async () => {
       docs: { url: "https://d.example" },
     },
   };
-  await write(user, "Command or URL", JSON.stringify(document));
-  expect(screen.getByRole("textbox", { name: "Command or URL" })).toHaveValue("cal --stdio");
+  await write(user, "Server source", JSON.stringify(document));
+  expect(screen.getByRole("textbox", { name: "Server source" })).toHaveValue("cal --stdio");
   expect(screen.getByRole("textbox", { name: "Variables" })).toHaveValue("MODE=x");
   expect(dialog.getByText("Filled in from the pasted document. Without effect: oauth.")).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: /Server of the document/ }));
   await user.click(await screen.findByRole("option", { name: "docs" }));
-  expect(screen.getByRole("textbox", { name: "Command or URL" })).toHaveValue("https://d.example");
+  expect(screen.getByRole("textbox", { name: "Server source" })).toHaveValue("https://d.example");
   expect(screen.getByRole("textbox", { name: "Name" })).toHaveValue("docs");
 });
 
@@ -151,9 +151,9 @@ test("problems of the form and of the engine show at the fields", async () => {
   const { user } = renderApp("/tools", host);
   const dialog = await open(user);
   await user.click(dialog.getByRole("button", { name: "Continue" }));
-  expect(dialog.getByText("Add a command or a URL.")).toBeInTheDocument();
+  expect(dialog.getByText("Add a package with its version, a command or a URL.")).toBeInTheDocument();
   expect(host.called("extensions.preview")).toEqual([]);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   await write(user, "Hosts", "*");
   await user.click(dialog.getByRole("button", { name: "Continue" }));
   await waitFor(() => expect(screen.getByRole("textbox", { name: "Hosts" })).toBeInvalid());
@@ -166,7 +166,7 @@ test("error without a field stays in the dialog", async () => {
     Promise.reject(new RpcError(errorCode.conflict, "extensions.lock is damaged. Restore it."));
   const { user } = renderApp("/tools", host);
   const dialog = await open(user);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   await user.click(dialog.getByRole("button", { name: "Continue" }));
   expect(await dialog.findByRole("alert")).toHaveTextContent("extensions.lock is damaged. Restore it.");
 });
@@ -186,7 +186,7 @@ test("missing secret is stored for the server", async () => {
   };
   const { user } = renderApp("/tools", host);
   await open(user);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   await write(user, "Variables", "A={{secret:bound}}\nB={{secret:other}}");
   const consent = await proceed(user);
   expect(await consent.findByText("Stored, but not for cal. Enter the value to allow it.")).toBeInTheDocument();
@@ -199,7 +199,7 @@ test("server that does not start stays installed and can be tried again", async 
   const host = hostWith(aToolsPage({ error: "cal exited with status 1. See `rouse extensions logs cal`." }));
   const { user } = renderApp("/tools", host);
   await open(user);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   await proceed(user);
   await install(user);
   const alert = await screen.findByRole("alert");
@@ -216,12 +216,12 @@ test("refused installation returns to the page with the reason", async () => {
     Promise.reject(new RpcError(errorCode.conflict, "The page has changed. Read it again."));
   const { user } = renderApp("/tools", host);
   await open(user);
-  await write(user, "Command or URL", "cal");
+  await write(user, "Server source", "cal");
   await proceed(user);
   await install(user);
   expect(await screen.findByRole("alert")).toHaveTextContent("The page has changed. Read it again.");
   await user.click(screen.getByRole("button", { name: "Back" }));
-  expect(screen.getByRole("textbox", { name: "Command or URL" })).toHaveValue("cal");
+  expect(screen.getByRole("textbox", { name: "Server source" })).toHaveValue("cal");
   await proceed(user);
   expect(screen.queryByRole("alert")).not.toBeInTheDocument();
 });

@@ -1,22 +1,21 @@
-/* Installs or changes an MCP server: definition, consent, start, tools. Nothing starts before the consent, which names
-   the hash of the shown page. */
+/* Installs or changes an MCP server: definition and package, then the steps of the installation. */
 
-import { type ReactNode, useId, useState } from "react";
+import { useId, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Modal } from "@/components/Modal";
-import { useClickGuard } from "@/components/useClickGuard";
 import { useCall } from "@/data/actions";
-import { useExtensionCall } from "@/data/extensions";
 import { useStatus } from "@/data/queries";
 import { toSentence } from "@/format/text";
-import { type ConsentPage, type ExtensionDraft, fieldErrors, type ServerToolsPage } from "@/platform";
+import { type ConsentPage, type ExtensionDraft, fieldErrors } from "@/platform";
 
-import { Consent } from "./Consent";
-import { ActionError, Starting } from "./DialogParts";
+import { ActionError } from "./DialogParts";
+import { withoutFlags } from "./engineMessage";
 import { ServerFields } from "./ServerFields";
-import { definitionFrom, emptyServerForm, type FormProblems, type ServerForm } from "./serverForm";
-import { useToolsStep } from "./useToolsStep";
+import { definitionFrom, emptyServerForm, type FormProblems, kindOf, type ServerForm } from "./serverForm";
+import type { SourceKind } from "./serverSource";
+import { documentProblem } from "./SourceFields";
+import { type StepView, useInstallSteps } from "./useInstallSteps";
 
 interface Props {
   /** Installed definition to change; none for an installation. */
@@ -24,41 +23,20 @@ interface Props {
   onClose: () => void;
 }
 
-type Step =
-  | { kind: "form" }
-  | { kind: "consent"; page: ConsentPage }
-  | { kind: "starting" }
-  | { kind: "tools"; found: ServerToolsPage };
-
-interface StepView {
-  title: string;
-  body: ReactNode;
-  footer: ReactNode;
-}
-
 export function AddServerDialog({ installed, onClose }: Props) {
   const [form, setForm] = useState(installed ?? emptyServerForm);
-  const [step, setStep] = useState<Step>({ kind: "form" });
-  const back = () => setStep({ kind: "form" });
-  const views = {
-    form: useFormStep({ form, setForm, isUpdate: installed !== undefined, onClose, setStep }),
-    consent: useConsentStep({ page: step.kind === "consent" ? step.page : undefined, back, setStep }),
-    starting: {
-      title: `Starting ${form.name}`,
-      body: <Starting name={form.name}>You can close this dialog. The installation continues.</Starting>,
-      footer: <Button onPress={onClose}>Close</Button>,
-    },
-    tools: useToolsStep({
-      name: form.name,
-      found: step.kind === "tools" ? step.found : undefined,
-      onClose,
-      onChange: back,
-    }),
-  } satisfies Record<Step["kind"], StepView>;
-  const { title, body, footer } = views[step.kind];
+  const { kind, view, propose } = useInstallSteps(form.name, onClose);
+  const first = useFormStep({
+    form,
+    setForm,
+    isUpdate: installed !== undefined,
+    onClose,
+    onPage: (draft, page) => propose({ draft, page }),
+  });
+  const { title, body, footer } = view ?? first;
   return (
     <Modal isOpen onClose={onClose} title={title} wide footer={footer}>
-      <div key={step.kind}>{body}</div>
+      <div key={kind}>{body}</div>
     </Modal>
   );
 }
@@ -68,10 +46,10 @@ interface FormStepOptions {
   setForm: (form: ServerForm) => void;
   isUpdate: boolean;
   onClose: () => void;
-  setStep: (step: Step) => void;
+  onPage: (draft: ExtensionDraft, page: ConsentPage) => void;
 }
 
-function useFormStep({ form, setForm, isUpdate, onClose, setStep }: FormStepOptions): StepView {
+function useFormStep({ form, setForm, isUpdate, onClose, onPage }: FormStepOptions): StepView {
   const { data: status } = useStatus();
   const preview = useCall("extensions.preview");
   const [problems, setProblems] = useState<FormProblems>({});
@@ -82,15 +60,17 @@ function useFormStep({ form, setForm, isUpdate, onClose, setStep }: FormStepOpti
     preview.reset();
   };
   const submit = () => {
-    const read = definitionFrom(form, status?.home);
+    const unread = documentProblem(form.source);
+    const read = unread === undefined ? definitionFrom(form, status?.home) : { problems: { source: unread } };
     if ("problems" in read) {
       setProblems(read.problems);
       return;
     }
-    const draft: ExtensionDraft = { name: form.name, server: read.definition };
+    const { definition, source } = read;
+    const draft: ExtensionDraft = { name: form.name, server: definition, ...(source && { source }) };
     preview.mutate(draft, {
-      onSuccess: (page) => setStep({ kind: "consent", page }),
-      onError: (error) => setProblems(placedProblems(error)),
+      onSuccess: (page) => onPage(draft, page),
+      onError: (error) => setProblems(placedProblems(error, kindOf(form))),
     });
   };
   const isPlaced = Object.keys(problems).length > 0;
@@ -121,7 +101,7 @@ function useFormStep({ form, setForm, isUpdate, onClose, setStep }: FormStepOpti
 }
 
 /** Fields of the form by error path, first match wins. */
-const fieldPaths: readonly { path: string; field: keyof ServerForm }[] = [
+const fieldPaths: readonly { path: string; field: keyof FormProblems; kinds?: readonly SourceKind[] }[] = [
   { path: "name", field: "name" },
   { path: "server.startTimeoutSeconds", field: "startSeconds" },
   { path: "server.callTimeoutSeconds", field: "callSeconds" },
@@ -130,63 +110,24 @@ const fieldPaths: readonly { path: string; field: keyof ServerForm }[] = [
   { path: "server.transport.folders", field: "folders" },
   { path: "server.transport.folder", field: "folder" },
   { path: "server.transport.hosts", field: "hosts" },
-  { path: "server.transport.isUnconfined", field: "isUnconfined" },
+  { path: "server.transport.arguments", field: "words", kinds: ["npm", "pypi", "mcpb", "folder"] },
+  { path: "server.transport.command", field: "words", kinds: ["folder"] },
+  { path: "server.transport.command", field: "runtime", kinds: ["npm", "pypi"] },
+  { path: "source.config", field: "config" },
+  { path: "source.program", field: "program" },
+  { path: "source", field: "source" },
   { path: "server", field: "source" },
 ];
 
-function placedProblems(error: Error): FormProblems {
+function placedProblems(error: Error, kind: SourceKind): FormProblems {
   const problems: FormProblems = {};
   for (const { path, message } of fieldErrors(error)) {
-    const field = fieldPaths.find((one) => path.startsWith(one.path))?.field;
     // The switch shows no error.
-    if (field !== undefined && field !== "isUnconfined") problems[field] ??= toSentence(message);
+    if (path.startsWith("server.transport.isUnconfined")) continue;
+    const found = fieldPaths.find((one) => path.startsWith(one.path) && (one.kinds?.includes(kind) ?? true));
+    // The engine judges the settings of a bundle with its source.
+    const field = kind === "mcpb" && message.includes("--config ") ? "config" : found?.field;
+    if (field !== undefined) problems[field] ??= toSentence(withoutFlags(message));
   }
   return problems;
-}
-
-interface ConsentStepOptions {
-  page: ConsentPage | undefined;
-  back: () => void;
-  setStep: (step: Step) => void;
-}
-
-function useConsentStep({ page, back, setStep }: ConsentStepOptions): StepView {
-  const install = useExtensionCall("extensions.install");
-  const isArmed = useClickGuard(page?.hash ?? "");
-  if (!page) return { title: "", body: null, footer: null };
-  const { extension: name, server, hash, replaces } = page;
-  const accept = () => {
-    setStep({ kind: "starting" });
-    install.mutate(
-      { name, server, accept: hash },
-      {
-        onSuccess: (found) => setStep({ kind: "tools", found }),
-        onError: () => setStep({ kind: "consent", page }),
-      },
-    );
-  };
-  return {
-    title: replaces ? `Update ${name}?` : `Install ${name}?`,
-    body: (
-      <>
-        <Consent page={page} />
-        {install.error && <ActionError error={install.error} />}
-      </>
-    ),
-    footer: (
-      <>
-        <Button
-          onPress={() => {
-            install.reset();
-            back();
-          }}
-        >
-          Back
-        </Button>
-        <Button look="primary" isDisabled={!isArmed} onPress={accept}>
-          {replaces ? "Update" : "Install"}
-        </Button>
-      </>
-    ),
-  };
 }

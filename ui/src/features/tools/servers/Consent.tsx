@@ -1,20 +1,39 @@
-/* Page of a definition, read before the installation. */
+/* Page of a definition and its package, read before the installation. */
 
 import { VisibleText } from "@/components/VisibleText";
 import type { ConsentPage } from "@/platform";
 
 import { DefinitionFacts, isSameDefinition, wantedSecrets } from "./DefinitionFacts";
 import { StepStart } from "./DialogParts";
+import { PlanFacts, programOfPackage } from "./PackageFacts";
 import { SecretValues } from "./SecretValues";
 import styles from "./Servers.module.css";
 
-export function Consent({ page: { extension, server, replaces, hash } }: { page: ConsentPage }) {
+export function Consent({ page: { extension, server, replaces, package: plan, hash } }: { page: ConsentPage }) {
+  const { transport } = server;
+  const hasPlaceholder = transport.kind === "stdio" && transport.arguments.includes(programOfPackage);
   return (
     <StepStart label={`Definition of ${extension}`}>
       <p className={styles.note}>
-        Nothing has started yet. Rouse starts exactly this, and asks you about its tools afterwards.
+        {plan
+          ? "Nothing was downloaded yet, and nothing has started. Rouse installs and starts exactly this, and asks you about its tools afterwards."
+          : "Nothing has started yet. Rouse starts exactly this, and asks you about its tools afterwards."}
       </p>
+      {plan && (
+        <>
+          <div className={styles.part} role="group" aria-label="Package">
+            <h3>Package</h3>
+            <PlanFacts plan={plan} />
+          </div>
+          <h3>Server after the installation</h3>
+        </>
+      )}
       <DefinitionFacts server={server} />
+      {hasPlaceholder && (
+        <p className={styles.note}>
+          <code>{programOfPackage}</code> stands for the path of its program, which is known after the download.
+        </p>
+      )}
       {replaces && (
         <div className={styles.before} role="group" aria-label="Installed now">
           <h3>Installed now</h3>
@@ -23,7 +42,10 @@ export function Consent({ page: { extension, server, replaces, hash } }: { page:
           ) : (
             <DefinitionFacts server={replaces} than={server} />
           )}
-          <p className={styles.note}>Accepted tools stay accepted while their definitions are the same.</p>
+          <p className={styles.note}>
+            {plan && "The installed files stay in use until the new ones are complete. "}Accepted tools stay accepted
+            while their definitions are the same.
+          </p>
         </div>
       )}
       <SecretValues server={extension} names={wantedSecrets(server)} />

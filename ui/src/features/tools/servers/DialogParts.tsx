@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { InlineCode } from "@/components/InlineCode";
 import { MovingArc } from "@/domain/ringIcons";
 
+import { withoutFlags } from "./engineMessage";
 import styles from "./Servers.module.css";
 
 export function Starting({ name, children }: { name: string; children?: ReactNode }) {
@@ -24,7 +25,7 @@ export function Starting({ name, children }: { name: string; children?: ReactNod
 export function ActionError({ error }: { error: Error }) {
   return (
     <p role="alert" className={styles.error}>
-      <InlineCode text={error.message} />
+      <InlineCode text={withoutFlags(error.message)} />
     </p>
   );
 }

@@ -1,15 +1,15 @@
-/* Fields of a server definition. A pasted document fills them in. */
+/* Fields of a server definition and its package. */
 
 import { useState } from "react";
 
 import { Switch } from "@/components/Choice";
 import { Collapsible } from "@/components/Collapsible";
-import { NumberField, Select, TextArea, TextField } from "@/components/Field";
-import { useStatus } from "@/data/queries";
+import { NumberField, TextArea, TextField } from "@/components/Field";
 
-import { type DocumentServer, isDocument, readServerDocument } from "./serverDocument";
-import { type FormProblems, isUrl, pairsWarning, proposedName, type ServerForm } from "./serverForm";
+import { type FormProblems, kindOf, pairsWarning, type ServerForm } from "./serverForm";
 import styles from "./Servers.module.css";
+import type { SourceKind } from "./serverSource";
+import { SourceFields } from "./SourceFields";
 
 interface Props {
   form: ServerForm;
@@ -20,47 +20,22 @@ interface Props {
 }
 
 export function ServerFields({ form, onChange, problems, isUpdate }: Props) {
-  const { data: status } = useStatus();
-  const [document, setDocument] = useState<DocumentServer[]>();
-  const [chosen, setChosen] = useState(0);
   const [isNamed, setNamed] = useState(form.name !== "");
-  const isRemote = isUrl(form.source);
-  const isAdvanced = form.folder !== "" || form.startSeconds !== null || form.callSeconds !== null;
+  const kind = kindOf(form);
+  const isRemote = kind === "url";
   const set = (parts: Partial<ServerForm>) => onChange({ ...form, ...parts });
-  const fill = (servers: DocumentServer[], at: number) => {
-    const server = servers[at];
-    if (!server) return;
-    setDocument(servers);
-    setChosen(at);
-    setNamed(true);
-    onChange({ ...server.form, ...(isUpdate && { name: form.name }) });
-  };
-  const changeSource = (source: string) => {
-    if (isDocument(source)) {
-      const read = readServerDocument(source);
-      if ("servers" in read) {
-        fill(read.servers, 0);
-        return;
-      }
-    }
-    setDocument(undefined);
-    set({ source, ...(!isNamed && { name: isDocument(source) ? "" : proposedName(source, status?.home) }) });
-  };
   return (
     <div className={styles.form}>
-      <TextArea
-        mono
-        rows={2}
-        label="Command or URL"
-        value={form.source}
-        onChange={changeSource}
-        error={problems.source}
-        autoFocus
-        help="Or paste an mcpServers document. Rouse shows the exact command before it starts anything."
-        placeholder="npx -y @modelcontextprotocol/server-memory@2025.9.25"
-        spellCheck="false"
+      <SourceFields
+        form={form}
+        problems={problems}
+        isNamed={isNamed}
+        onChange={(next, isFilled) => {
+          if (isFilled) setNamed(next.name !== "");
+          onChange(isUpdate ? { ...next, name: form.name } : next);
+        }}
       />
-      {document && <DocumentNote servers={document} chosen={chosen} onChoose={(at) => fill(document, at)} />}
+      <PackageFields kind={kind} form={form} set={set} problems={problems} />
       <TextField
         mono
         label="Name"
@@ -88,16 +63,7 @@ export function ServerFields({ form, onChange, problems, isUpdate }: Props) {
         spellCheck="false"
       />
       {!isRemote && <PermissionFields form={form} set={set} problems={problems} />}
-      <Collapsible
-        key={String(problems.folder ?? problems.startSeconds ?? problems.callSeconds)}
-        title="Advanced"
-        summary={isRemote ? "time limits" : "working directory, time limits"}
-        defaultExpanded={
-          isAdvanced || [problems.folder, problems.startSeconds, problems.callSeconds].some((one) => one !== undefined)
-        }
-      >
-        <AdvancedFields form={form} set={set} problems={problems} isRemote={isRemote} />
-      </Collapsible>
+      <Advanced kind={kind} form={form} set={set} problems={problems} />
     </div>
   );
 }
@@ -106,6 +72,44 @@ interface PartProps {
   form: ServerForm;
   set: (parts: Partial<ServerForm>) => void;
   problems: FormProblems;
+}
+
+type KindProps = PartProps & { kind: SourceKind };
+
+function PackageFields({ kind, form, set, problems }: KindProps) {
+  if (kind === "command" || kind === "url") return null;
+  return (
+    <>
+      <TextField
+        mono
+        label={kind === "folder" ? "Command" : "Arguments"}
+        value={form.words}
+        onChange={(words) => set({ words })}
+        error={problems.words}
+        help={
+          kind === "folder"
+            ? "The program and its arguments. A relative path lies in the folder."
+            : "After those of the package. Write absolute paths. [default: none]"
+        }
+        placeholder={kind === "folder" ? "node dist/index.js" : "/home/ada/Notes"}
+        spellCheck="false"
+        autoComplete="off"
+      />
+      {kind === "mcpb" && (
+        <TextArea
+          mono
+          rows={2}
+          label="Settings"
+          value={form.config}
+          onChange={(config) => set({ config })}
+          error={problems.config}
+          help="KEY=VALUE, one per line. A secret is {{secret:NAME}}. [default: those of the bundle]"
+          placeholder="api_key={{secret:notes}}"
+          spellCheck="false"
+        />
+      )}
+    </>
+  );
 }
 
 function PermissionFields({ form, set, problems }: PartProps) {
@@ -150,69 +154,88 @@ function PermissionFields({ form, set, problems }: PartProps) {
   );
 }
 
-function AdvancedFields({ form, set, problems, isRemote }: PartProps & { isRemote: boolean }) {
+function Advanced({ kind, form, set, problems }: KindProps) {
+  const hasProgram = kind === "npm" || kind === "pypi";
+  const hasFolder = kind !== "url" && kind !== "folder";
+  const runtime = kind === "npm" ? "Node.js" : "Python";
+  const shown = [problems.program, problems.runtime, problems.folder, problems.startSeconds, problems.callSeconds];
+  const isSet = [form.program, form.runtime, form.folder].some((text) => text !== "");
   return (
-    <div className={styles.form}>
-      {!isRemote && (
-        <TextField
-          mono
-          label="Working directory"
-          value={form.folder}
-          onChange={(folder) => set({ folder })}
-          error={problems.folder}
-          help="An absolute path. [default: its private folder]"
-          spellCheck="false"
-        />
-      )}
-      <div className={styles.pair}>
-        <NumberField
-          label="Start limit"
-          unit="seconds"
-          value={form.startSeconds ?? NaN}
-          onChange={(seconds) => set({ startSeconds: Number.isNaN(seconds) ? null : seconds })}
-          minValue={1}
-          maxValue={300}
-          error={problems.startSeconds}
-          placeholder="30"
-          help="[default: 30]"
-        />
-        <NumberField
-          label="Call limit"
-          unit="seconds"
-          value={form.callSeconds ?? NaN}
-          onChange={(seconds) => set({ callSeconds: Number.isNaN(seconds) ? null : seconds })}
-          minValue={1}
-          maxValue={3_600}
-          error={problems.callSeconds}
-          placeholder="60"
-          help="Without progress. [default: 60]"
-        />
+    <Collapsible
+      key={shown.join()}
+      title="Advanced"
+      summary={[hasProgram && "program", hasFolder && "working directory", "time limits"].filter(Boolean).join(", ")}
+      defaultExpanded={
+        isSet || form.startSeconds !== null || form.callSeconds !== null || shown.some((one) => one !== undefined)
+      }
+    >
+      <div className={styles.form}>
+        {hasProgram && (
+          <div className={styles.pair}>
+            <TextField
+              mono
+              label="Program"
+              value={form.program}
+              onChange={(program) => set({ program })}
+              error={problems.program}
+              help="For a package with several programs. [default: the only one]"
+              spellCheck="false"
+              autoComplete="off"
+            />
+            <TextField
+              mono
+              label={`${runtime} path`}
+              value={form.runtime}
+              onChange={(path) => set({ runtime: path })}
+              error={problems.runtime}
+              help={`An absolute path. [default: the ${runtime} in PATH]`}
+              spellCheck="false"
+              autoComplete="off"
+            />
+          </div>
+        )}
+        {hasFolder && (
+          <TextField
+            mono
+            label="Working directory"
+            value={form.folder}
+            onChange={(folder) => set({ folder })}
+            error={problems.folder}
+            help="An absolute path. [default: its private folder]"
+            spellCheck="false"
+          />
+        )}
+        <TimeLimits form={form} set={set} problems={problems} />
       </div>
-    </div>
+    </Collapsible>
   );
 }
 
-interface DocumentNoteProps {
-  servers: readonly DocumentServer[];
-  chosen: number;
-  onChoose: (at: number) => void;
-}
-
-function DocumentNote({ servers, chosen, onChoose }: DocumentNoteProps) {
-  const ignored = servers[chosen]?.ignored ?? [];
+function TimeLimits({ form, set, problems }: PartProps) {
   return (
-    <>
-      {servers.length > 1 && (
-        <Select
-          label="Server of the document"
-          choices={servers.map(({ title }, at) => ({ id: String(at), label: title }))}
-          value={String(chosen)}
-          onChange={(id) => onChoose(Number(id))}
-        />
-      )}
-      <p role="status" className={styles.note}>
-        Filled in from the pasted document.{ignored.length > 0 && ` Without effect: ${ignored.join(", ")}.`}
-      </p>
-    </>
+    <div className={styles.pair}>
+      <NumberField
+        label="Start limit"
+        unit="seconds"
+        value={form.startSeconds ?? NaN}
+        onChange={(seconds) => set({ startSeconds: Number.isNaN(seconds) ? null : seconds })}
+        minValue={1}
+        maxValue={300}
+        error={problems.startSeconds}
+        placeholder="30"
+        help="[default: 30]"
+      />
+      <NumberField
+        label="Call limit"
+        unit="seconds"
+        value={form.callSeconds ?? NaN}
+        onChange={(seconds) => set({ callSeconds: Number.isNaN(seconds) ? null : seconds })}
+        minValue={1}
+        maxValue={3_600}
+        error={problems.callSeconds}
+        placeholder="60"
+        help="Without progress. [default: 60]"
+      />
+    </div>
   );
 }

@@ -20,10 +20,12 @@ import type { ExtensionDetail, ExtensionView, RefusedToolView, ToolView } from "
 import { DefinitionFacts } from "./DefinitionFacts";
 import { ActionError } from "./DialogParts";
 import { RefusedTools } from "./HeldTools";
+import { InstalledPackageFacts } from "./PackageFacts";
 import { type ServerForm, serverFormFrom } from "./serverForm";
 import { ServerToolRow } from "./ServerToolRow";
 import styles from "./Servers.module.css";
 import { SignIn, SignInFact } from "./SignIn";
+import { usePackageActions } from "./usePackageActions";
 
 interface Props {
   server: ExtensionView;
@@ -43,6 +45,9 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
   const isUnconfined =
     detail?.extension.server.transport.kind === "stdio" && detail.extension.server.transport.isUnconfined;
   const actions = useServerActions(server);
+  const installed = usePackageActions(name, detail?.extension.package);
+  // Changed files; new tools are no error.
+  const hasDrift = server.state === "quarantined" && server.held === 0;
   return (
     <section className={styles.server} aria-label={name}>
       <div className={styles.head}>
@@ -89,8 +94,10 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
                 label: "Change",
                 icon: Pencil,
                 disabled: !detail,
-                onAction: () => detail && onChange(serverFormFrom(name, detail.extension.server)),
+                onAction: () =>
+                  detail && onChange(serverFormFrom(name, detail.extension.server, detail.extension.package)),
               },
+              ...installed.entries,
               null,
               { id: "remove", label: "Remove", icon: Trash2, danger: true, onAction: onRemove },
             ]}
@@ -100,11 +107,12 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
         </div>
       </div>
       {reason !== null && (
-        <p className={server.state === "broken" ? styles.error : styles.note}>
+        <p className={server.state === "broken" || hasDrift ? styles.error : styles.note}>
           <InlineCode text={reason} />
         </p>
       )}
       {detail?.signIn && <SignIn server={server} signIn={detail.signIn} />}
+      {installed.panel}
       {actions.error && <ActionError error={actions.error} />}
       {error && !detail && <Failure title={`Could not load ${name}.`} error={error} onRetry={() => void refetch()} />}
       {detail && <ServerTools detail={detail} tools={tools} isShown={isShown} />}
@@ -160,6 +168,7 @@ function ServerTools({ detail: { name, extension, tools: names }, tools, isShown
 function ServerDetails({ detail: { name, extension, status, signIn } }: { detail: ExtensionDetail }) {
   return (
     <div className={styles.details}>
+      {extension.package && <InstalledPackageFacts installed={extension.package} />}
       <DefinitionFacts server={extension.server} />
       {signIn && <SignInFact name={name} signIn={signIn} />}
       <p className={styles.note}>

@@ -30,6 +30,17 @@ export function splitCommandLine(line: string, home: string | undefined): string
   return word === undefined ? words : [...words, word];
 }
 
+/** Splits variables before the program off, as in `TOKEN=x server`. */
+export function withoutVariables(words: readonly string[]): { variables: Record<string, string>; words: string[] } {
+  const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word));
+  const count = first === -1 ? words.length : first;
+  const variables = words.slice(0, count).map((word) => {
+    const at = word.indexOf("=");
+    return [word.slice(0, at), word.slice(at + 1)] as const;
+  });
+  return { variables: Object.fromEntries(variables), words: words.slice(count) };
+}
+
 /** The words as one line: each word that is more than plain characters is quoted, so that its end is visible. */
 export function commandLine(words: readonly string[]): string {
   return words.map(quoteWord).join(" ");

@@ -1,20 +1,13 @@
-/* Servers of a pasted `mcpServers` document, as other apps write it. Reads one server or several; a key without a
-   meaning here is named. */
+/* Servers of a pasted document: `mcpServers`, as other apps write it, or an entry of the MCP registry. Reads one server
+   or several; a key without a meaning here is named. */
 
 import { isJsonObject, type JsonObject } from "@/format/json";
 import type { ServerDefinition } from "@/platform";
 
-import { nameFrom, namePattern, proposedName, type ServerForm, serverFormFrom } from "./serverForm";
+import { type EntryServer, readRegistryEntry, registryEntry } from "./registryEntry";
+import { nameFrom, namePattern, proposedName, serverFormFrom } from "./serverForm";
 
-export interface DocumentServer {
-  /** Name in the document. */
-  title: string;
-  form: ServerForm;
-  /** Keys without effect. */
-  ignored: string[];
-}
-
-export type ServerDocument = { servers: DocumentServer[] } | { problem: string };
+export type ServerDocument = { servers: EntryServer[] } | { problem: string };
 
 /** Keys that change nothing, and are not worth a note. */
 const silentKeys = ["type", "name", "description", "disabled", "autoApprove", "alwaysAllow", "timeout", "icon"];
@@ -28,9 +21,11 @@ export function isDocument(text: string): boolean {
 export function readServerDocument(text: string): ServerDocument {
   const document = parse(text);
   if (document === undefined) return { problem: "This is not a valid JSON document. Paste the whole document." };
+  const entry = registryEntry(document);
+  if (entry) return readRegistryEntry(entry);
   const found = serversOf(document);
-  if (found.length === 0) return { problem: "The document names no server with `command` or `url`." };
-  const servers: DocumentServer[] = [];
+  if (found.length === 0) return { problem: "The document names no server with `command` or `url`, and no package." };
+  const servers: EntryServer[] = [];
   for (const [title, server] of found) {
     if (server.type === "sse")
       return {
@@ -39,10 +34,11 @@ export function readServerDocument(text: string): ServerDocument {
     const definition = definitionOf(server);
     if (definition === undefined) return { problem: `${title} needs either \`command\` or \`url\`.` };
     const form = serverFormFrom("", definition);
+    const ignored = Object.keys(server).filter((key) => !knownKeys.includes(key) && !silentKeys.includes(key));
     servers.push({
       title,
       form: { ...form, name: nameOf(title, form.source) },
-      ignored: Object.keys(server).filter((key) => !knownKeys.includes(key) && !silentKeys.includes(key)),
+      notes: ignored.length > 0 ? [`Without effect: ${ignored.join(", ")}.`] : [],
     });
   }
   return { servers };

@@ -96,12 +96,12 @@ test("document gives each server with its form", () => {
     {
       title: "My Files",
       form: { ...emptyServerForm, name: "my-files", source: "npx -y files '/a b'", pairs: "N=1", folder: "/srv" },
-      ignored: [],
+      notes: [],
     },
     {
       title: "docs",
       form: { ...emptyServerForm, name: "docs", source: "https://docs.example", pairs: "X: y" },
-      ignored: ["oauth"],
+      notes: ["Without effect: oauth."],
     },
   ]);
 });

@@ -1,13 +1,26 @@
-/* Form of a server definition, and the conversion from and to the definition. The engine checks the values. */
+/* Form of a server definition with its package, and the conversion from and to both. The engine checks the values. */
 
-import type { ServerDefinition } from "@/platform";
+import type { ExtensionSource, InstalledPackage, ServerDefinition } from "@/platform";
 
-import { commandLine, splitCommandLine } from "./commandLine";
+import { commandLine, splitCommandLine, withoutVariables } from "./commandLine";
+import { detectKind, isAbsolutePath, isUrl, packageSpec, pathOf, type SourceKind, sourceText } from "./serverSource";
+
+type HttpTransport = Extract<ServerDefinition["transport"], { kind: "http" }>;
 
 export interface ServerForm {
   name: string;
-  /** Command line or URL. */
+  /** Kind that the person chose; null as detected from the source. */
+  kind: SourceKind | null;
+  /** Command line, URL, package with its version, or path. */
   source: string;
+  /** Arguments after those of a package; the whole command of a folder. */
+  words: string;
+  /** Program of a package with several programs. */
+  program: string;
+  /** Path of Node.js or Python. */
+  runtime: string;
+  /** `KEY=VALUE` settings of a bundle, one per line. */
+  config: string;
   /** `NAME=value` variables, or `Name: value` headers with a URL; one per line. */
   pairs: string;
   /** Working directory. */
@@ -17,13 +30,26 @@ export interface ServerForm {
   isUnconfined: boolean;
   startSeconds: number | null;
   callSeconds: number | null;
+  /** Client of a sign-in, which the form does not show. */
+  oauth?: HttpTransport["oauth"];
 }
 
 export type FormProblems = Partial<Record<keyof ServerForm, string>>;
 
+export interface RequestedServer {
+  definition: ServerDefinition;
+  /** Package; undefined for a command or a URL. */
+  source?: ExtensionSource;
+}
+
 export const emptyServerForm: ServerForm = {
   name: "",
+  kind: null,
   source: "",
+  words: "",
+  program: "",
+  runtime: "",
+  config: "",
   pairs: "",
   folder: "",
   folders: "",
@@ -35,56 +61,101 @@ export const emptyServerForm: ServerForm = {
 
 export const namePattern = /^[a-z][a-z0-9-]{0,19}$/;
 
-/** True if the source is the URL of a server that runs elsewhere. */
-export function isUrl(source: string): boolean {
-  return /^https?:\/\/\S*$/i.test(source.trim());
+export function kindOf({ kind, source }: Pick<ServerForm, "kind" | "source">): SourceKind {
+  return kind ?? detectKind(source);
 }
 
-/** Definition of the form, or the problems of its fields. */
+/** Definition and package of the form, or the problems of its fields. */
 export function definitionFrom(
   form: ServerForm,
   home: string | undefined,
-): { definition: ServerDefinition } | { problems: FormProblems } {
+): RequestedServer | { problems: FormProblems } {
   const problems: FormProblems = {};
+  const kind = kindOf(form);
   if (!namePattern.test(form.name))
     problems.name = "Use 1 to 20 lowercase letters, digits and -, beginning with a letter.";
-  const isRemote = isUrl(form.source);
-  const pairs = readPairs(form.pairs, isRemote ? ":" : "=");
+  const pairs = readPairs(form.pairs, kind === "url" ? ":" : "=");
   if (typeof pairs === "string") problems.pairs = pairs;
-  const words = isRemote ? [] : splitCommandLine(form.source, home);
-  if (words === undefined) problems.source = "A quotation mark has no end.";
-  const { variables, command, programArguments } = withoutVariables(words ?? []);
-  if (!isRemote && words !== undefined && command === undefined) problems.source = "Add a command or a URL.";
+  const transport = kind === "url" ? httpTransport(form, problems) : stdioTransport(form, kind, home, problems);
+  const source = packageSource(form, kind, home, problems);
   if (Object.keys(problems).length > 0 || typeof pairs === "string") return { problems };
-  const transport: ServerDefinition["transport"] = isRemote
-    ? { kind: "http", url: form.source.trim(), headers: pairs }
-    : {
-        kind: "stdio",
-        command: command ?? "",
-        arguments: programArguments,
-        environment: { ...variables, ...pairs },
-        ...(form.folder.trim() !== "" && { folder: form.folder.trim() }),
-        folders: linesOf(form.folders),
-        hosts: form.hosts.split(/[\s,]+/).filter((host) => host !== ""),
-        isUnconfined: form.isUnconfined,
-      };
+  if (transport.kind === "http") transport.headers = pairs;
+  else transport.environment = { ...transport.environment, ...pairs };
+  const definition: ServerDefinition = {
+    transport,
+    ...(form.startSeconds !== null && { startTimeoutSeconds: form.startSeconds }),
+    ...(form.callSeconds !== null && { callTimeoutSeconds: form.callSeconds }),
+  };
+  return source ? { definition, source } : { definition };
+}
+
+function httpTransport({ source, oauth }: ServerForm, problems: FormProblems): HttpTransport {
+  if (!isUrl(source)) problems.source = "Add an address that begins with https:// or http://.";
+  return { kind: "http", url: source.trim(), headers: {}, ...(oauth && { oauth }) };
+}
+
+/** Transport with the variables of the command line only. */
+function stdioTransport(
+  form: ServerForm,
+  kind: SourceKind,
+  home: string | undefined,
+  problems: FormProblems,
+): Exclude<ServerDefinition["transport"], HttpTransport> {
+  const line = kind === "command" ? "source" : "words";
+  const split = splitCommandLine(form[line], home);
+  if (split === undefined) problems[line] = "A quotation mark has no end.";
+  const isCommand = kind === "command" || kind === "folder";
+  const { variables, words } = isCommand ? withoutVariables(split ?? []) : { variables: {}, words: split ?? [] };
+  if (isCommand && split !== undefined && words.length === 0)
+    problems[line] =
+      kind === "command"
+        ? "Add a package with its version, a command or a URL."
+        : "Add the program and its arguments, such as node dist/index.js.";
+  const [command = "", ...rest] = isCommand ? words : [kind === "mcpb" ? "" : form.runtime.trim(), ...words];
   return {
-    definition: {
-      transport,
-      ...(form.startSeconds !== null && { startTimeoutSeconds: form.startSeconds }),
-      ...(form.callSeconds !== null && { callTimeoutSeconds: form.callSeconds }),
-    },
+    kind: "stdio",
+    command,
+    arguments: rest,
+    environment: variables,
+    // The engine starts the program of a folder there.
+    ...(form.folder.trim() !== "" && kind !== "folder" && { folder: form.folder.trim() }),
+    folders: linesOf(form.folders),
+    hosts: form.hosts.split(/[\s,]+/).filter((host) => host !== ""),
+    isUnconfined: form.isUnconfined,
   };
 }
 
-/** Splits variables before the program off, as in `TOKEN=x server`. */
-function withoutVariables(words: readonly string[]) {
-  const isVariable = (word: string) => /^[A-Za-z_]\w*=/.test(word);
-  const first = words.findIndex((word) => !isVariable(word));
-  const count = first === -1 ? words.length : first;
-  const variables = Object.fromEntries(words.slice(0, count).map((word) => splitAt(word, "=")));
-  const [command, ...programArguments] = words.slice(count);
-  return { variables, command, programArguments };
+function packageSource(
+  form: ServerForm,
+  kind: SourceKind,
+  home: string | undefined,
+  problems: FormProblems,
+): ExtensionSource | undefined {
+  if (kind === "npm" || kind === "pypi") {
+    const { name, version } = packageSpec(kind, form.source);
+    const program = form.program.trim();
+    if (name === "")
+      problems.source = `Add a package with its version, such as ${kind === "npm" ? "name@1.2.3" : "name==1.2.3"}.`;
+    return { kind, package: name, version, ...(program !== "" && { program }) };
+  }
+  if (kind !== "mcpb" && kind !== "folder") return undefined;
+  const path = pathOf(form.source, home);
+  if (!isAbsolutePath(path)) problems.source = "Write the absolute path, which begins with / or a drive.";
+  if (kind === "folder") return { kind, path };
+  const config = readSettings(form.config);
+  if (config === undefined) problems.config = "Expected KEY=VALUE on each line.";
+  return { kind, file: path, config: config ?? {} };
+}
+
+/** Values by key; a key on several lines has several values. Undefined if a line has no `=`. */
+function readSettings(text: string): Record<string, string[]> | undefined {
+  const settings: Record<string, string[]> = {};
+  for (const line of linesOf(text)) {
+    const [key, value] = splitAt(line, "=");
+    if (!line.includes("=")) return undefined;
+    (settings[key.trim()] ??= []).push(value);
+  }
+  return settings;
 }
 
 /** Names and values, or the problem. */
@@ -114,26 +185,44 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-export function serverFormFrom(name: string, server: ServerDefinition): ServerForm {
-  const { transport, startTimeoutSeconds, callTimeoutSeconds } = server;
+/** Form of an installed server. A package gives what the person wrote. */
+export function serverFormFrom(name: string, server: ServerDefinition, installed?: InstalledPackage): ServerForm {
+  const { transport, startTimeoutSeconds, callTimeoutSeconds } = installed?.draft ?? server;
   const limits = { startSeconds: startTimeoutSeconds ?? null, callSeconds: callTimeoutSeconds ?? null };
+  const form = { ...emptyServerForm, ...limits, name };
   if (transport.kind === "http") {
-    const pairs = pairLines(transport.headers, ": ");
-    return { ...emptyServerForm, ...limits, name, source: transport.url, pairs };
+    const { url, headers, oauth } = transport;
+    return { ...form, source: url, pairs: pairLines(headers, ": "), ...(oauth && { oauth }) };
   }
-  return {
-    ...limits,
-    name,
-    source: commandLine([transport.command, ...transport.arguments]),
+  const stdio = {
+    ...form,
     pairs: pairLines(transport.environment, "="),
     folder: transport.folder ?? "",
     folders: transport.folders.join("\n"),
     hosts: transport.hosts.join("\n"),
     isUnconfined: transport.isUnconfined,
   };
+  const whole = commandLine([transport.command, ...transport.arguments]);
+  if (!installed) return { ...stdio, source: whole, kind: detectKind(whole) === "command" ? null : "command" };
+  const { source } = installed;
+  return {
+    ...stdio,
+    kind: source.kind,
+    source: sourceText(source),
+    ...(source.kind === "folder"
+      ? { words: whole }
+      : { words: commandLine(transport.arguments), runtime: transport.command }),
+    ...((source.kind === "npm" || source.kind === "pypi") && { program: source.program ?? "" }),
+    ...(source.kind === "mcpb" && { config: settingLines(source).join("\n") }),
+  };
 }
 
-function pairLines(pairs: Record<string, string>, separator: string): string {
+/** `KEY=VALUE` lines of a bundle's settings. A bundle without settings has no `config`. */
+export function settingLines({ config }: { config?: Record<string, readonly string[]> }): string[] {
+  return Object.entries(config ?? {}).flatMap(([key, values]) => values.map((value) => `${key}=${value}`));
+}
+
+export function pairLines(pairs: Record<string, string>, separator: string): string {
   return Object.entries(pairs)
     .map(([name, value]) => `${name}${separator}${value}`)
     .join("\n");
@@ -150,17 +239,24 @@ export function pairsWarning(pairs: string): string | undefined {
     : undefined;
 }
 
-/** Proposed name: the package, program or host. */
+/** Proposed name: the package, program, folder or host. */
 export function proposedName(source: string, home: string | undefined): string {
-  const word = isUrl(source) ? hostWord(source) : packageWord(splitCommandLine(source, home) ?? []);
-  return nameFrom(word.replace(/(?<=.)@[^@/]*$/, "").replace(/^.*[\\/]/, ""));
+  return nameFrom(sourceWord(source, home).replace(/^.*[\\/]/, ""));
+}
+
+function sourceWord(source: string, home: string | undefined): string {
+  const kind = detectKind(source);
+  if (kind === "url") return hostWord(source);
+  if (kind === "npm" || kind === "pypi") return packageSpec(kind, source).name;
+  if (kind === "mcpb" || kind === "folder") return pathOf(source, home);
+  return packageWord(splitCommandLine(source, home) ?? []).replace(/(?<=.)(==.*|@[^@/]*)$/, "");
 }
 
 /** Valid name close to `word`, without the usual beginnings and endings; empty if nothing is left. */
 export function nameFrom(word: string): string {
   const parts = word
     .toLowerCase()
-    .replace(/\.(exe|js|mjs|cjs|py|sh)$/, "")
+    .replace(/\.(exe|js|mjs|cjs|py|sh|mcpb)$/, "")
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^[^a-z]+|-+$/g, "");
   const short = parts.replace(/^(mcp-server|server|mcp)-/, "").replace(/-(mcp-server|server|mcp)$/, "");

@@ -1,0 +1,133 @@
+/* Facts of a package: what an installation does, and what is installed. Shortens nothing and shows invisible
+   characters, because names, claims and commands are untrusted text. */
+
+import type { ReactNode } from "react";
+
+import { VisibleText } from "@/components/VisibleText";
+import { bytes, plural } from "@/format/amount";
+import { showOneLine } from "@/format/visible";
+import type { ExtensionSource, InstalledPackage, InstallStep, PackagePlan, PackageSize } from "@/platform";
+
+import { commandLine } from "./commandLine";
+import { settingLines } from "./serverForm";
+import styles from "./Servers.module.css";
+
+/** Stands for the program of a package in the arguments of a page. */
+export const programOfPackage = "{{program of the package}}";
+
+interface PackageFact {
+  name: string;
+  lines: readonly string[];
+  /** Sentences instead of verbatim lines. */
+  isProse?: boolean;
+}
+
+export function PlanFacts({ plan }: { plan: PackagePlan }) {
+  const { source, replaces, registry, claims, steps, folder, size, notes } = plan;
+  return (
+    <FactList
+      facts={[
+        ...sourceFacts(source),
+        { name: "Replaces", lines: replaces ? [sourceLine(replaces)] : [] },
+        { name: "Claims to be", lines: claims === undefined ? [] : [claims] },
+        { name: "Registry", lines: registry === undefined ? [] : [registry] },
+        { name: "Installs with", lines: steps.map(stepLine) },
+        { name: "Installs to", lines: [folder] },
+        { name: "Files", lines: [size ? sizeText(size) : "Known after the download"], isProse: true },
+        { name: "Installation", lines: notes, isProse: true },
+      ]}
+    />
+  );
+}
+
+export function InstalledPackageFacts({ installed }: { installed: InstalledPackage }) {
+  return (
+    <FactList
+      facts={[
+        ...sourceFacts(installed.source),
+        { name: "Files", lines: [sizeText(installed.files)], isProse: true },
+        { name: "Contains", lines: installed.components },
+      ]}
+    />
+  );
+}
+
+/** Facts without lines are left out. */
+function FactList({ facts }: { facts: readonly PackageFact[] }) {
+  return (
+    <dl className={styles.facts}>
+      {facts
+        .filter(({ lines }) => lines.length > 0)
+        .map((fact) => (
+          <div key={fact.name} className={styles.fact}>
+            <dt>{fact.name}</dt>
+            <dd>{factValue(fact)}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+function factValue({ name, lines, isProse }: PackageFact): ReactNode {
+  if (name === "Installs with")
+    return (
+      <pre className={styles.command} tabIndex={0} role="region" aria-label={name}>
+        <VisibleText text={lines.map(showOneLine).join("\n")} />
+      </pre>
+    );
+  return lines.map((line, i) => (
+    <div key={i}>
+      {isProse ? (
+        <VisibleText text={showOneLine(line)} />
+      ) : (
+        <code>
+          <VisibleText text={showOneLine(line)} />
+        </code>
+      )}
+    </div>
+  ));
+}
+
+function sourceFacts(source: ExtensionSource): PackageFact[] {
+  const facts: PackageFact[] = [{ name: sourceLabels[source.kind], lines: [sourceName(source)] }];
+  if (source.kind === "npm" || source.kind === "pypi") {
+    facts.push({ name: "Version", lines: [source.version] });
+    facts.push({ name: "Program", lines: source.program === undefined ? [] : [source.program] });
+  }
+  if (source.kind === "npm") facts.push({ name: "Integrity", lines: listOf(source.integrity) });
+  if (source.kind === "mcpb") facts.push({ name: "Settings", lines: settingLines(source) });
+  if (source.kind === "mcpb" || source.kind === "folder") facts.push({ name: "SHA-256", lines: listOf(source.sha256) });
+  return facts;
+}
+
+function listOf(text: string | undefined): string[] {
+  return text === undefined ? [] : [text];
+}
+
+const sourceLabels: Record<ExtensionSource["kind"], string> = {
+  npm: "npm package",
+  pypi: "PyPI package",
+  mcpb: "Bundle",
+  folder: "Folder",
+};
+
+function sourceName(source: ExtensionSource): string {
+  if (source.kind === "mcpb") return source.file;
+  return source.kind === "folder" ? source.path : source.package;
+}
+
+/** The source in one line: kind, name and version. */
+export function sourceLine(source: ExtensionSource): string {
+  const version = source.kind === "npm" || source.kind === "pypi" ? ` ${source.version}` : "";
+  return `${sourceLabels[source.kind]} ${sourceName(source)}${version}`;
+}
+
+/** Command line of a step with its variables. */
+function stepLine({ program, arguments: words, environment }: InstallStep): string {
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${commandLine([value])}`);
+  return [...variables, commandLine([program, ...words])].join(" ");
+}
+
+function sizeText({ files, bytes: size }: PackageSize): string {
+  return `${plural(files, "file")}, ${bytes(size)}`;
+}

@@ -1,0 +1,13 @@
+/* Remedies of the engine in the words of the dialogs. A message about a package names flags of the command line. */
+
+const flags: readonly (readonly [RegExp, string])[] = [
+  [/^--config (\S+): /, "Setting $1: "],
+  [/\b([Ww]rite) --config /g, "$1 "],
+  [/Choose one with --program NAME\./, "Enter one as Program under Advanced."],
+  [/write the program and its arguments after --\./, "write the program and its arguments."],
+];
+
+/** Message without flags, which no dialog has. */
+export function withoutFlags(message: string): string {
+  return flags.reduce((text, [flag, words]) => text.replace(flag, words), message);
+}
