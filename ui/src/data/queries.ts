@@ -70,6 +70,12 @@ export function useSecrets() {
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });
 }
 
+/** Tokens of programs that use Rouse over MCP. A use changes one without an event. */
+export function useMcpAccess() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.mcpAccess, queryFn: () => platform.rpc("mcpAccess.list", {}), staleTime: 0 });
+}
+
 /** Skills, refetched on every mount because their folders change without an event. */
 export function useSkills() {
   const platform = usePlatform();

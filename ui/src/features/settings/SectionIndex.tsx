@@ -19,6 +19,7 @@ const sections = [
   ["start-up", "Start-up"],
   ["spending", "Spending"],
   ["secrets", "Secrets"],
+  ["programs", "Programs"],
   ["hooks", "Hooks"],
   ["data", "Data"],
   ["appearance", "Appearance"],

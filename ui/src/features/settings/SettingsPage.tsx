@@ -18,6 +18,7 @@ import { ConfigFileNotice } from "./FileNotice";
 import { HooksSection } from "./HooksSection";
 import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
+import { ProgramsSection } from "./ProgramsSection";
 import { SectionIndex, useScrollToSection } from "./SectionIndex";
 import styles from "./Settings.module.css";
 import { SearchSection } from "./SearchSection";
@@ -59,6 +60,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <StartUpSection />
         <SpendingSection config={config} />
         <SecretsSection />
+        <ProgramsSection />
         <HooksSection config={config} />
         <DataSection config={config} status={status} />
         <AppearanceSection />
