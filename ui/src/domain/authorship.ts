@@ -1,11 +1,19 @@
 /* Authorship of a job and its message. Other programs may write these keys, so their shape is unknown. */
 
 import { isJsonObject } from "@/format/json";
+import { showOneLine } from "@/format/visible";
 import type { Job } from "@/platform";
 
 export interface AgentAuthor {
   /** Run in which the agent wrote the message, if known. */
   runId: string | undefined;
+  /** Program outside of Rouse, by the name that it claims. */
+  client: string | undefined;
+}
+
+/** Author in a sentence. A client's name is its own claim, with invisible characters shown. */
+export function authorText({ client }: AgentAuthor): string {
+  return client === undefined ? "an agent" : `“${showOneLine(client)}” (its own claim)`;
 }
 
 /** Agent that created a job; undefined for users. */
@@ -33,5 +41,9 @@ export function agentMessage(job: Pick<Job, "createdBy" | "messageBy" | "payload
 
 function agentAuthor(author: unknown): AgentAuthor | undefined {
   if (!isJsonObject(author) || author.kind !== "agent") return undefined;
-  return { runId: typeof author.runId === "string" && author.runId !== "" ? author.runId : undefined };
+  return { runId: textOf(author.runId), client: textOf(author.client) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }

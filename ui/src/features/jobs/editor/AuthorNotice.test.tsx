@@ -48,6 +48,11 @@ test.each([
   ],
   ["a job of a person's", {}, undefined],
   [
+    "a reminder of a program",
+    { createdBy: { kind: "agent", client: "Cal\u202e" } },
+    "Written by “Cal⟨U+202E⟩” (its own claim): treated as information, not as your instruction. Edit and save it to make it yours.",
+  ],
+  [
     "a reminder of an agent's",
     { createdBy: { kind: "agent" } },
     "Written by an agent: treated as information, not as your instruction. Edit and save it to make it yours.",
@@ -55,6 +60,15 @@ test.each([
 ])("%s names the author of the message", async (_, keys, said) => {
   renderApp("/jobs/job-1", hostWith({ payload: { kind: "systemEvent", text: "Up" }, ...keys }));
   await screen.findByRole("textbox", { name: "Reminder" });
-  if (said === undefined) expect(screen.queryByText(/^Written by an agent/)).not.toBeInTheDocument();
-  else expect(screen.getByText(said)).toBeInTheDocument();
+  if (said === undefined) expect(screen.queryByText(/^Written by/)).not.toBeInTheDocument();
+  else expect(screen.getByText(/^Written by/)).toHaveTextContent(said);
+});
+
+test.each([
+  [{ kind: "agent", client: "goose" }, /^“goose” \(its own claim\), /],
+  [{ kind: "agent" }, /^An agent, /],
+])("job page names the creator %j", async (createdBy, text) => {
+  renderApp("/jobs/job-1", hostWith({ createdBy }));
+  const heading = await screen.findByRole("heading", { name: "Created by" });
+  expect(heading.nextElementSibling).toHaveTextContent(text);
 });

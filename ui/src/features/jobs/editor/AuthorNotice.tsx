@@ -3,7 +3,8 @@
 import { Link } from "@tanstack/react-router";
 import { createContext, use } from "react";
 
-import { type AgentMessage } from "@/domain/authorship";
+import { VisibleText } from "@/components/VisibleText";
+import { type AgentMessage, authorText } from "@/domain/authorship";
 
 import { useJobField } from "./jobFields";
 import styles from "./JobEditor.module.css";
@@ -27,9 +28,8 @@ export function AuthorNotice({ name }: { name: "message" | "text" }) {
   }
   return (
     <p className={styles.hint}>
-      {isTask
-        ? "Written by an agent: requests to sites that it names need approval."
-        : "Written by an agent: treated as information, not as your instruction."}{" "}
+      Written by <VisibleText text={authorText(signed)} />:{" "}
+      {isTask ? "requests to sites that it names need approval." : "treated as information, not as your instruction."}{" "}
       Edit and save it to make it yours.
       {signed.runId !== undefined && (
         <>

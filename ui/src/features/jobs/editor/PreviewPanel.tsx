@@ -8,7 +8,7 @@ import { VisibleText } from "@/components/VisibleText";
 import { SkeletonBar } from "@/components/Placeholders";
 import { Time } from "@/components/Time";
 import { useEstimate, useStatus, useTools, useToolsOfDraft } from "@/data/queries";
-import { creatingAgent } from "@/domain/authorship";
+import { authorText, creatingAgent } from "@/domain/authorship";
 import { skipLabel } from "@/domain/skipReason";
 import { approverOf, approvalNeed, rightsOf } from "@/domain/tools";
 import { payloadSummary } from "@/domain/labels";
@@ -102,15 +102,16 @@ function AccessPart({ values, offers: { hosts, folders }, onAllow }: Pick<Props,
   );
 }
 
-/** Creating agent, with a link to the run. */
+/** Creating agent or program, with a link to the run. */
 function CreatedBy({ job }: { job: Job }) {
   const maker = creatingAgent(job);
   if (!maker) return null;
   return (
     <div className={styles.part}>
       <h3 className={styles.head}>Created by</h3>
-      <p>
-        An agent, <Time at={job.createdAtMs} as="within" />.{" "}
+      <p className={styles.author}>
+        <VisibleText text={maker.client === undefined ? "An agent" : authorText(maker)} />,{" "}
+        <Time at={job.createdAtMs} as="within" />.{" "}
         {maker.runId !== undefined && (
           <Link to="/runs/$runId" params={{ runId: maker.runId }} className={styles.link}>
             View run

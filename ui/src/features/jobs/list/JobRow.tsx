@@ -9,7 +9,7 @@ import { MenuButton, type MenuEntries } from "@/components/Menu";
 import row from "@/components/Row.module.css";
 import { useNow } from "@/components/useNow";
 import type { RowTabProps } from "@/components/VirtualList";
-import { creatingAgent, agentMessage } from "@/domain/authorship";
+import { agentMessage, authorText, creatingAgent } from "@/domain/authorship";
 import { incidentLabel } from "@/domain/incident";
 import { NextTime } from "@/domain/NextTime";
 import { scheduleLabel } from "@/domain/labels";
@@ -119,8 +119,10 @@ function ScheduleCell({ view, health }: { view: JobView; health: JobHealth }) {
 
 /** Marks jobs created by an agent, and jobs with a task written by an agent. */
 function AgentIcon({ job }: { job: JobView["job"] }) {
-  const label = creatingAgent(job) ? "Created by an agent" : agentMessage(job) && "Task written by an agent";
-  if (label === undefined) return null;
+  const maker = creatingAgent(job);
+  const author = maker ?? agentMessage(job);
+  if (!author) return null;
+  const label = `${maker ? "Created" : "Task written"} by ${authorText(author)}`;
   return (
     <span className={styles.agent} title={label}>
       <Bot size={14} aria-hidden />

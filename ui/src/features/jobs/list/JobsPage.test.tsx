@@ -300,6 +300,7 @@ test("job created by an agent is marked", async () => {
       aJob({ id: "a", name: "Mine" }),
       aJob({ id: "b", name: "Its", createdBy: { kind: "agent", runId: "r1" } }),
       aJob({ id: "c", name: "Odd", createdBy: "me" }),
+      aJob({ id: "e", name: "Theirs", createdBy: { kind: "agent", client: "goose" } }),
       aJob({ id: "d", name: "Rewritten", payload: { kind: "systemEvent", text: "Up" }, messageBy: { kind: "agent" } }),
     ]),
   );
@@ -309,6 +310,7 @@ test("job created by an agent is marked", async () => {
       .filter((row) => within(row).queryByTitle(title) !== null)
       .map((row) => within(row).getByRole("link").textContent);
   expect(named("Created by an agent")).toEqual(["Its"]);
+  expect(named("Created by “goose” (its own claim)")).toEqual(["Theirs"]);
   expect(named("Task written by an agent")).toEqual(["Rewritten"]);
 });
 
