@@ -102,6 +102,27 @@ impl<'h> ProbeEngine<'h> {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
+            "extensions.preview" => json!({ "name": "cal", "server": remote_server() }),
+            "extensions.install" => {
+                json!({ "name": "cal", "server": remote_server(), "accept": "guessed" })
+            }
+            "extensions.accept" => json!({ "name": "guessed", "accept": "guessed" }),
+            "extensions.setAccess" => {
+                json!({ "name": "guessed", "tool": "echo", "access": "readsOnly" })
+            }
+            "extensions.setEnabled" => json!({ "name": "guessed", "enabled": false }),
+            "extensions.get"
+            | "extensions.review"
+            | "extensions.remove"
+            | "extensions.restart"
+            | "extensions.signIn"
+            | "extensions.awaitSignIn"
+            | "extensions.cancelSignIn"
+            | "extensions.signOut"
+            | "extensions.installStatus"
+            | "extensions.cancelInstall" => {
+                json!({ "name": "guessed" })
+            }
             "mcpAccess.create" => json!({ "name": "guessed", "scope": "read" }),
             "mcpAccess.revoke" => json!({ "name": "guessed" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
@@ -130,6 +151,8 @@ impl<'h> ProbeEngine<'h> {
             | "sessions.list"
             | "secrets.list"
             | "mcpAccess.list"
+            | "extensions.list"
+            | "extensions.verify"
             | "skills.list"
             | "providers.list"
             | "models.providers"
@@ -181,4 +204,9 @@ async fn settled_delivery(engine: &EngineProcess<'_>, run: &str) -> Option<Strin
     let detail = engine.call("runs.get", json!({ "id": run })).await;
     let delivery = detail["deliveries"].as_array()?.first()?;
     (delivery["state"] != "pending").then(|| delivery["id"].as_str().map(str::to_owned)).flatten()
+}
+
+/// A server that nobody reaches.
+fn remote_server() -> Value {
+    json!({ "transport": { "kind": "http", "url": "https://mcp.example.org/v1" } })
 }

@@ -25,8 +25,9 @@ fn processes_with(word: &str) -> Vec<i32> {
 fn kill_server(notes: &Path) {
     for pid in processes_with(&notes.display().to_string()) {
         let pid = rustix::process::Pid::from_raw(pid).expect("an id");
+        let killed = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         // The process may have ended by itself.
-        drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        assert!(matches!(killed, Ok(()) | Err(rustix::io::Errno::SRCH)), "{killed:?}");
     }
 }
 

@@ -85,7 +85,8 @@ impl From<ExtensionName> for String {
 pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let plain = format!("{extension}_{raw}");
-    if !raw.is_empty() && plain.len() <= MAX_TOOL_NAME && raw.chars().all(is_allowed) {
+    let is_plain = !raw.is_empty() && raw.chars().all(is_allowed) && !ends_like_hash(raw);
+    if is_plain && plain.len() <= MAX_TOOL_NAME {
         return plain;
     }
     let clean = |c| if is_allowed(c) { c } else { '_' };
@@ -94,6 +95,13 @@ pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
     let room = MAX_TOOL_NAME - HASH_DIGITS - 1;
     let shortened: String = plain.chars().map(clean).take(room).collect();
     format!("{shortened}_{}", &digits[..HASH_DIGITS])
+}
+
+/// Whether a raw name ends like the name of another raw name with a hash.
+fn ends_like_hash(raw: &str) -> bool {
+    raw.rsplit_once('_').is_some_and(|(_, end)| {
+        end.len() == HASH_DIGITS && end.chars().all(|c| c.is_ascii_hexdigit())
+    })
 }
 
 #[cfg(test)]
@@ -122,7 +130,8 @@ mod tests {
 
     #[test]
     fn raw_names_never_share_a_tool_name() {
-        let raw = ["read.file", "read_file", "read file", "read/file", "read-file"];
+        let raw =
+            ["read_file_09a3f1", "read.file", "read_file", "read file", "read/file", "read-file"];
         let mut names: Vec<String> = raw.iter().map(|raw| tool_name(&name("fs"), raw)).collect();
         names.sort();
         names.dedup();

@@ -220,6 +220,13 @@ impl InstalledExtensions {
         let result = edit(&mut lock)?;
         let is_changed = state.as_ref() != Ok(&lock);
         if is_changed {
+            // Another program may have changed the file meanwhile.
+            if lock_file::read(&self.path).as_ref() != state.as_ref() {
+                let path = self.path.display();
+                return Err(ExtensionChangeError::Unreadable(format!(
+                    "{path} was changed by another program. Restart Rouse, which then reads the file. Nothing was changed."
+                )));
+            }
             lock_file::write(&self.path, &lock).map_err(|source| {
                 let path = self.path.display().to_string();
                 ExtensionChangeError::Unwritable { path, source }

@@ -48,7 +48,12 @@ pub(super) fn read(path: &Path) -> Result<ExtensionLock, String> {
             "{shown} was written by a newer Rouse (format {version}, this Rouse reads {FORMAT}). MCP servers are off. Install the newer Rouse, or move the file away and add the servers again."
         ));
     }
-    serde_json::from_str(&text).map_err(damaged)
+    let mut lock: ExtensionLock = serde_json::from_str(&text).map_err(damaged)?;
+    // A pin that was edited by hand is not what the person accepted.
+    for extension in lock.extensions.values_mut() {
+        extension.tools.retain(|pin| pin.hash == pin.definition.hash());
+    }
+    Ok(lock)
 }
 
 /// Writes the file.

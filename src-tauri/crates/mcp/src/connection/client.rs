@@ -23,7 +23,7 @@ use rmcp::{ClientCacheConfig, ClientLifecycleMode, serve_client_with_lifecycle};
 use rouse_core::extension::{HttpExchange, ServerCommand, ServerProcesses, ToolDefinition};
 use rouse_core::input_request::InputReply;
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use super::error::{ConnectionError, request_error, startup_error};
 use super::events::{ConnectionEvents, ConnectionHandler, ProgressSink};
@@ -173,7 +173,14 @@ impl Connection {
     ) -> Result<CallResult, ConnectionError> {
         let params = call_params(raw_name, arguments, input);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(idle_limit).reset_timeout_on_progress();
+        // The time limit is ours: that of the library waits until the server has read the cancellation.
+        let options = PeerRequestOptions::no_options();
+        let ticks = Arc::new(Notify::new());
+        let tick = Arc::clone(&ticks);
+        let progress: ProgressSink = Box::new(move |text| {
+            tick.notify_one();
+            progress(text);
+        });
         let mut sinks = self.events.progress.lock().await;
         let sent = self.peer.send_request_with_option(request, options).await;
         let handle = sent.map_err(|error| match self.explain(&error) {
@@ -190,7 +197,12 @@ impl Connection {
             token: handle.progress_token.clone(),
             is_answered: false,
         };
-        let answer = handle.await_response().await;
+        let overdue =
+            async { while tokio::time::timeout(idle_limit, ticks.notified()).await.is_ok() {} };
+        let answer = tokio::select! {
+            answer = handle.await_response() => answer,
+            () = overdue => return Err(ConnectionError::TimedOut),
+        };
         guard.is_answered = true;
         drop(guard);
         match answer {

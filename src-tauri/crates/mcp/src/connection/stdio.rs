@@ -4,7 +4,7 @@
 //! never restarts one. Pitfall: the protocol library drops a pending `receive`, and the port does not promise that a
 //! dropped `receive` loses no line; so one task reads, and the transport receives from a channel.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -101,9 +101,14 @@ impl StartAttempt {
     }
 }
 
+/// The most unsent messages, and their most bytes. A server that does not read its input ends beyond.
+const MAX_UNSENT: usize = 32;
+const MAX_UNSENT_BYTES: usize = 16 << 20;
+
 /// The transport over a process.
 pub(super) struct StdioTransport {
     process: Arc<LineProcess>,
+    unsent: Arc<UnsentMessages>,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     /// Drops its share of the process with the transport.
     _reader: AbortOnDropHandle<()>,
@@ -113,7 +118,39 @@ impl StdioTransport {
     pub(super) fn new(process: Arc<LineProcess>) -> Self {
         let (sender, messages) = mpsc::channel(QUEUED_MESSAGES);
         let reader = tokio::spawn(read_messages(Arc::clone(&process), sender));
-        Self { process, messages, _reader: AbortOnDropHandle::new(reader) }
+        let (unsent, _reader) = (Arc::default(), AbortOnDropHandle::new(reader));
+        Self { process, unsent, messages, _reader }
+    }
+}
+
+/// The messages that wait for a server that does not read.
+#[derive(Default)]
+struct UnsentMessages {
+    count: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// The place of a message until it is sent.
+struct UnsentPlace {
+    unsent: Arc<UnsentMessages>,
+    bytes: usize,
+}
+
+impl UnsentMessages {
+    /// A place for a message; none if too much waits. A single message always has a place.
+    fn add(unsent: &Arc<Self>, bytes: usize) -> Option<UnsentPlace> {
+        let count = unsent.count.fetch_add(1, Ordering::Relaxed);
+        let waiting = unsent.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let place = UnsentPlace { unsent: Arc::clone(unsent), bytes };
+        let has_room = count < MAX_UNSENT && waiting < MAX_UNSENT_BYTES;
+        has_room.then_some(place)
+    }
+}
+
+impl Drop for UnsentPlace {
+    fn drop(&mut self) {
+        self.unsent.count.fetch_sub(1, Ordering::Relaxed);
+        self.unsent.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -150,7 +187,17 @@ impl Transport<RoleClient> for StdioTransport {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let process = Arc::clone(&self.process);
         let line = serde_json::to_vec(&message).expect("BUG: a message is JSON");
-        async move { process.process.send(line).await }
+        let place = UnsentMessages::add(&self.unsent, line.len());
+        async move {
+            let Some(_place) = place else {
+                let end =
+                    ProcessEnd("The server does not read its input, so it was ended.".to_owned());
+                let _end = process.end.get_or_init(|| end.clone());
+                process.process.stop().await;
+                return Err(end);
+            };
+            process.process.send(line).await
+        }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {

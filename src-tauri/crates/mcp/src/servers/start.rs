@@ -101,12 +101,15 @@ pub(super) async fn start(
     entry: &Extension,
     route: ServerRoute,
 ) -> Result<RunningServer, FailedStart> {
-    if let Err(difference) = config.book.check_files(name).await {
+    let limit = start_limit(&entry.server);
+    let checked = tokio::time::timeout(limit, config.book.check_files(name)).await;
+    let too_slow =
+        || Err(format!("The check of its files took longer than {} s.", limit.as_secs()));
+    if let Err(difference) = checked.unwrap_or_else(|_| too_slow()) {
         let unavailable = unavailable::changed_files(name, &difference);
         return Err(FailedStart { unavailable, stderr_tail: None });
     }
     let attempt = StartAttempt::default();
-    let limit = start_limit(&entry.server);
     let started = tokio::time::timeout(limit, connect(config, name, entry, route, &attempt)).await;
     started.unwrap_or(Err(ConnectionError::TimedOut)).map_err(|error| FailedStart {
         unavailable: unavailable::start_failed(name, &error, limit, &attempt),

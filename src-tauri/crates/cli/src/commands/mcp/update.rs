@@ -13,7 +13,9 @@ use super::definition::runtime_program;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 
+// `--version` is the version of the package.
 #[derive(Debug, clap::Args)]
+#[command(disable_version_flag = true)]
 pub(crate) struct UpdateArgs {
     /// Name of the extension
     name: ExtensionName,

@@ -13,8 +13,22 @@ use ts_rs::TS;
 pub use self::answers::AnswerError;
 
 /// Parts of a field's name or label that stand for a secret, in lowercase letters and digits.
-const SECRET_WORDS: [&str; 8] =
-    ["password", "passwd", "passphrase", "token", "secret", "apikey", "privatekey", "credential"];
+const SECRET_WORDS: [&str; 14] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "token",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "onetimecode",
+    "recoveryphrase",
+    "seedphrase",
+    "securitycode",
+];
 
 /// A request of a server for input, in the middle of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,11 +222,12 @@ impl InputField {
         self.label.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether name or label stand for a secret. A number is none: `max_tokens` is a count.
+    /// Whether name, label or description stand for a secret. A number is none: `max_tokens` is a count.
     #[must_use]
     pub fn asks_for_secret(&self) -> bool {
         let is_text = matches!(self.value, InputValueKind::Text { .. });
-        is_text && [self.name.as_str(), self.title()].into_iter().any(names_secret)
+        let texts = [Some(self.name.as_str()), Some(self.title()), self.description.as_deref()];
+        is_text && texts.into_iter().flatten().any(names_secret)
     }
 }
 

@@ -17,7 +17,8 @@ const SECRET_PARTS: [&str; 8] = [
 ];
 
 /// Whole words that name a secret.
-const SECRET_WORDS: [&str; 6] = ["KEY", "KEYS", "PASS", "PAT", "COOKIE", "AUTH"];
+const SECRET_WORDS: [&str; 12] =
+    ["KEY", "KEYS", "PASS", "PAT", "COOKIE", "AUTH", "PW", "PWD", "PIN", "DSN", "WEBHOOK", "LOGIN"];
 
 /// Last words of a name that names something beside a secret.
 const NEUTRAL_ENDINGS: [&str; 14] = [

@@ -255,8 +255,9 @@ impl DraftValues<'_> {
     /// The handle of a secret named after the extension and the variable.
     fn secret_handle(&mut self, what: &str, input: &str) -> String {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let lower = input.to_ascii_lowercase();
         let clean: String =
-            input.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(40).collect();
+            lower.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(40).collect();
         let secret = format!("{}_{clean}", self.extension.as_str().replace('-', "_"));
         self.notes.push(format!(
             "The {what} {} is a secret. Store it: rouse secrets set {secret} --server {}",

@@ -34,7 +34,11 @@ pub(super) fn set_entry(text: Option<&str>, entry: &ServerEntry) -> Result<Entry
     let after = shown(&table.to_string());
     let before = servers.get(ENTRY_NAME).map(|item| shown(&item.to_string()));
     servers.insert(ENTRY_NAME, Item::Table(table));
-    Ok(EntryChange { before, after, text: document.to_string() })
+    // The library writes all line ends as LF.
+    let has_crlf = text.is_some_and(|text| text.contains("\r\n"));
+    let changed = document.to_string();
+    let text = if has_crlf { changed.replace('\n', "\r\n") } else { changed };
+    Ok(EntryChange { before, after, text })
 }
 
 /// An entry with its head.
