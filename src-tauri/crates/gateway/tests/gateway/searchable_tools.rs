@@ -19,7 +19,7 @@ use crate::fixture::GatewayFixture;
 struct ReadingTool(ToolSpec);
 
 impl ReadingTool {
-    fn new(name: &str, origin: Option<ToolOrigin>) -> Arc<dyn Tool> {
+    fn shared(name: &str, origin: Option<ToolOrigin>) -> Arc<dyn Tool> {
         Arc::new(Self(ToolSpec {
             name: name.to_owned(),
             label: None,
@@ -63,7 +63,7 @@ impl Tool for ReadingTool {
 /// The searchable tools of a job with a server of `count` tools, and the number of all its tools.
 async fn searchable(count: usize) -> (Value, usize) {
     let port = BoundPort::bind(0, false).await.expect("a port");
-    let mut tools = vec![ReadingTool::new(TOOL_SEARCH, None)];
+    let mut tools = vec![ReadingTool::shared(TOOL_SEARCH, None)];
     tools.extend((0..count).map(ReadingTool::of_server));
     let fixture = GatewayFixture::with_tools(port, tools).await;
     let draft = json!({

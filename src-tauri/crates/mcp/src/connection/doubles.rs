@@ -38,8 +38,11 @@ pub(crate) struct FakeProcesses {
     /// The sentence with which a start fails.
     pub(crate) refusal: Mutex<Option<&'static str>>,
     sent: mpsc::UnboundedSender<Value>,
-    last: Mutex<Option<mpsc::UnboundedSender<Result<Vec<u8>, ProcessEnd>>>>,
+    last: Mutex<Option<LineSender>>,
 }
+
+/// Feeds the output of a fake process.
+type LineSender = mpsc::UnboundedSender<Result<Vec<u8>, ProcessEnd>>;
 
 impl FakeProcesses {
     /// Processes with this script, and the messages that clients send.

@@ -19,7 +19,7 @@ pub struct ApprovedCall {
     /// Whether values of secrets replaced the handles.
     has_values: bool,
     /// The answer to the input request of the same call before.
-    input: Option<InputReply>,
+    input: Option<Box<InputReply>>,
 }
 
 impl ApprovedCall {
@@ -48,13 +48,13 @@ impl ApprovedCall {
 
     /// The person's answer to the input request of the same call before; none for a first call.
     #[must_use]
-    pub const fn input(&self) -> Option<&InputReply> {
-        self.input.as_ref()
+    pub fn input(&self) -> Option<&InputReply> {
+        self.input.as_deref()
     }
 
     /// The same call with this answer.
     pub(super) fn with_input(self, input: Option<InputReply>) -> Self {
-        Self { input, ..self }
+        Self { input: input.map(Box::new), ..self }
     }
 
     /// The same call bound to these surroundings.

@@ -352,9 +352,9 @@ mod tests {
             let transport = json!(draft.server.transport);
             assert_eq!(transport["arguments"], json!(["--mode", "read", "/srv"]));
             let environment =
-                json!({ "API_KEY": "{{secret:my_files_API_KEY}}", "LEVEL": "info", "ZONE": "UTC" });
+                json!({ "API_KEY": "{{secret:my_files_api_key}}", "LEVEL": "info", "ZONE": "UTC" });
             assert_eq!(transport["environment"], environment);
-            let note = "rouse secrets set my_files_API_KEY --server my-files";
+            let note = "rouse secrets set my_files_api_key --server my-files";
             assert!(draft.notes.iter().any(|text| text.ends_with(note)), "{:?}", draft.notes);
         }
     }
