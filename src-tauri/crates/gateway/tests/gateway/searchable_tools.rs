@@ -46,7 +46,7 @@ impl ReadingTool {
             version: None,
             hash: "00ff".to_owned(),
         };
-        Self::new(&format!("gh_tool{number}"), Some(origin))
+        Self::shared(&format!("gh_tool{number}"), Some(origin))
     }
 }
 
