@@ -137,7 +137,7 @@ async fn invalid_trial_is_refused_by_its_field() {
         .filter(|tool| tool["canBeTried"] == false)
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(untestable.len(), 9, "{untestable:?}");
+    assert_eq!(untestable.len(), 10, "{untestable:?}");
     assert_eq!(labels(&tools)["read_file"], "Read a file");
     let invalid = [("nobody", "tool"), ("echo", "arguments")];
     let refused = untestable.iter().map(|name| (*name, "tool")).chain(invalid);
