@@ -259,7 +259,7 @@ pub struct PlannedPackage {
     pub plan: PackagePlan,
 }
 
-/// What a server said beside its tools.
+/// The instructions and the refused tools of a listed server.
 #[derive(Debug, Clone, Default)]
 pub struct ServerInspection {
     /// Instructions for a model.

@@ -52,7 +52,7 @@ struct PoolInner {
     started: Notify,
 }
 
-/// What a server offers, for a person who reviews its tools.
+/// The current tools of a server, for the review by a person.
 #[derive(Debug)]
 pub struct ServerCatalogue {
     /// The name and version that the server reported.

@@ -1,4 +1,4 @@
-//! What is known of one server's sign-in beside its record.
+//! The state of one server's sign-in in memory, beside its stored record.
 //!
 //! Owns the gate of the tokens and the notes for the next sign-in. Lost at the end of Rouse. Pitfall: a lock of the notes
 //! across an await; the notes are copied out.
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::error::SignInError;
 
-/// What is known of one server's sign-in.
+/// The state of one server's sign-in in memory.
 #[derive(Default)]
 pub(super) struct SignInMemory {
     /// Held while tokens are refreshed, stored or removed; the last failed refresh.

@@ -32,8 +32,8 @@ const CLAUDE_CODE: &str = r#"{
     "old": { "type": "sse", "url": "https://mcp.example.org/sse" }
   },
   "projects": {
-    "/work/shop": { "mcpServers": { "docs": { "command": "/opt/docs", "args": ["--stdio"] } } },
-    "/work/other": { "history": [] }
+    "/home/u/shop": { "mcpServers": { "docs": { "command": "/opt/docs", "args": ["--stdio"] } } },
+    "/home/u/other": { "history": [] }
   }
 }"#;
 
@@ -131,7 +131,7 @@ fn claude_code_projects_and_defaults_are_read() {
     assert_eq!(json!(docs.definition)["transport"]["headers"], headers);
     assert_eq!(values(docs), [("docs_docs_token", None)]);
     assert_noted(docs, "X-Client gets the default of the file.");
-    assert_noted(server(&found, "docs-2"), "The server belongs to the project /work/shop.");
+    assert_noted(server(&found, "docs-2"), "The server belongs to the project /home/u/shop.");
     assert_eq!(found.skipped[0].original_name, "old");
     assert!(found.skipped[0].reason.contains("HTTP+SSE"), "{found:?}");
 }

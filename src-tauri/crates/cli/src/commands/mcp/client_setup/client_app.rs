@@ -145,18 +145,18 @@ mod tests {
     #[test]
     fn each_client_has_its_file() {
         let variable = |name: &str| (name == "HOME").then(|| "/home/u".to_owned());
-        let folders = SetupFolders::find(&variable, "/work/p".into()).expect("folders");
+        let folders = SetupFolders::find(&variable, "/home/u/p".into()).expect("folders");
         let path = |client: ClientApp, scope| {
             client.file(scope, &folders).map(|file| file.path.display().to_string())
         };
         use ClientApp::{ClaudeCode, ClaudeDesktop, Codex, Cursor, Goose, Vscode};
         for (client, user, project) in [
-            (ClaudeCode, "/home/u/.claude.json", Some("/work/p/.mcp.json")),
+            (ClaudeCode, "/home/u/.claude.json", Some("/home/u/p/.mcp.json")),
             (ClaudeDesktop, "/home/u/.config/Claude/claude_desktop_config.json", None),
             (Codex, "/home/u/.codex/config.toml", None),
             (Goose, "/home/u/.config/goose/config.yaml", None),
-            (Vscode, "/home/u/.config/Code/User/mcp.json", Some("/work/p/.vscode/mcp.json")),
-            (Cursor, "/home/u/.cursor/mcp.json", Some("/work/p/.cursor/mcp.json")),
+            (Vscode, "/home/u/.config/Code/User/mcp.json", Some("/home/u/p/.vscode/mcp.json")),
+            (Cursor, "/home/u/.cursor/mcp.json", Some("/home/u/p/.cursor/mcp.json")),
         ] {
             assert_eq!(path(client, SetupScope::User).expect("a file"), user);
             assert_eq!(path(client, SetupScope::Project).ok().as_deref(), project, "{client:?}");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn missing_home_is_named() {
-        let error = SetupFolders::find(&|_| None, "/work/p".into()).expect_err("no home");
+        let error = SetupFolders::find(&|_| None, "/home/u/p".into()).expect_err("no home");
         assert!(error.lines()[0].contains("HOME"));
     }
 }
