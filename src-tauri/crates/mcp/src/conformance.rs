@@ -173,20 +173,7 @@ impl ExtensionBook for VisitedServer {
             headers: BTreeMap::new(),
             oauth: Some(self.client.clone()),
         };
-        Some(Extension {
-            server: ServerDefinition {
-                transport,
-                start_timeout_seconds: None,
-                call_timeout_seconds: None,
-            },
-            is_enabled: true,
-            accepted_at_ms: UnixMs(0),
-            reported_version: None,
-            tools: Vec::new(),
-            held: Vec::new(),
-            gone: Vec::new(),
-            package: None,
-        })
+        Some(Extension::installed(ServerDefinition::new(transport), UnixMs(0)))
     }
 
     fn all(&self) -> Vec<(ExtensionName, Extension)> {

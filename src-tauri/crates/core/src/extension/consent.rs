@@ -89,8 +89,7 @@ mod tests {
             hosts: Vec::new(),
             is_unconfined: false,
         };
-        let server =
-            ServerDefinition { transport, start_timeout_seconds: None, call_timeout_seconds: None };
+        let server = ServerDefinition::new(transport);
         ConsentPage::new("cal".parse().expect("a name"), server, None, Vec::new())
     }
 

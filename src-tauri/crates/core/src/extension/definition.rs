@@ -72,6 +72,12 @@ pub enum ServerTransport {
 }
 
 impl ServerDefinition {
+    /// A definition with the default time limits.
+    #[must_use]
+    pub const fn new(transport: ServerTransport) -> Self {
+        Self { transport, start_timeout_seconds: None, call_timeout_seconds: None }
+    }
+
     /// Whether arguments of a call can leave this computer.
     #[must_use]
     pub const fn is_open_world(&self) -> bool {

@@ -55,6 +55,23 @@ pub struct Extension {
     pub gone: Vec<String>,
 }
 
+impl Extension {
+    /// An enabled extension without tools, as accepted at `now`.
+    #[must_use]
+    pub const fn installed(server: ServerDefinition, now: UnixMs) -> Self {
+        Self {
+            package: None,
+            server,
+            is_enabled: true,
+            accepted_at_ms: now,
+            reported_version: None,
+            tools: Vec::new(),
+            held: Vec::new(),
+            gone: Vec::new(),
+        }
+    }
+}
+
 /// An accepted tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

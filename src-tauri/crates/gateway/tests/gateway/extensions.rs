@@ -88,16 +88,7 @@ impl Extensions for MemoryExtensions {
         server: ServerDefinition,
         now: UnixMs,
     ) -> BoxFuture<'a, Result<(), RpcError>> {
-        let extension = Extension {
-            server,
-            package: None,
-            is_enabled: true,
-            accepted_at_ms: now,
-            reported_version: None,
-            tools: Vec::new(),
-            held: Vec::new(),
-            gone: Vec::new(),
-        };
+        let extension = Extension::installed(server, now);
         self.installed.lock().expect("not poisoned").insert(name.clone(), extension);
         Box::pin(std::future::ready(Ok(())))
     }

@@ -115,16 +115,7 @@ impl InstalledExtensions {
             if lock.extensions.len() >= MAX_EXTENSIONS {
                 return Err(ExtensionChangeError::TooMany);
             }
-            let extension = Extension {
-                server,
-                package,
-                is_enabled: true,
-                accepted_at_ms: now,
-                reported_version: None,
-                tools: Vec::new(),
-                held: Vec::new(),
-                gone: Vec::new(),
-            };
+            let extension = Extension { package, ..Extension::installed(server, now) };
             lock.extensions.insert(name.clone(), extension);
             Ok(())
         })

@@ -54,7 +54,7 @@ fn server(argument: &str) -> ServerDefinition {
         hosts: Vec::new(),
         is_unconfined: false,
     };
-    ServerDefinition { transport, start_timeout_seconds: None, call_timeout_seconds: None }
+    ServerDefinition::new(transport)
 }
 
 fn tool(name: &str, description: &str) -> ToolDefinition {
@@ -111,6 +111,32 @@ fn unusable_file_is_not_overwritten() {
         assert!(extensions.all().is_empty());
         assert_eq!(std::fs::read_to_string(fixture.path()).expect("a file"), text);
     }
+}
+
+#[test]
+fn file_changed_by_another_program_is_not_overwritten() {
+    let fixture = ExtensionFixture::new();
+    let extensions = fixture.open();
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
+    for text in ["not JSON", "{\"version\": 1, \"extensions\": {}}"] {
+        std::fs::write(fixture.path(), text).expect("a file");
+        let refused = extensions.set_enabled(&cal(), false).expect_err(text);
+        assert!(refused.to_string().contains("was changed by another program"), "{refused}");
+        assert_eq!(std::fs::read_to_string(fixture.path()).expect("a file"), text);
+    }
+}
+
+#[test]
+fn pin_edited_by_hand_is_no_longer_accepted() {
+    let fixture = ExtensionFixture::new();
+    let extensions = fixture.open();
+    extensions.install(&cal(), server("a.js"), None, NOW).expect("installed");
+    let pins = vec![pin("read", "Reads"), pin("send", "Sends")];
+    extensions.accept_tools(&cal(), pins).expect("accepted");
+    let text = std::fs::read_to_string(fixture.path()).expect("a file");
+    std::fs::write(fixture.path(), text.replace("Sends", "Sends, and copies to me"))
+        .expect("written");
+    assert_eq!(fixture.open().get(&cal()).expect("installed").tools, [pin("read", "Reads")]);
 }
 
 #[test]

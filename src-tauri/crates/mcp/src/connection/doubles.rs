@@ -3,7 +3,7 @@
 //! For tests of this crate only. A script sees each message of the client and returns what the server does. Every
 //! message also goes to a channel, so a test waits for a message instead of a moment.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rouse_core::extension::{
@@ -12,7 +12,7 @@ use rouse_core::extension::{
 };
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What a server does after a message.
 pub(crate) enum Reaction {
@@ -35,8 +35,12 @@ pub(crate) struct FakeProcesses {
     pub(crate) commands: Mutex<Vec<ServerCommand>>,
     /// The number of stopped processes.
     pub(crate) stops: Arc<AtomicUsize>,
+    /// Notified after a stop.
+    pub(crate) stopped: Arc<Notify>,
     /// The sentence with which a start fails.
     pub(crate) refusal: Mutex<Option<&'static str>>,
+    /// Whether the processes no longer read their input.
+    pub(crate) is_deaf: Arc<AtomicBool>,
     sent: mpsc::UnboundedSender<Value>,
     last: Mutex<Option<LineSender>>,
 }
@@ -55,7 +59,9 @@ impl FakeProcesses {
             stderr: "one\ntwo\nthree\nfour\n",
             commands: Mutex::default(),
             stops: Arc::default(),
+            stopped: Arc::default(),
             refusal: Mutex::default(),
+            is_deaf: Arc::default(),
             sent,
             last: Mutex::default(),
         };
@@ -91,11 +97,13 @@ impl ServerProcesses for FakeProcesses {
             start: commands.len(),
             script: Arc::clone(&self.script),
             stderr: self.stderr,
+            is_deaf: Arc::clone(&self.is_deaf),
             sent: self.sent.clone(),
             output,
             lines: tokio::sync::Mutex::new(lines),
             end: OnceLock::new(),
             stops: Arc::clone(&self.stops),
+            stopped: Arc::clone(&self.stopped),
         };
         Box::pin(async move { Ok(Box::new(process) as Box<dyn ServerProcess>) })
     }
@@ -105,11 +113,13 @@ struct FakeProcess {
     start: usize,
     script: Script,
     stderr: &'static str,
+    is_deaf: Arc<AtomicBool>,
     sent: mpsc::UnboundedSender<Value>,
     output: mpsc::UnboundedSender<Result<Vec<u8>, ProcessEnd>>,
     lines: tokio::sync::Mutex<mpsc::UnboundedReceiver<Result<Vec<u8>, ProcessEnd>>>,
     end: OnceLock<ProcessEnd>,
     stops: Arc<AtomicUsize>,
+    stopped: Arc<Notify>,
 }
 
 fn push(output: &mpsc::UnboundedSender<Result<Vec<u8>, ProcessEnd>>, reaction: Reaction) {
@@ -127,6 +137,9 @@ impl ServerProcess for FakeProcess {
         Box::pin(async move {
             if let Some(end) = self.end.get() {
                 return Err(end.clone());
+            }
+            if self.is_deaf.load(Ordering::SeqCst) {
+                return std::future::pending().await;
             }
             let message: Value = serde_json::from_slice(&line).expect("a message is JSON");
             for reaction in (self.script)(self.start, &message) {
@@ -151,6 +164,7 @@ impl ServerProcess for FakeProcess {
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         self.stops.fetch_add(1, Ordering::SeqCst);
+        self.stopped.notify_one();
         push(&self.output, Reaction::Exit("The server was stopped."));
         Box::pin(async {})
     }

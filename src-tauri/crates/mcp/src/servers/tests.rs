@@ -140,21 +140,9 @@ fn fixture_with_http(
     script: impl Fn(usize, &Value) -> Vec<Reaction> + Send + Sync + 'static,
     http: impl Fn(&Value) -> FakeAnswer + Send + Sync + 'static,
 ) -> Fixture {
-    let server = ServerDefinition {
-        transport: stdio(BTreeMap::new()),
-        start_timeout_seconds: None,
-        call_timeout_seconds: None,
-    };
-    let entry = Extension {
-        server,
-        package: None,
-        is_enabled: true,
-        accepted_at_ms: UnixMs(0),
-        reported_version: None,
-        tools: vec![pin(ToolAccess::Ask)],
-        held: Vec::new(),
-        gone: Vec::new(),
-    };
+    let server = ServerDefinition::new(stdio(BTreeMap::new()));
+    let tools = vec![pin(ToolAccess::Ask)];
+    let entry = Extension { tools, ..Extension::installed(server, UnixMs(0)) };
     let book = Arc::new(FakeBook::default());
     book.entries.lock().expect("a lock").insert(name(), entry);
     let (processes, sent) = FakeProcesses::new(script);

@@ -57,11 +57,7 @@ fn name() -> ExtensionName {
 
 fn entry(transport: ServerTransport) -> Extension {
     Extension {
-        server: ServerDefinition {
-            transport,
-            start_timeout_seconds: None,
-            call_timeout_seconds: None,
-        },
+        server: ServerDefinition::new(transport),
         package: None,
         is_enabled: true,
         accepted_at_ms: UnixMs(0),

@@ -275,6 +275,11 @@ mod tests {
         for (name, label) in [("name", Some("Name")), ("keyboard", None), ("city", None)] {
             assert!(!field(name, label, text()).asks_for_secret(), "{name} {label:?}");
         }
+        let described = InputField {
+            description: Some("Your GitHub password".to_owned()),
+            ..field("value", None, text())
+        };
+        assert!(described.asks_for_secret());
         let count =
             InputValueKind::Number { is_whole: true, minimum: None, maximum: None, default: None };
         assert!(!field("max_tokens", None, count).asks_for_secret());

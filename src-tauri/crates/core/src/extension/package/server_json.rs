@@ -215,8 +215,7 @@ impl DraftValues<'_> {
     }
 
     fn draft(self, source: Option<ExtensionSource>, transport: ServerTransport) -> ServerJsonDraft {
-        let server =
-            ServerDefinition { transport, start_timeout_seconds: None, call_timeout_seconds: None };
+        let server = ServerDefinition::new(transport);
         ServerJsonDraft { source, server, notes: self.notes }
     }
 

@@ -142,7 +142,7 @@ fn draft(command: &str) -> ServerDefinition {
         hosts: Vec::new(),
         is_unconfined: false,
     };
-    ServerDefinition { transport, start_timeout_seconds: None, call_timeout_seconds: None }
+    ServerDefinition::new(transport)
 }
 
 fn npm() -> ExtensionSource {

@@ -1,6 +1,7 @@
 //! Connections over the lines of a process.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -189,6 +190,31 @@ async fn call_without_progress_times_out() {
     let result = connection.call_tool("work", Map::new(), None, Duration::ZERO, silent()).await;
     assert_eq!(result, Err(ConnectionError::TimedOut));
     next_sent(&mut sent, |message| message["method"] == "notifications/cancelled").await;
+}
+
+/// The cancellation of the call waits behind the input that the server does not read.
+#[tokio::test]
+async fn call_of_a_server_that_does_not_read_times_out() {
+    let (processes, _sent) = server_with_calls(|_| Vec::new());
+    let connection = open(&processes).await.expect("a connection");
+    processes.is_deaf.store(true, Ordering::SeqCst);
+    let result = connection.call_tool("work", Map::new(), None, Duration::ZERO, silent()).await;
+    assert_eq!(result, Err(ConnectionError::TimedOut));
+}
+
+/// Each ping wants an answer, and none is read.
+#[tokio::test]
+async fn server_that_pings_without_reading_is_ended() {
+    let (processes, _sent) = server_with_calls(|_| Vec::new());
+    let connection = open(&processes).await.expect("a connection");
+    processes.is_deaf.store(true, Ordering::SeqCst);
+    for id in 0..100 {
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        processes.react(Reaction::Say(ping));
+    }
+    processes.stopped.notified().await;
+    assert!(connection.is_closed());
+    assert!(connection.closed_reason().contains("does not read its input"));
 }
 
 #[tokio::test]

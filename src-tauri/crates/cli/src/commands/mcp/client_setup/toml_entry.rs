@@ -70,6 +70,14 @@ mod tests {
     }
 
     #[test]
+    fn windows_line_ends_are_kept() {
+        let text = "# mine\r\nmodel = \"x\"\r\n";
+        let change = set_entry(Some(text), &entry()).expect("a change");
+        assert!(change.text.starts_with(text), "{:?}", change.text);
+        assert_eq!(change.text.matches('\n').count(), change.text.matches("\r\n").count());
+    }
+
+    #[test]
     fn missing_file_gets_only_the_entry() {
         let change = set_entry(None, &entry()).expect("a change");
         assert!(change.text.trim_start().starts_with("[mcp_servers.rouse]"), "{}", change.text);
