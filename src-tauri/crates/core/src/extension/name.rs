@@ -130,12 +130,19 @@ mod tests {
 
     #[test]
     fn raw_names_never_share_a_tool_name() {
-        let raw =
-            ["read_file_09a3f1", "read.file", "read_file", "read file", "read/file", "read-file"];
+        let raw = ["read.file", "read_file", "read file", "read/file", "read-file"];
         let mut names: Vec<String> = raw.iter().map(|raw| tool_name(&name("fs"), raw)).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), raw.len(), "{names:?}");
+    }
+
+    #[test]
+    fn raw_name_with_the_hash_of_another_is_distinct() {
+        let server = name("fs");
+        let hashed = tool_name(&server, "read.file");
+        let imitation = hashed.strip_prefix("fs_").expect("the prefix");
+        assert_ne!(tool_name(&server, imitation), hashed);
     }
 
     #[test]
