@@ -1,5 +1,6 @@
 //! Random secrets, their hashes and constant-time comparison.
 
+use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -10,7 +11,7 @@ pub(crate) fn random_secret() -> String {
 
 /// SHA-256 as lowercase hexadecimal text.
 pub(crate) fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex_digits(&Sha256::digest(text))
 }
 
 /// Equality in a time that depends on the lengths only.

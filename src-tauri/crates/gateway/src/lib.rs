@@ -30,7 +30,7 @@ pub use auth::{Auth, AuthError, McpTokenError, McpTokens, page_proof};
 pub use client::{
     Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream, McpOrigin,
 };
-pub use command_text::{command_text, quote_word};
+pub use command_text::command_text;
 pub use context::{
     Backups, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets, ServerInspection,
     SettingsAccess,

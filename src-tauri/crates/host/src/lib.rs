@@ -49,7 +49,6 @@ pub use config::{
 pub use conformance::visit_mcp_server;
 pub use database_loss::database_loss;
 pub use error::HostError;
-pub use extensions::find_program;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
 pub use logging::{Logging, print_error_line, start as start_logging};
@@ -59,5 +58,5 @@ pub use options::{EnvReader, HostOptions, variable_not_utf8};
 pub use rouse_store::{DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED};
 pub use rouse_tools::{
     IS_SANDBOX_PREVIEW, PROCESS_MARKER, ReaderProgram, SandboxError, SandboxGuarantees,
-    probe_sandbox, run_page_reader,
+    find_program, probe_sandbox, run_page_reader,
 };

@@ -8,7 +8,7 @@ use rouse_core::extension::package::{
 };
 use rouse_core::job::JobFact;
 use rouse_core::text::escape_line;
-use rouse_gateway::quote_word;
+use rouse_core::text::quote_word;
 
 use super::facts::fact;
 

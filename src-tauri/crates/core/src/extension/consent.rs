@@ -12,6 +12,7 @@ use super::name::ExtensionName;
 use super::package::PackagePlan;
 use super::pin::HeldTool;
 use crate::approval::canonical;
+use crate::text::hex_digits;
 
 /// The fewest digits of a hash that name a page.
 const MIN_HASH_DIGITS: usize = 12;
@@ -60,7 +61,7 @@ impl ConsentPage {
         self.hash = String::new();
         let value = serde_json::to_value(&self).expect("BUG: a page is JSON");
         let digest = Sha256::digest(canonical(&value).as_bytes());
-        self.hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.hash = hex_digits(&digest);
         self
     }
 

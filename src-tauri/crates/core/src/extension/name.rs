@@ -8,6 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::text::hex_digits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -91,7 +92,7 @@ pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
     }
     let clean = |c| if is_allowed(c) { c } else { '_' };
     let digest = Sha256::digest(raw.as_bytes());
-    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = hex_digits(&digest);
     let room = MAX_TOOL_NAME - HASH_DIGITS - 1;
     let shortened: String = plain.chars().map(clean).take(room).collect();
     format!("{shortened}_{}", &digits[..HASH_DIGITS])

@@ -11,6 +11,7 @@ use ts_rs::TS;
 
 use super::document::PinnedTool;
 use crate::approval::canonical;
+use crate::text::hex_digits;
 
 /// A tool as its server declares it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -60,7 +61,7 @@ impl ToolDefinition {
     pub fn hash(&self) -> String {
         let value = serde_json::to_value(self).expect("BUG: a definition is JSON");
         let digest = Sha256::digest(canonical(&value).as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex_digits(&digest)
     }
 }
 

@@ -14,8 +14,9 @@ use serde_json::json;
 use super::comments::{CommentBlock, has_user_column, name_of};
 use super::entry::{ImportEntry, ImportError, ImportFormat, MOST_JOBS, ORIGIN, shortened};
 use super::identity::Seen;
-use super::shell::{quoted, reading};
+use super::shell::reading;
 use crate::schedule::CronPattern;
+use crate::text::quote_word;
 
 /// Settings whose values are not secret.
 const HARMLESS: [&str; 12] = [
@@ -242,10 +243,10 @@ fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Optio
         |name: &str| matches!(name, "PATH" | "HOME" | "LANG" | "TZ") || name.starts_with("LC_");
     let exported = settings.iter().filter(|(name, _)| is_told(name));
     let mut whole: String =
-        exported.map(|(name, value)| format!("export {name}={}; ", quoted(value))).collect();
+        exported.map(|(name, value)| format!("export {name}={}; ", quote_word(value))).collect();
     let mut own = command.to_owned();
     if let Some(shell) = settings.get("SHELL").filter(|shell| *shell != "/bin/sh") {
-        own = format!("{} -c {}", quoted(shell), quoted(command));
+        own = format!("{} -c {}", quote_word(shell), quote_word(command));
     }
     whole += &match input {
         Some(input) => reading(&own, input),

@@ -8,7 +8,8 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::{Map, Value, json};
 
 use super::entry::{ImportEntry, ORIGIN};
-use super::shell::{quoted, reading};
+use super::shell::reading;
+use crate::text::quote_word;
 
 /// Keys that only OpenClaw writes.
 const THEIRS: [&str; 11] = [
@@ -198,7 +199,7 @@ impl Reading {
     fn command(&mut self) {
         let Some(Value::Object(payload)) = self.fields.remove("payload") else { return };
         let words = payload.get("argv").and_then(Value::as_array).into_iter().flatten();
-        let words: Vec<String> = words.filter_map(Value::as_str).map(quoted).collect();
+        let words: Vec<String> = words.filter_map(Value::as_str).map(quote_word).collect();
         let mut command = words.join(" ");
         if let Some(input) = payload.get("input").and_then(Value::as_str) {
             command = reading(&command, input);

@@ -7,13 +7,17 @@ mod visibility;
 mod json_depth;
 mod markdown;
 mod quote;
+mod shell_word;
+mod hex;
 mod stable_hash;
 mod suggestion;
 
 pub use format::{capitalize, first_line, group_thousands, humanize_sizes, strip_backticks};
+pub use hex::hex_digits;
 pub use json_depth::{MAX_DEPTH, flatten_deep, is_within_depth};
 pub use markdown::strip_markdown;
 pub use quote::{QUOTE_MARK, strip_quote};
+pub use shell_word::quote_word;
 pub use stable_hash::stable_hash;
 pub use suggestion::{nearest, suggest};
 pub use visibility::{

@@ -23,8 +23,8 @@ use rouse_mcp::{ServerPool, SignInError};
 
 use super::installed::{ExtensionChangeError, InstalledExtensions};
 use super::packages::{InstallError, PackageInstaller};
-use super::program::find_program;
 use crate::options::EnvReader;
+use rouse_tools::find_program;
 
 /// The installed extensions and their servers.
 pub(crate) struct GatewayExtensions {

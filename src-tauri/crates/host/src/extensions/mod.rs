@@ -8,7 +8,6 @@ mod lock_file;
 mod installed;
 mod sign_ins;
 mod sign_in_refresh;
-mod program;
 mod packages;
 mod gateway_extensions;
 #[cfg(test)]
@@ -17,6 +16,5 @@ mod tests;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
 pub(crate) use packages::packages_folder;
-pub use program::find_program;
 pub(crate) use sign_in_refresh::SignInRefresh;
 pub(crate) use sign_ins::SignInVault;

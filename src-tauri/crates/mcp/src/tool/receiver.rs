@@ -11,6 +11,7 @@ use http::Uri;
 use rouse_core::approval::{Surroundings, canonical};
 use rouse_core::extension::{ExtensionName, PinnedTool, ServerTransport};
 use rouse_core::text::escape_line;
+use rouse_core::text::hex_digits;
 use rouse_core::tool::Destination;
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +27,7 @@ pub(super) fn surroundings(
 ) -> Surroundings {
     let definition = serde_json::to_value(transport).expect("BUG: a definition is JSON");
     let digest = Sha256::digest(canonical(&definition).as_bytes());
-    let hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex_digits(&digest);
     Surroundings {
         confinement: Some(format!("by the server {extension}: {}", describe(transport))),
         environment: BTreeMap::from([

@@ -21,6 +21,7 @@ use crate::process::{ProcessGroup, ProcessPipes};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::tools::run_command::{Environment, sandbox_variables};
 use crate::workspace::{GrantedFolder, RunFolders, expand_granted_path};
+use rouse_core::text::quote_word;
 
 /// Lets Node.js find the proxy in the environment; other runtimes do by themselves.
 const NODE_PROXY: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
@@ -48,7 +49,7 @@ fn exec_line(program: &Path, arguments: &[String]) -> Result<String, ServerStart
         ))
     })?;
     let words = [program].into_iter().chain(arguments.iter().map(String::as_str));
-    let quoted = words.map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    let quoted = words.map(quote_word);
     Ok(format!("exec {}", quoted.collect::<Vec<_>>().join(" ")))
 }
 

@@ -35,7 +35,7 @@ use crate::tools::run_command::Environment;
 use crate::workspace::{create_private_folder, expand_granted_path};
 use environment::basic_variables;
 use piped_server::PipedServer;
-use program::find_program;
+pub use program::find_program;
 use server_start::ServerStart;
 
 /// Time for each step of a stop: after the end of the input, and after the request to terminate.
@@ -99,7 +99,10 @@ impl LineProcesses {
                 "The private folder {folder} of the server could not be created: {error}. Check the disk and the permissions of its parent folder."
             ))
         })?;
-        let program = find_program(&command.program, &self.environment)?;
+        let path = self.environment.path();
+        let program = find_program(&command.program, Some(&*path.to_string_lossy()))
+            .map_err(ServerStartError)?;
+        let program = PathBuf::from(program);
         let folder = match &command.folder {
             Some(folder) => expand_granted_path(&folder.to_string_lossy()),
             None => private_folder.clone(),

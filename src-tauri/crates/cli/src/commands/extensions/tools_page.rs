@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rouse_core::extension::{ConsentPage, ExtensionName, ToolAccess};
 use rouse_core::text::escape_line;
-use rouse_gateway::quote_word;
+use rouse_core::text::quote_word;
 use rouse_gateway::wire::{ExtensionDetail, ServerToolsPage};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@
 
 use rouse_core::extension::{ConsentPage, ExtensionName};
 use rouse_core::text::escape_line;
-use rouse_gateway::quote_word;
+use rouse_core::text::quote_word;
 use serde_json::{Value, json};
 
 use super::definition::DefinitionArgs;

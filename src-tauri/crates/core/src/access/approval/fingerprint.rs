@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::UnixMs;
 use crate::text::escape_os_path;
+use crate::text::hex_digits;
 
 /// Everything beside the arguments that determines the effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -101,7 +102,7 @@ impl Fingerprint {
             part(name);
             part(value);
         }
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex_digits(&hash.finalize()))
     }
 
     /// The fingerprint of a grant, without the files that the call replaces.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::text::hex_digits;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -142,12 +143,6 @@ impl FileChangeKind {
             Self::Extra => "not in the package",
         }
     }
-}
-
-/// The hexadecimal digits of a hash.
-#[must_use]
-pub fn hex_digits(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub use pattern::{MOST_BYTES, Pattern, PatternError, SearchBudget};
 pub use sources::{CRON, JOB, SOURCES, WAKE, WEBHOOK, event_fields};
 
 use crate::job::EventTrigger;
+use crate::text::hex_digits;
 use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
 
 /// The maximum chain of jobs that fire each other; a run beyond is skipped.
@@ -251,7 +252,7 @@ fn chain_after(run: &Run, before: Option<&Cause>) -> Vec<JobId> {
 /// The SHA-256 of a webhook call, in hexadecimal digits.
 #[must_use]
 pub fn body_hash(body: &str) -> String {
-    Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex_digits(&Sha256::digest(body))
 }
 
 fn plain_values(body: &str) -> Map<String, Value> {

@@ -16,8 +16,8 @@ use super::archive::{BundleArchive, MAX_BYTES};
 use super::files::hash_of;
 use super::registry::home_folder;
 use super::site::{PackageSite, path_text};
-use crate::extensions::program::find_program;
 use crate::options::EnvReader;
+use rouse_tools::find_program;
 
 /// The system's name in manifests.
 const PLATFORM: &str = if cfg!(windows) {

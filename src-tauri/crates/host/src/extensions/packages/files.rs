@@ -9,8 +9,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rouse_core::extension::package::{FileList, PackageSize, hex_digits};
+use rouse_core::extension::package::{FileList, PackageSize};
 use rouse_core::text::escape_line;
+use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
 
 /// The maximum number of files.

@@ -10,8 +10,8 @@ use rouse_core::text::escape_line;
 
 use super::files::hash_files;
 use super::site::path_text;
-use crate::extensions::program::find_program;
 use crate::options::EnvReader;
+use rouse_tools::find_program;
 
 /// What a page shows about a folder.
 pub(super) struct FolderFacts {

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::registry::{network_variables, npm_registry};
 use super::site::{PackageSite, path_text};
-use crate::extensions::program::find_program;
 use crate::options::EnvReader;
+use rouse_tools::find_program;
 
 /// What the person installs for npm packages.
 const REMEDY: &str = "Install Node.js from https://nodejs.org, then try again.";

@@ -13,8 +13,8 @@ use rouse_core::text::escape_line;
 use super::npm::no_program;
 use super::registry::{network_variables, python_index};
 use super::site::{PackageSite, path_text};
-use crate::extensions::program::find_program;
 use crate::options::EnvReader;
+use rouse_tools::find_program;
 
 /// What the person installs for PyPI packages.
 const REMEDY: &str = "Install Python from https://www.python.org or uv from https://docs.astral.sh/uv, then try again.";
