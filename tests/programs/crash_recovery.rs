@@ -206,8 +206,9 @@ async fn run_cut_off_by_stop_is_retried() {
 fn pipe_with_two_holders(home: &TestHome) -> (std::path::PathBuf, String) {
     let pipe = home.sibling("alive");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let line =
-        format!("exec 3>'{}'; setsid sleep 1000 & echo ready >&3; sleep 1000", pipe.display());
+    // Only the process that has left the group reports: a kill of Rouse ends the group.
+    let outside = "setsid sh -c 'echo ready >&3; exec sleep 1000'";
+    let line = format!("exec 3>'{}'; {outside} & sleep 1000", pipe.display());
     (pipe, line)
 }
 

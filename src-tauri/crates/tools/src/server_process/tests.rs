@@ -208,7 +208,7 @@ async fn missing_program_or_folder_is_named() {
     let cases = [
         (command("no-such-program"), "no-such-program", "absolute path"),
         (command("./relative"), "./relative", "absolute path"),
-        (command("/nonexistent/program"), "/nonexistent/program", "absolute path"),
+        (command("/nonexistent/program"), "/nonexistent/program", "Check the path"),
         (elsewhere, "/nonexistent/x", "Create it"),
     ];
     for (command, name, remedy) in cases {

@@ -23,7 +23,8 @@ pub struct PackagePlan {
     /// The installed source that the plan replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<ExtensionSource>,
-    /// The address of the registry; none for files of this computer.
+    /// The registry: its address in the person's settings, or the default of the installer. None for files of this
+    /// computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<String>,
     /// Name, version and author by the package's own manifest: untrusted text.

@@ -14,9 +14,6 @@ use crate::extension::definition::{ServerDefinition, ServerTransport};
 use crate::extension::name::ExtensionName;
 use crate::text::escape_line;
 
-/// The addresses of npm and PyPI in entries.
-const KNOWN_REGISTRIES: [&str; 2] = ["https://registry.npmjs.org", "https://pypi.org"];
-
 /// A draft of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerJsonDraft {
@@ -156,10 +153,6 @@ fn usable_kind(package: &RegistryPackage) -> Result<PackageRegistry, String> {
         let transport = escape_line(transport);
         return Err(format!("{shown} is started for {transport}; Rouse starts stdio servers."));
     }
-    let base = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
-    if base.is_some_and(|base| !KNOWN_REGISTRIES.contains(&base)) {
-        return Err(format!("{shown} is in another registry than npm and PyPI."));
-    }
     match package.registry_type.as_str() {
         "npm" => Ok(PackageRegistry::Npm),
         "pypi" => Ok(PackageRegistry::Pypi),
@@ -183,6 +176,13 @@ impl DraftValues<'_> {
         registry: PackageRegistry,
         package: &RegistryPackage,
     ) -> Result<ServerJsonDraft, ServerJsonError> {
+        if let Some(address) = &package.registry_base_url {
+            self.notes.push(format!(
+                "The entry names the package registry {}. Rouse uses the registry of your {} settings.",
+                escape_line(address),
+                registry.installer()
+            ));
+        }
         let exact = ExactPackage::new(registry, &package.identifier, &package.version)?;
         let ExactPackage { name, version } = exact;
         let source = match registry {
@@ -325,7 +325,7 @@ mod tests {
 
     fn npm() -> Value {
         json!({
-            "registryType": "npm", "registryBaseUrl": "https://registry.npmjs.org",
+            "registryType": "npm", "registryBaseUrl": "https://npm.example",
             "identifier": "@scope/files", "version": "1.2.3", "transport": { "type": "stdio" },
             "runtimeHint": "npx",
             "environmentVariables": [
@@ -355,6 +355,8 @@ mod tests {
             assert_eq!(transport["environment"], environment);
             let note = "rouse secrets set my_files_api_key --server my-files";
             assert!(draft.notes.iter().any(|text| text.ends_with(note)), "{:?}", draft.notes);
+            let note = "The entry names the package registry https://npm.example.";
+            assert!(draft.notes.iter().any(|text| text.starts_with(note)), "{:?}", draft.notes);
         }
     }
 
@@ -382,7 +384,6 @@ mod tests {
         for (key, value, reason) in [
             ("registryType", json!("oci"), "is of the type oci."),
             ("registryType", json!("mcpb"), "install it with --mcpb."),
-            ("registryBaseUrl", json!("https://npm.example"), "is in another registry"),
             ("transport", json!({ "type": "sse" }), "is started for sse"),
             ("version", json!("latest"), "is no exact version"),
             ("version", json!(""), "has no version"),

@@ -80,11 +80,19 @@ impl fmt::Display for PackageRegistry {
 }
 
 impl PackageRegistry {
+    /// The program whose settings name the registry.
+    pub(super) const fn installer(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pypi => "pip",
+        }
+    }
+
     /// How a person finds the exact version, as a sentence.
     fn version_hint(self, name: &str) -> String {
         match self {
             Self::Npm => format!("`npm view {name} version` prints the newest version."),
-            Self::Pypi => format!("https://pypi.org/project/{name}/#history lists the versions."),
+            Self::Pypi => format!("`pip index versions {name}` lists the versions."),
         }
     }
 
@@ -230,7 +238,7 @@ mod tests {
         assert!(npm.starts_with("@scope/files has no version."), "{npm}");
         assert!(npm.ends_with("`npm view @scope/files version` prints the newest version."));
         let pypi = ExactPackage::from_pypi("mcp-time").expect_err("no version").to_string();
-        assert!(pypi.contains("https://pypi.org/project/mcp-time/#history"), "{pypi}");
+        assert!(pypi.contains("`pip index versions mcp-time`"), "{pypi}");
     }
 
     #[test]

@@ -89,7 +89,10 @@ pub(super) fn npm_step(
     words.extend(flags.map(str::to_owned));
     words.extend(["--cache".to_owned(), cache, "--userconfig".to_owned(), settings.clone()]);
     words.extend(["--globalconfig".to_owned(), format!("{settings}-global")]);
-    words.extend(["--registry".to_owned(), npm_registry(env)?, package.to_owned()]);
+    if let Some(registry) = npm_registry(env)? {
+        words.extend(["--registry".to_owned(), registry]);
+    }
+    words.push(package.to_owned());
     Ok(InstallStep { program, arguments: words, environment: network_variables(env) })
 }
 

@@ -24,6 +24,10 @@ const DOWNLOAD_NOTES: [&str; 2] = [
     "The installation takes at most 5 min. It runs with your own rights and runs no script of the package.",
     "Every installed file is hashed. A server with a changed file does not start.",
 ];
+/// The registry of a page without an address in the person's settings.
+const NPM_DEFAULT: &str = "the default registry of npm";
+/// The index of a page without an address in the person's settings.
+const PYTHON_DEFAULT: &str = "the Python Package Index";
 /// What a page says about a bundle.
 const BUNDLE_NOTE: &str =
     "The bundle is unpacked and every file is hashed. A server with a changed file does not start.";
@@ -93,7 +97,7 @@ impl Planner<'_> {
         *target.command = programs.node;
         target.arguments.insert(0, PROGRAM_OF_PACKAGE.to_owned());
         Ok(PackagePlan {
-            registry: Some(npm_registry(self.env)?),
+            registry: Some(npm_registry(self.env)?.unwrap_or_else(|| NPM_DEFAULT.to_owned())),
             steps: vec![step],
             notes: DOWNLOAD_NOTES.map(str::to_owned).to_vec(),
             ..plan_in(site, source)?
@@ -115,7 +119,7 @@ impl Planner<'_> {
         target.arguments.insert(0, PROGRAM_OF_PACKAGE.to_owned());
         forbid_compiled_files(target.environment);
         Ok(PackagePlan {
-            registry: Some(python_index(self.env)?),
+            registry: Some(python_index(self.env)?.unwrap_or_else(|| PYTHON_DEFAULT.to_owned())),
             steps,
             notes: DOWNLOAD_NOTES.map(str::to_owned).to_vec(),
             ..plan_in(site, source)?

@@ -80,8 +80,8 @@ pub(super) fn python_steps(
 ) -> Result<Vec<InstallStep>, String> {
     let (new, cache) = (path_text(&site.new)?, path_text(&site.cache)?);
     let (interpreter, index) = (interpreter_of(&site.new)?, python_index(env)?);
-    let (new, cache) = (new.as_str(), cache.as_str());
-    let (interpreter, index) = (interpreter.as_str(), index.as_str());
+    let (new, cache, interpreter) = (new.as_str(), cache.as_str(), interpreter.as_str());
+    let index_words = |flag| index.iter().flat_map(move |index| [flag, index.as_str()]);
     let mut environment = network_variables(env);
     let step =
         |program: &str, words: &[&str], environment: &BTreeMap<String, String>| InstallStep {
@@ -99,13 +99,14 @@ pub(super) fn python_steps(
             let mut install = vec!["pip", "install"];
             install.extend(general);
             install.extend(["--python", interpreter, "--no-build", "--link-mode", "copy"]);
-            install.extend(["--default-index", index, package]);
+            install.extend(index_words("--default-index"));
+            install.push(package);
             vec![step(uv, &venv, &environment), step(uv, &install, &environment)]
         }
         PythonPrograms::Python(python) => {
             let no_settings = if cfg!(windows) { "nul" } else { "/dev/null" };
             environment.insert("PIP_CONFIG_FILE".to_owned(), no_settings.to_owned());
-            let install = [
+            let mut install = vec![
                 "-m",
                 "pip",
                 "install",
@@ -114,10 +115,9 @@ pub(super) fn python_steps(
                 "--no-input",
                 "--no-cache-dir",
                 "--disable-pip-version-check",
-                "--index-url",
-                index,
-                package,
             ];
+            install.extend(index_words("--index-url"));
+            install.push(package);
             let venv = step(python, &["-m", "venv", new], &environment);
             vec![venv, step(interpreter, &install, &environment)]
         }

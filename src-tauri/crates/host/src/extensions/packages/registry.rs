@@ -9,10 +9,6 @@ use std::path::Path;
 
 use crate::options::EnvReader;
 
-/// The registry of npm.
-const NPM: &str = "https://registry.npmjs.org/";
-/// The index of PyPI.
-const PYPI: &str = "https://pypi.org/simple";
 /// The variables of proxies.
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
@@ -20,20 +16,20 @@ const PROXIES: [&str; 6] =
 const CERTIFICATES: [&str; 5] =
     ["NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
 
-/// The address of npm's registry.
-pub(super) fn npm_registry(env: &EnvReader) -> Result<String, String> {
+/// The address of npm's registry; none for the default of npm.
+pub(super) fn npm_registry(env: &EnvReader) -> Result<Option<String>, String> {
     let set = ["npm_config_registry", "NPM_CONFIG_REGISTRY"].into_iter().find_map(|name| env(name));
     let found = set.or_else(|| setting_in_home(env, &[".npmrc"], "registry"));
-    checked("npm", found.unwrap_or_else(|| NPM.to_owned()))
+    found.map(|address| checked("npm", address)).transpose()
 }
 
-/// The address of the Python index.
-pub(super) fn python_index(env: &EnvReader) -> Result<String, String> {
+/// The address of the Python index; none for the default of the installer.
+pub(super) fn python_index(env: &EnvReader) -> Result<Option<String>, String> {
     let set = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
     let set = set.into_iter().find_map(|name| env(name));
     let files = [".config/pip/pip.conf", ".pip/pip.conf", "pip/pip.ini"];
     let found = set.or_else(|| setting_in_home(env, &files, "index-url"));
-    checked("pip", found.unwrap_or_else(|| PYPI.to_owned()))
+    found.map(|address| checked("pip", address)).transpose()
 }
 
 /// The variables of the network: the certificates, and the proxies without those that hold a password.
@@ -103,11 +99,11 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().to_str().expect("UTF-8");
         let env = env(&[("HOME", path)]);
-        assert_eq!(npm_registry(&env).as_deref(), Ok(NPM));
+        assert_eq!(npm_registry(&env), Ok(None));
         let text = "# registry=https://no.example\n//npm.example/:_authToken=s3cret\nregistry = \"https://npm.example/\"\n";
         std::fs::write(home.path().join(".npmrc"), text).expect("written");
-        assert_eq!(npm_registry(&env).as_deref(), Ok("https://npm.example/"));
-        assert_eq!(python_index(&env).as_deref(), Ok(PYPI));
+        assert_eq!(npm_registry(&env), Ok(Some("https://npm.example/".to_owned())));
+        assert_eq!(python_index(&env), Ok(None));
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn shown(path: &Path) -> String {
 async fn npm_page_shows_what_npm_gets() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
     let planned = fixture.plan(npm(), "").await.expect("a plan");
-    assert_eq!(planned.plan.registry.as_deref(), Some("https://registry.npmjs.org/"));
+    assert_eq!(planned.plan.registry.as_deref(), Some("the default registry of npm"));
     let ServerTransport::Stdio { command, arguments, .. } = &planned.server.transport else {
         panic!("a package is started");
     };
@@ -253,7 +253,7 @@ async fn pip_installs_only_wheels_of_the_exact_version() {
     assert_eq!(installed.package.components, ["mcp_time==1.2"]);
     let arguments = fixture.text("extensions/.packages/cal/arguments");
     assert!(arguments.contains("--only-binary\n:all:\n"), "{arguments}");
-    assert!(arguments.ends_with("https://pypi.org/simple\nmcp-time==1.2\n"), "{arguments}");
+    assert!(arguments.ends_with("--disable-pip-version-check\nmcp-time==1.2\n"), "{arguments}");
 }
 
 #[tokio::test]
