@@ -14,6 +14,7 @@ mod hooks;
 mod models;
 mod secrets;
 mod extensions;
+mod zip_archive;
 mod conformance;
 mod outbox;
 mod retention;

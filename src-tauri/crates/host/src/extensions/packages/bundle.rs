@@ -12,13 +12,15 @@ use rouse_core::extension::package::{
 };
 use rouse_core::text::escape_line;
 
-use super::archive::{BundleArchive, MAX_BYTES};
 use super::files::hash_of;
 use super::registry::home_folder;
 use super::site::{PackageSite, path_text};
 use crate::options::EnvReader;
+use crate::zip_archive::BoundedArchive;
 use rouse_tools::find_program;
 
+/// The maximum bytes of a bundle, and of its unpacked files.
+const MAX_BYTES: u64 = 200 << 20;
 /// The system's name in manifests.
 const PLATFORM: &str = if cfg!(windows) {
     "win32"
@@ -52,7 +54,8 @@ pub(super) fn bundle_facts(
     let unreadable = |error: std::io::Error| format!("{shown} cannot be read: {error}.");
     let mut content = File::open(file).map_err(unreadable)?;
     let sha256 = hash_of(&mut (&content).take(MAX_BYTES + 1)).map_err(unreadable)?;
-    let mut archive = BundleArchive::open(&mut content).map_err(|error| error.to_string())?;
+    let mut archive =
+        BoundedArchive::open(&mut content, MAX_BYTES).map_err(|error| error.to_string())?;
     let text = archive.read_text("manifest.json", MAX_MANIFEST_BYTES);
     let manifest = BundleManifest::parse(&text.map_err(|error| error.to_string())?)
         .map_err(|error| error.to_string())?;
@@ -98,7 +101,8 @@ pub(super) fn unpack_bundle(file: &str, sha256: &str, site: &PackageSite) -> Res
         return Err(format!("{shown} has changed since you read its page. Read the page again."));
     }
     std::fs::create_dir_all(&site.new).map_err(failed)?;
-    let mut archive = BundleArchive::open(&mut content).map_err(|error| error.to_string())?;
+    let mut archive =
+        BoundedArchive::open(&mut content, MAX_BYTES).map_err(|error| error.to_string())?;
     archive.unpack(&site.new).map_err(|error| error.to_string())
 }
 

@@ -8,7 +8,6 @@
 mod site;
 mod registry;
 mod files;
-mod archive;
 mod npm;
 mod python;
 mod bundle;

@@ -15,10 +15,10 @@ use rouse_gateway::PlannedPackage;
 use rouse_testkit::ManualClock;
 use rouse_tools::{HttpConfig, LineProcessConfig, LineProcesses};
 
-use super::archive::built::{build, entry};
 use super::installer::PreparedPackage;
 use super::{InstallError, PackageChecks, PackageInstaller, packages_folder};
 use crate::options::EnvReader;
+use crate::zip_archive::built::{build, entry};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 

@@ -4,15 +4,15 @@ use std::io;
 
 /// Why an archive is refused.
 #[derive(Debug, thiserror::Error)]
-pub(in super::super) enum ArchiveError {
+pub(crate) enum ArchiveError {
     /// No zip archive, or of a form that Rouse does not read.
-    #[error("The bundle is no zip archive that Rouse reads: {0}. Download the file again.")]
+    #[error("The file is no zip archive that Rouse reads: {0}. Download the file again.")]
     Format(String),
     /// Over a bound.
-    #[error("The bundle {0}. Rouse unpacks no such archive.")]
+    #[error("The archive {0}. Rouse unpacks no such archive.")]
     Bound(String),
     /// An entry with a dangerous path or kind.
-    #[error("The bundle holds {path}, which {reason}. Rouse unpacks no such archive.")]
+    #[error("The archive holds {path}, which {reason}. Rouse unpacks no such archive.")]
     Entry {
         /// The path, escaped.
         path: String,
@@ -20,18 +20,18 @@ pub(in super::super) enum ArchiveError {
         reason: &'static str,
     },
     /// The content of an entry is not what the directory says.
-    #[error("The file {0} of the bundle is damaged. Download the bundle again.")]
+    #[error("The file {0} of the archive is damaged. Download the archive again.")]
     Damaged(String),
     /// A file is missing.
-    #[error("The bundle has no file {0}. Look for another bundle.")]
+    #[error("The archive has no file {0}. Look for another archive.")]
     Missing(String),
     /// A file is larger than Rouse reads.
-    #[error("The file {0} of the bundle is too large. Look for another bundle.")]
+    #[error("The file {0} of the archive is too large. Look for another archive.")]
     TooLarge(String),
     /// A file is no text.
-    #[error("The file {0} of the bundle is no text. Look for another bundle.")]
+    #[error("The file {0} of the archive is no text. Look for another archive.")]
     NotText(String),
     /// The system refused.
-    #[error("The bundle cannot be unpacked: {0}. Check the disk.")]
+    #[error("The archive cannot be unpacked: {0}. Check the disk.")]
     Io(#[from] io::Error),
 }

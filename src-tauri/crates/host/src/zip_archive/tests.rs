@@ -1,12 +1,14 @@
-//! Tests of archives: usable bundles, and the attacks of a bundle's author.
+//! Tests of archives: usable archives, and the attacks of an archive's author.
 
 use std::io::Cursor;
 
 use super::built::{BuiltEntry, build, entry, folder};
-use super::{ArchiveError, BundleArchive};
+use super::{ArchiveError, BoundedArchive};
 
-fn open(entries: &[BuiltEntry]) -> Result<BundleArchive<Cursor<Vec<u8>>>, ArchiveError> {
-    BundleArchive::open(Cursor::new(build(entries)))
+const MAX_BYTES: u64 = 200 << 20;
+
+fn open(entries: &[BuiltEntry]) -> Result<BoundedArchive<Cursor<Vec<u8>>>, ArchiveError> {
+    BoundedArchive::open(Cursor::new(build(entries)), MAX_BYTES)
 }
 
 fn refusal(entries: &[BuiltEntry]) -> String {
@@ -24,6 +26,12 @@ fn files_are_unpacked_with_their_content() {
     let mut archive = open(&entries).expect("an archive");
     assert_eq!((archive.size().files, archive.size().bytes), (3, 18));
     assert_eq!(archive.read_text("manifest.json", 10).expect("a text"), "{}");
+    let files = archive.read_files().expect("all files");
+    assert_eq!(
+        files.keys().collect::<Vec<_>>(),
+        ["manifest.json", "server/lib/a.js", "server/run"]
+    );
+    assert_eq!(files["server/lib/a.js"], b"let a;");
     let target = tempfile::tempdir().expect("a folder");
     archive.unpack(target.path()).expect("unpacked");
     let text = |path: &str| std::fs::read_to_string(target.path().join(path)).expect("a file");
@@ -98,6 +106,8 @@ fn archive_over_a_bound_is_refused() {
         ..entry(name, &zeros)
     };
     assert!(refusal(&[declared("a"), declared("b")]).contains("200 MB of unpacked files"));
+    let small = BoundedArchive::open(Cursor::new(build(&[entry("a", &zeros[..1000])])), 999);
+    assert!(small.err().is_some_and(|error| error.to_string().contains("of unpacked files")));
     let many: Vec<BuiltEntry> = (0..20_001).map(|number| folder(&format!("{number}/"))).collect();
     assert!(refusal(&many).contains("more than 20000 entries"));
 }
@@ -112,13 +122,13 @@ fn content_beside_the_directory_is_refused() {
         let mut archive = open(&[entry]).expect("a directory");
         let error = archive.unpack(target.path()).expect_err("damaged").to_string();
         assert!(
-            error.starts_with(&format!("The file {name} of the bundle is damaged.")),
+            error.starts_with(&format!("The file {name} of the archive is damaged.")),
             "{error}"
         );
     }
     let mut bytes = build(&[entry("a", "content")]);
     bytes[32] ^= 1;
-    let mut archive = BundleArchive::open(Cursor::new(bytes)).expect("a directory");
+    let mut archive = BoundedArchive::open(Cursor::new(bytes), MAX_BYTES).expect("a directory");
     let other = tempfile::tempdir().expect("a folder");
     assert!(archive.unpack(other.path()).is_err());
 }
@@ -136,7 +146,8 @@ fn other_files_are_no_archives() {
     let mut prefixed = b"MZ".to_vec();
     prefixed.extend(&cut);
     for bytes in [Vec::new(), b"no zip".to_vec(), cut[..cut.len() - 1].to_vec(), prefixed] {
-        let error = BundleArchive::open(Cursor::new(bytes)).err().expect("refused").to_string();
+        let error =
+            BoundedArchive::open(Cursor::new(bytes), MAX_BYTES).err().expect("refused").to_string();
         assert!(error.contains("no zip archive that Rouse reads"), "{error}");
     }
 }

@@ -6,20 +6,20 @@ use flate2::Crc;
 use flate2::write::DeflateEncoder;
 
 /// A file or folder of an archive under construction.
-pub(in super::super) struct BuiltEntry {
-    pub(in super::super) name: String,
-    pub(in super::super) content: Vec<u8>,
-    pub(in super::super) mode: u32,
-    pub(in super::super) flags: u16,
-    pub(in super::super) is_deflated: bool,
+pub(crate) struct BuiltEntry {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
+    pub(crate) mode: u32,
+    pub(crate) flags: u16,
+    pub(crate) is_deflated: bool,
     /// A declared size beside that of the content.
-    pub(in super::super) declared: Option<u32>,
+    pub(crate) declared: Option<u32>,
     /// A name in the local header beside `name`.
-    pub(in super::super) local_name: Option<String>,
+    pub(crate) local_name: Option<String>,
 }
 
 /// A file.
-pub(in super::super) fn entry(name: &str, content: &str) -> BuiltEntry {
+pub(crate) fn entry(name: &str, content: &str) -> BuiltEntry {
     BuiltEntry {
         name: name.to_owned(),
         content: content.as_bytes().to_vec(),
@@ -32,7 +32,7 @@ pub(in super::super) fn entry(name: &str, content: &str) -> BuiltEntry {
 }
 
 /// A folder.
-pub(in super::super) fn folder(name: &str) -> BuiltEntry {
+pub(crate) fn folder(name: &str) -> BuiltEntry {
     BuiltEntry { mode: 0o040_755, is_deflated: false, ..entry(name, "") }
 }
 
@@ -43,7 +43,7 @@ fn deflated(content: &[u8]) -> Vec<u8> {
 }
 
 /// The bytes of an archive with these entries.
-pub(in super::super) fn build(entries: &[BuiltEntry]) -> Vec<u8> {
+pub(crate) fn build(entries: &[BuiltEntry]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for entry in entries {
         let mut crc = Crc::new();

@@ -12,7 +12,6 @@ use zip::read::{ArchiveOffset, Config, OwnedZipFileEntry, ZipFileEntry};
 use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 
-use super::MAX_BYTES;
 use super::error::ArchiveError;
 use super::paths::EntryPaths;
 
@@ -43,10 +42,11 @@ pub(super) struct ArchiveEntry {
 /// Reads all entries, and checks the bounds and that both headers of each entry agree.
 pub(super) fn read_directory(
     content: &mut (impl Read + Seek),
+    max_bytes: u64,
 ) -> Result<Vec<ArchiveEntry>, ArchiveError> {
     let length = content.seek(SeekFrom::End(0))?;
-    if length > MAX_BYTES {
-        return Err(ArchiveError::Bound(format!("has more than {} MB", MAX_BYTES >> 20)));
+    if length > max_bytes {
+        return Err(ArchiveError::Bound(format!("has more than {} MB", max_bytes >> 20)));
     }
     // An archive behind other data is refused: another reader could see another archive.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
@@ -62,7 +62,11 @@ pub(super) fn read_directory(
         paths.add(&entry.path, entry.is_folder)?;
         packed_bytes = packed_bytes.saturating_add(entry.packed_bytes);
         bytes = bytes.saturating_add(entry.bytes);
-        check_bounds(&entry, bytes)?;
+        if bytes > max_bytes {
+            let limit = max_bytes >> 20;
+            return Err(ArchiveError::Bound(format!("has more than {limit} MB of unpacked files")));
+        }
+        check_ratio(&entry)?;
         entries.push(entry);
     }
     if packed_bytes > length {
@@ -71,12 +75,8 @@ pub(super) fn read_directory(
     Ok(entries)
 }
 
-/// Checks an entry; `bytes` are the unpacked bytes so far.
-fn check_bounds(entry: &ArchiveEntry, bytes: u64) -> Result<(), ArchiveError> {
-    if bytes > MAX_BYTES {
-        let limit = MAX_BYTES >> 20;
-        return Err(ArchiveError::Bound(format!("has more than {limit} MB of unpacked files")));
-    }
+/// Checks the ratio of an entry.
+fn check_ratio(entry: &ArchiveEntry) -> Result<(), ArchiveError> {
     if entry.bytes > RATIO_FROM && entry.bytes / MAX_RATIO > entry.packed_bytes {
         let path = escape_line(&entry.path);
         return Err(ArchiveError::Bound(format!("packs {path} more than {MAX_RATIO} times")));

@@ -1,6 +1,6 @@
-//! Zip archives of bundles: the entries with their bounds, and the unpacking.
+//! Zip archives from other authors: the entries with their bounds, and the unpacking.
 //!
-//! Owns a strict subset of the format: one file, no encryption, stored or deflated entries whose two headers agree. The
+//! Serves bundles of MCP servers and skills. Owns a strict subset of the format: one file, no encryption, stored or deflated entries whose two headers agree. The
 //! crate `zip` reads and checks the content; its own unpacking is not used, because that one follows links. Never follows
 //! or creates a link. Pitfall: content that is shorter than its declared size; the crate accepts it, so Rouse compares.
 
@@ -8,10 +8,11 @@ mod directory;
 mod error;
 mod paths;
 #[cfg(test)]
-pub(super) mod built;
+pub(crate) mod built;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write, copy};
 use std::path::Path;
@@ -22,33 +23,30 @@ use zip::ZipReadOptions;
 use zip::result::ZipError;
 
 use self::directory::{ArchiveEntry, read_directory};
-pub(super) use self::error::ArchiveError;
-
-/// The maximum bytes of an archive, and of its unpacked files.
-pub(super) const MAX_BYTES: u64 = 200 << 20;
+pub(crate) use self::error::ArchiveError;
 
 /// An archive whose directory is within the bounds.
-pub(super) struct BundleArchive<R> {
+pub(crate) struct BoundedArchive<R> {
     content: R,
     entries: Vec<ArchiveEntry>,
 }
 
-impl<R: Read + Seek> BundleArchive<R> {
-    /// Reads and checks the directory.
-    pub(super) fn open(mut content: R) -> Result<Self, ArchiveError> {
-        let entries = read_directory(&mut content)?;
+impl<R: Read + Seek> BoundedArchive<R> {
+    /// Reads and checks the directory. `max_bytes` bounds the archive, and its unpacked files together.
+    pub(crate) fn open(mut content: R, max_bytes: u64) -> Result<Self, ArchiveError> {
+        let entries = read_directory(&mut content, max_bytes)?;
         Ok(Self { content, entries })
     }
 
     /// The number of files and their unpacked bytes.
-    pub(super) fn size(&self) -> PackageSize {
+    pub(crate) fn size(&self) -> PackageSize {
         let files = self.entries.iter().filter(|entry| !entry.is_folder);
         let bytes = files.clone().map(|entry| entry.bytes).sum();
         PackageSize { files: u32::try_from(files.count()).unwrap_or(u32::MAX), bytes }
     }
 
     /// The text of the file `path`, at most `limit` bytes.
-    pub(super) fn read_text(&mut self, path: &str, limit: u64) -> Result<String, ArchiveError> {
+    pub(crate) fn read_text(&mut self, path: &str, limit: u64) -> Result<String, ArchiveError> {
         let entry = self.entries.iter().find(|entry| entry.path == path && !entry.is_folder);
         let entry = entry.ok_or_else(|| ArchiveError::Missing(path.to_owned()))?;
         if entry.bytes > limit {
@@ -59,8 +57,19 @@ impl<R: Read + Seek> BundleArchive<R> {
         String::from_utf8(text).map_err(|_| ArchiveError::NotText(path.to_owned()))
     }
 
+    /// The content of all files by path, without unpacking.
+    pub(crate) fn read_files(&mut self) -> Result<BTreeMap<String, Vec<u8>>, ArchiveError> {
+        let mut files = BTreeMap::new();
+        for entry in self.entries.iter().filter(|entry| !entry.is_folder) {
+            let mut content = Vec::new();
+            copy_entry(&mut self.content, entry, &mut content)?;
+            files.insert(entry.path.clone(), content);
+        }
+        Ok(files)
+    }
+
     /// Unpacks all files into the empty folder `folder`.
-    pub(super) fn unpack(&mut self, folder: &Path) -> Result<(), ArchiveError> {
+    pub(crate) fn unpack(&mut self, folder: &Path) -> Result<(), ArchiveError> {
         for entry in &self.entries {
             let path = folder.join(&entry.path);
             if entry.is_folder {
