@@ -50,7 +50,7 @@ pub use secrets::{
     ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,
     SecretValue, ServerSecretError, StoredKey, is_secret_name,
 };
-pub use skills::{SkillLibrary, TrustError};
+pub use skills::{SkillInstallError, SkillInstaller, SkillLibrary, TrustError};
 pub use tool_registry::{
     AdmissionError, RefusedTool, ToolCallError, ToolRegistry, ToolSet, is_callable_alone,
 };

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::front_matter::{self, FrontMatter};
 
 /// The file that makes a folder a skill.
-const INSTRUCTIONS: &str = "SKILL.md";
+pub(super) const INSTRUCTIONS: &str = "SKILL.md";
 
 /// The most bytes of SKILL.md.
 const MAX_INSTRUCTIONS: usize = 64 << 10;
@@ -35,10 +35,36 @@ pub(super) struct Folder {
 impl Folder {
     /// Reads all files; or the error for the person.
     pub(super) fn read(folder: &Path) -> Result<Self, String> {
-        let mut reader = FolderReader { files: BTreeMap::new(), left: MAX_BYTES };
+        Self::read_without(folder, &[])
+    }
+
+    /// Reads all files but those with the names `left_out`, and those in such folders.
+    pub(super) fn read_without(
+        folder: &Path,
+        left_out: &'static [&'static str],
+    ) -> Result<Self, String> {
+        let mut reader = FolderReader { files: BTreeMap::new(), left: MAX_BYTES, left_out };
         reader.read_folder(folder, "", 0)?;
+        Ok(Self::new(reader.files))
+    }
+
+    /// The folder with these files of an archive, within the limits.
+    pub(super) fn of_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, String> {
+        if files.len() > MAX_FILES {
+            return Err(too_many_files());
+        }
+        if files.keys().any(|path| path.matches('/').count() > MAX_DEPTH) {
+            return Err(too_deep());
+        }
+        if files.values().map(|bytes| bytes.len() as u64).sum::<u64>() > MAX_BYTES {
+            return Err(too_large());
+        }
+        Ok(Self::new(files))
+    }
+
+    fn new(files: BTreeMap<String, Vec<u8>>) -> Self {
         let mut hash = Sha256::new();
-        for (path, bytes) in &reader.files {
+        for (path, bytes) in &files {
             // Lengths before contents, so that no two folders have the same input.
             for part in [path.as_bytes(), bytes] {
                 hash.update((part.len() as u64).to_le_bytes());
@@ -46,7 +72,12 @@ impl Folder {
             }
         }
         let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { files: reader.files, digest })
+        Self { files, digest }
+    }
+
+    /// The content of all files by path.
+    pub(super) const fn files(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.files
     }
 
     /// The text of `SKILL.md`.
@@ -75,6 +106,16 @@ impl Folder {
         String::from_utf8(bytes.clone()).map_err(|_| format!("{path} is no text in UTF-8."))
     }
 
+    /// The parts of `SKILL.md`.
+    pub(super) fn parse_instructions(&self) -> Result<ParsedInstructions, String> {
+        let (head, body) = front_matter::split(self.instructions()?)?;
+        let front_matter = front_matter::parse(head)?;
+        if body.trim().is_empty() {
+            return Err(format!("{INSTRUCTIONS} has no instructions."));
+        }
+        Ok(ParsedInstructions { front_matter, body: body.trim().to_owned() })
+    }
+
     pub(super) fn into_skill(
         self,
         name: &str,
@@ -86,27 +127,30 @@ impl Folder {
                 "The folder's name must be 1 to 64 small letters, digits and hyphens.".to_owned()
             );
         }
-        let text = self.instructions()?;
-        let (head, body) = front_matter::split(text)?;
-        let FrontMatter { name: called, description, tools } = front_matter::parse(head)?;
+        let ParsedInstructions { front_matter, body } = self.parse_instructions()?;
+        let FrontMatter { name: called, description, tools } = front_matter;
         if called != name {
             return Err(format!(
                 "The name is {called}, and the folder {name}: both must be the same."
             ));
         }
-        if body.trim().is_empty() {
-            return Err(format!("{INSTRUCTIONS} has no instructions."));
-        }
-        let body = body.trim().to_owned();
         let files = self.files.keys().filter(|path| *path != INSTRUCTIONS).cloned().collect();
         let name = name.to_owned();
         Ok(Skill { name, description, tools, body, files, digest: self.digest, trust, folder })
     }
 }
 
+/// Front matter and instructions.
+pub(super) struct ParsedInstructions {
+    pub(super) front_matter: FrontMatter,
+    pub(super) body: String,
+}
+
 struct FolderReader {
     files: BTreeMap<String, Vec<u8>>,
+    /// The bytes up to the limit.
     left: u64,
+    left_out: &'static [&'static str],
 }
 
 impl FolderReader {
@@ -120,7 +164,7 @@ impl FolderReader {
             return Err("The skill is not a folder.".to_owned());
         }
         if depth > MAX_DEPTH {
-            return Err(format!("The folders lie more than {MAX_DEPTH} deep."));
+            return Err(too_deep());
         }
         for entry in fs::read_dir(folder).map_err(unread)? {
             let entry = entry.map_err(unread)?;
@@ -128,6 +172,9 @@ impl FolderReader {
             let Some(name) = name.to_str() else {
                 return Err("A file name is not UTF-8 text.".to_owned());
             };
+            if self.left_out.contains(&name) {
+                continue;
+            }
             let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
             let kind = entry.file_type().map_err(unread)?;
             if kind.is_symlink() {
@@ -146,7 +193,7 @@ impl FolderReader {
 
     fn read_file(&mut self, file: &Path, path: String) -> Result<(), String> {
         if self.files.len() == MAX_FILES {
-            return Err(format!("The folder has more than {MAX_FILES} files."));
+            return Err(too_many_files());
         }
         let mut bytes = Vec::new();
         let read =
@@ -154,11 +201,23 @@ impl FolderReader {
         read.map_err(|error| format!("{path} cannot be read: {error}."))?;
         match self.left.checked_sub(bytes.len() as u64) {
             Some(left) => self.left = left,
-            None => return Err(format!("The files have more than {} MB.", MAX_BYTES >> 20)),
+            None => return Err(too_large()),
         }
         self.files.insert(path, bytes);
         Ok(())
     }
+}
+
+fn too_many_files() -> String {
+    format!("The folder has more than {MAX_FILES} files.")
+}
+
+fn too_deep() -> String {
+    format!("The folders lie more than {MAX_DEPTH} deep.")
+}
+
+fn too_large() -> String {
+    format!("The files have more than {} MB.", MAX_BYTES >> 20)
 }
 
 fn link_error(path: &str) -> String {

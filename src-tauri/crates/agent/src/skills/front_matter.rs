@@ -3,11 +3,18 @@
 //! Ignores unknown keys, so that skills of other programs work.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The most characters of a description.
 const MAX_DESCRIPTION: usize = 1_024;
 /// The most allowed tools.
 const MAX_TOOLS: usize = 64;
+
+/// The requirements that other programs read, and the words for them.
+const REQUIREMENTS: [(&str, &str); 2] = [
+    ("/metadata/openclaw/requires/env", "variable"),
+    ("/metadata/openclaw/requires/bins", "program"),
+];
 
 /// The known fields of the front matter.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,13 +63,7 @@ pub(super) fn split(text: &str) -> Result<(&str, &str), String> {
 
 /// Parses the front matter.
 pub(super) fn parse(head: &str) -> Result<FrontMatter, String> {
-    // No aliases: a few lines of nested aliases could fill the memory.
-    let mut budget = serde_saphyr::Budget::default();
-    (budget.max_aliases, budget.max_anchors, budget.max_depth) = (0, 0, 8);
-    (budget.max_nodes, budget.max_events) = (1_000, 4_000);
-    let mut options = serde_saphyr::Options::default();
-    options.budget = Some(budget);
-    let written = serde_saphyr::from_str_with_options::<WrittenFields>(head, options);
+    let written = serde_saphyr::from_str_with_options::<WrittenFields>(head, options());
     let written = written.map_err(|error| {
         let error = error.to_string();
         format!(
@@ -91,6 +92,30 @@ pub(super) fn parse(head: &str) -> Result<FrontMatter, String> {
     Ok(FrontMatter { name, description, tools })
 }
 
+/// The environment variables and programs that the skill names: `variable TOKEN`, `program jq`. Another form of the
+/// field is no error: the person reads the whole text.
+pub(super) fn requirements(head: &str) -> Vec<String> {
+    let Ok(fields) = serde_saphyr::from_str_with_options::<Value>(head, options()) else {
+        // silent-ok: `parse` names the errors of the known fields.
+        return Vec::new();
+    };
+    let named = |(pointer, word): (&str, &str)| {
+        let names = fields.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(|name| format!("{word} {name}")).collect::<Vec<_>>()
+    };
+    REQUIREMENTS.into_iter().flat_map(named).collect()
+}
+
+/// No aliases: a few lines of nested aliases could fill the memory.
+fn options() -> serde_saphyr::Options {
+    let mut budget = serde_saphyr::Budget::default();
+    (budget.max_aliases, budget.max_anchors, budget.max_depth) = (0, 0, 8);
+    (budget.max_nodes, budget.max_events) = (1_000, 4_000);
+    let mut options = serde_saphyr::Options::default();
+    options.budget = Some(budget);
+    options
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +131,18 @@ mod tests {
         let listed = parse("name: a\ndescription: b\nallowed-tools: [http]\n").expect("a head");
         assert_eq!(listed.tools, Some(vec!["http".to_owned()]));
         assert!(split("\u{feff}---\r\nname: a\r\n---\r\nx").is_ok());
+    }
+
+    #[test]
+    fn requirements_are_read_in_block_and_flow_style() {
+        let block = "name: a\nmetadata:\n  openclaw:\n    requires:\n      env: [TOKEN]\n      bins:\n        - jq\n";
+        let flow = "name: a\nmetadata: {\"openclaw\": {\"requires\": {\"bins\": [\"jq\"], \"env\": [\"TOKEN\"]}}}\n";
+        for head in [block, flow] {
+            assert_eq!(requirements(head), ["variable TOKEN", "program jq"], "{head}");
+        }
+        for head in ["name: a\n", "metadata: text\n", "metadata: {openclaw: {requires: jq}}\n"] {
+            assert!(requirements(head).is_empty(), "{head}");
+        }
     }
 
     #[test]

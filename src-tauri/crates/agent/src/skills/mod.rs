@@ -3,11 +3,16 @@
 //! Owns discovery, validation and trust of skills. A skill in `skills` is the person's own; a skill in
 //! `skills/installed` is untrusted input until the person trusts exactly its content. Trust is stored as the folder's
 //! digest in the database, where tools and sandboxed commands cannot change it. Any change to the folder invalidates it.
-//! An invalid folder is listed with its error.
+//! An invalid folder is listed with its error. `install` adds and removes skills of other authors.
 //! Pitfall: computing the digest and taking the text from separate reads; the folder may change in between.
 
 mod folder;
 mod front_matter;
+mod source;
+mod staging;
+mod install;
+#[cfg(test)]
+mod install_tests;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +33,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use folder::Folder;
+pub use install::{SkillInstallError, SkillInstaller};
 
 /// The subfolder of installed skills.
 const INSTALLED: &str = "installed";

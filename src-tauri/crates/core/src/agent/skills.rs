@@ -1,11 +1,12 @@
 //! Skills: folders with instructions for a model, and their trust.
 //!
-//! Owns the skill type, the name rule, and the port to the files. The person's own skills are trusted by their place;
+//! Owns the skill type, the page before an installation, the name rule, and the ports to files and archives. The person's own skills are trusted by their place;
 //! an installed skill is untrusted input until the person trusts exactly this content. The content of a skill never
 //! changes during a run.
 //! Pitfall: judging trust when a file is read; the trust at the start of the run counts.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -105,6 +106,49 @@ pub trait SkillFiles: Send + Sync {
         skill: &'a SkillInRun,
         path: Option<&'a str>,
     ) -> BoxFuture<'a, Result<String, SkillRefusal>>;
+}
+
+/// The port to skills in archives.
+pub trait SkillArchives: Send + Sync {
+    /// Reads all files of an archive by relative path with slashes, without unpacking. Blocks.
+    ///
+    /// # Errors
+    /// The archive is unreadable, unsafe or too large: cause and remedy as sentences.
+    fn read(&self, archive: &Path) -> Result<BTreeMap<String, Vec<u8>>, String>;
+}
+
+/// The page that a person reads before the installation of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillPage {
+    /// Path of the folder or the zip archive.
+    pub path: String,
+    /// Name of the skill.
+    pub name: String,
+    /// Description.
+    pub description: String,
+    /// Environment variables and programs that the skill names: `variable TOKEN`, `program jq`.
+    pub requires: Vec<String>,
+    /// The whole `SKILL.md`.
+    pub text: String,
+    /// All files, by path.
+    pub files: Vec<SkillFileView>,
+    /// Hash of the installed skill with this name, or `unreadable`; none without one.
+    pub replaces: Option<String>,
+    /// Whether one of the person's own skills has this name. Rouse then refuses the installation.
+    pub is_own: bool,
+    /// Hash of the installed folder. The trust is bound to this hash.
+    pub hash: String,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillFileView {
+    /// Path in the folder, with slashes.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
 }
 
 /// Whether `name` is valid: 1 to 64 lowercase letters, digits and single hyphens in between.
