@@ -17,6 +17,8 @@ pub(crate) struct ProbeEngine<'h> {
     delivery: String,
     approval: String,
     skill_digest: String,
+    /// The page of a skill that is not installed.
+    skill_page: Value,
     _model: FakeModel,
     /// A provider with a single model.
     provider: FakeModel,
@@ -34,6 +36,11 @@ impl<'h> ProbeEngine<'h> {
         let engine = home.serve().await;
         let skills = engine.call("skills.list", json!({})).await;
         let skill_digest = skills["skills"][0]["digest"].as_str().expect("a digest").to_owned();
+        let source = home.sibling("notes");
+        std::fs::create_dir(&source).expect("a folder");
+        let text = "---\nname: notes\ndescription: About it.\n---\nNote it.\n";
+        std::fs::write(source.join("SKILL.md"), text).expect("a file");
+        let skill_page = engine.call("skills.preview", json!({ "path": source })).await;
         let job = engine.add_job(echo("Kept")).await;
         let spare_job = engine.add_job(echo("Spare")).await;
         let mut hooked = echo("Hooked");
@@ -54,6 +61,7 @@ impl<'h> ProbeEngine<'h> {
             delivery,
             approval,
             skill_digest,
+            skill_page,
             _model: model,
             provider,
         }
@@ -129,6 +137,11 @@ impl<'h> ProbeEngine<'h> {
             // The digest of a missing list is empty.
             "heartbeat.trust" => json!({ "digest": "" }),
             "skills.distrust" => json!({ "name": "fetch" }),
+            "skills.preview" => json!({ "path": self.skill_page["path"] }),
+            "skills.install" => {
+                json!({ "path": self.skill_page["path"], "hash": self.skill_page["hash"] })
+            }
+            "skills.remove" => json!({ "name": "notes" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "models.list" => json!({ "server": self.server() }),

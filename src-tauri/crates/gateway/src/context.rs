@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_agent::{Gate, SkillLibrary};
+use rouse_agent::{Gate, SkillInstaller, SkillLibrary};
 use rouse_core::extension::package::{ExtensionSource, FileChange, PackagePlan};
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
@@ -55,6 +55,8 @@ pub struct Context {
     pub backups: Arc<dyn Backups>,
     /// The skills.
     pub skills: SkillLibrary,
+    /// The installation of skills of other authors.
+    pub skill_installer: SkillInstaller,
     /// The gate, with the tools.
     pub gate: Arc<Gate>,
     /// The event stream.

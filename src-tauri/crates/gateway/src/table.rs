@@ -101,6 +101,9 @@ methods! {
     "skills.list" => skills::list(EmptyObject) -> SkillsListResult;
     "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;
     "skills.distrust" => skills::distrust(SkillRef) -> SkillView;
+    "skills.preview" => skills::preview(SkillSourceParams) -> SkillPage;
+    "skills.install" => skills::install(SkillInstallParams) -> SkillView;
+    "skills.remove" => skills::remove(SkillRef) -> ChangeResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
     "models.providers" => models::providers(EmptyObject) -> ModelsProvidersResult;
     "models.list" => models::list(ModelsListParams) -> ModelsListResult;

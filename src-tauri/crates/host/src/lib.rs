@@ -15,6 +15,7 @@ mod models;
 mod secrets;
 mod extensions;
 mod zip_archive;
+mod skills;
 mod conformance;
 mod outbox;
 mod retention;

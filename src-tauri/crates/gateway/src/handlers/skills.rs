@@ -1,8 +1,10 @@
-//! `skills.*`: skills and trust in skills. No tool calls these methods: only the person grants trust.
+//! `skills.*`: skills, trust in skills, and installation. No tool calls these methods: only the person grants trust and
+//! installs.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use rouse_agent::TrustError;
+use rouse_agent::{SkillInstallError, TrustError};
 use rouse_core::job::Payload;
 use rouse_core::skills::SkillFolder;
 use rouse_store::JobQuery;
@@ -10,7 +12,8 @@ use rouse_store::JobQuery;
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    EmptyObject, SkillRef, SkillTrustParams, SkillUser, SkillView, SkillsListResult,
+    ChangeResult, EmptyObject, SkillInstallParams, SkillPage, SkillRef, SkillSourceParams,
+    SkillTrustParams, SkillUser, SkillView, SkillsListResult,
 };
 
 pub(crate) async fn list(context: &Context, _: EmptyObject) -> Result<SkillsListResult, RpcError> {
@@ -43,6 +46,28 @@ pub(crate) async fn distrust(context: &Context, params: SkillRef) -> Result<Skil
     find(context, &params.name).await
 }
 
+pub(crate) async fn preview(
+    context: &Context,
+    params: SkillSourceParams,
+) -> Result<SkillPage, RpcError> {
+    context.skill_installer.preview(Path::new(&params.path)).await.map_err(install_error)
+}
+
+pub(crate) async fn install(
+    context: &Context,
+    params: SkillInstallParams,
+) -> Result<SkillView, RpcError> {
+    let SkillInstallParams { path, hash } = params;
+    let now = context.clock.now();
+    let installed = context.skill_installer.install(Path::new(&path), &hash, now).await;
+    find(context, &installed.map_err(install_error)?.name).await
+}
+
+pub(crate) async fn remove(context: &Context, params: SkillRef) -> Result<ChangeResult, RpcError> {
+    let removed = context.skill_installer.remove(&params.name, context.clock.now()).await;
+    removed.map(|()| ChangeResult { changed: true }).map_err(install_error)
+}
+
 async fn find(context: &Context, name: &str) -> Result<SkillView, RpcError> {
     let skills = list(context, EmptyObject {}).await?.skills;
     let skill = skills.into_iter().find(|skill| skill.name == name && skill.problem.is_none());
@@ -69,6 +94,20 @@ fn trust_error(error: TrustError) -> RpcError {
         TrustError::Unusable(reason) => RpcError::new(ErrorCode::NotFound, reason),
         TrustError::Changed(_) => RpcError::new(ErrorCode::Conflict, error.to_string()),
         TrustError::Own(_) => RpcError::field("name", &error.to_string()),
+    }
+}
+
+fn install_error(error: SkillInstallError) -> RpcError {
+    let text = error.to_string();
+    match error {
+        SkillInstallError::Trust(error) => trust_error(error),
+        SkillInstallError::Source(reason) => RpcError::field("path", &reason),
+        SkillInstallError::NotInstalled(_) => RpcError::new(ErrorCode::NotFound, text),
+        SkillInstallError::Unwritable(_) => RpcError::new(ErrorCode::Storage, text),
+        SkillInstallError::OwnName(_)
+        | SkillInstallError::OwnSkill { .. }
+        | SkillInstallError::Changed
+        | SkillInstallError::Full => RpcError::new(ErrorCode::Conflict, text),
     }
 }
 

@@ -1,6 +1,6 @@
-//! `skills.*`: skill folders with instructions for a model, and trust in skills.
+//! `skills.*`: skill folders with instructions for a model, trust in skills, and installation.
 
-pub use rouse_core::skills::SkillTrust;
+pub use rouse_core::skills::{SkillFileView, SkillPage, SkillTrust};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -64,10 +64,28 @@ pub struct SkillTrustParams {
     pub digest: String,
 }
 
-/// `skills.distrust`.
+/// `skills.distrust` and `skills.remove`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillRef {
     /// Name of the skill.
     pub name: String,
+}
+
+/// `skills.preview`: the page of a skill. Changes nothing.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillSourceParams {
+    /// Absolute path of a folder with a `SKILL.md`, or of a zip archive with one skill.
+    pub path: String,
+}
+
+/// `skills.install`: installs the skill of a page, and trusts exactly its content.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillInstallParams {
+    /// Path of the page.
+    pub path: String,
+    /// Hash of the page. Another hash is a conflict.
+    pub hash: String,
 }

@@ -1,11 +1,14 @@
 //! A gateway with a real store and scheduler, whose runs end at once.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_agent::{Gate, SkillLibrary, ToolRegistry};
+use rouse_agent::{Gate, SkillInstaller, SkillLibrary, ToolRegistry};
 use rouse_core::job::Job;
 use rouse_core::settings::BudgetSection;
+use rouse_core::skills::SkillArchives;
 use rouse_core::tool::{BoxFuture, Tool};
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
@@ -75,6 +78,11 @@ impl GatewayFixture {
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
         let extensions = Arc::new(MemoryExtensions::default());
         let routines = Arc::new(SignedRoutines::default());
+        let skills = SkillLibrary::new(
+            folder.path().join("skills"),
+            folder.path().join("workspace"),
+            store.clone(),
+        );
         let gateway = Gateway::new(Context {
             store: store.clone(),
             scheduler: scheduler.clone(),
@@ -86,11 +94,8 @@ impl GatewayFixture {
             routines: Arc::clone(&routines) as _,
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(folder.path()))),
             backups: Arc::new(NoBackups),
-            skills: SkillLibrary::new(
-                folder.path().join("skills"),
-                folder.path().join("workspace"),
-                store.clone(),
-            ),
+            skills: skills.clone(),
+            skill_installer: SkillInstaller::new(skills, Arc::new(NoSkillArchives)),
             gate: Arc::new(gate),
             live_text: LiveText::new(events.clone(), Arc::new(clock.clone())),
             live_progress: LiveProgress::new(events.clone()),
@@ -349,6 +354,14 @@ impl Models for LateModel {
 
 fn no_model() -> RpcError {
     RpcError::new(ErrorCode::NotFound, "There is no model.")
+}
+
+struct NoSkillArchives;
+
+impl SkillArchives for NoSkillArchives {
+    fn read(&self, _: &Path) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        Err("The file is no archive.".to_owned())
+    }
 }
 
 struct NoBackups;

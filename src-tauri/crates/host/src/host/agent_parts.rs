@@ -65,7 +65,7 @@ impl Components {
         let safety = Safety::new(Arc::clone(&self.book));
         let index = RedactedIndex { store: self.store.clone(), safety: safety.clone() };
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
-        tools.extend(skill_tools(Arc::new(self.skills.clone())));
+        tools.extend(skill_tools(Arc::new(self.skills.library().clone())));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = Arc::new(ToolRegistry::new(tools)?);
         let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
@@ -83,7 +83,7 @@ impl Components {
             self.observer(),
         )
         .with_ledger(Arc::clone(&self.ledger))
-        .with_skills(self.skills.clone())
+        .with_skills(self.skills.library().clone())
         .with_progress(self.progress_observer())
         .with_servers(Arc::new(servers.pool.clone()));
         Ok(AgentParts { agent, gate, servers })

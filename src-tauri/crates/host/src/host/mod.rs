@@ -13,7 +13,7 @@ mod servers;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillLibrary};
+use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInstaller};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
@@ -47,6 +47,7 @@ use crate::routines::{GatewayRoutines, RoutineLink};
 use crate::runner::{MainSessionWork, PayloadRunner};
 use crate::secrets::{self, SecretVault};
 use crate::settings::LiveSettings;
+use crate::skills::skill_installer;
 use agent_parts::AgentParts;
 use servers::Servers;
 
@@ -74,7 +75,7 @@ struct Components {
     models: Arc<ModelCatalog>,
     ledger: Arc<BudgetLedger>,
     secrets: Arc<SecretVault>,
-    skills: SkillLibrary,
+    skills: SkillInstaller,
     /// The secrets that the gate redacts and substitutes; filled by the vault.
     book: Arc<SecretBook>,
     hooks: Hooks,
@@ -222,8 +223,7 @@ impl Components {
         )
         .await;
         let secrets = secrets::open_vault(options, &settings, Arc::clone(&book));
-        let skills =
-            SkillLibrary::new(home.skills(), settings.now().workspace.clone(), store.clone());
+        let skills = skill_installer(home, &settings.now().workspace, &store);
         let hooks = hooks::build(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         Ok(Self {
@@ -311,7 +311,8 @@ impl Components {
             routines: Arc::clone(&self.routines) as _,
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(options.home.root()))),
             backups: Arc::new(self.backups(&options.home)),
-            skills: self.skills.clone(),
+            skills: self.skills.library().clone(),
+            skill_installer: self.skills.clone(),
             gate,
             extensions,
             events: self.events.clone(),
