@@ -14,3 +14,4 @@ pub(crate) mod approvals;
 pub(crate) mod settings;
 pub(crate) mod backups;
 pub(crate) mod keyboard;
+pub(crate) mod paths;

@@ -124,6 +124,11 @@ impl DefinitionArgs {
         self.with_transport(stdio(runtime_program(runtime), words))
     }
 
+    /// Whether words follow `--`.
+    pub(super) const fn has_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+
     /// The definition of a folder: the words after `--` are its command, as written.
     pub(super) fn into_folder_draft(mut self) -> Result<ServerDefinition, CliError> {
         let mut words = std::mem::take(&mut self.command).into_iter();

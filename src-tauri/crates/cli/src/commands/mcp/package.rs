@@ -8,10 +8,11 @@ use std::path::Path;
 
 use rouse_core::extension::package::{ExtensionSource, ServerJsonDraft, draft_from_server_json};
 use rouse_core::extension::{ExtensionName, ServerDefinition};
-use rouse_core::text::escape_line;
+use rouse_core::text::{escape_line, quote_word};
 
 use super::definition::DefinitionArgs;
 use crate::resolve::error::CliError;
+use crate::resolve::paths::absolute_path;
 
 /// Maximum bytes of an entry.
 const MAX_ENTRY: u64 = 1 << 20;
@@ -81,6 +82,13 @@ impl PackageArgs {
         }
         if let Some(path) = folder_source {
             let path = absolute_path("--folder-source", &path)?;
+            let is_skill = Path::new(&path).join("SKILL.md").is_file();
+            if is_skill && !definition.has_command() {
+                return Err(CliError::input(format!(
+                    "--folder-source: This folder is a skill. Install it with `rouse skills add {}`",
+                    escape_line(&quote_word(&path))
+                )));
+            }
             let source = ExtensionSource::Folder { path, sha256: None };
             return Ok(packed(definition.into_folder_draft()?, source));
         }
@@ -128,16 +136,6 @@ fn settings(texts: &[String]) -> Result<BTreeMap<String, Vec<String>>, CliError>
         settings.entry(key.trim().to_owned()).or_default().push(value.to_owned());
     }
     Ok(settings)
-}
-
-/// The real path of a file or folder.
-fn absolute_path(flag: &str, path: &str) -> Result<String, CliError> {
-    let found = Path::new(path).canonicalize();
-    let shown = escape_line(path);
-    let found = found
-        .map_err(|error| CliError::input(format!("{flag}: {shown} cannot be read: {error}")))?;
-    let text = found.to_str().map(str::to_owned);
-    text.ok_or_else(|| CliError::input(format!("{flag}: {shown} is not valid UTF-8")))
 }
 
 #[cfg(test)]
@@ -209,6 +207,16 @@ mod tests {
         assert_eq!(found["source"]["path"], json!(real));
         assert_eq!(found["transport"]["command"], "./server");
         assert_eq!(found["transport"]["arguments"], json!(["--stdio"]));
+    }
+
+    #[test]
+    fn folder_of_a_skill_names_the_other_command() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("SKILL.md"), "---\n").expect("written");
+        let path = folder.path().to_str().expect("UTF-8");
+        let error = draft(&["--folder-source", path]).expect_err("a skill");
+        assert!(error.contains("Install it with `rouse skills add "), "{error}");
+        draft(&["--folder-source", path, "--", "./server"]).expect("a server with a skill");
     }
 
     #[test]
