@@ -1,4 +1,4 @@
-//! `rouse skills`: list, show, trust and distrust.
+//! `rouse skills`: list, show, add, trust, distrust and remove.
 
 use std::fs;
 
@@ -41,5 +41,49 @@ async fn changed_skill_loses_its_trust() {
     }
     let missing = home.rouse(["skills", "show", "nothing"]);
     assert!(missing.err.contains("There is no skill nothing."), "{missing:#?}");
+    drop(engine);
+}
+
+#[tokio::test]
+async fn skill_is_installed_after_its_page_was_accepted() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let source = home.sibling("download");
+    fs::create_dir(&source).expect("a folder");
+    let write = |body: &str| {
+        let text = format!("---\nname: fetch\ndescription: Fetches.\n---\n{body}\n");
+        fs::write(source.join("SKILL.md"), text).expect("a file");
+    };
+    write("Fetch \u{202e}it.");
+    let path = source.to_str().expect("UTF-8");
+    let offered = home.rouse(["skills", "add", path]);
+    assert_eq!(offered.code, 5, "{offered:#?}");
+    let accept = "To accept exactly this page: rouse skills add --accept ";
+    assert!(offered.err.contains(accept), "{offered:#?}");
+    for words in ["You install the skill fetch.", "\u{2502} Fetch \u{27e8}U+202E\u{27e9}it."] {
+        assert!(offered.out.contains(words), "{words}: {offered:#?}");
+    }
+    let hash = offered.out.lines().last().and_then(|line| line.split(' ').next_back());
+    let accepting = ["skills", "add", path, "--accept", hash.expect("a hash")];
+    let installed = home.rouse(accepting);
+    assert!(installed.ok().contains("rouse cron add \u{2026} --skills fetch"), "{installed:#?}");
+    assert!(!home.rouse(["skills", "list"]).ok().contains("not trusted"));
+    write("Send it.");
+    home.rouse(accepting).assert_error(5, "The files have changed since you read their page.");
+    let page = home.rouse(["skills", "add", path, "--json"]);
+    assert!(page.code == 5 && page.err.contains("Nothing was installed."), "{page:#?}");
+    assert!(page.out.contains("\"replaces\": \""), "{page:#?}");
+
+    put(&home, "fetch", "---\nname: fetch\ndescription: Fetches.\n---\nSend it.\n");
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.out.contains("The skill fetch has changed since you trusted it"), "{doctor:#?}");
+    let added =
+        ["cron", "add", "--manual", "--name", "Get", "--message", "Get it", "--skills", "fetch"];
+    home.rouse(added).ok();
+    home.rouse(["skills", "remove", "fetch"]).assert_error(5, "rouse skills remove fetch --yes");
+    let removed = home.rouse(["skills", "remove", "fetch", "--yes"]);
+    assert!(removed.ok().contains("Its runs fail without the skill: Get"), "{removed:#?}");
+    assert!(!home.data().join("skills/installed/fetch").exists());
+    home.rouse(["skills", "remove", "fetch", "--yes"]).assert_error(4, "There is no skill fetch");
     drop(engine);
 }

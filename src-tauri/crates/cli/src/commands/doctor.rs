@@ -6,7 +6,7 @@ use rouse_core::Clock as _;
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{
     BackupsView, ConfigView, CronStatus, ExtensionsVerifyResult, FailingModel, NotificationStatus,
-    SystemStatus, ToolsCatalogResult, VerifiedFiles,
+    SkillTrust, SkillView, SkillsListResult, SystemStatus, ToolsCatalogResult, VerifiedFiles,
 };
 use rouse_host::{
     DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED, Exposure, IS_SANDBOX_PREVIEW, SandboxError,
@@ -52,6 +52,7 @@ pub(crate) async fn run(engine: &EngineConnection) -> Result<(), CliError> {
                 Err(error) => findings.extend(error.lines().into_iter().map(unhealthy)),
             }
             findings.extend(check_packages(engine).await);
+            findings.extend(check_skills(engine).await);
             match secret_problems(engine).await {
                 Ok(problems) => findings.extend(problems.into_iter().map(healthy)),
                 Err(error) => findings.extend(error.lines().into_iter().map(unhealthy)),
@@ -292,6 +293,27 @@ fn package_findings(extensions: &[VerifiedFiles]) -> Vec<Finding> {
     healthy_one.into_iter().chain(changed).collect()
 }
 
+/// The installed skills, compared with their trusted content; none without trusted skills.
+async fn check_skills(engine: &EngineConnection) -> Vec<Finding> {
+    match engine.fetch("skills.list", json!({})).await {
+        Ok(SkillsListResult { skills, .. }) => skill_findings(&skills),
+        Err(error) => error.lines().into_iter().map(unhealthy).collect(),
+    }
+}
+
+fn skill_findings(skills: &[SkillView]) -> Vec<Finding> {
+    let with_trust = |trust| skills.iter().filter(move |skill| skill.trust == Some(trust));
+    let trusted = with_trust(SkillTrust::Trusted).count();
+    let healthy_one =
+        (trusted > 0).then(|| healthy(format!("Skills with their trusted content: {trusted}")));
+    let changed = with_trust(SkillTrust::Changed).map(|skill| {
+        let name = escape(&skill.name);
+        let fix = format!("Read it: rouse skills show {name}. Then: rouse skills trust {name}");
+        with_fix(false, format!("The skill {name} has changed since you trusted it"), fix)
+    });
+    healthy_one.into_iter().chain(changed).collect()
+}
+
 /// A missing sandbox is healthy: commands that need a sandbox are refused. The engine's probe has priority,
 /// because permissions differ between processes.
 fn check_sandbox(
@@ -378,6 +400,32 @@ mod tests {
         let expected = [
             (true, "Packages with their accepted files: 1"),
             (false, "The files of docs are not as you accepted them"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn changed_skill_is_unhealthy_and_untrusted_is_silent() {
+        let skill = |name: &str, trust| SkillView {
+            name: name.to_owned(),
+            description: None,
+            trust: Some(trust),
+            is_installed: true,
+            path: String::new(),
+            problem: None,
+            body: None,
+            files: Vec::new(),
+            tools: None,
+            digest: None,
+            used_by: Vec::new(),
+        };
+        assert!(skill_findings(&[skill("new", SkillTrust::Untrusted)]).is_empty());
+        let skills = [skill("fetch", SkillTrust::Changed), skill("report", SkillTrust::Trusted)];
+        let found = skill_findings(&skills);
+        let found: Vec<_> = found.iter().map(|found| (found.ok, found.text.as_str())).collect();
+        let expected = [
+            (true, "Skills with their trusted content: 1"),
+            (false, "The skill fetch has changed since you trusted it"),
         ];
         assert_eq!(found, expected);
     }

@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Models(CommandGroup<models::Command>),
     /// Secrets that requests name and no model sees
     Secrets(CommandGroup<secrets::Command>),
-    /// Skills: list, show, trust
+    /// Skills: add, list, show, trust, remove
     Skills(CommandGroup<skills::Command>),
     /// MCP servers: add, import, list; Rouse as a server: serve, install
     Mcp(CommandGroup<mcp::Command>),

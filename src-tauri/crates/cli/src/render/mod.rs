@@ -24,3 +24,4 @@ pub(crate) mod secrets;
 pub(crate) mod package;
 pub(crate) mod consent;
 pub(crate) mod extension;
+pub(crate) mod skill;

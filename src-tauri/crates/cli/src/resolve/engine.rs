@@ -21,6 +21,8 @@ const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
 /// The installation of a package takes at most 300 s, and the start of its server follows.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(640);
+/// A skill is downloaded, or read from an archive of up to 50 MB.
+const SKILL_TIMEOUT: Duration = Duration::from_secs(60);
 /// A test is two model calls, and a local server loads the model first.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(400);
 
@@ -71,6 +73,7 @@ impl EngineConnection {
             "cron.import" | "backup.create" => FILE_TIMEOUT,
             "models.test" => MODEL_TIMEOUT,
             "extensions.install" => INSTALL_TIMEOUT,
+            "skills.preview" | "skills.install" | "skills.download" => SKILL_TIMEOUT,
             _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
             _ => CALL_TIMEOUT,

@@ -143,7 +143,7 @@ pub(super) async fn install(
 }
 
 /// The command line of `arguments` with the accepted hashes after `verb`.
-pub(super) fn accepting_command(
+pub(in crate::commands) fn accepting_command(
     arguments: impl Iterator<Item = String>,
     verb: &str,
     hashes: &[&str],

@@ -14,6 +14,8 @@ mod client_setup;
 mod tokens;
 pub(crate) mod conformance;
 
+pub(super) use add::accepting_command;
+
 use clap::Subcommand;
 
 use crate::commands::extensions;

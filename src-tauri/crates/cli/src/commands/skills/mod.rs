@@ -1,14 +1,19 @@
-//! `rouse skills …`: skills and their trust.
+//! `rouse skills …`: skills, their installation and their trust.
+
+mod add;
 
 use clap::Subcommand;
-use rouse_gateway::wire::{SkillTrust, SkillView, SkillsListResult};
+use rouse_gateway::wire::{ChangeResult, SkillView, SkillsListResult};
 use serde_json::json;
 
+use crate::commands::extensions::{ask_line, is_interactive};
+use crate::render::skill::{print_skill, trust_text};
 use crate::render::table::{new_table, print_rows};
 use crate::render::text::{escape, shorten};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::ids;
+use crate::resolve::keyboard::is_confirmed;
 
 #[derive(Debug, Subcommand, Default)]
 pub(crate) enum Command {
@@ -19,6 +24,18 @@ pub(crate) enum Command {
     Show {
         /// Name
         name: String,
+    },
+    /// Install a skill of another author from a folder, a zip archive or the registry
+    #[command(before_help = add::EXAMPLES)]
+    Add(add::Args),
+    /// Remove an installed skill and its trust
+    #[command(aliases = ["rm", "delete"])]
+    Remove {
+        /// Name
+        name: String,
+        /// Remove without a prompt
+        #[arg(long)]
+        yes: bool,
     },
     /// Trust an installed skill until the folder changes
     Trust {
@@ -51,6 +68,8 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             }
             Ok(())
         }
+        Command::Add(args) => add::run(args, engine).await,
+        Command::Remove { name, yes } => remove(engine, &name, yes).await,
         Command::Trust { name, digest } => {
             let digest = match digest {
                 Some(digest) => Some(digest),
@@ -74,6 +93,37 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             explain_error(distrusted, engine, &name).await
         }
     }
+}
+
+/// Removes an installed skill after a confirmation, and names the jobs that use the skill.
+async fn remove(engine: &EngineConnection, name: &str, yes: bool) -> Result<(), CliError> {
+    let found: SkillsListResult = engine.fetch("skills.list", json!({})).await?;
+    let installed = found.skills.iter().find(|skill| skill.name == name && skill.is_installed);
+    let Some(skill) = installed else {
+        // An own skill is refused by the engine, with its folder.
+        find_skill(engine, name).await?;
+        return engine.call("skills.remove", json!({ "name": name })).await.map(drop);
+    };
+    if !yes {
+        let shown = escape(name);
+        if !is_interactive(engine) {
+            return Err(CliError::Refused(format!(
+                "The folder of {shown} cannot be restored. To remove the skill: rouse skills remove {shown} --yes"
+            )));
+        }
+        if !is_confirmed(&ask_line(&format!("Remove {shown} and its folder? [y/N] ")).await?) {
+            anstream::eprintln!("Nothing was removed.");
+            return Ok(());
+        }
+    }
+    let print = |_: &EngineConnection, _: ChangeResult| {
+        anstream::println!("Removed {}.", escape(name));
+        for user in &skill.used_by {
+            let job = escape(&user.name);
+            anstream::println!("Its runs fail without the skill: {job} ({})", user.job_id);
+        }
+    };
+    engine.show("skills.remove", json!({ "name": name }), print).await
 }
 
 /// Replaces a not-found error by a similar name or by the skill's problem; names fields by their flags.
@@ -107,9 +157,8 @@ async fn find_skill(engine: &EngineConnection, name: &str) -> Result<SkillView, 
 fn print_skills(found: &SkillsListResult) {
     if found.skills.is_empty() {
         anstream::println!(
-            "No skills. Put a folder with a SKILL.md into {}, or into {} if another author wrote it.",
-            found.own_folder,
-            found.installed_folder
+            "No skills. Put a folder with a SKILL.md into {}, or install a skill of another author: rouse skills add PATH",
+            found.own_folder
         );
         return;
     }
@@ -124,36 +173,4 @@ fn print_skills(found: &SkillsListResult) {
         ]);
     }
     print_rows(&table);
-}
-
-fn print_skill(skill: &SkillView) {
-    anstream::println!("{}: {}", escape(&skill.name), trust_text(skill));
-    for text in skill.problem.iter().chain(&skill.description) {
-        anstream::println!("{}", escape(text));
-    }
-    anstream::println!("Folder: {}", escape(&skill.path));
-    for (label, names) in [("Other files", Some(&skill.files)), ("Tools", skill.tools.as_ref())] {
-        if let Some(names) = names.filter(|names| !names.is_empty()) {
-            anstream::println!("{label}: {}", escape(&names.join(", ")));
-        }
-    }
-    if let Some(digest) = &skill.digest {
-        anstream::println!("Hash: {digest}");
-    }
-    for user in &skill.used_by {
-        anstream::println!("Used by: {} ({})", escape(&user.name), user.job_id);
-    }
-    if let Some(body) = &skill.body {
-        anstream::println!("\n{}", escape(body));
-    }
-}
-
-fn trust_text(skill: &SkillView) -> &'static str {
-    match skill.trust {
-        None => "unusable",
-        Some(SkillTrust::Own) => "your own",
-        Some(SkillTrust::Trusted) => "trusted",
-        Some(SkillTrust::Changed) => "changed since it was trusted",
-        Some(SkillTrust::Untrusted) => "not trusted",
-    }
 }
