@@ -1,7 +1,7 @@
 //! Skills in zip archives, and the installer of skills.
 //!
-//! Owns the bounds of an archive. Never writes a file: `rouse_agent` installs what was read here. Pitfall: unpacking before
-//! the consent; a page is made from memory.
+//! Owns the bounds of an archive. Never writes a file: `rouse_agent` installs what was read here. Pitfall: unpacking
+//! before the consent; a page is made from memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;

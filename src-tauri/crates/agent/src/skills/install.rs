@@ -1,8 +1,8 @@
 //! Installation and removal of skills of other authors.
 //!
-//! Owns the order: read, compare with the page, write, swap, trust. The replaced skill returns after a failure. The trust
-//! is bound to the hash of the page. Never installs without a page, and never replaces the person's own skill. One
-//! installation runs at a time. Pitfall: trusting before the swap; a crash would leave another content.
+//! Owns the order: read, compare with the page, write, swap, trust. The replaced skill returns after a failure. The
+//! trust is bound to the hash of the page. Never installs without a page, and never replaces the person's own skill.
+//! One installation runs at a time. Pitfall: trusting before the swap; a crash would leave another content.
 
 use std::path::Path;
 use std::sync::Arc;

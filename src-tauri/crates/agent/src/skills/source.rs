@@ -1,7 +1,7 @@
 //! The source of an installation: a folder or a zip archive, read as one skill.
 //!
-//! Owns the search for the skill in an archive, the names that are left out, and the checks of files of other authors. Never
-//! writes. Pitfall: reading a file twice; the hashed bytes are the installed bytes.
+//! Owns the search for the skill in an archive, the names that are left out, and the checks of files of other authors.
+//! Never writes. Pitfall: reading a file twice; the hashed bytes are the installed bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The folders of an installation: new files, and the replaced skill until the end.
 //!
-//! Owns `skills/installed/.install`, which no skill can be named, and the swap. A crash leaves the old or the new skill:
+//! Owns `skills/installed/.install`, which is no name of a skill, and the swap. A crash leaves the old or new skill:
 //! `recover` brings a moved skill back where the new one is missing. Pitfall: staging on another disk; a rename would
 //! not be atomic.
 
