@@ -3,9 +3,8 @@
 //! Owns where a handle may stand: in any text, but in no key. `rouse_core::redaction` defines the syntax. In a URL the value is
 //! percent-encoded, and stays in its part of the URL.
 
-use std::fmt::Write as _;
-
 use rouse_core::redaction::handles;
+use rouse_core::text::percent_encode;
 use serde_json::Value;
 
 /// Why a handle cannot be filled. No variant holds a value.
@@ -128,7 +127,7 @@ pub(super) fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> Option<&'b str
     for handle in handles(text) {
         filled.push_str(&text[rest..handle.at.start]);
         match secret(handle.name) {
-            Some(value) if is_url => percent_encode(value, &mut filled),
+            Some(value) if is_url => filled.push_str(&percent_encode(value)),
             Some(value) => filled.push_str(value),
             None => filled.push_str(&text[handle.at.clone()]),
         }
@@ -136,15 +135,4 @@ pub(super) fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> Option<&'b str
     }
     filled.push_str(&text[rest..]);
     filled
-}
-
-/// Encodes every byte but letters, digits and `-._~`.
-fn percent_encode(value: &str, into: &mut String) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            into.push(char::from(byte));
-        } else {
-            write!(into, "%{byte:02X}").expect("BUG: writing to a string does not fail");
-        }
-    }
 }

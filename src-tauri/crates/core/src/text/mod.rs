@@ -1,4 +1,4 @@
-//! Text functions of every room: invisible characters, plain text, spelling suggestions, nesting of JSON, hashes.
+//! Text functions of every room: invisible characters, plain text, spelling suggestions, nesting of JSON, URLs, hashes.
 //!
 //! Owns functions from text to text. Never knows a job, a run or a person.
 
@@ -6,6 +6,7 @@ mod format;
 mod visibility;
 mod json_depth;
 mod markdown;
+mod percent;
 mod quote;
 mod shell_word;
 mod hex;
@@ -16,6 +17,7 @@ pub use format::{capitalize, first_line, group_thousands, humanize_sizes, strip_
 pub use hex::hex_digits;
 pub use json_depth::{MAX_DEPTH, flatten_deep, is_within_depth};
 pub use markdown::strip_markdown;
+pub use percent::percent_encode;
 pub use quote::{QUOTE_MARK, strip_quote};
 pub use shell_word::quote_word;
 pub use stable_hash::stable_hash;

@@ -2,6 +2,7 @@
 
 use rouse_core::JobId;
 use rouse_core::job::{Job, ScheduleSpec};
+use rouse_core::text::percent_encode;
 
 use super::job_lookup::find_job;
 use crate::context::Context;
@@ -56,17 +57,7 @@ pub(crate) async fn verify_webhook_secret(
 
 /// The URL of the webhook, percent-encoded: ids of imported jobs may contain any character.
 fn webhook_url(port: u16, id: &JobId) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let id: String = id
-        .as_str()
-        .bytes()
-        .map(
-            |byte| {
-                if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-            },
-        )
-        .collect();
-    format!("http://127.0.0.1:{port}/hooks/jobs/{id}")
+    format!("http://127.0.0.1:{port}/hooks/jobs/{}", percent_encode(id.as_str()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 pub use rouse_core::settings::SearchKind;
+use rouse_core::text::percent_encode;
 use serde_json::{Value, json};
 
 use crate::text::{plain_line, truncate};
@@ -82,20 +83,6 @@ impl SearchRequest {
 
 fn json_headers() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))])
-}
-
-/// Percent-encodes a query value (RFC 3986, 2.3).
-fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 /// A search result.
