@@ -6,6 +6,7 @@
 //! Pitfall: a second default; `Default` of the section is the only one.
 
 mod provider;
+mod registry_address;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct SettingsDocument {
     pub tools: ToolsSection,
     /// Web search.
     pub search: SearchSection,
+    /// Registries of servers and skills.
+    pub registries: RegistriesSection,
     /// Hook commands.
     #[schemars(extend("expected" = "a list of tables ([[hooks]])"))]
     pub hooks: Vec<HookSection>,
@@ -220,6 +223,18 @@ pub struct SearchSection {
     /// The stored secret with the API key.
     #[schemars(extend("format" = "secret-name", "editable" = true))]
     pub key_secret: Option<String>,
+}
+
+/// The registries of servers and skills. Rouse connects to a registry only for a search or an installation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RegistriesSection {
+    /// Base address of a registry with the MCP registry API [default: none].
+    #[schemars(extend("format" = "registry-address", "editable" = true))]
+    pub servers: Option<String>,
+    /// Base address of a skill registry with the ClawHub API [default: none].
+    #[schemars(extend("format" = "registry-address", "editable" = true))]
+    pub skills: Option<String>,
 }
 
 /// A command that is notified of, or consulted on, a step of a run.

@@ -9,15 +9,17 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::SettingsDocument;
+use super::registry_address::registry_address_violation;
 use crate::json_fields::{DocumentSchema, FieldError};
 use crate::schedule::{Zones, parse_duration};
 use crate::skills::is_skill_name;
 use crate::time::{lower_days, time_of_day};
 
 /// The formats of texts, checked by `format_violation`.
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "heartbeat-interval",
     "hook-timeout",
+    "registry-address",
     "secret-name",
     "skill-name",
     "time-of-day",
@@ -103,6 +105,7 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
             let is_valid = matches!(parse_duration(text), Ok(1..=MAX_HOOK_TIMEOUT_MS));
             (!is_valid).then(|| "expected a duration of at most 10m, such as 5s".to_owned())
         }
+        "registry-address" => registry_address_violation(text),
         "secret-name" => (!is_secret_name(text) || looks_like_key(text)).then(|| {
             "expected the name of a stored secret (1 to 64 small letters, digits, _ and -), never the key itself".to_owned()
         }),

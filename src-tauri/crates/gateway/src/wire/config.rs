@@ -2,8 +2,8 @@
 
 use rouse_core::budget::Price;
 use rouse_core::settings::{
-    BudgetSection, CronSection, GatewaySection, ModelSection, ProviderSection, RetentionSection,
-    RiskyWorkspaceSection, SearchSection, SystemSection, ToolsSection,
+    BudgetSection, CronSection, GatewaySection, ModelSection, ProviderSection, RegistriesSection,
+    RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection, ToolsSection,
 };
 use rouse_core::time::DayHours;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ pub struct ConfigView {
     pub tools: ToolsSection,
     /// The search provider of `web_search`.
     pub search: SearchSection,
+    /// Registries of servers and skills.
+    pub registries: RegistriesSection,
     /// Address of the gateway.
     pub gateway: GatewaySection,
     /// Retention limits.

@@ -10,8 +10,8 @@ use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::settings::{
     BudgetSection, CronSection, GatewaySection, HeartbeatSection, ModelSection, ProviderSection,
-    RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection, ToolsSection,
-    read_settings,
+    RegistriesSection, RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection,
+    ToolsSection, read_settings,
 };
 use rouse_core::time::QuietHours;
 use serde_json::Value;
@@ -40,6 +40,8 @@ pub struct Config {
     pub tools: ToolsSection,
     /// Web search.
     pub search: SearchSection,
+    /// Registries of servers and skills.
+    pub registries: RegistriesSection,
     /// Hook commands; changes apply at the next start.
     pub hooks: Vec<HookCommand>,
     /// Stored history.
@@ -92,6 +94,7 @@ pub(super) fn read(
         narrow_workspace: None,
         tools: settings.tools,
         search: settings.search,
+        registries: settings.registries,
         hooks: hooks::commands(&settings.hooks, &mut errors),
         retention: settings.retention,
         budget: settings.budget,

@@ -231,3 +231,17 @@ fn search_section_is_read_and_checked() {
         assert_eq!(errors[0].path, path);
     }
 }
+
+#[test]
+fn registries_section_is_read_and_checked() {
+    let registries = |table: Value| config(json!({ "registries": table }), &[]);
+    let read = registries(json!({ "skills": "https://skills.example.org" })).expect("good");
+    let skills = Some("https://skills.example.org".to_owned());
+    assert_eq!(read.registries, RegistriesSection { servers: None, skills });
+    assert_eq!(registries(json!({})).expect("good").registries, RegistriesSection::default());
+    for key in ["servers", "skills"] {
+        let errors = registries(json!({ key: "http://registry.example.org" })).expect_err(key);
+        assert_eq!(errors[0].path, format!("registries.{key}"));
+        assert!(errors[0].message.starts_with("must begin with https://"), "{errors:?}");
+    }
+}

@@ -35,6 +35,7 @@ impl ConfigFile {
             system: config.system,
             tools: config.tools,
             search: config.search,
+            registries: config.registries,
             gateway: config.gateway,
             retention: config.retention,
             budget: config.budget,

@@ -18,6 +18,8 @@ pub use bundle_setting::BundleSettingError;
 pub use file_list::{FileChange, FileChangeKind, FileList, FileManifest};
 pub use installed::InstalledPackage;
 pub use plan::{InstallStep, PROGRAM_OF_PACKAGE, PackagePlan, PackageSize};
-pub use server_json::{ServerJsonDraft, ServerJsonError, draft_from_server_json};
+pub use server_json::{
+    ServerJsonDraft, ServerJsonError, draft_from_server_json, server_json_source,
+};
 pub use source::ExtensionSource;
 pub use version::{ExactPackage, PackageRegistry, PackageSpecError};

@@ -1,6 +1,6 @@
 //! Entries of the official MCP registry (`server.json`, schema 2025-12-11).
 //!
-//! Owns the choice of a package or remote and its conversion to a draft. Never loads an entry: a person gives the file.
+//! Owns the choice of a package or remote, its description, and its conversion to a draft. Never loads an entry.
 //! Values of variables come from the person; a secret becomes a handle. Pitfall: a template such as `{host}`, which is
 //! refused, because its value would not stand on the page.
 
@@ -29,7 +29,7 @@ pub struct ServerJsonDraft {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerJsonError {
     /// The document is invalid.
-    #[error("the file is no entry of the MCP registry: {0}")]
+    #[error("the document is no entry of the MCP registry: {0}")]
     Invalid(String),
     /// No package or remote that Rouse can use.
     #[error("the entry has nothing that Rouse can install. {0}")]
@@ -119,22 +119,61 @@ pub fn draft_from_server_json(
     name: &ExtensionName,
     given: &BTreeMap<String, String>,
 ) -> Result<ServerJsonDraft, ServerJsonError> {
-    let entry = serde_json::from_str::<RegistryAnswer>(text)
+    let entry = parse_entry(text)?;
+    let mut draft = DraftValues { extension: name, given, notes: Vec::new() };
+    draft.notes.push(format!("The entry names the server {}.", escape_line(&entry.name)));
+    match choose(&entry)? {
+        EntryChoice::Package(source, package) => draft.package(source, package),
+        EntryChoice::Remote(remote) => draft.remote(remote),
+    }
+}
+
+/// What Rouse installs from an entry, for people: `npm package files@1.2.3` or an address.
+///
+/// # Errors
+/// Why Rouse cannot install the entry, whatever values a person gives.
+pub fn server_json_source(text: &str) -> Result<String, ServerJsonError> {
+    let entry = parse_entry(text)?;
+    match choose(&entry)? {
+        EntryChoice::Package(source, package) => {
+            arguments(&package.package_arguments)?;
+            Ok(source.label())
+        }
+        EntryChoice::Remote(remote) => Ok(escape_line(&remote.url)),
+    }
+}
+
+fn parse_entry(text: &str) -> Result<RegistryEntry, ServerJsonError> {
+    serde_json::from_str::<RegistryAnswer>(text)
         .map(|answer| answer.server)
         .or_else(|_| serde_json::from_str::<RegistryEntry>(text))
-        .map_err(|error| ServerJsonError::Invalid(escape_line(&error.to_string())))?;
-    let mut draft = DraftValues { extension: name, given, notes: Vec::new() };
-    draft.notes.push(format!("The file calls the server {}.", escape_line(&entry.name)));
+        .map_err(|error| ServerJsonError::Invalid(escape_line(&error.to_string())))
+}
+
+/// The part of an entry that Rouse installs.
+enum EntryChoice<'e> {
+    Package(ExtensionSource, &'e RegistryPackage),
+    Remote(&'e RegistryRemote),
+}
+
+/// The first package or remote that Rouse can use.
+fn choose(entry: &RegistryEntry) -> Result<EntryChoice<'_>, ServerJsonError> {
     let mut reasons = Vec::new();
     for package in &entry.packages {
         match usable_kind(package) {
-            Ok(registry) => return draft.package(registry, package),
+            Ok(registry) => {
+                let source = exact_source(registry, package)?;
+                return Ok(EntryChoice::Package(source, package));
+            }
             Err(reason) => reasons.push(reason),
         }
     }
     for remote in &entry.remotes {
         if remote.kind == "streamable-http" {
-            return draft.remote(remote);
+            if has_template(&remote.url) {
+                return Err(ServerJsonError::Template("The address".to_owned()));
+            }
+            return Ok(EntryChoice::Remote(remote));
         }
         let kind = escape_line(&remote.kind);
         reasons.push(format!("A remote uses {kind}; Rouse supports streamable-http."));
@@ -163,6 +202,21 @@ fn usable_kind(package: &RegistryPackage) -> Result<PackageRegistry, String> {
     }
 }
 
+/// The source of a package in its exact version.
+fn exact_source(
+    registry: PackageRegistry,
+    package: &RegistryPackage,
+) -> Result<ExtensionSource, PackageSpecError> {
+    let ExactPackage { name, version } =
+        ExactPackage::new(registry, &package.identifier, &package.version)?;
+    Ok(match registry {
+        PackageRegistry::Npm => {
+            ExtensionSource::Npm { package: name, version, program: None, integrity: None }
+        }
+        PackageRegistry::Pypi => ExtensionSource::Pypi { package: name, version, program: None },
+    })
+}
+
 /// The values of a draft.
 struct DraftValues<'d> {
     extension: &'d ExtensionName,
@@ -173,26 +227,15 @@ struct DraftValues<'d> {
 impl DraftValues<'_> {
     fn package(
         mut self,
-        registry: PackageRegistry,
+        source: ExtensionSource,
         package: &RegistryPackage,
     ) -> Result<ServerJsonDraft, ServerJsonError> {
         if let Some(address) = &package.registry_base_url {
             self.notes.push(format!(
-                "The entry names the package registry {}. Rouse uses the registry of your {} settings.",
-                escape_line(address),
-                registry.installer()
+                "The entry names the package registry {}. Rouse takes the package from the registry of your npm or pip settings.",
+                escape_line(address)
             ));
         }
-        let exact = ExactPackage::new(registry, &package.identifier, &package.version)?;
-        let ExactPackage { name, version } = exact;
-        let source = match registry {
-            PackageRegistry::Npm => {
-                ExtensionSource::Npm { package: name, version, program: None, integrity: None }
-            }
-            PackageRegistry::Pypi => {
-                ExtensionSource::Pypi { package: name, version, program: None }
-            }
-        };
         let transport = ServerTransport::Stdio {
             command: String::new(),
             arguments: arguments(&package.package_arguments)?,
@@ -206,9 +249,6 @@ impl DraftValues<'_> {
     }
 
     fn remote(mut self, remote: &RegistryRemote) -> Result<ServerJsonDraft, ServerJsonError> {
-        if has_template(&remote.url) {
-            return Err(ServerJsonError::Template("The address".to_owned()));
-        }
         let headers = self.values("header", &remote.headers)?;
         Ok(self
             .draft(None, ServerTransport::Http { url: remote.url.clone(), headers, oauth: None }))
@@ -398,5 +438,38 @@ mod tests {
             draft(&json!({ "name": "x", "packages": [npm()] }), &[]).expect_err("no zone");
         assert!(missing.to_string().ends_with("Write --env ZONE=VALUE"), "{missing}");
         assert!(draft(&json!({ "servers": [] }), &[]).is_err());
+    }
+    #[test]
+    fn source_needs_no_value_of_a_person() {
+        let source = |entry: Value| server_json_source(&entry.to_string());
+        let entry = json!({ "name": "io.example/files", "packages": [npm()] });
+        let npm_label = "npm package @scope/files@1.2.3".to_owned();
+        assert_eq!(source(entry.clone()), Ok(npm_label.clone()));
+        assert_eq!(source(json!({ "server": entry, "_meta": {} })), Ok(npm_label));
+        let remote = json!({ "type": "streamable-http", "url": "https://a.example/mcp",
+            "headers": [{ "name": "X-Zone", "isRequired": true }] });
+        let found = source(json!({ "name": "x", "remotes": [remote] }));
+        assert_eq!(found, Ok("https://a.example/mcp".to_owned()));
+    }
+
+    #[test]
+    fn source_names_what_no_value_can_fix() {
+        let with = |key: &str, value: Value| {
+            let mut package = npm();
+            package[key] = value;
+            let entry = json!({ "name": "x", "packages": [package] });
+            server_json_source(&entry.to_string()).expect_err(key).to_string()
+        };
+        assert!(with("registryType", json!("oci")).contains("is of the type oci."));
+        assert!(with("version", json!("latest")).contains("is no exact version"));
+        let needed = json!([{ "type": "positional", "valueHint": "folder", "isRequired": true }]);
+        assert!(with("packageArguments", needed).contains("needs the argument folder"));
+        let template = json!([{ "type": "named", "name": "--mode", "value": "{mode}" }]);
+        assert!(with("packageArguments", template).contains("--mode holds a template"));
+        let remote = json!({ "type": "streamable-http", "url": "https://{host}/mcp" });
+        let error = server_json_source(&json!({ "name": "x", "remotes": [remote] }).to_string());
+        assert!(
+            error.expect_err("a template").to_string().contains("The address holds a template")
+        );
     }
 }

@@ -80,14 +80,6 @@ impl fmt::Display for PackageRegistry {
 }
 
 impl PackageRegistry {
-    /// The program whose settings name the registry.
-    pub(super) const fn installer(self) -> &'static str {
-        match self {
-            Self::Npm => "npm",
-            Self::Pypi => "pip",
-        }
-    }
-
     /// How a person finds the exact version, as a sentence.
     fn version_hint(self, name: &str) -> String {
         match self {
