@@ -24,6 +24,7 @@ use crate::error::RpcError;
 use crate::events::EventBus;
 use crate::live_progress::LiveProgress;
 use crate::live_text::LiveText;
+use crate::registries::Registries;
 use crate::sign_ins::SignIns;
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
@@ -47,6 +48,8 @@ pub struct Context {
     pub secrets: Arc<dyn Secrets>,
     /// The installed extensions and their servers.
     pub extensions: Arc<dyn Extensions>,
+    /// The registries of servers and skills.
+    pub registries: Arc<dyn Registries>,
     /// The jobs, for programs outside Rouse.
     pub routines: Arc<dyn Routines>,
     /// The tokens of the MCP server.

@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
     approvals, backup, chat, config, cron, deliveries, extensions, grants, heartbeat, hooks,
-    mcp_access, models, providers, runs, secrets, sessions, skills, spending, system, tools,
+    mcp_access, models, providers, registries, runs, secrets, sessions, skills, spending, system,
+    tools,
 };
 use crate::wire::*;
 
@@ -104,6 +105,8 @@ methods! {
     "skills.preview" => skills::preview(SkillSourceParams) -> SkillPage;
     "skills.install" => skills::install(SkillInstallParams) -> SkillView;
     "skills.remove" => skills::remove(SkillRef) -> ChangeResult;
+    "skills.search" => registries::search_skills(SkillSearchParams) -> SkillSearchResult;
+    "skills.download" => registries::download_skill(SkillDownloadParams) -> SkillDownload;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
     "models.providers" => models::providers(EmptyObject) -> ModelsProvidersResult;
     "models.list" => models::list(ModelsListParams) -> ModelsListResult;
@@ -134,6 +137,8 @@ methods! {
     "extensions.installStatus" => extensions::install_status(ExtensionRef) -> InstallStatus;
     "extensions.cancelInstall" => extensions::cancel_install(ExtensionRef) -> ChangeResult;
     "extensions.verify" => extensions::verify(ExtensionsVerifyParams) -> ExtensionsVerifyResult;
+    "extensions.search" => registries::search_servers(RegistrySearchParams) -> RegistrySearchResult;
+    "extensions.registryEntry" => registries::server_entry(RegistryEntryParams) -> RegistryServerView;
 
     "mcpAccess.list" => mcp_access::list(EmptyObject) -> McpAccessListResult;
     "mcpAccess.create" => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;

@@ -140,6 +140,11 @@ impl Home {
         self.root.join("extensions")
     }
 
+    /// The skills that were downloaded from a registry.
+    pub(crate) fn registry_downloads(&self) -> PathBuf {
+        self.root.join("registry")
+    }
+
     /// The folder of backups.
     #[must_use]
     pub fn backups(&self) -> PathBuf {

@@ -14,6 +14,7 @@ pub(crate) mod hooks;
 pub(crate) mod mcp_access;
 pub(crate) mod models;
 pub(crate) mod providers;
+pub(crate) mod registries;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;

@@ -14,12 +14,14 @@ use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
     ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    RegistryEntryParams, RegistrySearchParams, RegistrySearchResult, RegistryServerView,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult, SkillDownload,
+    SkillDownloadParams, SkillSearchParams, SkillSearchResult,
 };
 use rouse_gateway::{
     Auth, Backups, BoundPort, Client, Context, DesktopApps, Endpoint, EngineInfo, ErrorCode,
-    EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models, RpcError, Secrets,
-    SettingsAccess, UiFile, UiFiles,
+    EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models, Registries,
+    RpcError, Secrets, SettingsAccess, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -91,6 +93,7 @@ impl GatewayFixture {
             models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
             extensions: Arc::clone(&extensions) as _,
+            registries: Arc::new(NoRegistries),
             routines: Arc::clone(&routines) as _,
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(folder.path()))),
             backups: Arc::new(NoBackups),
@@ -362,6 +365,43 @@ impl SkillArchives for NoSkillArchives {
     fn read(&self, _: &Path) -> Result<BTreeMap<String, Vec<u8>>, String> {
         Err("The file is no archive.".to_owned())
     }
+}
+
+/// Settings without a registry.
+struct NoRegistries;
+
+impl Registries for NoRegistries {
+    fn search_servers(
+        &self,
+        _: RegistrySearchParams,
+    ) -> BoxFuture<'_, Result<RegistrySearchResult, RpcError>> {
+        Box::pin(async { Err(no_registry()) })
+    }
+
+    fn server_entry(
+        &self,
+        _: RegistryEntryParams,
+    ) -> BoxFuture<'_, Result<RegistryServerView, RpcError>> {
+        Box::pin(async { Err(no_registry()) })
+    }
+
+    fn search_skills(
+        &self,
+        _: SkillSearchParams,
+    ) -> BoxFuture<'_, Result<SkillSearchResult, RpcError>> {
+        Box::pin(async { Err(no_registry()) })
+    }
+
+    fn download_skill(
+        &self,
+        _: SkillDownloadParams,
+    ) -> BoxFuture<'_, Result<SkillDownload, RpcError>> {
+        Box::pin(async { Err(no_registry()) })
+    }
+}
+
+fn no_registry() -> RpcError {
+    RpcError::new(ErrorCode::Conflict, "There is no registry.")
 }
 
 struct NoBackups;

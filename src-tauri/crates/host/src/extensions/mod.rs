@@ -1,6 +1,7 @@
 //! The installed extensions: their file, and the gateway's access to their servers.
 //!
-//! Owns `extensions.lock`, the packages (`packages`), the stored sign-ins and the deletion of a server's private folder.
+//! Owns `extensions.lock`, the packages (`packages`), the search of registries (`registry`), the stored sign-ins and the
+//! deletion of a server's private folder.
 //! Never starts a server itself (`rouse_mcp` does), and never changes an accepted definition or tool without a verb of a person. Pitfall: overwriting a file that
 //! a newer Rouse wrote; an unreadable file refuses every change.
 
@@ -9,6 +10,7 @@ mod installed;
 mod sign_ins;
 mod sign_in_refresh;
 mod packages;
+mod registry;
 mod gateway_extensions;
 #[cfg(test)]
 mod tests;
@@ -16,5 +18,6 @@ mod tests;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
 pub(crate) use packages::packages_folder;
+pub(crate) use registry::RegistryClient;
 pub(crate) use sign_in_refresh::SignInRefresh;
 pub(crate) use sign_ins::SignInVault;

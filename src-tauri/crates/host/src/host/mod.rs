@@ -34,6 +34,7 @@ use crate::database_loss;
 use crate::endpoint::{RETRY_AFTER, port_notice, retry_endpoint, write_endpoint};
 use crate::engine_marker;
 use crate::error::HostError;
+use crate::extensions::RegistryClient;
 use crate::first_start;
 use crate::home::{Exposure, Home, HomeLock, make_private_dir};
 use crate::hooks;
@@ -301,6 +302,7 @@ impl Components {
             start_problem,
             max_connections: max_connections(),
         };
+        let registries = RegistryClient::new(self.settings.watch(), &options.home, port);
         Gateway::new(Context {
             store: self.store.clone(),
             scheduler: scheduler.clone(),
@@ -315,6 +317,7 @@ impl Components {
             skill_installer: self.skills.clone(),
             gate,
             extensions,
+            registries: Arc::new(registries),
             events: self.events.clone(),
             live_text: self.live.clone(),
             live_progress: self.live_progress.clone(),
