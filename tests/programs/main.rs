@@ -26,6 +26,7 @@ mod other_commands;
 mod first_hour;
 mod settings;
 mod skills;
+mod registries;
 mod startup;
 mod signals;
 #[cfg(target_os = "linux")]

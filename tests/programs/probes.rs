@@ -142,6 +142,9 @@ impl<'h> ProbeEngine<'h> {
                 json!({ "path": self.skill_page["path"], "hash": self.skill_page["hash"] })
             }
             "skills.remove" => json!({ "name": "notes" }),
+            "skills.search" | "extensions.search" => json!({ "query": "guessed" }),
+            "skills.download" => json!({ "slug": "guessed" }),
+            "extensions.registryEntry" => json!({ "name": "io.example/guessed" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "models.list" => json!({ "server": self.server() }),

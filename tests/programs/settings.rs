@@ -50,6 +50,13 @@ async fn config_get_and_set_work_by_key() {
         ("search.provider", "brave", "/search/provider", json!("brave")),
         ("search.keySecret", "brave", "/search/keySecret", json!("brave")),
         ("search.provider", "none", "/search/provider", Value::Null),
+        (
+            "registries.servers",
+            "https://registry.example.org",
+            "/registries/servers",
+            json!("https://registry.example.org"),
+        ),
+        ("registries.servers", "none", "/registries/servers", Value::Null),
     ];
     for (key, value, path, expected) in table {
         let printed = home.rouse(["config", "set", key, value, "--json"]);
@@ -87,6 +94,11 @@ async fn config_get_and_set_work_by_key() {
             "heartbeat.evry: there is no such setting; did you mean heartbeat.every?",
         ),
         ("tools.maxSteps", "3", "tools.maxSteps: can be changed in the settings file only"),
+        (
+            "registries.skills",
+            "http://registry.example.org",
+            "registries.skills: must begin with https://",
+        ),
     ] {
         home.rouse(["config", "set", key, value]).assert_error(2, text);
     }

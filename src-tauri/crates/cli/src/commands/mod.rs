@@ -49,9 +49,9 @@ pub(crate) enum Command {
     Models(CommandGroup<models::Command>),
     /// Secrets that requests name and no model sees
     Secrets(CommandGroup<secrets::Command>),
-    /// Skills: add, list, show, trust, remove
+    /// Skills: search, add, list, show, trust, remove
     Skills(CommandGroup<skills::Command>),
-    /// MCP servers: add, import, list; Rouse as a server: serve, install
+    /// MCP servers: search, add, import, list; Rouse as a server: serve, install
     Mcp(CommandGroup<mcp::Command>),
     /// Installed MCP servers: show, accept tools, enable, remove
     Extensions(CommandGroup<extensions::Command>),

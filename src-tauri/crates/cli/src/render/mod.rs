@@ -22,6 +22,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod settings;
 pub(crate) mod secrets;
 pub(crate) mod package;
+pub(crate) mod registry;
 pub(crate) mod consent;
 pub(crate) mod extension;
 pub(crate) mod skill;

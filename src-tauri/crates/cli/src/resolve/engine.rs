@@ -21,8 +21,10 @@ const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
 /// The installation of a package takes at most 300 s, and the start of its server follows.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(640);
-/// A skill is downloaded, or read from an archive of up to 50 MB.
+/// An archive of a skill has up to 50 MB.
 const SKILL_TIMEOUT: Duration = Duration::from_secs(60);
+/// A download has two requests to a registry, of at most 30 s each.
+const REGISTRY_TIMEOUT: Duration = Duration::from_secs(90);
 /// A test is two model calls, and a local server loads the model first.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(400);
 
@@ -73,7 +75,8 @@ impl EngineConnection {
             "cron.import" | "backup.create" => FILE_TIMEOUT,
             "models.test" => MODEL_TIMEOUT,
             "extensions.install" => INSTALL_TIMEOUT,
-            "skills.preview" | "skills.install" | "skills.download" => SKILL_TIMEOUT,
+            "skills.preview" | "skills.install" => SKILL_TIMEOUT,
+            "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
             _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
             _ => CALL_TIMEOUT,

@@ -47,6 +47,7 @@ Examples:
   rouse mcp add cal --from mcp.json
   rouse mcp add fs --npm @modelcontextprotocol/server-filesystem@2025.11.25 --folder ~/Notes -- ~/Notes
   rouse mcp add time --pypi mcp-server-time==2025.9.25
+  rouse mcp add mail --entry io.example/mail@1.2.3
 ";
 
 #[derive(Debug, clap::Args)]
@@ -64,7 +65,13 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     let Args { name, accept, package, definition } = args;
-    let RequestedServer { server, source, notes } = package.into_draft(&name, definition)?;
+    let entry = package.fetch_entry(engine).await?;
+    let document = entry.as_ref().map(|entry| entry.document.as_str());
+    let RequestedServer { server, source, notes } =
+        package.into_draft(&name, definition, document)?;
+    if entry.is_some_and(|entry| entry.is_deprecated) {
+        anstream::eprintln!("The registry marks this entry as deprecated.");
+    }
     for note in notes {
         anstream::eprintln!("{note}");
     }

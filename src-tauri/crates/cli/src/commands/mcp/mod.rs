@@ -1,10 +1,11 @@
-//! `rouse mcp …`: adding and importing MCP servers, signing in at them, and Rouse as an MCP server of other programs.
+//! `rouse mcp …`: searching, adding and importing MCP servers, signing in, and Rouse as an MCP server of other programs.
 //! `rouse extensions` shows and changes the installed servers.
 
 mod add;
 mod definition;
 mod oauth_flags;
 mod package;
+mod search;
 mod install_progress;
 pub(super) mod update;
 mod import;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     /// Install an MCP server, or update its definition
     #[command(before_help = add::EXAMPLES)]
     Add(Box<add::Args>),
+    /// Search the registry of the settings for MCP servers
+    Search(search::SearchArgs),
     /// Install MCP servers from the settings of Claude, Cursor, VS Code, Codex or Goose
     #[command(before_help = import::EXAMPLES)]
     Import(import::Args),
@@ -52,6 +55,7 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
     match command {
         Command::Add(args) => add::run(*args, engine).await,
+        Command::Search(args) => search::run(args, engine).await,
         Command::Import(args) => import::run(args, engine).await,
         Command::List => extensions::list(engine).await,
         Command::Login(args) => login::login(args, engine).await,

@@ -1,7 +1,8 @@
 //! The package of a server: from npm, PyPI, a bundle, a folder, or an entry of the MCP registry.
 //!
-//! Owns the meaning of the flags and the absolute paths. Never downloads: `--server-json` reads a file. Pitfall: the
-//! words after `--`; they follow the arguments of the package, and are the whole command of a folder.
+//! Owns the meaning of the flags and the absolute paths. Never connects to a registry: the engine fetches the entry of
+//! `--entry`. Pitfall: the words after `--`; they follow the arguments of the package, and are the whole command of a
+//! folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +10,11 @@ use std::path::Path;
 use rouse_core::extension::package::{ExtensionSource, ServerJsonDraft, draft_from_server_json};
 use rouse_core::extension::{ExtensionName, ServerDefinition};
 use rouse_core::text::{escape_line, quote_word};
+use rouse_gateway::wire::RegistryServerView;
+use serde_json::json;
 
 use super::definition::DefinitionArgs;
+use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::paths::absolute_path;
 
@@ -35,6 +39,9 @@ pub(super) struct PackageArgs {
     /// File with an entry of the MCP registry (server.json)
     #[arg(long, value_name = "FILE", group = "package", conflicts_with_all = ["from", "url"])]
     server_json: Option<String>,
+    /// Entry of the registry in the settings [default version: the latest]
+    #[arg(long, value_name = "ENTRY[@VERSION]", group = "package", conflicts_with_all = ["from", "url"])]
+    entry: Option<String>,
     /// Program of the package, with --npm and --pypi [default: the only one]
     #[arg(long, value_name = "NAME", requires = "package")]
     program: Option<String>,
@@ -53,13 +60,31 @@ pub(super) struct RequestedServer {
 }
 
 impl PackageArgs {
-    /// The draft. Without a package, the definition alone.
+    /// The entry of `--entry`; none without this flag.
+    pub(super) async fn fetch_entry(
+        &self,
+        engine: &EngineConnection,
+    ) -> Result<Option<RegistryServerView>, CliError> {
+        let Some(entry) = &self.entry else { return Ok(None) };
+        let (name, version) = match entry.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (entry.as_str(), None),
+        };
+        let params = json!({ "name": name, "version": version });
+        let fetched = engine.fetch("extensions.registryEntry", params).await;
+        fetched
+            .map(Some)
+            .map_err(|error| error.with_field_names(&[("name", "--entry"), ("version", "--entry")]))
+    }
+
+    /// The draft. Without a package, the definition alone. `entry` is the document of `--entry`.
     pub(super) fn into_draft(
         self,
         name: &ExtensionName,
         definition: DefinitionArgs,
+        entry: Option<&str>,
     ) -> Result<RequestedServer, CliError> {
-        let Self { npm, pypi, mcpb, folder_source, server_json, program, config } = self;
+        let Self { npm, pypi, mcpb, folder_source, server_json, entry: _, program, config } = self;
         if program.is_some() && npm.is_none() && pypi.is_none() {
             return Err(CliError::input("--program is for --npm and --pypi"));
         }
@@ -92,9 +117,13 @@ impl PackageArgs {
             let source = ExtensionSource::Folder { path, sha256: None };
             return Ok(packed(definition.into_folder_draft()?, source));
         }
-        match server_json {
-            Some(file) => entry_draft(&file, name, definition),
-            None => {
+        match (entry, server_json) {
+            (Some(text), _) => entry_draft("--entry", text, name, definition),
+            (None, Some(file)) => {
+                let text = read_entry(&file)?;
+                entry_draft("--server-json", &text, name, definition)
+            }
+            (None, None) => {
                 let server = definition.into_definition(name)?;
                 Ok(RequestedServer { server, source: None, notes: Vec::new() })
             }
@@ -102,12 +131,8 @@ impl PackageArgs {
     }
 }
 
-/// The draft of an entry of the MCP registry.
-fn entry_draft(
-    file: &str,
-    name: &ExtensionName,
-    definition: DefinitionArgs,
-) -> Result<RequestedServer, CliError> {
+/// The text of a file with an entry.
+fn read_entry(file: &str) -> Result<String, CliError> {
     let invalid = |error: String| CliError::input(format!("--server-json: {error}"));
     let shown = escape_line(file);
     let size = std::fs::metadata(file).map(|found| found.len());
@@ -116,10 +141,19 @@ fn entry_draft(
         return Err(invalid(format!("{shown} is larger than {} MB", MAX_ENTRY >> 20)));
     }
     let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| invalid(format!("{shown} cannot be read: {error}")))?;
+    text.map_err(|error| invalid(format!("{shown} cannot be read: {error}")))
+}
+
+/// The draft of an entry of the MCP registry, which `flag` gave.
+fn entry_draft(
+    flag: &str,
+    text: &str,
+    name: &ExtensionName,
+    definition: DefinitionArgs,
+) -> Result<RequestedServer, CliError> {
     let given = definition.given_values()?;
-    let draft = draft_from_server_json(&text, name, &given);
-    let draft = draft.map_err(|error| invalid(error.to_string()))?;
+    let draft = draft_from_server_json(text, name, &given);
+    let draft = draft.map_err(|error| CliError::input(format!("{flag}: {error}")))?;
     let ServerJsonDraft { source, server, notes } = draft;
     let server = definition.added_to(server)?;
     Ok(RequestedServer { server, source, notes })
@@ -140,7 +174,7 @@ fn settings(texts: &[String]) -> Result<BTreeMap<String, Vec<String>>, CliError>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
@@ -161,7 +195,7 @@ mod tests {
         let AddCommandLine { package, definition } =
             <AddCommandLine as clap::Parser>::try_parse_from(words)
                 .map_err(|error| error.to_string())?;
-        let draft = package.into_draft(&name(), definition);
+        let draft = package.into_draft(&name(), definition, None);
         let draft = draft.map_err(|error| error.lines().join(" "))?;
         Ok(
             json!({ "source": draft.source, "transport": draft.server.transport, "notes": draft.notes }),
@@ -187,6 +221,8 @@ mod tests {
             (&["--npm", "a@1.2.3", "--pypi", "b==1"], "cannot be used with"),
             (&["--npm", "a@1.2.3", "--url", "https://a.example"], "cannot be used with"),
             (&["--npm", "a@1.2.3", "--header", "A: b"], "--header is for a server with --url"),
+            (&["--entry", "io.example/a", "--npm", "a@1.2.3"], "cannot be used with"),
+            (&["--entry", "io.example/a", "--program", "x"], "--program is for"),
             (&["--config", "a=b", "--", "node"], "--mcpb"),
             (&["--mcpb", "no-such-file.mcpb"], "--mcpb: no-such-file.mcpb cannot be read"),
             (&["--folder-source", ".", "--program", "x", "--", "node"], "--program is for"),

@@ -3,10 +3,11 @@
 mod add;
 
 use clap::Subcommand;
-use rouse_gateway::wire::{ChangeResult, SkillView, SkillsListResult};
+use rouse_gateway::wire::{ChangeResult, SkillSearchResult, SkillView, SkillsListResult};
 use serde_json::json;
 
 use crate::commands::extensions::{ask_line, is_interactive};
+use crate::render::registry::print_registry_skills;
 use crate::render::skill::{print_skill, trust_text};
 use crate::render::table::{new_table, print_rows};
 use crate::render::text::{escape, shorten};
@@ -50,6 +51,12 @@ pub(crate) enum Command {
         /// Name
         name: String,
     },
+    /// Search the skill registry of the settings
+    Search {
+        /// Words
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
 }
 
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
@@ -91,6 +98,14 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
             };
             let distrusted = engine.show("skills.distrust", json!({ "name": name }), print).await;
             explain_error(distrusted, engine, &name).await
+        }
+        Command::Search { words } => {
+            let query = words.join(" ");
+            let print = |_: &EngineConnection, found: SkillSearchResult| {
+                print_registry_skills(&query, &found);
+            };
+            let shown = engine.show("skills.search", json!({ "query": query }), print).await;
+            shown.map_err(|error| error.with_field_names(&[("query", "WORDS")]))
         }
     }
 }
