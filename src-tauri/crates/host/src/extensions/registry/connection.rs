@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
-use super::RegistryKind;
 use super::error::RegistryError;
+use super::kind::RegistryKind;
 use super::untrusted_text::shown;
 
 /// The time limit of a request with its redirects and its body.

@@ -6,6 +6,8 @@
 
 mod error;
 mod untrusted_text;
+mod kind;
+mod query;
 mod connection;
 mod servers;
 mod skills;
@@ -13,7 +15,6 @@ mod download;
 #[cfg(test)]
 mod tests;
 
-use rouse_core::settings::RegistriesSection;
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::{
     RegistryEntryParams, RegistrySearchParams, RegistrySearchResult, RegistryServerView,
@@ -26,48 +27,9 @@ use tokio::sync::watch;
 use self::connection::RegistryConnection;
 use self::download::DownloadFolder;
 use self::error::RegistryError;
+use self::kind::RegistryKind;
 use crate::config::Config;
 use crate::home::Home;
-
-/// Maximum characters of the words of a search.
-const MAX_QUERY: usize = 200;
-
-/// Maximum results of a search.
-const MAX_RESULTS: usize = 30;
-
-/// A kind of registry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RegistryKind {
-    /// MCP servers, with the MCP registry API.
-    Servers,
-    /// Skills, with the ClawHub API.
-    Skills,
-}
-
-impl RegistryKind {
-    /// The key of the address in the settings.
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Servers => "registries.servers",
-            Self::Skills => "registries.skills",
-        }
-    }
-
-    /// The name of the API.
-    const fn api(self) -> &'static str {
-        match self {
-            Self::Servers => "MCP registry",
-            Self::Skills => "ClawHub",
-        }
-    }
-
-    fn address(self, registries: &RegistriesSection) -> Option<String> {
-        match self {
-            Self::Servers => registries.servers.clone(),
-            Self::Skills => registries.skills.clone(),
-        }
-    }
-}
 
 /// The client of both registries.
 pub(crate) struct RegistryClient {
@@ -133,18 +95,5 @@ impl Registries for RegistryClient {
             let registry = self.connect(RegistryKind::Skills)?;
             Ok(skills::download(&registry, &self.downloads, &params).await?)
         })
-    }
-}
-
-/// The words of a search.
-fn checked_query(query: &str) -> Result<&str, RegistryError> {
-    let query = query.trim();
-    match query.chars().count() {
-        0 => Err(RegistryError::Input { field: "query", message: "must not be empty".to_owned() }),
-        1..=MAX_QUERY => Ok(query),
-        count => {
-            let message = format!("must be at most {MAX_QUERY} characters, found {count}");
-            Err(RegistryError::Input { field: "query", message })
-        }
     }
 }

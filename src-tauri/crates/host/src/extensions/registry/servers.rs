@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::connection::RegistryConnection;
 use super::error::RegistryError;
+use super::query::{MAX_RESULTS, checked_query};
 use super::untrusted_text::shown;
-use super::{MAX_RESULTS, checked_query};
 
 /// The key of the registry's own facts about an entry.
 const OFFICIAL_FACTS: &str = "io.modelcontextprotocol.registry/official";
@@ -118,6 +118,10 @@ pub(super) async fn entry(
 /// The view of an entry; none without a usable name and version.
 fn view(entry: &Value) -> Option<RegistryServerView> {
     let server = entry.get("server").unwrap_or(entry);
+    if server.get("server").is_some() {
+        // The draft would read the inner entry in place of this one.
+        return None;
+    }
     let text = |key: &str| server[key].as_str();
     let name = text("name").filter(|name| is_entry_name(name))?.to_owned();
     let version = text("version").filter(|version| is_entry_version(version))?.to_owned();

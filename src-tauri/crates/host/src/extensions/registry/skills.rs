@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::connection::RegistryConnection;
 use super::download::{DownloadFolder, SkillArchive};
 use super::error::RegistryError;
+use super::query::{MAX_RESULTS, checked_query};
 use super::untrusted_text::shown;
-use super::{MAX_RESULTS, checked_query};
 
 /// Maximum characters of a slug or a version.
 const MAX_SLUG: usize = 64;

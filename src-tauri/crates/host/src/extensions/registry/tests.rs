@@ -71,6 +71,13 @@ fn entry(name: &str, status: &str) -> Value {
     })
 }
 
+/// An entry that holds another entry.
+fn nested_entry() -> Value {
+    let mut outer = entry("io.example/outer", "active");
+    outer["server"]["server"] = entry("io.example/inner", "active")["server"].clone();
+    outer
+}
+
 fn answer(document: &Value) -> Reply {
     Reply::json(200, document.to_string())
 }
@@ -116,6 +123,7 @@ async fn search_has_pages_without_deleted_entries() {
                 entry("io.example/gone", "deleted"),
                 entry("io.example/old", "deprecated"),
                 entry("no name", "active"),
+                nested_entry(),
             ],
             "metadata": { "nextCursor": next, "count": 4 },
         }))
