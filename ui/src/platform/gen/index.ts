@@ -548,6 +548,10 @@ tools: ToolsSection,
  */
 search: SearchSection, 
 /**
+ * Registries of servers and skills.
+ */
+registries: RegistriesSection, 
+/**
  * Address of the gateway.
  */
 gateway: GatewaySection, 
@@ -2955,7 +2959,8 @@ source: ExtensionSource,
  */
 replaces?: ExtensionSource, 
 /**
- * The address of the registry; none for files of this computer.
+ * The registry: its address in the person's settings, or the default of the installer. None for files of this
+ * computer.
  */
 registry?: string, 
 /**
@@ -3417,6 +3422,120 @@ name: string,
  * The reason, as a sentence.
  */
 reason: string, };
+
+/**
+ * The registries of servers and skills. Rouse connects to a registry only for a search or an installation.
+ */
+export type RegistriesSection = { 
+/**
+ * Base address of a registry with the MCP registry API [default: none].
+ */
+servers: string | null, 
+/**
+ * Base address of a skill registry with the ClawHub API [default: none].
+ */
+skills: string | null, };
+
+/**
+ * `extensions.registryEntry`.
+ */
+export type RegistryEntryParams = { 
+/**
+ * Name of the entry.
+ */
+name: string, 
+/**
+ * Version of the entry. Default: the latest.
+ */
+version?: string, };
+
+/**
+ * `extensions.search`.
+ */
+export type RegistrySearchParams = { 
+/**
+ * Words of the search.
+ */
+query: string, 
+/**
+ * Next page of an earlier search.
+ */
+cursor?: string, };
+
+/**
+ * `extensions.search`: a page of servers.
+ */
+export type RegistrySearchResult = { 
+/**
+ * Address of the registry.
+ */
+registry: string, 
+/**
+ * The servers.
+ */
+servers: Array<RegistryServerView>, 
+/**
+ * Cursor of the next page; none on the last page.
+ */
+next?: string, };
+
+/**
+ * A server of a registry.
+ */
+export type RegistryServerView = { 
+/**
+ * Name in the registry.
+ */
+name: string, 
+/**
+ * Title: untrusted text.
+ */
+title?: string, 
+/**
+ * Description: untrusted text.
+ */
+description: string, 
+/**
+ * Version of the entry.
+ */
+version: string, 
+/**
+ * Whether the publisher marks the version as deprecated.
+ */
+isDeprecated: boolean, 
+/**
+ * The source of an installation, for people; none if Rouse cannot install the entry.
+ */
+source?: string, 
+/**
+ * Why Rouse cannot install the entry, as a sentence.
+ */
+problem?: string, 
+/**
+ * The entry as JSON text.
+ */
+document: string, };
+
+/**
+ * A skill of a registry.
+ */
+export type RegistrySkillView = { 
+/**
+ * Identifier in the registry.
+ */
+slug: string, 
+/**
+ * Name: untrusted text.
+ */
+name: string, 
+/**
+ * Description: untrusted text.
+ */
+description: string, 
+/**
+ * The newest version, if the registry names it.
+ */
+version?: string, };
 
 /**
  * Stored history.
@@ -4095,13 +4214,137 @@ signedInAtMs?: UnixMs,
 refreshedAtMs?: UnixMs, };
 
 /**
- * `skills.distrust`.
+ * `skills.download`: the downloaded file.
+ */
+export type SkillDownload = { 
+/**
+ * Path of the zip file.
+ */
+path: string, 
+/**
+ * What the moderation of the registry says, as a sentence.
+ */
+warning?: string, };
+
+/**
+ * `skills.download`.
+ */
+export type SkillDownloadParams = { 
+/**
+ * Identifier in the registry.
+ */
+slug: string, 
+/**
+ * Version. Default: the latest.
+ */
+version?: string, };
+
+/**
+ * A file of a skill.
+ */
+export type SkillFileView = { 
+/**
+ * Path in the folder, with slashes.
+ */
+path: string, 
+/**
+ * Size in bytes.
+ */
+bytes: number, };
+
+/**
+ * `skills.install`: installs the skill of a page, and trusts exactly its content.
+ */
+export type SkillInstallParams = { 
+/**
+ * Path of the page.
+ */
+path: string, 
+/**
+ * Hash of the page. Another hash is a conflict.
+ */
+hash: string, };
+
+/**
+ * The page that a person reads before the installation of a skill.
+ */
+export type SkillPage = { 
+/**
+ * Path of the folder or the zip archive.
+ */
+path: string, 
+/**
+ * Name of the skill.
+ */
+name: string, 
+/**
+ * Description.
+ */
+description: string, 
+/**
+ * Environment variables and programs that the skill names: `variable TOKEN`, `program jq`.
+ */
+requires: Array<string>, 
+/**
+ * The whole `SKILL.md`.
+ */
+text: string, 
+/**
+ * All files, by path.
+ */
+files: Array<SkillFileView>, 
+/**
+ * Hash of the installed skill with this name, or `unreadable`; none without one.
+ */
+replaces: string | null, 
+/**
+ * Whether one of the person's own skills has this name. Rouse then refuses the installation.
+ */
+isOwn: boolean, 
+/**
+ * Hash of the installed folder. The trust is bound to this hash.
+ */
+hash: string, };
+
+/**
+ * `skills.distrust` and `skills.remove`.
  */
 export type SkillRef = { 
 /**
  * Name of the skill.
  */
 name: string, };
+
+/**
+ * `skills.search`.
+ */
+export type SkillSearchParams = { 
+/**
+ * Words of the search.
+ */
+query: string, };
+
+/**
+ * `skills.search`.
+ */
+export type SkillSearchResult = { 
+/**
+ * Address of the registry.
+ */
+registry: string, 
+/**
+ * The skills.
+ */
+skills: Array<RegistrySkillView>, };
+
+/**
+ * `skills.preview`: the page of a skill. Changes nothing.
+ */
+export type SkillSourceParams = { 
+/**
+ * Absolute path of a folder with a `SKILL.md`, or of a zip archive with one skill.
+ */
+path: string, };
 
 /**
  * The trust of a skill.
@@ -5018,6 +5261,11 @@ export type Methods = {
   "skills.list": { params: EmptyObject; result: SkillsListResult };
   "skills.trust": { params: SkillTrustParams; result: SkillView };
   "skills.distrust": { params: SkillRef; result: SkillView };
+  "skills.preview": { params: SkillSourceParams; result: SkillPage };
+  "skills.install": { params: SkillInstallParams; result: SkillView };
+  "skills.remove": { params: SkillRef; result: ChangeResult };
+  "skills.search": { params: SkillSearchParams; result: SkillSearchResult };
+  "skills.download": { params: SkillDownloadParams; result: SkillDownload };
   "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
   "models.providers": { params: EmptyObject; result: ModelsProvidersResult };
   "models.list": { params: ModelsListParams; result: ModelsListResult };
@@ -5046,6 +5294,8 @@ export type Methods = {
   "extensions.installStatus": { params: ExtensionRef; result: InstallStatus };
   "extensions.cancelInstall": { params: ExtensionRef; result: ChangeResult };
   "extensions.verify": { params: ExtensionsVerifyParams; result: ExtensionsVerifyResult };
+  "extensions.search": { params: RegistrySearchParams; result: RegistrySearchResult };
+  "extensions.registryEntry": { params: RegistryEntryParams; result: RegistryServerView };
   "mcpAccess.list": { params: EmptyObject; result: McpAccessListResult };
   "mcpAccess.create": { params: McpAccessCreateParams; result: McpTokenCreated };
   "mcpAccess.revoke": { params: McpTokenRef; result: ChangeResult };

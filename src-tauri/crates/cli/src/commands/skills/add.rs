@@ -4,8 +4,7 @@
 //! that changes between page and installation; the engine compares the hash again.
 
 use rouse_core::skills::SkillPage;
-use rouse_gateway::wire::SkillView;
-use serde::Deserialize;
+use rouse_gateway::wire::{SkillDownload, SkillView};
 use serde_json::json;
 
 use crate::commands::extensions::{ask_line, is_interactive};
@@ -48,13 +47,6 @@ struct LocalSource {
     shown: String,
 }
 
-/// A downloaded archive. `warning` is what the registry says about the skill.
-#[derive(Deserialize)]
-struct DownloadedSkill {
-    path: String,
-    warning: Option<String>,
-}
-
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     let Args { path, slug, accept } = args;
     let source = match (path, slug) {
@@ -87,7 +79,7 @@ async fn download(engine: &EngineConnection, slug: String) -> Result<LocalSource
         params = json!({ "slug": name, "version": version });
     }
     let downloaded = engine.fetch("skills.download", params).await;
-    let DownloadedSkill { path, warning } =
+    let SkillDownload { path, warning } =
         downloaded.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
     if let Some(warning) = warning {
         anstream::eprintln!("{}", escape(&warning));
