@@ -43,7 +43,7 @@ pub(crate) struct Args {
 /// A skill on the disk of the engine.
 struct LocalSource {
     path: String,
-    /// The slug or path of the page.
+    /// The source for the page.
     shown: String,
 }
 
@@ -84,7 +84,7 @@ async fn download(engine: &EngineConnection, slug: String) -> Result<LocalSource
     if let Some(warning) = warning {
         anstream::eprintln!("{}", escape(&warning));
     }
-    Ok(LocalSource { path, shown: slug })
+    Ok(LocalSource { shown: format!("{slug}, downloaded to {path}"), path })
 }
 
 /// Prints the page and asks. The hash of an accepted page; none without the consent.
