@@ -12,6 +12,7 @@ import { Failure } from "@/components/Placeholders";
 import { useNow } from "@/components/useNow";
 import { InlineCode } from "@/components/InlineCode";
 import { useCall } from "@/data/actions";
+import { usePatch } from "@/data/config";
 import { keys } from "@/data/keys";
 import { useProviders, useStatus } from "@/data/queries";
 import { ConnectModel } from "@/connect/ConnectModel";
@@ -24,7 +25,7 @@ import { ProviderForm } from "./ProviderForm";
 import { ProviderKey } from "./ProviderKey";
 import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { usePatch, useSaveState, useSetting } from "./useSetting";
+import { useSaveState, useSetting } from "./useSetting";
 
 const sources: Record<ProviderSource, string> = {
   config: "from the settings file",

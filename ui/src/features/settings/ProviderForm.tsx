@@ -7,13 +7,14 @@ import { Controller, useForm } from "react-hook-form";
 import { Button } from "@/components/Button";
 import { Select, TextField } from "@/components/Field";
 import { InlineCode } from "@/components/InlineCode";
+import { usePatch } from "@/data/config";
 import { fieldErrors } from "@/platform";
 
 import { secretHost, useProviderKey } from "./providerSecret";
 import { providerName } from "./configPatch";
 import { SavedMark } from "./SettingRow";
 import styles from "./Settings.module.css";
-import { useSaveState, usePatch } from "./useSetting";
+import { useSaveState } from "./useSetting";
 
 interface ProviderInput {
   name: string;

@@ -2,11 +2,11 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 
+import { usePatch } from "@/data/config";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 
 import { providerName } from "./configPatch";
-import { usePatch } from "./useSetting";
 
 /** Host for a secret; keeps the `http://` of the address. */
 export function secretHost(address: string): string | undefined {

@@ -1,11 +1,8 @@
 /* Saves a setting and tracks the save state. */
 
-import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { keys } from "@/data/keys";
-import { usePlatform } from "@/data/platform";
-import type { ConfigView } from "@/platform";
+import { usePatch } from "@/data/config";
 
 import { settingError, settingPatch } from "./configPatch";
 
@@ -33,17 +30,6 @@ export function useSaveState(): [SaveState, (work: () => Promise<unknown>, about
     }
   };
   return [saveState, follow];
-}
-
-/** Patches the settings and updates the cache. */
-export function usePatch() {
-  const platform = usePlatform();
-  const client = useQueryClient();
-  return async (patch: Record<string, unknown>) => {
-    const config = await platform.rpc("config.patch", { patch });
-    client.setQueryData<ConfigView>(keys.config, config);
-    for (const queryKey of [keys.providers, keys.status]) void client.invalidateQueries({ queryKey });
-  };
 }
 
 export function useSetting(key: string): { saveState: SaveState; set: (value: unknown) => Promise<boolean> } {
