@@ -341,6 +341,7 @@ export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
     system: { keepAwake: false },
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
+    registries: { servers: null, skills: null },
     gateway: { port: 7717 },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null,

@@ -44,6 +44,7 @@ function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = 
     system: { keepAwake: false },
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
+    registries: { servers: null, skills: null },
     gateway: { port: 7717 },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null,

@@ -12,6 +12,7 @@ import styles from "./Settings.module.css";
 const sections = [
   ["model", "Model"],
   ["search", "Web search"],
+  ["registries", "Registries"],
   ["heartbeat", "Heartbeat"],
   ["quiet-hours", "Quiet hours"],
   ["scheduling", "Scheduling"],

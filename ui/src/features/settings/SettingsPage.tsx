@@ -19,6 +19,7 @@ import { HooksSection } from "./HooksSection";
 import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
 import { ProgramsSection } from "./ProgramsSection";
+import { RegistriesSection } from "./RegistriesSection";
 import { SectionIndex, useScrollToSection } from "./SectionIndex";
 import styles from "./Settings.module.css";
 import { SearchSection } from "./SearchSection";
@@ -53,6 +54,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <ConfigFileNotice config={config} />
         <ModelSection config={config} />
         <SearchSection config={config} />
+        <RegistriesSection config={config} />
         <HeartbeatSection config={config} status={status} />
         <QuietSection config={config} />
         <SchedulingSection config={config} status={status} />
