@@ -170,7 +170,7 @@ test("viewed skill version is trusted", async () => {
   const rows = within(await screen.findByRole("list", { name: "Skills" })).getAllByRole("listitem");
   expect(rows.map((row) => row.textContent)).toEqual([
     "fetchFetches.Not trustedView",
-    "brokenIt has no SKILL.md.Unavailable",
+    "brokenIt has no SKILL.md.UnavailableRemove",
   ]);
   await user.click(screen.getByRole("button", { name: "View fetch" }));
   expect(await screen.findByLabelText("Instructions")).toHaveTextContent("Fetch it.");

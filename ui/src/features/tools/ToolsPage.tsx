@@ -20,12 +20,17 @@ import type { ToolView } from "@/platform";
 
 import { AddServerDialog } from "./servers/AddServerDialog";
 import { ServersSection } from "./servers/ServersSection";
-import { SkillsSection } from "./SkillsSection";
+import { SkillsSection } from "./skills/SkillsSection";
 import { ToolRow } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
 
 export function ToolsPage() {
   const { job } = useSearch({ from: "/tools" });
+  return <ToolCatalog job={job} />;
+}
+
+/** All tools, or the effective tools of a job. */
+export function ToolCatalog({ job }: { job?: string }) {
   const offeredTo = useJob(job);
   const navigate = useNavigate();
   const jobs = useJobs().data ?? [];
