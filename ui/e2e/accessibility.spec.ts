@@ -64,3 +64,25 @@ test("axe finds nothing in dialogs and popovers", async ({ page, rouse }) => {
     await expect(page.getByRole("dialog")).toHaveCount(0);
   }
 });
+
+test("axe finds nothing in the forms of servers and skills", async ({ page, rouse }) => {
+  await rouse.open(page, "/tools");
+  await page.goto(`${rouse.address}/install?npm=cal%401.0.0`);
+  const check = async (at: string) => {
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(
+      violations.map(({ id, nodes }) => ({ id, at: nodes.map((node) => node.html) })),
+      at,
+    ).toEqual([]);
+  };
+  await expect(page.getByText("A link opened this form. Nothing is installed yet.")).toBeVisible();
+  await check("link");
+  await page.getByRole("radio", { name: "Registry" }).click();
+  await expect(page.getByRole("textbox", { name: "Registry address" })).toBeVisible();
+  await check("registry");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.getByRole("button", { name: "Add skill" }).click();
+  await expect(page.getByRole("dialog", { name: "Add skill" })).toBeVisible();
+  await check("skill");
+});

@@ -16,7 +16,7 @@ import { readRunsSearch } from "@/features/runs/searchParams";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
 import { RouteError } from "@/features/shell/RouteError";
 import { Shell } from "@/features/shell/Shell";
-import { readToolsSearch } from "@/features/tools/searchParams";
+import { readInstallSearch, readToolsSearch } from "@/features/tools/searchParams";
 
 const root = createRootRoute({
   component: () => (
@@ -110,6 +110,13 @@ const tool = createRoute({
   component: lazyRouteComponent(() => import("@/features/tools/ToolPage"), "ToolPage"),
 });
 
+const install = createRoute({
+  getParentRoute: () => root,
+  path: "/install",
+  validateSearch: readInstallSearch,
+  component: lazyRouteComponent(() => import("@/features/tools/InstallPage"), "InstallPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -132,6 +139,7 @@ export function createAppRouter(history: RouterHistory = createBrowserHistory())
       chat,
       tools,
       tool,
+      install,
       settings,
     ]),
     history,

@@ -44,7 +44,7 @@ export function ToolPage() {
             </ButtonLink>
           }
         >
-          Its MCP server may be disabled or removed.
+          The MCP server may be disabled or removed.
         </Empty>
       ) : error ? (
         <Failure title="Could not load tools." error={error} onRetry={() => void refetch()} />

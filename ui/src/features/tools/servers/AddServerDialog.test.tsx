@@ -151,7 +151,7 @@ test("problems of the form and of the engine show at the fields", async () => {
   const { user } = renderApp("/tools", host);
   const dialog = await open(user);
   await user.click(dialog.getByRole("button", { name: "Continue" }));
-  expect(dialog.getByText("Add a package with its version, a command or a URL.")).toBeInTheDocument();
+  expect(dialog.getByText("Add a package with a version, a command or a URL.")).toBeInTheDocument();
   expect(host.called("extensions.preview")).toEqual([]);
   await write(user, "Server source", "cal");
   await write(user, "Hosts", "*");

@@ -1,9 +1,12 @@
-/* Installs or changes an MCP server: definition and package, then the steps of the installation. */
+/* Installs or changes an MCP server: definition and package, then the steps of the installation. A link fills in the
+   form and starts nothing. */
 
 import { useId, useState } from "react";
 
 import { Button } from "@/components/Button";
+import { type Option, Segmented } from "@/components/Choice";
 import { Modal } from "@/components/Modal";
+import { Notice } from "@/components/Notice";
 import { useCall } from "@/data/actions";
 import { useStatus } from "@/data/queries";
 import { toSentence } from "@/format/text";
@@ -11,25 +14,34 @@ import { type ConsentPage, type ExtensionDraft, fieldErrors } from "@/platform";
 
 import { ActionError } from "./DialogParts";
 import { withoutFlags } from "./engineMessage";
+import type { InstallLink } from "./installLink";
+import { RegistrySearch, useServerSearch } from "./RegistrySearch";
 import { ServerFields } from "./ServerFields";
 import { definitionFrom, emptyServerForm, type FormProblems, kindOf, type ServerForm } from "./serverForm";
+import styles from "./Servers.module.css";
 import type { SourceKind } from "./serverSource";
-import { documentProblem } from "./SourceFields";
+import { documentProblem, type FilledIn, sourceKinds } from "./SourceFields";
 import { type StepView, useInstallSteps } from "./useInstallSteps";
 
 interface Props {
   /** Installed definition to change; none for an installation. */
   installed?: ServerForm;
+  /** Link that opened the form. */
+  link?: InstallLink;
   onClose: () => void;
 }
 
-export function AddServerDialog({ installed, onClose }: Props) {
-  const [form, setForm] = useState(installed ?? emptyServerForm);
+export function AddServerDialog({ installed, link, onClose }: Props) {
+  const [form, setForm] = useState(installed ?? link?.form ?? emptyServerForm);
   const { kind, view, propose } = useInstallSteps(form.name, onClose);
+  const [isInstalled, setInstalled] = useState(installed !== undefined);
+  if (kind === "tools" && !isInstalled) setInstalled(true);
   const first = useFormStep({
     form,
     setForm,
     isUpdate: installed !== undefined,
+    link,
+    isInstalled,
     onClose,
     onPage: (draft, page) => propose({ draft, page }),
   });
@@ -41,23 +53,36 @@ export function AddServerDialog({ installed, onClose }: Props) {
   );
 }
 
-interface FormStepOptions {
+const allSources: readonly Option<SourceKind | "registry">[] = [...sourceKinds, { id: "registry", label: "Registry" }];
+
+interface DraftOptions {
   form: ServerForm;
   setForm: (form: ServerForm) => void;
   isUpdate: boolean;
-  onClose: () => void;
+  link: InstallLink | undefined;
   onPage: (draft: ExtensionDraft, page: ConsentPage) => void;
 }
 
-function useFormStep({ form, setForm, isUpdate, onClose, onPage }: FormStepOptions): StepView {
+/** State of the form: source, problems, and the page of the next step. */
+function useDraft({ form, setForm, isUpdate, link, onPage }: DraftOptions) {
   const { data: status } = useStatus();
   const preview = useCall("extensions.preview");
+  const search = useServerSearch(link?.query ?? "");
+  const [isSearching, setSearching] = useState(link?.query !== undefined);
+  const [filledIn, setFilledIn] = useState<FilledIn>();
   const [problems, setProblems] = useState<FormProblems>({});
-  const formId = useId();
   const change = (next: ServerForm) => {
-    setForm(next);
+    setForm(isUpdate ? { ...next, name: form.name } : next);
     setProblems({});
     preview.reset();
+  };
+  const fill = (next: FilledIn | undefined) => {
+    setFilledIn(next);
+    const server = next?.servers[next.chosen];
+    if (!server) return;
+    setSearching(false);
+    const isNamed = next.origin === "registry" && link !== undefined && link.form.name !== "";
+    change(isNamed ? { ...server.form, name: link.form.name } : server.form);
   };
   const submit = () => {
     const unread = documentProblem(form.source);
@@ -73,28 +98,67 @@ function useFormStep({ form, setForm, isUpdate, onClose, onPage }: FormStepOptio
       onError: (error) => setProblems(placedProblems(error, kindOf(form))),
     });
   };
+  return { preview, search, isSearching, setSearching, filledIn, problems, change, fill, submit };
+}
+
+interface FormStepOptions extends DraftOptions {
+  /** The server is installed, now or before. */
+  isInstalled: boolean;
+  onClose: () => void;
+}
+
+function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): StepView {
+  const { form, isUpdate, link } = options;
+  const { preview, search, isSearching, setSearching, filledIn, problems, change, fill, submit } = useDraft(options);
+  const formId = useId();
   const isPlaced = Object.keys(problems).length > 0;
   return {
     title: isUpdate ? `Change ${form.name}` : "Add MCP server",
     body: (
-      <form
-        id={formId}
-        aria-label="MCP server"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <ServerFields form={form} onChange={change} problems={problems} isUpdate={isUpdate} />
-        {preview.error && !isPlaced && <ActionError error={preview.error} />}
-      </form>
+      <div className={styles.form}>
+        {link && !isInstalled && <Notice tone="accent">A link opened this form. Nothing is installed yet.</Notice>}
+        <Segmented
+          label="Kind of source"
+          options={isUpdate ? sourceKinds : allSources}
+          value={isSearching ? "registry" : kindOf(form)}
+          onChange={(next) => {
+            setSearching(next === "registry");
+            if (next !== "registry") change({ ...form, kind: next });
+          }}
+          className={styles.kinds}
+        />
+        {isSearching ? (
+          <RegistrySearch search={search} onChoose={(servers) => fill({ servers, chosen: 0, origin: "registry" })} />
+        ) : (
+          <form
+            id={formId}
+            aria-label="MCP server"
+            onSubmit={(event) => {
+              event.preventDefault();
+              submit();
+            }}
+          >
+            <ServerFields
+              form={form}
+              onChange={change}
+              problems={problems}
+              isUpdate={isUpdate}
+              filledIn={filledIn}
+              onFill={fill}
+            />
+            {preview.error && !isPlaced && <ActionError error={preview.error} />}
+          </form>
+        )}
+      </div>
     ),
     footer: (
       <>
         <Button onPress={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" form={formId} isPending={preview.isPending}>
-          Continue
-        </Button>
+        {!isSearching && (
+          <Button look="primary" type="submit" form={formId} isPending={preview.isPending}>
+            Continue
+          </Button>
+        )}
       </>
     ),
   };

@@ -16,8 +16,8 @@ export function Consent({ page: { extension, server, replaces, package: plan, ha
     <StepStart label={`Definition of ${extension}`}>
       <p className={styles.note}>
         {plan
-          ? "Nothing was downloaded yet, and nothing has started. Rouse installs and starts exactly this, and asks you about its tools afterwards."
-          : "Nothing has started yet. Rouse starts exactly this, and asks you about its tools afterwards."}
+          ? "Nothing is downloaded or started yet. Rouse installs and starts exactly this, then asks you about the tools."
+          : "Nothing has started yet. Rouse starts exactly this, then asks you about the tools."}
       </p>
       {plan && (
         <>
@@ -28,10 +28,10 @@ export function Consent({ page: { extension, server, replaces, package: plan, ha
           <h3>Server after the installation</h3>
         </>
       )}
-      <DefinitionFacts server={server} />
+      <DefinitionFacts server={server} isPackage={plan !== undefined} />
       {hasPlaceholder && (
         <p className={styles.note}>
-          <code>{programOfPackage}</code> stands for the path of its program, which is known after the download.
+          <code>{programOfPackage}</code> stands for the path of the program, which is known after the download.
         </p>
       )}
       {replaces && (
@@ -40,10 +40,10 @@ export function Consent({ page: { extension, server, replaces, package: plan, ha
           {isSameDefinition(replaces, server) ? (
             <p>The installed definition is the same.</p>
           ) : (
-            <DefinitionFacts server={replaces} than={server} />
+            <DefinitionFacts server={replaces} isPackage={plan?.replaces !== undefined} than={server} />
           )}
           <p className={styles.note}>
-            {plan && "The installed files stay in use until the new ones are complete. "}Accepted tools stay accepted
+            {plan && "The installed files stay in use until the new files are complete. "}Accepted tools stay accepted
             while their definitions are the same.
           </p>
         </div>

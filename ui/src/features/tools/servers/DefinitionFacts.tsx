@@ -21,10 +21,19 @@ interface DefinitionFact {
   isAlert?: boolean;
 }
 
-/** All fields of `server`, or those that differ from `than`. */
-export function DefinitionFacts({ server, than }: { server: ServerDefinition; than?: ServerDefinition }) {
+interface Props {
+  server: ServerDefinition;
+  /** The server is a package, whose facts name the origin. */
+  isPackage?: boolean;
+  /** Leaves out the fields that are the same. */
+  than?: ServerDefinition;
+}
+
+export function DefinitionFacts({ server, isPackage = false, than }: Props) {
   const others = than && definitionFacts(than).map((fact) => JSON.stringify(fact));
-  const facts = definitionFacts(server).filter((fact) => !others?.includes(JSON.stringify(fact)));
+  const facts = definitionFacts(server)
+    .filter(({ name }) => !isPackage || name !== "From")
+    .filter((fact) => !others?.includes(JSON.stringify(fact)));
   return (
     <dl className={styles.facts}>
       {facts.map((fact) => (
@@ -87,12 +96,12 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
       { name: "Address", code: [url] },
       { name: "Headers", code: pairLines(headers, ": "), text: "None" },
       { name: "Secrets", code: secretLines(headers), text: "None" },
-      { name: "Rights", text: "It gets the arguments of every call, and nothing else of this computer." },
+      { name: "Rights", text: "The server gets the arguments of every call, and nothing else of this computer." },
       ...limits,
     ];
   }
   const { command, environment, folder, folders, hosts, isUnconfined } = transport;
-  const note = isUnconfined ? "No limit, because of its rights." : undefined;
+  const note = isUnconfined ? "No limit, because of the rights." : undefined;
   return [
     { name: "From", text: originText(command, transport.arguments) },
     { name: "Command", code: [commandLine([command, ...transport.arguments])] },
@@ -107,7 +116,10 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
           text: "With your own rights: it can read, change and send everything that you can.",
           isAlert: true,
         }
-      : { name: "Rights", text: "Confined: it reaches its private folder, and the folders and hosts of this page." },
+      : {
+          name: "Rights",
+          text: "Confined: it reaches its private folder, and the folders and hosts of this page.",
+        },
     ...limits,
   ];
 }

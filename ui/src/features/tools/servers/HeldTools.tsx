@@ -43,7 +43,7 @@ export function HeldTools({ found, formId, onAccept }: Props) {
           : `${plural(page.tools.length, "tool")} to review. Models read these descriptions. The claims of the server change nothing; your choice does.`}
       </p>
       {instructions !== null && (
-        <Collapsible title="Instructions of the server" summary="no model gets them">
+        <Collapsible title="Instructions of the server" summary="shown to no model">
           <Code label="Instructions" text={instructions} unfolded isDecision />
         </Collapsible>
       )}

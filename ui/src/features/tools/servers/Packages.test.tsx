@@ -21,7 +21,7 @@ const source = { kind: "npm" as const, package: "@x/cal", version: "1.2.4" };
 
 const plan: PackagePlan = {
   source,
-  registry: "https://registry.npmjs.org/",
+  registry: "https://npm.example/",
   steps: [
     {
       program: "/usr/bin/npm",
@@ -78,25 +78,30 @@ test("consent page of a package shows source, commands and rights", async () => 
   await user.type(screen.getByRole("textbox", { name: "Arguments" }), "--stdio");
   const consent = await proceed(user);
   const facts = within(consent.getByRole("group", { name: "Package" }));
-  for (const text of [
-    "@x/cal",
-    "1.2.4",
-    "https://registry.npmjs.org/",
-    "/data/packages/cal",
-    "Known after the download",
-  ])
+  for (const text of ["@x/cal", "1.2.4", "https://npm.example/", "/data/packages/cal", "Known after the download"])
     expect(facts.getByText(text)).toBeInTheDocument();
   expect(facts.getByRole("region", { name: "Installs with" })).toHaveTextContent(
     "HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install --ignore-scripts @x/cal@1.2.4 'two words'",
   );
   expect(facts.getByText(/It runs with your own rights and runs no script/)).toBeInTheDocument();
   expect(consent.getByRole("region", { name: "Command" })).toHaveTextContent("/usr/bin/node");
-  expect(consent.getByText(/stands for the path of its program/)).toBeInTheDocument();
+  expect(consent.getByText(/stands for the path of the program/)).toBeInTheDocument();
+  expect(consent.queryByText("From")).not.toBeInTheDocument();
   const draft = { name: "cal", server: aDefinition({ command: "", arguments: ["--stdio"] }), source };
   expect(host.called("extensions.preview")).toEqual([draft]);
   await accept(user);
   expect(await screen.findByRole("dialog", { name: "Tools of cal" })).toBeInTheDocument();
   expect(host.called("extensions.install")).toEqual([{ ...draft, accept: hash }]);
+});
+
+test.each([
+  [{ kind: "npm" as const, package: "@x/cal", version: "1.2.4" }, "The default registry of npm"],
+  [{ kind: "pypi" as const, package: "cal", version: "1.2.4" }, "The default index of pip"],
+])("page of %j without an address names the default registry", async (from, shown) => {
+  const { user } = renderApp("/tools", hostWith({ package: { ...plan, source: from, registry: undefined } }));
+  await open(user, "npm:@x/cal@1.2.4");
+  const facts = within((await proceed(user)).getByRole("group", { name: "Package" }));
+  expect(facts.getByText("Registry").nextElementSibling).toHaveTextContent(shown);
 });
 
 test("facts of a package cannot imitate another line", async () => {
@@ -109,6 +114,7 @@ test("facts of a package cannot imitate another line", async () => {
   const facts = within((await proceed(user)).getByRole("group", { name: "Package" }));
   expect(facts.getByText("Claims to be").nextElementSibling).toHaveTextContent("Cal⟨U+000A⟩Version 9⟨U+202E⟩");
   expect(facts.getByText("dir=/b")).toBeInTheDocument();
+  expect(facts.getByText("Registry").nextElementSibling).toHaveTextContent("https://npm.example/");
   expect(facts.getByText(/^12 files, /)).toBeInTheDocument();
 });
 
@@ -128,7 +134,7 @@ test("command that loads a package offers its installation", async () => {
 test("offer without a version names the way to find one", async () => {
   const { user } = renderApp("/tools", hostWith());
   await open(user, "npx @x/cal");
-  expect(screen.getByText("npm view @x/cal version", { selector: "code" })).toBeInTheDocument();
+  expect(screen.getByText("npm view @x/cal versions", { selector: "code" })).toBeInTheDocument();
 });
 
 test("detected kind can be corrected", async () => {

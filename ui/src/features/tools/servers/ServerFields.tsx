@@ -9,7 +9,7 @@ import { NumberField, TextArea, TextField } from "@/components/Field";
 import { type FormProblems, kindOf, pairsWarning, type ServerForm } from "./serverForm";
 import styles from "./Servers.module.css";
 import type { SourceKind } from "./serverSource";
-import { SourceFields } from "./SourceFields";
+import { type FilledIn, SourceFields } from "./SourceFields";
 
 interface Props {
   form: ServerForm;
@@ -17,9 +17,11 @@ interface Props {
   problems: FormProblems;
   /** Changes an installed server, whose name stays. */
   isUpdate: boolean;
+  filledIn: FilledIn | undefined;
+  onFill: (next: FilledIn | undefined) => void;
 }
 
-export function ServerFields({ form, onChange, problems, isUpdate }: Props) {
+export function ServerFields({ form, onChange, problems, isUpdate, filledIn, onFill }: Props) {
   const [isNamed, setNamed] = useState(form.name !== "");
   const kind = kindOf(form);
   const isRemote = kind === "url";
@@ -30,9 +32,11 @@ export function ServerFields({ form, onChange, problems, isUpdate }: Props) {
         form={form}
         problems={problems}
         isNamed={isNamed}
-        onChange={(next, isFilled) => {
-          if (isFilled) setNamed(next.name !== "");
-          onChange(isUpdate ? { ...next, name: form.name } : next);
+        onChange={onChange}
+        filledIn={filledIn}
+        onFill={(next) => {
+          if (next) setNamed(next.servers[next.chosen]?.form.name !== "");
+          onFill(next);
         }}
       />
       <PackageFields kind={kind} form={form} set={set} problems={problems} />
@@ -88,8 +92,8 @@ function PackageFields({ kind, form, set, problems }: KindProps) {
         error={problems.words}
         help={
           kind === "folder"
-            ? "The program and its arguments. A relative path lies in the folder."
-            : "After those of the package. Write absolute paths. [default: none]"
+            ? "The program with arguments. A relative path lies in the folder."
+            : "Added to the arguments of the package. Write absolute paths. [default: none]"
         }
         placeholder={kind === "folder" ? "node dist/index.js" : "/home/ada/Notes"}
         spellCheck="false"
@@ -103,7 +107,7 @@ function PackageFields({ kind, form, set, problems }: KindProps) {
           value={form.config}
           onChange={(config) => set({ config })}
           error={problems.config}
-          help="KEY=VALUE, one per line. A secret is {{secret:NAME}}. [default: those of the bundle]"
+          help="KEY=VALUE, one per line. A secret is {{secret:NAME}}. [default: from the bundle]"
           placeholder="api_key={{secret:notes}}"
           spellCheck="false"
         />
@@ -123,7 +127,7 @@ function PermissionFields({ form, set, problems }: PartProps) {
           value={form.folders}
           onChange={(folders) => set({ folders })}
           error={problems.folders}
-          help="One per line. Add :write to allow changes. [default: its private folder]"
+          help="One per line. Add :write to allow changes. [default: a private folder]"
           placeholder="~/Notes"
           spellCheck="false"
         />
@@ -144,7 +148,7 @@ function PermissionFields({ form, set, problems }: PartProps) {
         onChange={(isUnconfined) => set({ isUnconfined })}
         help={
           <span className={styles.red}>
-            Outside the sandbox: it can read, change and send everything that you can. [default: off]
+            Outside the sandbox: the server can read, change and send everything that you can. [default: off]
           </span>
         }
       >
@@ -178,7 +182,7 @@ function Advanced({ kind, form, set, problems }: KindProps) {
               value={form.program}
               onChange={(program) => set({ program })}
               error={problems.program}
-              help="For a package with several programs. [default: the only one]"
+              help="For a package with several programs. [default: the only program]"
               spellCheck="false"
               autoComplete="off"
             />
@@ -201,7 +205,7 @@ function Advanced({ kind, form, set, problems }: KindProps) {
             value={form.folder}
             onChange={(folder) => set({ folder })}
             error={problems.folder}
-            help="An absolute path. [default: its private folder]"
+            help="An absolute path. [default: a private folder]"
             spellCheck="false"
           />
         )}

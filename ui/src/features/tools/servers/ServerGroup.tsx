@@ -54,7 +54,7 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
         <h3>{name}</h3>
         <ServerStateGlyph server={server} word />
         {isUnconfined && (
-          <span className={styles.rights} title="Outside the sandbox: it can do everything that you can.">
+          <span className={styles.rights} title="Outside the sandbox: the server can do everything that you can.">
             <ShieldAlert size={13} aria-hidden /> Your own rights
           </span>
         )}
@@ -85,7 +85,7 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
               {
                 id: "restart",
                 label: "Restart",
-                about: "Stops the server. The next use starts it.",
+                about: "Stops the server. The next use is a new start.",
                 icon: RotateCw,
                 onAction: () => actions.restart.mutate({ name }),
               },
@@ -169,7 +169,7 @@ function ServerDetails({ detail: { name, extension, status, signIn } }: { detail
   return (
     <div className={styles.details}>
       {extension.package && <InstalledPackageFacts installed={extension.package} />}
-      <DefinitionFacts server={extension.server} />
+      <DefinitionFacts server={extension.server} isPackage={extension.package !== undefined} />
       {signIn && <SignInFact name={name} signIn={signIn} />}
       <p className={styles.note}>
         Accepted <Time at={extension.acceptedAtMs} />

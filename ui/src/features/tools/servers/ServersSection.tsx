@@ -87,8 +87,8 @@ export function ServersSection({ tools, refused, words, hasWords, onAdd }: Props
         danger
         onConfirm={() => removing !== undefined && remove.mutateAsync({ name: removing })}
       >
-        Its accepted tools, its private folder and the grants for its tools are deleted. Jobs that require it fail until
-        you install it again.
+        The accepted tools, their grants and the private folder are deleted. Jobs that require the server fail until you
+        install it again.
       </ConfirmDialog>
     </Section>
   );

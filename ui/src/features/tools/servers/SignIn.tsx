@@ -113,7 +113,7 @@ export function SignInFact({ name, signIn }: { name: string; signIn: SignInStatu
         danger
         onConfirm={() => signOut.mutateAsync({ name })}
       >
-        Its tokens are deleted. Jobs that require it fail until you sign in again.
+        The tokens are deleted. Jobs that require this server fail until you sign in again.
       </ConfirmDialog>
     </div>
   );

@@ -1,10 +1,7 @@
 /* Source of a server: one text whose kind is detected, and the offer to install a package instead of loading it at each
    start. A pasted document fills in the whole form. */
 
-import { useState } from "react";
-
 import { Button } from "@/components/Button";
-import { Segmented } from "@/components/Choice";
 import { Select, TextArea } from "@/components/Field";
 import { InlineCode } from "@/components/InlineCode";
 import { Notice } from "@/components/Notice";
@@ -22,39 +19,40 @@ interface Props {
   problems: FormProblems;
   /** The person chose the name. */
   isNamed: boolean;
-  /** `isFilled` if a document gave the whole form. */
-  onChange: (form: ServerForm, isFilled?: boolean) => void;
+  onChange: (form: ServerForm) => void;
+  /** Document or registry entry that gave the form. */
+  filledIn: FilledIn | undefined;
+  /** Undefined once the source is from no document. */
+  onFill: (next: FilledIn | undefined) => void;
 }
 
-const kinds: readonly { id: SourceKind; label: string; help: string }[] = [
-  { id: "npm", label: "npm", help: "A package with its exact version, such as name@1.2.3." },
-  { id: "pypi", label: "PyPI", help: "A package with its exact version, such as name==1.2.3." },
-  { id: "command", label: "Command", help: "A command line. Rouse shows it before it starts anything." },
+/** Servers that can fill in the form, and the chosen server. */
+export interface FilledIn {
+  servers: readonly EntryServer[];
+  chosen: number;
+  origin: "document" | "registry";
+}
+
+export const sourceKinds: readonly { id: SourceKind; label: string; help: string }[] = [
+  { id: "npm", label: "npm", help: "A package with an exact version, such as name@1.2.3." },
+  { id: "pypi", label: "PyPI", help: "A package with an exact version, such as name==1.2.3." },
+  { id: "command", label: "Command", help: "A command line. You see the whole command before the start." },
   { id: "url", label: "URL", help: "The address of a server that runs elsewhere." },
   { id: "mcpb", label: "Bundle", help: "The absolute path of an .mcpb file." },
   { id: "folder", label: "Folder", help: "The absolute path of a folder, used in place and read-only." },
 ];
 
-export function SourceFields({ form, problems, isNamed, onChange }: Props) {
+export function SourceFields({ form, problems, isNamed, onChange, filledIn, onFill }: Props) {
   const { data: status } = useStatus();
-  const [servers, setServers] = useState<EntryServer[]>();
-  const [chosen, setChosen] = useState(0);
   const kind = kindOf(form);
   const offer = kind === "command" ? packageOffer(form.source, status?.home) : undefined;
-  const fill = (found: EntryServer[], at: number) => {
-    const server = found[at];
-    if (!server) return;
-    setServers(found);
-    setChosen(at);
-    onChange(server.form, true);
-  };
   const change = (source: string) => {
     const read = isDocument(source) ? readServerDocument(source) : undefined;
     if (read && "servers" in read) {
-      fill(read.servers, 0);
+      onFill({ servers: read.servers, chosen: 0, origin: "document" });
       return;
     }
-    setServers(undefined);
+    onFill(undefined);
     const name = read ? "" : proposedName(source, status?.home);
     onChange({
       ...form,
@@ -74,25 +72,18 @@ export function SourceFields({ form, problems, isNamed, onChange }: Props) {
         onChange={change}
         error={problems.source ?? documentProblem(form.source)}
         autoFocus
-        help={form.source === "" ? emptyHelp : kinds.find(({ id }) => id === kind)?.help}
+        help={form.source === "" ? emptyHelp : sourceKinds.find(({ id }) => id === kind)?.help}
         placeholder="npm:@modelcontextprotocol/server-memory@2025.9.25"
         spellCheck="false"
       />
-      <Segmented
-        label="Kind of source"
-        options={kinds}
-        value={kind}
-        onChange={(next) => onChange({ ...form, kind: next })}
-        className={styles.kinds}
-      />
-      {servers && <DocumentNote servers={servers} chosen={chosen} onChoose={(at) => fill(servers, at)} />}
+      {filledIn && <FilledInNote filledIn={filledIn} onFill={onFill} />}
       {offer && <Offer offer={offer} onAccept={() => onChange(offeredForm(form, offer))} />}
     </>
   );
 }
 
 const emptyHelp =
-  "A package with its version, a command, a URL, or the path of a bundle or folder. Or paste an mcpServers or server.json document.";
+  "A package with a version, a command, a URL, or the path of a bundle or folder. Or paste an mcpServers or server.json document.";
 
 /** Why a pasted document fills in nothing. */
 export function documentProblem(source: string): string | undefined {
@@ -109,7 +100,7 @@ function Offer({ offer: { runner, kind, spec }, onAccept }: { offer: PackageOffe
   const registry = kind === "npm" ? "npm" : "PyPI";
   const remedy =
     spec.version === ""
-      ? `Install one version once instead. ${versionHint(kind, spec.name)}`
+      ? `Install a fixed version instead. ${versionHint(kind, spec.name)}`
       : `Install ${spec.name} ${spec.version} once instead, and Rouse checks its files before each start.`;
   return (
     <Notice
@@ -126,31 +117,30 @@ function Offer({ offer: { runner, kind, spec }, onAccept }: { offer: PackageOffe
 }
 
 function versionHint(kind: "npm" | "pypi", name: string): string {
-  return kind === "npm"
-    ? `\`npm view ${name} version\` prints the newest.`
-    : `https://pypi.org/project/${name}/#history lists all.`;
+  return `\`${kind === "npm" ? `npm view ${name} versions` : `pip index versions ${name}`}\` lists all versions.`;
 }
 
-interface DocumentNoteProps {
-  servers: readonly EntryServer[];
-  chosen: number;
-  onChoose: (at: number) => void;
+interface FilledInNoteProps {
+  filledIn: FilledIn;
+  onFill: (next: FilledIn) => void;
 }
 
-function DocumentNote({ servers, chosen, onChoose }: DocumentNoteProps) {
+function FilledInNote({ filledIn, onFill }: FilledInNoteProps) {
+  const { servers, chosen, origin } = filledIn;
+  const isEntry = origin === "registry";
   const notes = servers[chosen]?.notes ?? [];
   return (
     <>
       {servers.length > 1 && (
         <Select
-          label="Server of the document"
-          choices={servers.map(({ title }, at) => ({ id: String(at), label: title }))}
+          label={isEntry ? "Server of the entry" : "Server of the document"}
+          choices={servers.map(({ title }, at) => ({ id: String(at), label: showInvisible(title) }))}
           value={String(chosen)}
-          onChange={(id) => onChoose(Number(id))}
+          onChange={(id) => onFill({ ...filledIn, chosen: Number(id) })}
         />
       )}
       <p role="status" className={styles.note}>
-        {showInvisible(["Filled in from the pasted document.", ...notes].join(" "))}
+        {showInvisible([`Filled in from the ${isEntry ? "registry" : "pasted document"}.`, ...notes].join(" "))}
       </p>
     </>
   );

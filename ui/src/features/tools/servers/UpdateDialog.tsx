@@ -49,7 +49,7 @@ export function UpdateDialog({ name, installed: { source, draft: server }, onClo
       >
         {target === undefined ? (
           <p>
-            Rouse reads the folder again and shows the page of its present files. Accept the page if the changes are
+            Rouse reads the folder again and shows the page of the present files. Accept the page if the changes are
             yours.
           </p>
         ) : (
@@ -96,8 +96,8 @@ export function UpdateDialog({ name, installed: { source, draft: server }, onClo
 }
 
 const sameContent: Record<ExtensionSource["kind"], string> = {
-  npm: "The same version installs its files again.",
-  pypi: "The same version installs its files again.",
+  npm: "The same version installs the files again.",
+  pypi: "The same version installs the files again.",
   mcpb: "The same file is unpacked again.",
   folder: "",
 };

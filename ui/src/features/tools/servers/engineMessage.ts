@@ -3,8 +3,8 @@
 const flags: readonly (readonly [RegExp, string])[] = [
   [/^--config (\S+): /, "Setting $1: "],
   [/\b([Ww]rite) --config /g, "$1 "],
-  [/Choose one with --program NAME\./, "Enter one as Program under Advanced."],
-  [/write the program and its arguments after --\./, "write the program and its arguments."],
+  [/Choose one with --program NAME\./, "Enter a program under Advanced."],
+  [/write the program and its arguments after --\./, "write the program with arguments."],
 ];
 
 /** Message without flags, which no dialog has. */

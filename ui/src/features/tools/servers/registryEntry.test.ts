@@ -4,7 +4,6 @@ import { readServerDocument } from "./serverDocument";
 
 const npm = {
   registryType: "npm",
-  registryBaseUrl: "https://registry.npmjs.org/",
   identifier: "@x/files",
   version: "1.2.3",
   transport: { type: "stdio" },
@@ -56,11 +55,21 @@ test("entry of the registry fills in package and remote", () => {
 test.each([
   [{ registryType: "oci" }, "is of the type oci."],
   [{ registryType: "mcpb" }, "add its path."],
-  [{ registryBaseUrl: "https://npm.example" }, "is in another registry"],
   [{ transport: { type: "sse" } }, "is started for sse"],
 ])("unusable package %j names the reason", (parts, reason) => {
   const found = readServerDocument(JSON.stringify({ name: "x", packages: [{ ...npm, ...parts }] }));
   expect("problem" in found && found.problem).toContain(reason);
+});
+
+test("registry of an entry is named and not used", () => {
+  expect(
+    read({ packages: [{ ...npm, registryBaseUrl: "https://npm.example/", environmentVariables: [] }] })[0],
+  ).toMatchObject({
+    form: { source: "npm:@x/files@1.2.3" },
+    notes: [
+      "The entry names the package registry https://npm.example. Rouse uses the registry of your npm or pip settings.",
+    ],
+  });
 });
 
 test("usable remote stands beside an unusable package", () => {

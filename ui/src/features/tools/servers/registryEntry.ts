@@ -13,9 +13,6 @@ export interface EntryServer {
   notes: string[];
 }
 
-/** Registries of npm and PyPI; packages of others are refused. */
-const knownRegistries = ["https://registry.npmjs.org", "https://pypi.org"];
-
 /** The entry of a document; undefined for another document. */
 export function registryEntry(document: JsonObject): JsonObject | undefined {
   return [document.server, document]
@@ -49,9 +46,10 @@ function packageServer(item: JsonObject, name: string): EntryServer | string {
   const kind = textOf(item.registryType);
   if (kind === "mcpb") return `${identifier} is a bundle: download the file, then add its path.`;
   if (kind !== "npm" && kind !== "pypi") return `${identifier} is of the type ${kind}.`;
-  if (registry !== "" && !knownRegistries.includes(registry))
-    return `${identifier} is in another registry than npm and PyPI.`;
-  const notes: string[] = [];
+  const notes =
+    registry === ""
+      ? []
+      : [`The entry names the package registry ${registry}. Rouse uses the registry of your npm or pip settings.`];
   const source = `${identifier}${kind === "npm" ? "@" : "=="}${version}`;
   const form = {
     ...emptyServerForm,
@@ -67,7 +65,7 @@ function remoteServer(item: JsonObject, name: string): EntryServer | string {
   const kind = textOf(item.type);
   const url = textOf(item.url);
   if (kind !== "streamable-http") return `A remote uses ${kind}; Rouse supports streamable-http.`;
-  const notes = hasTemplate(url) ? ["The address has places in braces. Fill them in."] : [];
+  const notes = hasTemplate(url) ? ["Fill in the places in braces of the address."] : [];
   const pairs = valueLines("header", objectsOf(item.headers), name, notes).join("\n");
   return { title: url, form: { ...emptyServerForm, name, kind: "url", source: url, pairs }, notes };
 }

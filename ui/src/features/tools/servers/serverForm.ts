@@ -109,8 +109,8 @@ function stdioTransport(
   if (isCommand && split !== undefined && words.length === 0)
     problems[line] =
       kind === "command"
-        ? "Add a package with its version, a command or a URL."
-        : "Add the program and its arguments, such as node dist/index.js.";
+        ? "Add a package with a version, a command or a URL."
+        : "Add the program with arguments, such as node dist/index.js.";
   const [command = "", ...rest] = isCommand ? words : [kind === "mcpb" ? "" : form.runtime.trim(), ...words];
   return {
     kind: "stdio",

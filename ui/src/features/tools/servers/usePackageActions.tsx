@@ -44,7 +44,7 @@ export function usePackageActions(name: string, installed: InstalledPackage | un
       {
         id: "verify",
         label: "Check files",
-        about: "Compares every file with those that you accepted.",
+        about: "Compares every file with the accepted files.",
         icon: FileCheck,
         disabled: check.isPending,
         onAction: () => check.mutate({ name }),
