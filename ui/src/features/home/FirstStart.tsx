@@ -91,7 +91,7 @@ function ExampleStep({ status: { firstStart } }: { status: SystemStatus }) {
           </ButtonLink>
         }
       >
-        Its run shows what the job did, when, and how long it took.
+        The run shows what the job did, when, and for how long.
       </Step>
     );
   }

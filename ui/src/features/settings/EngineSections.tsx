@@ -92,7 +92,7 @@ export function HeartbeatSection({ config, status }: Props) {
           config={config}
           name="heartbeat.activeHours"
           title="Active hours"
-          help="Outside these hours it only runs when woken."
+          help="Outside these hours the heartbeat only runs when woken."
           hours={config.heartbeat.activeHours}
           defaultHours={{ from: "08:00", to: "22:00" }}
         />
@@ -162,7 +162,7 @@ function SkillsSetting({ config }: Pick<Props, "config">) {
           onChange={(next) => void change(next)}
           isDisabled={overridden !== undefined || saveState.kind === "saving"}
           missing="Unavailable. Turns fail until you fix or deselect this skill."
-          limits="A selected skill is not trusted, so main-session turns are read-only. Trust it in Tools, or deselect it."
+          limits="A selected skill is not trusted, so main-session turns are read-only. Trust the skill in Tools, or deselect it."
         />
       )}
     </SettingRow>

@@ -78,7 +78,7 @@ export function ProgramsSection() {
         danger
         onConfirm={() => revoking !== undefined && revoke.mutateAsync({ name: revoking })}
       >
-        The program loses its access at once. Its jobs stay.
+        The program loses access at once. Jobs of the program stay.
       </ConfirmDialog>
     </Section>
   );

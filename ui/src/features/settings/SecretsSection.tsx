@@ -76,7 +76,7 @@ export function SecretsSection() {
         danger
         onConfirm={() => removing && remove.mutateAsync({ name: removing.name })}
       >
-        Its value is deleted. Calls that use it fail until you set it again.
+        The value is deleted. Calls that use this secret fail until you set a new value.
       </ConfirmDialog>
     </Section>
   );

@@ -59,6 +59,6 @@ function BannerText({ since }: { since: number }) {
 
 function stateText(place: ShellInfo["engine"] | undefined): string {
   if (place === "starting") return "Rouse is starting. Jobs run once it is ready.";
-  if (place === "failed") return "Rouse could not start, so no job runs. Quit it and start it again.";
+  if (place === "failed") return "Rouse could not start, so no job runs. Quit and restart Rouse.";
   return "Rouse is not running, so no job runs.";
 }

@@ -117,7 +117,7 @@ test.each([
   ["starting", /^Rouse is starting\. Jobs run once it is ready\. Data as of \d\d:\d\d\.$/, "Engine: Starting"],
   [
     "failed",
-    /^Rouse could not start, so no job runs\. Quit it and start it again\. Data as of \d\d:\d\d\.$/,
+    /^Rouse could not start, so no job runs\. Quit and restart Rouse\. Data as of \d\d:\d\d\.$/,
     "Engine: Not running",
   ],
 ] as const)("app window shows engine %s in banner and rail", async (place, words, line) => {

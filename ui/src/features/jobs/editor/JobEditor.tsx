@@ -417,8 +417,7 @@ function EditorNotices({ lockReason, saveProblem, warnings, view, pendingApprova
       )}
       {isTriggerDeleted && (
         <Notice tone="bad" icon={TriangleAlert}>
-          The job that triggers this one was deleted, so it never fires. Choose another trigger below, or delete this
-          job.
+          The trigger job was deleted, so this job never fires. Choose another trigger below, or delete this job.
         </Notice>
       )}
       {view && incident && <IncidentNotice job={view.job} incident={incident} />}

@@ -177,7 +177,7 @@ test("job with a deleted trigger shows a notice", async () => {
   const host = hostWith(after.job);
   host.answers["cron.get"] = () => after;
   renderApp("/jobs/job-7", host);
-  expect(await screen.findByText(/The job that triggers this one was deleted/)).toBeInTheDocument();
+  expect(await screen.findByText(/The trigger job was deleted/)).toBeInTheDocument();
   await waitFor(() => expect(screen.getByRole("combobox", { name: /After/ })).toHaveValue("Deleted job"));
 });
 

@@ -58,9 +58,11 @@ test("missing and disabled servers are warned about", async () => {
   renderApp("/jobs/job-1", hostWith({ servers: ["gone", "late:optional", "mail"] }));
   const servers = await field();
   const about = (name: string) => expect(servers.getByRole("checkbox", { name }));
-  about("gone").toHaveAccessibleDescription(/Not installed\. Runs fail until you install it in Tools or deselect it\./);
-  about("late").toHaveAccessibleDescription(/Not installed\. Runs continue without it\./);
-  about("mail").toHaveAccessibleDescription(/Disabled\. Runs fail until you enable it in Tools\./);
+  about("gone").toHaveAccessibleDescription(
+    /Not installed\. Runs fail until you deselect this server or install it in Tools\./,
+  );
+  about("late").toHaveAccessibleDescription(/Not installed\. Runs continue without this server\./);
+  about("mail").toHaveAccessibleDescription(/Disabled\. Runs fail until you enable the server in Tools\./);
 });
 
 test("server tools are listed for a selected server only", async () => {

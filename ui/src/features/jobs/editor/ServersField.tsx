@@ -58,7 +58,7 @@ export function ServersField() {
                   isSelected={use.isOptional}
                   onChange={(on) => onChange(withJobServer(value, name, on ? "optional" : "required"))}
                 >
-                  Optional: runs continue without it
+                  Optional: runs continue without
                 </Checkbox>
               )}
             </div>
@@ -72,8 +72,8 @@ export function ServersField() {
 
 function missingText(isOptional: boolean): string {
   return isOptional
-    ? "Not installed. Runs continue without it."
-    : "Not installed. Runs fail until you install it in Tools or deselect it.";
+    ? "Not installed. Runs continue without this server."
+    : "Not installed. Runs fail until you deselect this server or install it in Tools.";
 }
 
 interface HelpProps {
@@ -84,7 +84,7 @@ interface HelpProps {
 
 function ServerHelp({ server, tools, isRequired }: HelpProps) {
   const { isEnabled, held } = server;
-  if (!isEnabled && isRequired) return <Warning>Disabled. Runs fail until you enable it in Tools.</Warning>;
+  if (!isEnabled && isRequired) return <Warning>Disabled. Runs fail until you enable the server in Tools.</Warning>;
   return (
     <>
       <ServerStateGlyph server={server} size={12} word /> · {approvalText(tools)}

@@ -26,7 +26,7 @@ export function SkillsField() {
         chosen={chosen}
         onChange={onChange}
         missing="Unavailable. Runs fail until you fix or deselect this skill."
-        limits="A selected skill is not trusted, so runs are read-only. Trust it in Tools, or deselect it."
+        limits="A selected skill is not trusted, so runs are read-only. Trust the skill in Tools, or deselect it."
       />
       <GroupFoot error={error} warning={warning} />
     </div>
