@@ -13,9 +13,10 @@ use rouse_store::StoreError;
 use tokio::sync::Mutex;
 
 use super::folder::Folder;
+use super::places::{INSTALLED, MAX_FOLDERS, exists, folder_names};
 use super::source::SkillSource;
 use super::staging::SkillStaging;
-use super::{MAX_FOLDERS, SkillLibrary, TrustError, exists, folder_names};
+use super::{SkillLibrary, TrustError};
 
 /// The text for the hash of a folder that is no skill.
 const UNREADABLE: &str = "unreadable";
@@ -143,7 +144,7 @@ impl SkillInstaller {
 
     fn not_installed(&self, name: &str) -> SkillInstallError {
         let own = folder_names(self.library.root()).into_iter().find(|own| own == name);
-        match own.filter(|own| own != super::INSTALLED) {
+        match own.filter(|own| own != INSTALLED) {
             Some(name) => {
                 let folder = self.library.root().join(&name).display().to_string();
                 SkillInstallError::OwnSkill { name, folder }

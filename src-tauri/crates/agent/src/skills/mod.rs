@@ -8,6 +8,7 @@
 
 mod folder;
 mod front_matter;
+mod places;
 mod source;
 mod staging;
 mod install;
@@ -17,8 +18,6 @@ mod install_tests;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::event::EventKind;
@@ -34,12 +33,7 @@ use sha2::{Digest as _, Sha256};
 
 use folder::Folder;
 pub use install::{SkillInstallError, SkillInstaller};
-
-/// The subfolder of installed skills.
-const INSTALLED: &str = "installed";
-
-/// The most subfolders of a folder.
-const MAX_FOLDERS: usize = 200;
+use places::{INSTALLED, exists, folder_names};
 
 /// The setting with the trusted digests by skill name.
 const TRUST_SETTING: &str = "skills.trusted";
@@ -352,34 +346,4 @@ fn fields_before_content(answer: &str) -> Option<Value> {
 
 fn digest_of(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
-}
-
-/// The names of the skill folders in `folder`; none without the folder.
-fn folder_names(folder: &Path) -> Vec<String> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => {
-            if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(%error, folder = %folder.display(), "skills cannot be listed");
-            }
-            return Vec::new();
-        }
-    };
-    // Files are not skills. Symlinks are listed with an error.
-    let is_skill_folder = |entry: &fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
-            && !entry.file_name().to_string_lossy().starts_with('.')
-    };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter(is_skill_folder)
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names.truncate(MAX_FOLDERS);
-    names
-}
-
-fn exists(folder: &Path) -> bool {
-    folder.symlink_metadata().is_ok()
 }

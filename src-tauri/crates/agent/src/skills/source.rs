@@ -9,9 +9,9 @@ use std::path::Path;
 use rouse_core::skills::{SkillArchives, is_skill_name};
 use rouse_core::text::{escape_line, escape_os_path};
 
-use super::INSTALLED;
 use super::folder::{Folder, INSTRUCTIONS};
 use super::front_matter::{self, FrontMatter};
+use super::places::INSTALLED;
 
 /// Files and folders of other programs. They are no part of a skill.
 const LEFT_OUT: [&str; 7] =

@@ -9,7 +9,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::exists;
+use super::places::exists;
 
 /// The folder of an installation under way.
 const STAGING: &str = ".install";
