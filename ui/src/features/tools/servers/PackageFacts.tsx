@@ -30,7 +30,7 @@ export function PlanFacts({ plan }: { plan: PackagePlan }) {
         ...sourceFacts(source),
         { name: "Replaces", lines: replaces ? [sourceLine(replaces)] : [] },
         { name: "Claims to be", lines: claims === undefined ? [] : [claims] },
-        registryFact(source, registry),
+        { name: "Registry", lines: listOf(registry) },
         { name: "Installs with", lines: steps.map(stepLine) },
         { name: "Installs to", lines: [folder] },
         { name: "Files", lines: [size ? sizeText(size) : "Known after the download"], isProse: true },
@@ -98,13 +98,6 @@ function sourceFacts(source: ExtensionSource): PackageFact[] {
   if (source.kind === "mcpb") facts.push({ name: "Settings", lines: settingLines(source) });
   if (source.kind === "mcpb" || source.kind === "folder") facts.push({ name: "SHA-256", lines: listOf(source.sha256) });
   return facts;
-}
-
-/** Files of this computer have no registry. */
-function registryFact({ kind }: ExtensionSource, registry: string | undefined): PackageFact {
-  if (registry !== undefined) return { name: "Registry", lines: [registry] };
-  const usual = kind === "npm" ? ["The default registry of npm"] : kind === "pypi" ? ["The default index of pip"] : [];
-  return { name: "Registry", lines: usual, isProse: true };
 }
 
 function listOf(text: string | undefined): string[] {

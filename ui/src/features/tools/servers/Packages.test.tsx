@@ -94,16 +94,6 @@ test("consent page of a package shows source, commands and rights", async () => 
   expect(host.called("extensions.install")).toEqual([{ ...draft, accept: hash }]);
 });
 
-test.each([
-  [{ kind: "npm" as const, package: "@x/cal", version: "1.2.4" }, "The default registry of npm"],
-  [{ kind: "pypi" as const, package: "cal", version: "1.2.4" }, "The default index of pip"],
-])("page of %j without an address names the default registry", async (from, shown) => {
-  const { user } = renderApp("/tools", hostWith({ package: { ...plan, source: from, registry: undefined } }));
-  await open(user, "npm:@x/cal@1.2.4");
-  const facts = within((await proceed(user)).getByRole("group", { name: "Package" }));
-  expect(facts.getByText("Registry").nextElementSibling).toHaveTextContent(shown);
-});
-
 test("facts of a package cannot imitate another line", async () => {
   const bundle = { kind: "mcpb" as const, file: "/a/cal.mcpb", sha256: "0a", config: { dir: ["/a", "/b"] } };
   const odd = { ...plan, source: bundle, claims: "Cal\nVersion 9\u202e", size: { files: 12, bytes: 1_500_000 } };
