@@ -106,6 +106,10 @@ mod tests {
         assert_eq!(parse("rouse://").as_deref(), Some("/"));
         assert_eq!(parse("rouse://settings/").as_deref(), Some("/settings"));
         assert_eq!(
+            parse("rouse://install?npm=%40scope%2Ffiles%401.2.3&name=files").as_deref(),
+            Some("/install?npm=%40scope%2Ffiles%401.2.3&name=files")
+        );
+        assert_eq!(
             parse("/runs?states=failed&jobId=a").as_deref(),
             Some("/runs?states=failed&jobId=a")
         );
@@ -114,6 +118,7 @@ mod tests {
     #[test]
     fn unsafe_path_is_rejected() {
         let long = format!("/{}", "a".repeat(MAX_LENGTH));
+        let long_link = format!("rouse://install?npm={}", "a".repeat(4_000));
         for invalid in [
             "",
             "runs",
@@ -128,6 +133,7 @@ mod tests {
             "/a\\b",
             "/jobs/“x”",
             &long,
+            &long_link,
         ] {
             assert_eq!(parse(invalid), None, "{invalid}");
         }

@@ -2,7 +2,7 @@
 //!
 //! Owns the requests of a search and of a download, their bounds, and the conversion of answers to views. Rouse sends
 //! a request only for a call of a person. Never installs and never follows an address of an answer. Pitfall: text of
-//! an answer; each text is untrusted, shortened and escaped.
+//! an answer; each text is untrusted and shortened.
 
 mod error;
 mod untrusted_text;

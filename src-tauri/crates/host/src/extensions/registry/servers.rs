@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::connection::RegistryConnection;
 use super::error::RegistryError;
 use super::query::{MAX_RESULTS, checked_query};
-use super::untrusted_text::shown;
+use super::untrusted_text::one_line;
 
 /// The key of the registry's own facts about an entry.
 const OFFICIAL_FACTS: &str = "io.modelcontextprotocol.registry/official";
@@ -134,8 +134,8 @@ fn view(entry: &Value) -> Option<RegistryServerView> {
     };
     Some(RegistryServerView {
         name,
-        title: text("title").map(|title| shown(title, MAX_TITLE)),
-        description: shown(text("description").unwrap_or_default(), MAX_TEXT),
+        title: text("title").map(|title| one_line(title, MAX_TITLE)),
+        description: one_line(text("description").unwrap_or_default(), MAX_TEXT),
         version,
         is_deprecated: status_of(entry) == EntryStatus::Deprecated,
         source,

@@ -15,7 +15,7 @@ use super::connection::RegistryConnection;
 use super::download::{DownloadFolder, SkillArchive};
 use super::error::RegistryError;
 use super::query::{MAX_RESULTS, checked_query};
-use super::untrusted_text::shown;
+use super::untrusted_text::{one_line, shown};
 
 /// Maximum characters of a slug or a version.
 const MAX_SLUG: usize = 64;
@@ -162,8 +162,8 @@ fn view(hit: SearchHit) -> RegistrySkillView {
     let SearchHit { slug, display_name, summary, version } = hit;
     let name = display_name.filter(|name| !name.trim().is_empty());
     RegistrySkillView {
-        name: shown(name.as_deref().unwrap_or(&slug), MAX_NAME),
-        description: shown(&summary.unwrap_or_default(), MAX_DESCRIPTION),
+        name: one_line(name.as_deref().unwrap_or(&slug), MAX_NAME),
+        description: one_line(&summary.unwrap_or_default(), MAX_DESCRIPTION),
         version: version.filter(|version| is_version(version)),
         slug,
     }

@@ -2,10 +2,18 @@
 
 use rouse_core::text::{escape_line, first_line};
 
-/// The text on one line of at most `max` characters, with invisible characters escaped.
+/// The text on one line of at most `max` characters. Clients escape the text of a view.
+pub(super) fn one_line(text: &str, max: usize) -> String {
+    first_line(&joined_words(text, max), max, str::to_owned)
+}
+
+/// The text on one line of at most `max` characters, with invisible characters escaped, for a message.
 pub(super) fn shown(text: &str, max: usize) -> String {
-    // Escapes and spaces make a text longer or shorter; the bound keeps the work small.
+    first_line(&joined_words(text, max), max, escape_line)
+}
+
+/// The words with one space between them. Escapes and spaces change the length; the bound keeps the work small.
+fn joined_words(text: &str, max: usize) -> String {
     let start: String = text.chars().take(4 * max).collect();
-    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
-    first_line(&line, max, escape_line)
+    start.split_whitespace().collect::<Vec<_>>().join(" ")
 }
