@@ -89,6 +89,23 @@ async fn approved_server_call_is_made_once_after_a_restart() {
 }
 
 #[tokio::test]
+async fn reason_of_an_always_ask_tool_is_the_choice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [calls([("c1", "cal_echo", json!({ "text": "tea" }))])];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    install_and_accept(&engine, "cal", double(&[])).await;
+    let always_ask = json!({ "name": "cal", "tool": "echo", "access": "alwaysAsk" });
+    engine.call("extensions.setAccess", always_ask).await;
+    let id = engine.add_job(server_job("Echo.", &["cal"])).await;
+    engine.start_run(&id).await;
+    engine.wait_for_run(&id, "awaitingApproval").await;
+    let approval = engine.pending_approval().await;
+    assert_eq!(approval["requestReason"], "You chose to be asked each time for this tool.");
+    assert_eq!(approval["isHighest"], true, "{approval}");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
 async fn missing_required_server_fails_the_run_once_per_cause() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).model([]).build().await;

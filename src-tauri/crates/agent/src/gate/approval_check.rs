@@ -15,7 +15,7 @@ use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{
     ApprovedCall, CallRuling, NeedsApproval, PriorDecisions, denial_without_request,
 };
-use rouse_core::tool::{Tool, ToolContext};
+use rouse_core::tool::{Tool, ToolContext, ToolSpec};
 use rouse_core::{ApprovalId, RunId, RunTrigger, UnixMs};
 use rouse_store::{RunStep, StepStatus, StoreError};
 
@@ -242,7 +242,7 @@ impl ApprovalCheck<'_> {
             surroundings: Surroundings { ungranted, ..surroundings },
             fingerprint,
             preview: gate.safety.redact_stored(&preview),
-            reason: self.request_reason(is_highest, approvals),
+            reason: self.request_reason(tool.spec(), is_highest, approvals),
             is_highest,
             requested_at: now,
             expires_at: now.plus_ms(wait),
@@ -254,7 +254,7 @@ impl ApprovalCheck<'_> {
     }
 
     /// The reason in the request.
-    fn request_reason(&self, is_highest: bool, approvals: &[Approval]) -> String {
+    fn request_reason(&self, spec: &ToolSpec, is_highest: bool, approvals: &[Approval]) -> String {
         let of_call = |approval: &&Approval| {
             is_unused_for(approval, self.request) && approval.has_unused_decision()
         };
@@ -263,7 +263,7 @@ impl ApprovalCheck<'_> {
             "You approved this call before, but the folder, environment or files have changed since."
                 .to_owned()
         } else {
-            self.reason.text(is_highest, self.context.job_id.is_some())
+            self.reason.text(spec, is_highest, self.context.job_id.is_some())
         };
         self.with_suspicion(text)
     }

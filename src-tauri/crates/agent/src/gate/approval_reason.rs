@@ -1,6 +1,7 @@
 //! Why a call needs an approval: the text of the request, and of the refusal if the job's policy forbids requests.
 
 use rouse_core::job::Approvals;
+use rouse_core::tool::ToolSpec;
 
 const DRIFTED: &str = "You granted this exact call to this job, but the folder, the environment (such as PATH), the sandbox or an executed file has changed since.";
 
@@ -47,23 +48,25 @@ impl ApprovalReason<'_> {
         matches!(self, Self::Hook(_))
     }
 
-    /// The reason in an approval request.
-    pub(super) fn text(self, is_highest: bool, is_of_job: bool) -> String {
-        let effect = if is_highest {
-            "The call would run with your full permissions, outside the sandbox. That needs an approval each time."
-        } else {
-            "The call has side effects."
+    /// The reason in an approval request. Every call of a server's tool needs an approval only by the person's choice.
+    pub(super) fn text(self, spec: &ToolSpec, is_highest: bool, is_of_job: bool) -> String {
+        let effect = match spec.origin {
+            _ if !is_highest => "The call has side effects.",
+            Some(_) => "You chose to be asked each time for this tool.",
+            None => {
+                "The call would run with your full permissions, outside the sandbox. That needs an approval each time."
+            }
         };
         match self {
             Self::Hook(reason) if is_highest => format!("{} {effect}", sentence(reason)),
             Self::Hook(reason) | Self::Input(reason) => reason.to_owned(),
             Self::RewrittenBy(hook) => format!("{} {effect}", rewritten_by(hook)),
-            Self::Taint(taint) if !is_highest => taint.text().to_owned(),
+            Self::Taint(taint) => taint.text().to_owned(),
             Self::GrantDrifted if !is_highest => DRIFTED.to_owned(),
             Self::Tool if !is_highest && is_of_job => {
                 "The call has side effects, and no grant of this job covers the call.".to_owned()
             }
-            Self::Tool | Self::GrantDrifted | Self::Taint(_) => effect.to_owned(),
+            Self::Tool | Self::GrantDrifted => effect.to_owned(),
         }
     }
 
