@@ -15,15 +15,18 @@ fn job_with_missing_references() -> Value {
     let mut job = agent_job("Look");
     job["payload"]["model"] = json!("ollama:big");
     job["payload"]["fallbacks"] = json!(["anthropic:x"]);
+    job["payload"]["servers"] = json!(["wrok", "mail:optional"]);
     job["payload"]["tools"] = json!(["http", "nosuch"]);
     job["payload"]["skills"] = json!(["diary"]);
     job["payload"]["contextPaths"] = json!(["notes.md", "../secret"]);
     job
 }
 
-const ALL_FIELDS: [&str; 6] = [
+const ALL_FIELDS: [&str; 8] = [
     "payload.model",
     "payload.fallbacks[0]",
+    "payload.servers[0]",
+    "payload.servers[1]",
     "payload.tools[1]",
     "payload.skills[0]",
     "payload.contextPaths[0]",
@@ -65,7 +68,7 @@ async fn job_with_missing_references_is_saved_with_warnings() {
     let root = workspace(&engine).await;
     std::fs::create_dir_all(&root).expect("a folder");
     std::fs::write(root.join("notes.md"), "x").expect("written");
-    let patch = json!({ "payload": { "skills": null, "tools": ["http"], "contextPaths": ["notes.md"], "fallbacks": null } });
+    let patch = json!({ "payload": { "skills": null, "servers": null, "tools": ["http"], "contextPaths": ["notes.md"], "fallbacks": null } });
     let saved =
         engine.call("cron.update", json!({ "id": saved["job"]["id"], "patch": patch })).await;
     assert_eq!(fields(&saved), ["payload.model"]);

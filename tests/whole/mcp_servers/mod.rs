@@ -48,6 +48,29 @@ async fn tool_of_an_unnamed_server_is_not_offered() {
 }
 
 #[tokio::test]
+async fn job_is_warned_of_a_server_that_runs_cannot_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).model([]).build().await;
+    install_and_accept(&engine, "cal", double(&[])).await;
+    let warnings = async |servers: &[&str]| {
+        let mut job = server_job("Echo.", servers);
+        job["payload"]["tools"] = json!(["cal_echo"]);
+        let checked = engine.call("cron.check", json!({ "job": job })).await;
+        let found = checked["warnings"].as_array().expect("warnings").iter();
+        found.map(|found| found["message"].as_str().expect("words").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(&["cal"]).await, [""; 0]);
+    let unused = "The job does not use the MCP server `cal` of the tool `cal_echo`; runs start without the tool.";
+    assert_eq!(warnings(&[]).await, [unused]);
+    let missing = "The MCP server `clal` is not installed; runs start without it.";
+    assert_eq!(warnings(&["clal:optional"]).await, [missing, unused]);
+    engine.call("extensions.setEnabled", json!({ "name": "cal", "enabled": false })).await;
+    let off = "The MCP server `cal` is switched off; runs fail.";
+    assert_eq!(warnings(&["cal"]).await[0], off);
+    engine.host.stop().await;
+}
+
+#[tokio::test]
 async fn tool_call_job_uses_a_server_without_a_model() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).build().await;

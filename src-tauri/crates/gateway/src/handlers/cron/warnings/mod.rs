@@ -1,6 +1,6 @@
 //! Warnings about a job when it is saved.
 //!
-//! Owns the checks of the dependencies of a run: tools, models, skills, files, secrets, channel, event source and future slots.
+//! Owns the checks of the dependencies of a run: servers, tools, models, skills, files, secrets, channel, event source and future slots.
 //! `ineffective_settings` checks settings. Never refuses a job: a missing dependency may appear before the run.
 //! Pitfall: warning about the person's own decisions, such as the past time of a disabled job.
 
@@ -12,8 +12,10 @@ use std::path::Path;
 
 use rouse_core::JobId;
 use rouse_core::cause::{SOURCES, event_fields};
+use rouse_core::extension::ExtensionName;
 use rouse_core::job::{
-    AgentTurn, EventTrigger, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
+    AgentTurn, EventTrigger, Job, JobServer, Payload, ScheduleSpec, ToolCall, check_bounds,
+    job_from_json,
 };
 use rouse_core::slots::Slots;
 use rouse_core::text::group_thousands;
@@ -83,6 +85,7 @@ pub(super) async fn warnings_of_known(
         Payload::AgentTurn(turn) => {
             warnings.extend(check_frequency(context, slots.as_ref()));
             warnings.extend(check_models(context, turn));
+            warnings.extend(check_servers(context, turn));
             warnings.extend(check_tools(context, turn));
             warnings.extend(check_skills(context, turn).await?);
             warnings.extend(check_files(context, turn).await);
@@ -195,7 +198,24 @@ fn check_models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
     warnings
 }
 
+/// Warns about servers that no run can use.
+fn check_servers(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    let named = turn.servers.iter().enumerate();
+    let warnings = named.filter_map(|(index, JobServer { name, is_optional })| {
+        let problem = match context.extensions.book().get(name) {
+            None => "is not installed",
+            Some(extension) if !extension.is_enabled => "is switched off",
+            Some(_) => return None,
+        };
+        let effect = if *is_optional { "runs start without it" } else { "runs fail" };
+        let message = format!("The MCP server `{name}` {problem}; {effect}.");
+        Some(warning(&format!("payload.servers[{index}]"), message))
+    });
+    warnings.collect()
+}
+
 fn check_tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    let is_used = |server: &ExtensionName| turn.servers.iter().any(|used| used.name == *server);
     let named = turn.tools.iter().flatten().enumerate();
     let warnings = named.filter_map(|(index, name)| {
         let message = match context.gate.tools().get(name) {
@@ -203,7 +223,15 @@ fn check_tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
             Some(tool) if tool.spec().attended_only => {
                 format!("`{name}` is available only in Chat; runs start without it.")
             }
-            Some(_) => return None,
+            Some(tool) => {
+                let server = &tool.spec().origin.as_ref()?.extension;
+                if is_used(server) {
+                    return None;
+                }
+                format!(
+                    "The job does not use the MCP server `{server}` of the tool `{name}`; runs start without the tool."
+                )
+            }
         };
         Some(warning(&format!("payload.tools[{index}]"), message))
     });
