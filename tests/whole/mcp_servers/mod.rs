@@ -138,7 +138,10 @@ async fn missing_required_server_fails_the_run_once_per_cause() {
         let run = engine.finished_runs(&id, count).await.remove(0);
         assert_eq!(run["state"], "failed", "{run}");
         let error = run["error"].as_str().expect("an error");
-        assert!(error.contains("cal is not installed") && error.contains("rouse mcp add cal"));
+        assert!(
+            error.contains("cal is not installed")
+                && error.contains("rouse mcp add cal -- COMMAND")
+        );
     }
     assert_eq!(engine.notifier.shown.take_all().len(), 1, "one incident");
     engine.host.stop().await;

@@ -72,7 +72,9 @@ impl ServerUnavailable {
             server: server.clone(),
             kind: UnavailableKind::NotInstalled,
             reason: format!("The MCP server {server} is not installed."),
-            remedy: format!("Install it with `rouse mcp add {server}`, or remove it from the job."),
+            remedy: format!(
+                "Install it with `rouse mcp add {server} -- COMMAND` or `rouse mcp add {server} --url URL`, or remove it from the job."
+            ),
         }
     }
 }

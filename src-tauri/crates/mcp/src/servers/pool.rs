@@ -240,8 +240,11 @@ impl ServerPool {
         };
         let limit = start_limit(&entry.server);
         match tokio::time::timeout(limit, tokens.token()).await {
-            Ok(token) => token.map(drop).map_err(|error| unavailable::no_token(name, &error)),
-            Err(_) => Err(unavailable::refresh_timed_out(name, limit)),
+            Ok(token) => {
+                let failed = |error| unavailable::no_token(name, &entry.server, &error);
+                token.map(drop).map_err(failed)
+            }
+            Err(_) => Err(unavailable::refresh_timed_out(name, &entry.server)),
         }
     }
 
@@ -251,7 +254,7 @@ impl ServerPool {
         purpose: ServerUse,
     ) -> Result<Extension, ServerUnavailable> {
         let entry = self.inner.config.book.get(name);
-        let entry = entry.ok_or_else(|| unavailable::not_installed(name))?;
+        let entry = entry.ok_or_else(|| ServerUnavailable::not_installed(name))?;
         if entry.is_enabled || purpose == ServerUse::Inspection {
             Ok(entry)
         } else {
@@ -292,7 +295,7 @@ impl ServerPool {
         let _guard = server.begin_start();
         let started = tokio::select! {
             started = start::start(config, name, entry, route) => started,
-            () = stopped => return Err(unavailable::stopped(name)),
+            () = stopped => return Err(unavailable::stopped(name, &entry.server)),
         };
         match started {
             Ok(running) => {
@@ -329,7 +332,7 @@ impl ServerPool {
             Err(error) => {
                 let stderr_tail = running.connection.stderr_tail();
                 let unavailable =
-                    unavailable::list_failed(name, &error, limit, stderr_tail.as_deref());
+                    unavailable::list_failed(name, &entry.server, &error, stderr_tail.as_deref());
                 let failed = FailedStart { unavailable: unavailable.clone(), stderr_tail };
                 server.close().await;
                 server.set_failed(failed, &entry.server, config.clock.monotonic());

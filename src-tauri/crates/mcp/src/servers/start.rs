@@ -51,7 +51,7 @@ pub(super) fn route(
                 Ok::<_, String>((key.clone(), value))
             })
             .collect::<Result<BTreeMap<String, String>, String>>()
-            .map_err(|sentences| unavailable::missing_secret(name, &sentences))
+            .map_err(|sentences| unavailable::missing_secret(name, definition, &sentences))
     };
     match &definition.transport {
         ServerTransport::Stdio {
@@ -112,7 +112,7 @@ pub(super) async fn start(
     let attempt = StartAttempt::default();
     let started = tokio::time::timeout(limit, connect(config, name, entry, route, &attempt)).await;
     started.unwrap_or(Err(ConnectionError::TimedOut)).map_err(|error| FailedStart {
-        unavailable: unavailable::start_failed(name, &error, limit, &attempt),
+        unavailable: unavailable::start_failed(name, &entry.server, &error, &attempt),
         stderr_tail: attempt.stderr_tail(),
     })
 }

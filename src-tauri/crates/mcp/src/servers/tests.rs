@@ -264,7 +264,7 @@ async fn failed_starts_back_off() {
     let first = fixture.unavailable().await;
     assert_eq!(first.kind, UnavailableKind::Unreachable);
     assert!(first.reason.contains("There is no program `node`."), "{first}");
-    assert!(first.remedy.contains("`rouse extensions show cal`"), "{first}");
+    assert!(first.remedy.contains("`rouse extensions logs cal`"), "{first}");
     assert_eq!(fixture.unavailable().await, first);
     assert_eq!((fixture.processes.starts(), fixture.state()), (1, ServerState::Broken));
     fixture.clock.advance(1_000);
@@ -421,9 +421,9 @@ async fn abandoned_start_leaves_no_starting_server() {
     assert_eq!(fixture.state(), ServerState::Off);
 }
 
-#[tokio::test]
-async fn missing_sign_in_names_the_command() {
-    let fixture = fixture_with_http(legacy, |_| FakeAnswer::empty(401));
+/// A pool with one HTTP server, which answers with this status.
+fn http_fixture(status: u16) -> Fixture {
+    let fixture = fixture_with_http(legacy, move |_| FakeAnswer::empty(status));
     fixture.book.change(|entry| {
         entry.server.transport = ServerTransport::Http {
             url: "https://mcp.example/".to_owned(),
@@ -431,6 +431,19 @@ async fn missing_sign_in_names_the_command() {
             oauth: None,
         };
     });
+    fixture
+}
+
+#[tokio::test]
+async fn unreachable_http_server_names_no_error_output() {
+    let unavailable = http_fixture(500).unavailable().await;
+    assert_eq!(unavailable.kind, UnavailableKind::Unreachable);
+    assert_eq!(unavailable.remedy, "See its address with `rouse extensions show cal`.");
+}
+
+#[tokio::test]
+async fn missing_sign_in_names_the_command() {
+    let fixture = http_fixture(401);
     let unavailable = fixture.unavailable().await;
     assert_eq!(unavailable.kind, UnavailableKind::NeedsSignIn);
     assert!(unavailable.remedy.contains("`rouse mcp login cal`"));

@@ -2,22 +2,13 @@
 //!
 //! Owns the words. Never decides. Pitfall: a remedy without the command to run.
 
-use std::time::Duration;
+use rouse_core::extension::{
+    ExtensionName, ServerDefinition, ServerTransport, ServerUnavailable, UnavailableKind,
+};
 
-use rouse_core::extension::{ExtensionName, ServerUnavailable, UnavailableKind};
-
+use super::start::start_limit;
 use crate::connection::{ConnectionError, StartAttempt, with_last_lines};
 use crate::sign_in::{SignInError, SignInErrorKind};
-
-/// No extension has this name.
-pub(super) fn not_installed(server: &ExtensionName) -> ServerUnavailable {
-    ServerUnavailable {
-        server: server.clone(),
-        kind: UnavailableKind::NotInstalled,
-        reason: format!("The server {server} is not installed."),
-        remedy: format!("Install it with `rouse mcp add {server}`."),
-    }
-}
 
 /// The person switched the server off.
 pub(super) fn switched_off(server: &ExtensionName) -> ServerUnavailable {
@@ -52,65 +43,78 @@ pub(super) fn changed_files(server: &ExtensionName, difference: &str) -> ServerU
 }
 
 /// The server was stopped while it was starting.
-pub(super) fn stopped(server: &ExtensionName) -> ServerUnavailable {
-    unreachable(server, format!("The server {server} was stopped while it was starting."))
+pub(super) fn stopped(server: &ExtensionName, definition: &ServerDefinition) -> ServerUnavailable {
+    let sentence = format!("The server {server} was stopped while it was starting.");
+    unreachable(server, definition, sentence)
 }
 
 /// A secret of the definition is missing; `sentences` has the cause and the remedy.
-pub(super) fn missing_secret(server: &ExtensionName, sentences: &str) -> ServerUnavailable {
-    unreachable(server, format!("The server {server} was not started. {sentences}"))
+pub(super) fn missing_secret(
+    server: &ExtensionName,
+    definition: &ServerDefinition,
+    sentences: &str,
+) -> ServerUnavailable {
+    unreachable(server, definition, format!("The server {server} was not started. {sentences}"))
 }
 
 /// The start failed. `attempt` has the error output of the process.
 pub(super) fn start_failed(
     server: &ExtensionName,
+    definition: &ServerDefinition,
     error: &ConnectionError,
-    limit: Duration,
     attempt: &StartAttempt,
 ) -> ServerUnavailable {
     let stderr = attempt.stderr_tail().unwrap_or_default();
     match error {
         ConnectionError::TimedOut => {
-            let seconds = limit.as_secs();
+            let seconds = start_limit(definition).as_secs();
             let sentence =
                 format!("The server {server} did not start within {seconds} s.{}", noise(attempt));
-            unreachable(server, with_last_lines(&sentence, &stderr))
+            unreachable(server, definition, with_last_lines(&sentence, &stderr))
         }
-        error => failed(server, "did not start", error, &stderr),
+        error => failed(server, definition, "did not start", error, &stderr),
     }
 }
 
 /// A running server did not list its tools.
 pub(super) fn list_failed(
     server: &ExtensionName,
+    definition: &ServerDefinition,
     error: &ConnectionError,
-    limit: Duration,
     stderr_tail: Option<&str>,
 ) -> ServerUnavailable {
     let stderr = stderr_tail.unwrap_or_default();
     match error {
         ConnectionError::TimedOut => {
-            let seconds = limit.as_secs();
+            let seconds = start_limit(definition).as_secs();
             let sentence =
                 format!("The server {server} did not list its tools within {seconds} s.");
-            unreachable(server, with_last_lines(&sentence, stderr))
+            unreachable(server, definition, with_last_lines(&sentence, stderr))
         }
-        error => failed(server, "did not list its tools", error, stderr),
+        error => failed(server, definition, "did not list its tools", error, stderr),
     }
 }
 
 /// The refresh of the sign-in took too long.
-pub(super) fn refresh_timed_out(server: &ExtensionName, limit: Duration) -> ServerUnavailable {
-    let seconds = limit.as_secs();
-    unreachable(server, format!("The sign-in of {server} was not refreshed within {seconds} s."))
+pub(super) fn refresh_timed_out(
+    server: &ExtensionName,
+    definition: &ServerDefinition,
+) -> ServerUnavailable {
+    let seconds = start_limit(definition).as_secs();
+    let sentence = format!("The sign-in of {server} was not refreshed within {seconds} s.");
+    unreachable(server, definition, sentence)
 }
 
 /// The token of the sign-in is not available.
-pub(super) fn no_token(server: &ExtensionName, error: &SignInError) -> ServerUnavailable {
+pub(super) fn no_token(
+    server: &ExtensionName,
+    definition: &ServerDefinition,
+    error: &SignInError,
+) -> ServerUnavailable {
     match error.kind {
         SignInErrorKind::NeedsSignIn => needs_sign_in(server),
         SignInErrorKind::Transient | SignInErrorKind::Refused => {
-            unreachable(server, format!("The server {server} was not used. {error}"))
+            unreachable(server, definition, format!("The server {server} was not used. {error}"))
         }
     }
 }
@@ -126,6 +130,7 @@ fn needs_sign_in(server: &ExtensionName) -> ServerUnavailable {
 
 fn failed(
     server: &ExtensionName,
+    definition: &ServerDefinition,
     predicate: &str,
     error: &ConnectionError,
     stderr: &str,
@@ -134,8 +139,8 @@ fn failed(
     match error {
         ConnectionError::NeedsSignIn(_) => needs_sign_in(server),
         // This error has the error output already.
-        ConnectionError::Ended(_) => unreachable(server, sentence),
-        _ => unreachable(server, with_last_lines(&sentence, stderr)),
+        ConnectionError::Ended(_) => unreachable(server, definition, sentence),
+        _ => unreachable(server, definition, with_last_lines(&sentence, stderr)),
     }
 }
 
@@ -147,11 +152,19 @@ fn noise(attempt: &StartAttempt) -> String {
     }
 }
 
-fn unreachable(server: &ExtensionName, reason: String) -> ServerUnavailable {
-    ServerUnavailable {
-        server: server.clone(),
-        kind: UnavailableKind::Unreachable,
-        reason,
-        remedy: format!("See its command and error output with `rouse extensions show {server}`."),
-    }
+/// Only a local program has error output.
+fn unreachable(
+    server: &ExtensionName,
+    definition: &ServerDefinition,
+    reason: String,
+) -> ServerUnavailable {
+    let remedy = match definition.transport {
+        ServerTransport::Stdio { .. } => format!(
+            "See its error output with `rouse extensions logs {server}`, and its command with `rouse extensions show {server}`."
+        ),
+        ServerTransport::Http { .. } => {
+            format!("See its address with `rouse extensions show {server}`.")
+        }
+    };
+    ServerUnavailable { server: server.clone(), kind: UnavailableKind::Unreachable, reason, remedy }
 }
