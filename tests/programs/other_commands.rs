@@ -405,3 +405,16 @@ async fn first_start_fires_example_job_once() {
         Value::Null
     );
 }
+
+#[tokio::test]
+async fn wrong_hash_of_a_server_page_starts_nothing() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let url = "https://mcp.example.org/v1";
+    let refused = home.rouse(["mcp", "add", "docs", "--url", url, "--accept", "000000000000"]);
+    assert!(refused.err.contains("names another page of docs"), "{refused:#?}");
+    for word in ["Starting", "extensions.preview"] {
+        assert!(!refused.err.contains(word), "{refused:#?}");
+    }
+    drop(engine);
+}

@@ -254,6 +254,7 @@ async fn installation_needs_the_hash_of_its_page() {
         let error = refused.expect_err("another page");
         assert_eq!(error.code, ErrorCode::Conflict.number());
         assert!(error.message.contains("names another page of cal"), "{}", error.message);
+        assert!(error.message.contains("without `--accept`"), "{}", error.message);
     }
     assert_eq!(fixture.call("extensions.list", json!({})).await["extensions"], json!([]));
     fixture.stop().await;

@@ -25,7 +25,7 @@ pub(super) async fn call_install(
 ) -> Result<Value, CliError> {
     if params["source"].is_null() {
         if !engine.json {
-            anstream::eprintln!("Starting {name} …");
+            anstream::eprintln!("Installing {name} …");
         }
         return engine.call("extensions.install", params).await;
     }

@@ -56,14 +56,14 @@ const fn strictness(access: ToolAccess) -> u8 {
     }
 }
 
-/// Refuses a hash of another page. `method` gives the present page.
-pub(super) fn check_hash(page: &ConsentPage, hash: &str, method: &str) -> Result<(), RpcError> {
+/// Refuses a hash of another page.
+pub(super) fn check_hash(page: &ConsentPage, hash: &str) -> Result<(), RpcError> {
     if page.is_named_by(hash) {
         return Ok(());
     }
     let name = &page.extension;
     let message = format!(
-        "The hash {hash} names another page of {name}: the page was not read, or its content has changed since. Read the present page (`{method}`, or the same command without --accept), then accept its hash."
+        "The hash {hash} names another page of {name}: the page was not read, or its content has changed since. Read the present page (on the command line: the same command without `--accept`), then accept its hash."
     );
     Err(RpcError::new(ErrorCode::Conflict, message))
 }

@@ -77,7 +77,7 @@ pub(crate) async fn install(
     let ExtensionInstallParams { name, server: draft, source, accept } = params;
     let server = draft.clone();
     let page = preview(context, ExtensionDraft { name: name.clone(), server, source }).await?;
-    check_hash(&page, &accept, "extensions.preview")?;
+    check_hash(&page, &accept)?;
     let (server, now) = (page.server, context.clock.now());
     match page.package {
         None => context.extensions.install(&name, server, now).await?,
@@ -124,7 +124,7 @@ pub(crate) async fn accept(
         );
         return Err(RpcError::new(ErrorCode::Conflict, message));
     }
-    check_hash(&page, &accept, "extensions.review")?;
+    check_hash(&page, &accept)?;
     let proposals = proposals(&extension);
     let pins = pins_of(page.tools, &proposals, access.unwrap_or_default(), context.clock.now())?;
     context.extensions.accept_tools(&name, pins)?;
