@@ -243,7 +243,7 @@ impl SkillLibrary {
         let own = exists(&self.root.join(name)) && name != INSTALLED;
         if !own && !exists(&self.installed().join(name)) {
             return Err(format!(
-                "There is no skill {name}. Put its folder into {}, or remove it from the list.",
+                "There is no skill {name}. Install it with `rouse skills add PATH`, put its folder into {}, or remove it from the list.",
                 self.root.display()
             ));
         }

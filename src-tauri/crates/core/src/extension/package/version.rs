@@ -146,9 +146,10 @@ impl ExactPackage {
     /// # Errors
     /// The name is invalid, or the version is not exact.
     pub fn from_pypi(text: &str) -> Result<Self, PackageSpecError> {
-        let parts = text.split_once("==").or_else(|| text.split_once('@'));
-        let (name, version) = parts.unwrap_or((text, ""));
-        Self::new(PackageRegistry::Pypi, name, version)
+        let end = text.find(['=', '@', '<', '>', '~', '!']).unwrap_or(text.len());
+        let (name, requirement) = text.split_at(end);
+        let version = requirement.strip_prefix("==").or_else(|| requirement.strip_prefix('@'));
+        Self::new(PackageRegistry::Pypi, name, version.unwrap_or(requirement))
     }
 
     /// The package `name` in the exact version `version`.
@@ -248,7 +249,17 @@ mod tests {
             let error = ExactPackage::from_npm(text).expect_err(text);
             assert!(matches!(error, PackageSpecError::NotExact { .. }), "{text}: {error}");
         }
-        for text in ["time==1.*", "time==latest", "time@~=1.2", "time==1.x", "time==1.2,<2"] {
+        for text in [
+            "time==1.*",
+            "time==latest",
+            "time@~=1.2",
+            "time==1.x",
+            "time==1.2,<2",
+            "time>=1",
+            "time~=1.2",
+            "time!=1.2",
+            "time<2,==1",
+        ] {
             let error = ExactPackage::from_pypi(text).expect_err(text);
             assert!(matches!(error, PackageSpecError::NotExact { .. }), "{text}: {error}");
         }
