@@ -243,6 +243,10 @@ fn from_gateway_error(error: RpcError) -> RoutineRefusal {
     if is(ErrorCode::Stale) {
         return stale(error.data["revision"].as_i64().unwrap_or_default());
     }
+    if is(ErrorCode::NotFound) {
+        let message = format!("{} The list of jobs has the id of each job.", error.message);
+        return refusal(Fault::Execution, message);
+    }
     let fault =
         if is(ErrorCode::InvalidParams) { Fault::InvalidParameters } else { Fault::Execution };
     refusal(fault, error.message)

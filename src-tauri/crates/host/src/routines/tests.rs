@@ -174,7 +174,8 @@ async fn agent_manages_a_routine_end_to_end() {
         RoutineRequest::Delete { id: id.clone() },
         RoutineRequest::History { id: id.clone(), limit: 1 },
     ] {
-        assert_eq!(fixture.refusal_message(request).await, format!("There is no job {id}."));
+        let expected = format!("There is no job {id}. The list of jobs has the id of each job.");
+        assert_eq!(fixture.refusal_message(request).await, expected);
     }
     fixture.host.stop().await;
 }
