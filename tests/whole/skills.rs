@@ -234,7 +234,10 @@ async fn missing_skill_fails_run_with_fix() {
     put_skill(folder.path(), "", "report", "");
     let engine = EngineBuilder::new(folder.path()).model([report_done()]).build().await;
     for (name, text) in [
-        ("missing", "There is no skill missing. Install it with `rouse skills add PATH`, put its folder"),
+        (
+            "missing",
+            "There is no skill missing. Install it with `rouse skills add PATH`, put its folder",
+        ),
         ("report", "has no instructions"),
     ] {
         let id = engine.add_job(job_with_skills(&[name])).await;

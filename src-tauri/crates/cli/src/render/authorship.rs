@@ -59,11 +59,11 @@ fn is_agent(author: &Value) -> bool {
     author["kind"] == "agent"
 }
 
-/// The agent: a run of Rouse, or a program outside by the name that it claims.
+/// The agent: in a run of Rouse, or outside by the name that the program claims.
 fn agent_text(author: &Value) -> String {
     match (author["runId"].as_str(), author["client"].as_str()) {
         (Some(run), _) => format!("an agent, in run {}", escape(run)),
-        (None, Some(client)) => format!("the program `{}`, over MCP", escape(client)),
+        (None, Some(client)) => format!("the agent `{}`, over MCP", escape(client)),
         (None, None) => "an agent".to_owned(),
     }
 }
@@ -75,10 +75,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn author_names_run_or_program() {
+    fn author_names_run_or_outside_agent() {
         for (author, text) in [
             (json!({ "kind": "agent", "runId": "r-1" }), "an agent, in run r-1"),
-            (json!({ "kind": "agent", "client": "codex" }), "the program `codex`, over MCP"),
+            (json!({ "kind": "agent", "client": "codex" }), "the agent `codex`, over MCP"),
             (json!({ "kind": "agent" }), "an agent"),
         ] {
             assert_eq!(agent_text(&author), text);

@@ -32,14 +32,19 @@ pub(crate) fn print_extension_table(extensions: &[ExtensionView]) {
         ]);
     }
     print_rows(&table);
-    for ExtensionView { name, reason, held, .. } in extensions {
-        if let Some(reason) = reason {
-            anstream::println!("{name}: {}", escape(reason));
-        }
-        if *held > 0 {
-            anstream::println!("{name}: {held} tools wait for you: rouse extensions accept {name}");
-        }
+    for line in extensions.iter().flat_map(notices) {
+        anstream::println!("{line}");
     }
+}
+
+/// The reason of the state, and the held tools unless the reason names them.
+fn notices(extension: &ExtensionView) -> Vec<String> {
+    let ExtensionView { name, state, reason, held, .. } = extension;
+    let reason = reason.iter().map(|reason| format!("{name}: {}", escape(reason)));
+    let is_news = *held > 0 && *state != ServerState::Quarantined;
+    let waiting = is_news
+        .then(|| format!("{name}: {held} tools wait for you: rouse extensions accept {name}"));
+    reason.chain(waiting).collect()
 }
 
 fn tools_text(extension: &ExtensionView) -> String {
@@ -124,5 +129,32 @@ fn held_text(extension: &Extension, raw_name: &str) -> &'static str {
         Some(ToolChange::New) => "new",
         Some(ToolChange::Changed) => "changed",
         None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn held_tools_of_a_quarantined_server_are_named_once() {
+        let lines = |state, reason: Option<&str>| {
+            notices(&ExtensionView {
+                name: "cal".parse().expect("a name"),
+                transport: String::new(),
+                is_enabled: true,
+                state,
+                label: String::new(),
+                reason: reason.map(str::to_owned),
+                accepted: 0,
+                held: 2,
+                off: 0,
+                reported_version: None,
+            })
+        };
+        let held = "cal: 2 tools wait for you: rouse extensions accept cal";
+        assert_eq!(lines(ServerState::Ready, None), [held]);
+        assert_eq!(lines(ServerState::Broken, Some("Ended.")), ["cal: Ended.", held]);
+        assert_eq!(lines(ServerState::Quarantined, Some("All wait.")), ["cal: All wait."]);
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     let mut selected = select_servers(&imported, &args.only)?;
     args.apply_permissions(&mut selected)?;
     if !engine.json {
-        print_plan(&imported, &selected);
+        print_plan(&imported, &selected, &args.only);
     } else if args.dry_run {
         let plan = plan_json(&imported, &selected);
         anstream::println!("{}", serde_json::to_string_pretty(&plan)?);

@@ -47,7 +47,7 @@ fn unknown_server(imported: &ImportedServers, name: &str) -> CliError {
 }
 
 /// Prints all servers of the file, and what to know about the selected ones.
-pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer]) {
+pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer], only: &[String]) {
     let mut table = new_table(&["NAME", "IMPORT", "SERVER"]);
     for server in &imported.servers {
         let is_selected = selected.iter().any(|chosen| chosen.name == server.name);
@@ -58,13 +58,17 @@ pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer]
         ]);
     }
     print_rows(&table);
-    for line in plan_notes(imported, selected) {
+    for line in plan_notes(imported, selected, only) {
         anstream::println!("{line}");
     }
 }
 
-/// The notes of the selected servers, the disabled servers, and the refusals.
-fn plan_notes(imported: &ImportedServers, selected: &[ImportedServer]) -> Vec<String> {
+/// The notes of the selected servers. Without `only`, also the disabled servers and the refusals.
+fn plan_notes(
+    imported: &ImportedServers,
+    selected: &[ImportedServer],
+    only: &[String],
+) -> Vec<String> {
     let mut lines = Vec::new();
     for ImportedServer { name, notes, .. } in selected {
         lines.push(String::new());
@@ -74,10 +78,11 @@ fn plan_notes(imported: &ImportedServers, selected: &[ImportedServer]) -> Vec<St
             lines.push("  No notes.".to_owned());
         }
     }
-    let is_left_out = |server: &&ImportedServer| {
-        !server.is_enabled && selected.iter().all(|chosen| chosen.name != server.name)
-    };
-    let left_out = imported.servers.iter().filter(is_left_out).map(|server| {
+    if !only.is_empty() {
+        return lines;
+    }
+    let disabled = imported.servers.iter().filter(|server| !server.is_enabled);
+    let left_out = disabled.map(|server| {
         let name = &server.name;
         format!("{name} is disabled in the file and is left out. To import it: --only {name}")
     });
@@ -161,7 +166,7 @@ mod tests {
     fn plan_shows_notes_and_no_secret() {
         let imported = imported();
         let selected = select_servers(&imported, &[]).expect("servers");
-        let lines = plan_notes(&imported, &selected);
+        let lines = plan_notes(&imported, &selected, &[]);
         for line in [
             "mail:",
             "  The file calls the server Mail.",
@@ -178,5 +183,13 @@ mod tests {
         assert_eq!(plan["servers"][0]["secrets"][0]["name"], "mail_api_key");
         assert_eq!(plan["servers"][2]["isSelected"], false);
         assert!(!format!("{lines:?} {plan}").contains("hunter2"), "{plan}");
+    }
+
+    #[test]
+    fn plan_of_named_servers_omits_the_others() {
+        let only = ["plain".to_owned()];
+        let imported = imported();
+        let selected = select_servers(&imported, &only).expect("servers");
+        assert_eq!(plan_notes(&imported, &selected, &only), ["", "plain:", "  No notes."]);
     }
 }
