@@ -418,3 +418,17 @@ async fn wrong_hash_of_a_server_page_starts_nothing() {
     }
     drop(engine);
 }
+
+#[tokio::test]
+async fn missing_server_of_a_job_is_named_by_add_and_doctor() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let add = ["cron", "add", "--manual", "--name", "Post", "--message", "Post it"];
+    let added = home.rouse([&add[..], &["--servers", "wrok"]].concat());
+    let warning = "--servers (payload.servers[0]): The MCP server `wrok` is not installed";
+    assert!(format!("{}{}", added.ok(), added.err).contains(warning), "{added:#?}");
+    let doctor = home.rouse(["doctor"]);
+    let found = "The MCP server wrok is not installed. Jobs with it: Post";
+    assert!(doctor.out.contains(found) && doctor.code == 1, "{doctor:#?}");
+    drop(engine);
+}

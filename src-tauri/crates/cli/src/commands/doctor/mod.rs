@@ -1,5 +1,7 @@
 //! `rouse doctor`: checks of this installation, and fixes.
 
+mod servers;
+
 use std::io::ErrorKind;
 
 use rouse_core::Clock as _;
@@ -14,6 +16,7 @@ use rouse_host::{
 };
 use serde_json::json;
 
+use self::servers::check_servers;
 use crate::commands::extensions::is_accepted;
 use crate::render::secrets::secret_problems;
 use crate::render::settings::file_notice;
@@ -52,6 +55,7 @@ pub(crate) async fn run(engine: &EngineConnection) -> Result<(), CliError> {
                 Err(error) => findings.extend(error.lines().into_iter().map(unhealthy)),
             }
             findings.extend(check_packages(engine).await);
+            findings.extend(check_servers(engine).await);
             findings.extend(check_skills(engine).await);
             match secret_problems(engine).await {
                 Ok(problems) => findings.extend(problems.into_iter().map(healthy)),
