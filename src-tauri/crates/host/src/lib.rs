@@ -60,5 +60,5 @@ pub use options::{EnvReader, HostOptions, variable_not_utf8};
 pub use rouse_store::{DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED};
 pub use rouse_tools::{
     IS_SANDBOX_PREVIEW, PROCESS_MARKER, ReaderProgram, SandboxError, SandboxGuarantees,
-    find_program, probe_sandbox, run_page_reader,
+    expand_granted_path, find_program, probe_sandbox, run_page_reader,
 };

@@ -50,6 +50,7 @@ pub use tools::run_command::{CommandConfig, Environment, private_homes, remove_h
 pub use tools::skill_read::skill_tools;
 pub use tools::web_fetch::{ReaderProgram, reader::run_page_reader};
 pub use tools::web_search::{SearchAccess, SearchKind, SearchSettings};
+pub use workspace::expand_granted_path;
 
 /// Limits of the built-in tools, from the configuration.
 #[derive(Debug, Clone)]

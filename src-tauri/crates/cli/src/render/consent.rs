@@ -1,7 +1,8 @@
 //! Consent pages: what a person reads before an MCP server is installed and before tools are accepted.
 //!
 //! Owns the words of both pages. Never shortens a text, and escapes every invisible character. Each text of a server
-//! stands behind a mark, so that no text can imitate the page. Pitfall: a field of the definition without a line.
+//! stands behind a mark, so that no text can imitate the page. Looks at the disk only for a missing
+//! folder. Pitfall: a field of the definition without a line.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use rouse_core::redaction::handles;
 use rouse_core::text::escape_line;
 use rouse_gateway::command_text;
 use rouse_gateway::wire::ServerToolsPage;
+use rouse_host::expand_granted_path;
 
 use super::facts::{fact, fact_lines};
 use super::package::plan_facts;
@@ -125,7 +127,10 @@ fn folder_text(folder: &FolderGrant) -> String {
         FolderAccess::Read => "read",
         FolderAccess::Write => "read and write",
     };
-    format!("{} ({access})", escape_line(&folder.path))
+    // silent-ok: a folder that cannot be looked at may exist.
+    let exists = expand_granted_path(&folder.path).try_exists().unwrap_or(true);
+    let note = if exists { "" } else { ": there is no such folder" };
+    format!("{} ({access}){note}", escape_line(&folder.path))
 }
 
 fn joined(texts: impl Iterator<Item = String>) -> String {
@@ -289,11 +294,18 @@ mod tests {
 
     #[test]
     fn installation_page_names_every_field() {
+        let root = tempfile::tempdir().expect("a folder");
+        let notes = root.path().display().to_string();
+        let gone = root.path().join("gone").display().to_string();
         let transport = json!({
             "kind": "stdio", "command": "/usr/bin/npx", "arguments": ["-y", "two words"],
             "environment": { "TOKEN": "{{secret:cal}}", "ZONE": "UTC" },
-            "folders": ["~/Notes", "/srv/out:write"], "hosts": ["api.example.org"],
+            "folders": [notes, format!("{gone}:write")], "hosts": ["api.example.org"],
         });
+        let folders = [
+            format!("Folders      {notes} (read)"),
+            format!("             {gone} (read and write): there is no such folder"),
+        ];
         let page = page(&transport, None);
         let lines = [
             "You install the MCP server cal.",
@@ -303,8 +315,8 @@ mod tests {
             "Variables    TOKEN={{secret:cal}}",
             "             ZONE=UTC",
             "Secrets      cal in TOKEN",
-            "Folders      ~/Notes (read)",
-            "             /srv/out (read and write)",
+            folders[0].as_str(),
+            folders[1].as_str(),
             "Hosts        api.example.org",
             "Rights       Confined: it reaches its private folder, and the folders and hosts of this page.",
             "Start limit  30 s",

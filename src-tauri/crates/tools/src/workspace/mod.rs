@@ -30,7 +30,8 @@ mod tests;
 
 pub(crate) use entry::{EntryKind, FileVersion, FolderEntry};
 pub(crate) use error::WorkspaceError;
-pub(crate) use folders::{GrantedFolder, ResolvedPath, RunFolders, expand_granted_path};
+pub use folders::expand_granted_path;
+pub(crate) use folders::{GrantedFolder, ResolvedPath, RunFolders};
 pub(crate) use ignore_rules::IgnoreRules;
 pub(crate) use path::{RelativePath, create_private_folder, expand_home, home_folder};
 pub(crate) use root::Workspace;

@@ -154,7 +154,8 @@ impl RunFolders {
 }
 
 /// Expands `~` in a granted path to the real home folder.
-pub(crate) fn expand_granted_path(path: &str) -> PathBuf {
+#[must_use]
+pub fn expand_granted_path(path: &str) -> PathBuf {
     let real_home = || home_folder().map(|home| home.canonicalize().unwrap_or(home));
     match path.strip_prefix('~') {
         Some(rest) => real_home().unwrap_or_default().join(rest.trim_start_matches(['/', '\\'])),
