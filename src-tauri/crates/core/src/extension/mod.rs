@@ -31,7 +31,8 @@ pub use origin::ToolOrigin;
 pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};
 pub use server_process::{
-    ProcessEnd, ServerCommand, ServerProcess, ServerProcesses, ServerStartError,
+    MAX_LINE_BYTES, OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses,
+    ServerStartError,
 };
 pub use sign_in::{
     OAuthClientSettings, SignInCallback, SignInEnd, SignInRecord, SignInState, SignInStatus,

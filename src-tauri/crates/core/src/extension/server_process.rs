@@ -40,6 +40,18 @@ pub trait ServerProcesses: Send + Sync {
     ) -> BoxFuture<'_, Result<Box<dyn ServerProcess>, ServerStartError>>;
 }
 
+/// The maximum bytes of a line of a server's output.
+pub const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// A line of a server's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutputLine {
+    /// A line, without its line break.
+    Text(Vec<u8>),
+    /// A line over [`MAX_LINE_BYTES`], which was dropped.
+    TooLong,
+}
+
 /// A running server process. Dropping ends the whole process group.
 pub trait ServerProcess: Send + Sync {
     /// Writes one line; `line` has no line break.
@@ -47,11 +59,11 @@ pub trait ServerProcess: Send + Sync {
     /// # Errors
     /// The process has ended or closed its input.
     fn send(&self, line: Vec<u8>) -> BoxFuture<'_, Result<(), ProcessEnd>>;
-    /// The next line without its line break. Lines over the size limit are dropped and counted as noise.
+    /// The next line.
     ///
     /// # Errors
     /// The process has ended or closed its output.
-    fn receive(&self) -> BoxFuture<'_, Result<Vec<u8>, ProcessEnd>>;
+    fn receive(&self) -> BoxFuture<'_, Result<OutputLine, ProcessEnd>>;
     /// The last lines of the error output, at most 64 KB.
     fn stderr_tail(&self) -> String;
     /// Closes the input, waits 2 s, terminates the group, waits 2 s, kills the group.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use rmcp::model::{
     CallToolRequest, CancelledNotificationParam, ClientRequest, ErrorCode, ListToolsRequest,
     PaginatedRequestParams, ProgressToken, ProtocolVersion, RequestId, ServerResult,
@@ -20,7 +21,9 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, serve_client_with_lifecycle};
-use rouse_core::extension::{HttpExchange, ServerCommand, ServerProcesses, ToolDefinition};
+use rouse_core::extension::{
+    HttpExchange, MAX_LINE_BYTES, ServerCommand, ServerProcesses, ToolDefinition,
+};
 use rouse_core::input_request::InputReply;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify};
@@ -181,6 +184,7 @@ impl Connection {
             tick.notify_one();
             progress(text);
         });
+        let too_long = self.process.as_ref().map(|process| process.too_long.notified());
         let mut sinks = self.events.progress.lock().await;
         let sent = self.peer.send_request_with_option(request, options).await;
         let handle = sent.map_err(|error| match self.explain(&error) {
@@ -202,6 +206,7 @@ impl Connection {
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
             () = overdue => return Err(ConnectionError::TimedOut),
+            Some(()) = OptionFuture::from(too_long) => return Err(line_too_long()),
         };
         guard.is_answered = true;
         drop(guard);
@@ -296,6 +301,14 @@ impl Drop for CallGuard {
             }
         });
     }
+}
+
+/// A line has no id after its text was dropped, so every waiting call gets this error.
+fn line_too_long() -> ConnectionError {
+    let megabytes = MAX_LINE_BYTES >> 20;
+    ConnectionError::TooLarge(format!(
+        "The server sent a line larger than {megabytes} MB, probably the answer to this call."
+    ))
 }
 
 /// The legacy lifecycle: `initialize`.

@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
-use rouse_core::extension::{ProcessEnd, ServerCommand, ServerProcess, ServerProcesses};
-use tokio::sync::mpsc;
+use rouse_core::extension::{
+    OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses,
+};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::error::ConnectionError;
@@ -27,11 +29,13 @@ pub(super) struct LineProcess {
     process: Box<dyn ServerProcess>,
     end: OnceLock<ProcessEnd>,
     noise: AtomicU64,
+    /// Notified of each line over the size limit: the answer to one of the waiting calls.
+    pub(super) too_long: Notify,
 }
 
 impl LineProcess {
     fn new(process: Box<dyn ServerProcess>) -> Self {
-        Self { process, end: OnceLock::new(), noise: AtomicU64::new(0) }
+        Self { process, end: OnceLock::new(), noise: AtomicU64::new(0), too_long: Notify::new() }
     }
 
     /// The end of the process, as a sentence with the exit status.
@@ -157,7 +161,11 @@ impl Drop for UnsentPlace {
 async fn read_messages(process: Arc<LineProcess>, messages: mpsc::Sender<ServerJsonRpcMessage>) {
     loop {
         let line = match process.process.receive().await {
-            Ok(line) => line,
+            Ok(OutputLine::Text(line)) => line,
+            Ok(OutputLine::TooLong) => {
+                process.too_long.notify_waiters();
+                continue;
+            }
             Err(end) => {
                 // The first recorded end wins; the channel closes after it is recorded.
                 let _end = process.end.get_or_init(|| end);

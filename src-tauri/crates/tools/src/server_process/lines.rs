@@ -1,18 +1,17 @@
 //! The output of a server, in lines.
 //!
-//! Owns the limit of a line. Drops a longer line and continues with the next one. Never interprets a line. Stops
+//! Owns the limit of a line. Reports a longer line, drops its text and continues with the next one. Never interprets a line. Stops
 //! reading while nobody takes the lines. Pitfall: a process that left the group may hold the pipe open for ever.
 
 use std::time::Duration;
 
+use rouse_core::extension::{MAX_LINE_BYTES, OutputLine};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::{mpsc, watch};
 
 use super::life::{ServerLife, exited};
 use crate::process::OutputPipe;
 
-/// The longest line.
-pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
 /// Silence of an exited server's pipe after which the pipe counts as closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 const PIECE_BYTES: usize = 16 << 10;
@@ -20,7 +19,7 @@ const PIECE_BYTES: usize = 16 << 10;
 /// Reads a pipe to its end; sends its lines.
 pub(super) async fn read_lines(
     mut pipe: OutputPipe,
-    lines: mpsc::Sender<Vec<u8>>,
+    lines: mpsc::Sender<OutputLine>,
     mut life: watch::Receiver<ServerLife>,
 ) {
     let (mut splitter, mut buffer) = (LineSplitter::default(), vec![0; PIECE_BYTES]);
@@ -60,13 +59,11 @@ async fn read_piece(
 struct LineSplitter {
     line: Vec<u8>,
     is_too_long: bool,
-    /// Dropped lines.
-    dropped: u64,
 }
 
 impl LineSplitter {
     /// Adds a piece; returns the lines that end in it.
-    fn push(&mut self, piece: &[u8]) -> Vec<Vec<u8>> {
+    fn push(&mut self, piece: &[u8]) -> Vec<OutputLine> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_end) = match part.strip_suffix(b"\n") {
@@ -86,19 +83,17 @@ impl LineSplitter {
         lines
     }
 
-    /// Ends the current line; none for an empty or a dropped line.
-    fn end_line(&mut self) -> Option<Vec<u8>> {
+    /// Ends the current line; none for an empty line.
+    fn end_line(&mut self) -> Option<OutputLine> {
         let mut line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
-            self.dropped += 1;
-            let dropped = self.dropped;
-            tracing::warn!(dropped, "dropped a line of a server over {MAX_LINE_BYTES} bytes");
-            return None;
+            tracing::warn!("dropped a line of a server over {MAX_LINE_BYTES} bytes");
+            return Some(OutputLine::TooLong);
         }
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        (!line.is_empty()).then_some(line)
+        (!line.is_empty()).then_some(OutputLine::Text(line))
     }
 }
 
@@ -106,29 +101,30 @@ impl LineSplitter {
 mod tests {
     use super::*;
 
-    fn split(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, LineSplitter) {
+    fn split(pieces: &[&[u8]]) -> Vec<OutputLine> {
         let mut splitter = LineSplitter::default();
         let mut lines: Vec<_> = pieces.iter().flat_map(|piece| splitter.push(piece)).collect();
         lines.extend(splitter.end_line());
-        (lines, splitter)
+        lines
+    }
+
+    fn text(line: &[u8]) -> OutputLine {
+        OutputLine::Text(line.to_vec())
     }
 
     #[test]
     fn lines_do_not_depend_on_the_pieces() {
         let text = b"one\ntwo\r\n\n\r\nthree\nrest";
-        let expected: [&[u8]; 4] = [b"one", b"two", b"three", b"rest"];
+        let expected = [&b"one"[..], b"two", b"three", b"rest"].map(super::tests::text);
         for size in 1..=text.len() {
-            let (lines, _) = split(&text.chunks(size).collect::<Vec<_>>());
-            assert_eq!(lines, expected, "{size}");
+            assert_eq!(split(&text.chunks(size).collect::<Vec<_>>()), expected, "{size}");
         }
     }
 
     #[test]
     fn only_a_line_over_the_limit_is_dropped() {
         let (at_limit, over) = (vec![b'x'; MAX_LINE_BYTES], vec![b'y'; MAX_LINE_BYTES + 1]);
-        let (lines, splitter) = split(&[&at_limit, b"\n", &over, b"yy\nnext\n"]);
-        assert_eq!(lines.len(), 2);
-        assert_eq!((lines[0].len(), lines[1].as_slice()), (MAX_LINE_BYTES, &b"next"[..]));
-        assert_eq!(splitter.dropped, 1);
+        let lines = split(&[&at_limit, b"\n", &over, b"yy\nnext\n"]);
+        assert!(lines == [text(&at_limit), OutputLine::TooLong, text(b"next")]);
     }
 }

@@ -7,6 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command as Std;
 
+use rouse_core::extension::OutputLine;
 use rouse_core::job::{FolderAccess, FolderGrant};
 
 use super::*;
@@ -68,7 +69,12 @@ fn shell_command(line: &str) -> ServerCommand {
 }
 
 async fn next(process: &dyn ServerProcess) -> String {
-    String::from_utf8(process.receive().await.expect("a line")).expect("UTF-8")
+    text_of(process.receive().await.expect("a line"))
+}
+
+fn text_of(line: OutputLine) -> String {
+    let OutputLine::Text(line) = line else { panic!("a line over the limit") };
+    String::from_utf8(line).expect("UTF-8")
 }
 
 /// All lines until the end, and the end.
@@ -76,7 +82,7 @@ async fn rest(process: &dyn ServerProcess) -> (Vec<String>, String) {
     let mut lines = Vec::new();
     loop {
         match process.receive().await {
-            Ok(line) => lines.push(String::from_utf8(line).expect("UTF-8")),
+            Ok(line) => lines.push(text_of(line)),
             Err(end) => return (lines, end.0),
         }
     }

@@ -10,7 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_core::extension::package::InstallStep;
-use rouse_core::extension::{ExtensionName, ServerCommand, ServerProcess, ServerProcesses};
+use rouse_core::extension::{
+    ExtensionName, OutputLine, ServerCommand, ServerProcess, ServerProcesses,
+};
 use rouse_core::text::escape_line;
 use tokio_util::sync::CancellationToken;
 
@@ -110,7 +112,8 @@ pub(super) async fn run_steps(
 async fn end_of(process: &dyn ServerProcess, program: &str, progress: &InstallProgress) -> String {
     loop {
         match process.receive().await {
-            Ok(line) => {
+            Ok(OutputLine::TooLong) => {}
+            Ok(OutputLine::Text(line)) => {
                 let line = escape_line(&String::from_utf8_lossy(&line));
                 let line: String = line.trim().chars().take(SHOWN_CHARACTERS).collect();
                 if !line.is_empty() {

@@ -1,7 +1,7 @@
 //! Connections over the lines of a process.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -41,6 +41,14 @@ fn silent() -> ProgressSink {
 
 async fn call(connection: &Connection) -> Result<CallResult, ConnectionError> {
     connection.call_tool("work", Map::new(), None, LIMIT, silent()).await
+}
+
+fn text(text: &str) -> ContentPart {
+    ContentPart::Text(text.to_owned())
+}
+
+fn text_answer(message: &Value, text: &str) -> Reaction {
+    answer(message, &json!({"content": [{"type": "text", "text": text}]}))
 }
 
 /// The next message of the client that `matches`.
@@ -215,6 +223,45 @@ async fn server_that_pings_without_reading_is_ended() {
     processes.stopped.notified().await;
     assert!(connection.is_closed());
     assert!(connection.closed_reason().contains("does not read its input"));
+}
+
+/// The answer has no id after its line was dropped.
+#[tokio::test]
+async fn line_over_the_limit_fails_the_waiting_call_only() {
+    let calls = AtomicUsize::new(0);
+    let (processes, _sent) =
+        server_with_calls(move |message| match calls.fetch_add(1, Ordering::SeqCst) {
+            0 => vec![Reaction::LongLine],
+            _ => vec![text_answer(message, "small")],
+        });
+    let connection = open(&processes).await.expect("a connection");
+    let error = call(&connection).await.expect_err("no result");
+    assert!(matches!(error, ConnectionError::TooLarge(_)), "{error:?}");
+    assert_eq!(call(&connection).await.expect("a result").content, [text("small")]);
+}
+
+/// The first call is given up; the server answers it during the second call.
+#[tokio::test]
+async fn late_repeated_and_foreign_answers_are_ignored() {
+    let first = Mutex::new(None);
+    let (processes, _sent) = server_with_calls(move |message| {
+        let Some(given_up) = first.lock().expect("one caller").replace(message.clone()) else {
+            return Vec::new();
+        };
+        let foreign = json!({"id": 4_711});
+        vec![
+            text_answer(&given_up, "late"),
+            text_answer(&foreign, "foreign"),
+            text_answer(message, "right"),
+            text_answer(message, "again"),
+        ]
+    });
+    let connection = open(&processes).await.expect("a connection");
+    let result = connection.call_tool("work", Map::new(), None, Duration::ZERO, silent()).await;
+    assert_eq!(result, Err(ConnectionError::TimedOut));
+    for _ in 0..2 {
+        assert_eq!(call(&connection).await.expect("a result").content, [text("right")]);
+    }
 }
 
 #[tokio::test]
