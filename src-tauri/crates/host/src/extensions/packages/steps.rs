@@ -22,6 +22,11 @@ const EXITED_WELL: &str = "The server exited with status 0.";
 const SHOWN_LINES: usize = 8;
 /// The maximum characters of a shown line.
 const SHOWN_CHARACTERS: usize = 200;
+/// The first characters of an error line that is longer. The rest of its limit is for the end, where pip has the newest
+/// versions.
+const BEGIN_CHARACTERS: usize = 80;
+/// Words of npm about its log file, which the failed installation deletes.
+const NPM_LOG_FILE: &str = "A complete log of this run can be found in";
 
 /// Why an installation failed.
 #[derive(Debug, thiserror::Error)]
@@ -133,13 +138,27 @@ fn program_name(step: &InstallStep) -> String {
 /// The error of a failed command with the end of its error output.
 fn failure(program: &str, end: &str, stderr: &str) -> InstallError {
     let end = end.replacen("The server", program, 1);
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let shown = lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES));
-    let shown: Vec<String> =
-        shown.map(|line| escape_line(line).chars().take(SHOWN_CHARACTERS).collect()).collect();
-    let output = match shown.as_slice() {
-        [] => String::new(),
-        lines => format!(" Last error output: {}", lines.join(" | ")),
-    };
-    InstallError::Failed(format!("The package was not installed. {end}{output}"))
+    let is_useful = |line: &&str| !line.is_empty() && !line.contains(NPM_LOG_FILE);
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(is_useful).collect();
+    let mut message = format!("The package was not installed. {end}");
+    if !lines.is_empty() {
+        message.push_str(" Last error output:");
+    }
+    for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
+        // The mark keeps a line of the output from imitating a line of Rouse.
+        message.push_str(&format!("\n  │ {}", escape_line(&begin_and_end(line))));
+    }
+    InstallError::Failed(message)
+}
+
+/// The line with at most `SHOWN_CHARACTERS`. `…` marks the omitted middle.
+fn begin_and_end(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= SHOWN_CHARACTERS {
+        return line.to_owned();
+    }
+    let begin: String = line.chars().take(BEGIN_CHARACTERS).collect();
+    let end_characters = SHOWN_CHARACTERS - BEGIN_CHARACTERS - 1;
+    let end: String = line.chars().skip(count - end_characters).collect();
+    format!("{begin}…{end}")
 }

@@ -201,10 +201,27 @@ async fn failed_npm_leaves_the_installed_files() {
     let failing = "#!/bin/sh\nmkdir half\necho 'npm error 404 Not Found' >&2\nexit 1\n";
     std::fs::write(fixture.path("bin/npm"), failing).expect("written");
     let error = fixture.prepare(npm()).await.err().expect("a failure").to_string();
-    let expected = "The package was not installed. npm exited with status 1. Last error output: npm error 404 Not Found";
+    let expected = "The package was not installed. npm exited with status 1. Last error output:\n  │ npm error 404 Not Found";
     assert_eq!(error, expected);
     assert!(!fixture.path("extensions/.install/cal").exists());
     assert!(fixture.path("extensions/.packages/cal/package.json").is_file());
+}
+
+#[tokio::test]
+async fn error_output_keeps_its_lines_and_their_ends() {
+    let versions: Vec<String> = (0..100).map(|minor| format!("0.{minor}.0")).collect();
+    let long = format!("npm error from versions: {}", versions.join(", "));
+    let failing = format!(
+        "#!/bin/sh\ncat >&2 <<'END'\nnpm error code ETARGET\n\n{long}\nnpm error A complete log of this run can be found in: /x/y.log\nEND\nexit 1\n"
+    );
+    let fixture = InstallFixture::new(&[("node", ""), ("npm", failing.as_str())]);
+    let error = fixture.prepare(npm()).await.err().expect("a failure").to_string();
+    let lines: Vec<&str> = error.lines().skip(1).collect();
+    assert_eq!(lines.len(), 2, "{error}");
+    assert_eq!(lines[0], "  │ npm error code ETARGET");
+    assert!(lines[1].starts_with("  │ npm error from versions: 0.0.0, "), "{error}");
+    assert!(lines[1].contains('…') && lines[1].ends_with("0.98.0, 0.99.0"), "{error}");
+    assert_eq!(lines[1].chars().count(), "  │ ".chars().count() + 200);
 }
 
 #[tokio::test]
