@@ -43,7 +43,7 @@ pub(in crate::commands) async fn decide_tools(
     if engine.json {
         anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
     } else if found.error.is_none() {
-        for line in tools_lines(&found) {
+        for line in tools_lines(&found, &choices) {
             anstream::println!("{line}");
         }
     }
@@ -64,9 +64,10 @@ pub(in crate::commands) async fn decide_tools(
             "The tools of {name} wait for you. To accept exactly this page: {command}"
         )));
     }
+    let prompt = decision_prompt(!choices.is_empty());
     let mut access = found.proposals.clone();
     access.extend(choices);
-    match ask_access(&found.page, access).await? {
+    match ask_access(&found.page, prompt, access).await? {
         Some(access) => accept_tools(engine, name, &found.page.hash, access).await,
         None => {
             anstream::eprintln!("Nothing was accepted. Later: rouse extensions accept {name}");
@@ -107,12 +108,21 @@ fn check_choices(page: &ConsentPage, choices: &ToolChoices) -> Result<(), CliErr
     }
 }
 
+/// The question about the whole page.
+const fn decision_prompt(has_choices: bool) -> &'static str {
+    if has_choices {
+        "\nAccept these tools? Enter accepts your choices and the other proposals, e edits each, n leaves them: "
+    } else {
+        "\nAccept these tools? Enter accepts the proposals, e edits each, n leaves them: "
+    }
+}
+
 /// Asks for the whole page, then for each tool if wanted. None leaves the tools held.
 async fn ask_access(
     page: &ConsentPage,
+    prompt: &str,
     proposals: ToolChoices,
 ) -> Result<Option<ToolChoices>, CliError> {
-    let prompt = "\nAccept these tools? Enter accepts the proposals, e edits each, n leaves them: ";
     let decision = loop {
         match parse_decision(&ask_line(prompt).await?) {
             Some(decision) => break decision,
@@ -196,6 +206,12 @@ mod tests {
         assert_eq!((leave, no), (Some(PageDecision::Leave), Some(PageDecision::Leave)));
         assert_eq!((accept, edit), (Some(PageDecision::Accept), Some(PageDecision::Edit)));
         assert_eq!(other, None);
+    }
+
+    #[test]
+    fn prompt_names_choices_only_when_there_are_some() {
+        assert!(decision_prompt(true).contains("Enter accepts your choices"));
+        assert!(decision_prompt(false).contains("Enter accepts the proposals"));
     }
 
     #[test]
