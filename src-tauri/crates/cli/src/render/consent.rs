@@ -1,11 +1,12 @@
 //! Consent pages: what a person reads before an MCP server is installed and before tools are accepted.
 //!
-//! Owns the words of both pages. Never shortens a text, and escapes every invisible character. Each text of a server
-//! stands behind a mark, so that no text can imitate the page. Looks at the disk only for a missing
-//! folder. Pitfall: a field of the definition without a line.
+//! Owns the words of both pages and the order of the facts: permissions, package, commands. Never shortens a text, and
+//! escapes every invisible character. Each text of a server stands behind a mark, so that no text can imitate the page.
+//! Looks at the disk only for a missing folder. Pitfall: a field of the definition without a line.
 
 use std::collections::BTreeMap;
 
+use rouse_core::extension::package::PROGRAM_OF_PACKAGE;
 use rouse_core::extension::{
     ConsentPage, HeldTool, OAuthClientSettings, ServerDefinition, ServerTransport, ToolAccess,
     ToolChange, ToolDefinition, ToolHints,
@@ -18,7 +19,7 @@ use rouse_gateway::wire::ServerToolsPage;
 use rouse_host::expand_granted_path;
 
 use super::facts::{fact, fact_lines};
-use super::package::plan_facts;
+use super::package::{plan_facts, step_facts};
 
 /// Begins and ends a warning in red. The output drops both where no colour is shown.
 const RED: &str = "\u{1b}[31m";
@@ -27,10 +28,20 @@ const PLAIN: &str = "\u{1b}[0m";
 /// Text for an empty list.
 const NONE: &str = "none";
 
+/// Stands in a command for the program of a package that is not installed yet.
+const PROGRAM: &str = "PROGRAM";
+
 /// The page before an installation or an update.
 pub(crate) fn server_lines(page: &ConsentPage) -> Vec<String> {
-    let mut facts: Vec<JobFact> = page.package.iter().flat_map(plan_facts).collect();
-    facts.extend(definition_facts(&page.server));
+    let mut facts = permission_facts(&page.server);
+    match &page.package {
+        None => facts.extend(start_facts(&page.server)),
+        Some(plan) => {
+            facts.extend(plan_facts(plan));
+            facts.extend(step_facts(plan));
+            facts.extend(package_start_facts(&page.server));
+        }
+    }
     let title = match page.replaces {
         None => format!("You install the MCP server {}.", page.extension),
         Some(_) => format!("You update the MCP server {}.", page.extension),
@@ -55,25 +66,58 @@ pub(crate) fn server_lines(page: &ConsentPage) -> Vec<String> {
 
 /// The fields of a definition, in the order of the page.
 pub(crate) fn definition_facts(server: &ServerDefinition) -> Vec<JobFact> {
+    let mut facts = permission_facts(server);
+    facts.extend(start_facts(server));
+    facts
+}
+
+/// What the server may use.
+fn permission_facts(server: &ServerDefinition) -> Vec<JobFact> {
+    match &server.transport {
+        ServerTransport::Stdio { environment, folders, hosts, is_unconfined, .. } => vec![
+            fact("Rights", rights_text(*is_unconfined)),
+            fact("Folders", joined(folders.iter().map(folder_text))),
+            fact("Hosts", joined(hosts.iter().map(|host| escape_line(host)))),
+            fact("Secrets", secret_names(environment)),
+        ],
+        ServerTransport::Http { headers, .. } => vec![
+            fact("Rights", "It runs elsewhere and gets the arguments of every call."),
+            fact("Secrets", secret_names(headers)),
+        ],
+    }
+}
+
+/// The start of a package. The path of its program is known after the installation.
+fn package_start_facts(server: &ServerDefinition) -> Vec<JobFact> {
+    let mut server = server.clone();
+    let mut facts = Vec::new();
+    if let ServerTransport::Stdio { arguments, .. } = &mut server.transport
+        && let Some(program) =
+            arguments.first_mut().filter(|first| first.as_str() == PROGRAM_OF_PACKAGE)
+    {
+        PROGRAM.clone_into(program);
+        let text = format!("known after the installation; the command names it {PROGRAM}");
+        facts.push(fact("Program path", text));
+    }
+    facts.extend(start_facts(&server));
+    facts
+}
+
+/// How the server is started or reached.
+fn start_facts(server: &ServerDefinition) -> Vec<JobFact> {
     let mut facts = match &server.transport {
-        ServerTransport::Stdio { environment, folder, folders, hosts, is_unconfined, .. } => vec![
+        ServerTransport::Stdio { environment, folder, .. } => vec![
             fact("Command", escape_line(&command_text(&server.transport))),
             fact(
                 "Starts in",
                 folder.as_deref().map_or("its private folder".to_owned(), escape_line),
             ),
             fact("Variables", pair_lines(environment, '=')),
-            fact("Secrets", secret_names(environment)),
-            fact("Folders", joined(folders.iter().map(folder_text))),
-            fact("Hosts", joined(hosts.iter().map(|host| escape_line(host)))),
-            fact("Rights", rights_text(*is_unconfined)),
         ],
         ServerTransport::Http { url, headers, oauth } => vec![
             fact("Address", escape_line(url)),
             fact("Headers", pair_lines(headers, ':')),
-            fact("Secrets", secret_names(headers)),
             fact("Sign-in client", client_lines(oauth.as_ref())),
-            fact("Rights", "It runs elsewhere and gets the arguments of every call."),
         ],
     };
     let seconds = |limit: Option<u32>, default: &str| {
@@ -316,15 +360,15 @@ mod tests {
         let lines = [
             "You install the MCP server cal.",
             "",
+            "Rights       Confined: it reaches its private folder, and the folders and hosts of this page.",
+            folders[0].as_str(),
+            folders[1].as_str(),
+            "Hosts        api.example.org",
+            "Secrets      cal in TOKEN",
             "Command      /usr/bin/npx -y 'two words'",
             "Starts in    its private folder",
             "Variables    TOKEN={{secret:cal}}",
             "             ZONE=UTC",
-            "Secrets      cal in TOKEN",
-            folders[0].as_str(),
-            folders[1].as_str(),
-            "Hosts        api.example.org",
-            "Rights       Confined: it reaches its private folder, and the folders and hosts of this page.",
             "Start limit  30 s",
             "Call limit   60 s",
             "",
@@ -332,6 +376,31 @@ mod tests {
         let shown = server_lines(&page);
         assert_eq!(shown[..lines.len()], lines);
         assert_eq!(shown[lines.len()..], [format!("Hash of this page: {}", page.hash)]);
+    }
+
+    #[test]
+    fn package_page_begins_with_rights_and_ends_with_commands() {
+        let transport = json!({
+            "kind": "stdio", "command": "/usr/bin/node",
+            "arguments": [PROGRAM_OF_PACKAGE, "--stdio"],
+        });
+        let mut page = page(&transport, None);
+        page.package = Some(
+            serde_json::from_value(json!({
+                "source": { "kind": "npm", "package": "files", "version": "1.2.4" },
+                "steps": [{ "program": "/usr/bin/npm", "arguments": ["install"], "environment": {} }],
+                "folder": "/data/cal", "notes": ["One."],
+            }))
+            .expect("a plan"),
+        );
+        let shown = server_lines(&page);
+        let labels: Vec<&str> =
+            shown[2..].iter().map(|line| line.split("  ").next().unwrap_or_default()).collect();
+        let expected = "Rights|Folders|Hosts|Secrets|Package|Installs to|Files|Note|Installs with|Program path|Command|Starts in|Variables|Start limit|Call limit|";
+        assert!(labels.join("|").starts_with(expected), "{labels:?}");
+        let command = shown.iter().find(|line| line.starts_with("Command")).expect("a command");
+        assert_eq!(command, "Command        /usr/bin/node PROGRAM --stdio");
+        assert!(!shown.iter().any(|line| line.contains(PROGRAM_OF_PACKAGE)), "{shown:#?}");
     }
 
     #[test]
@@ -358,7 +427,9 @@ mod tests {
     fn argument_cannot_add_a_line() {
         let transport = json!({ "kind": "stdio", "command": "/bin/cal", "arguments": ["a\nRights  none\u{202e}"] });
         let lines = server_lines(&page(&transport, None));
-        assert_eq!(lines[2], "Command      /bin/cal 'a⟨U+000A⟩Rights  none⟨U+202E⟩'");
+        let command = lines.iter().find(|line| line.starts_with("Command")).expect("a command");
+        assert_eq!(command, "Command      /bin/cal 'a⟨U+000A⟩Rights  none⟨U+202E⟩'");
+        assert_eq!(lines.iter().filter(|line| line.starts_with("Rights")).count(), 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rouse_core::text::quote_word;
 
 use super::facts::fact;
 
-/// What a page says about an installation.
+/// What a page says about an installation, without its commands.
 pub(super) fn plan_facts(plan: &PackagePlan) -> Vec<JobFact> {
     let mut facts = vec![fact("Package", escape_line(&plan.source.label()))];
     if let Some(claims) = &plan.claims {
@@ -26,16 +26,18 @@ pub(super) fn plan_facts(plan: &PackagePlan) -> Vec<JobFact> {
     }
     facts.extend(hash_fact(&plan.source));
     facts.extend(setting_facts(&plan.source));
-    if !plan.steps.is_empty() {
-        let steps: Vec<String> = plan.steps.iter().map(step_text).collect();
-        facts.push(fact("Installs with", steps.join("\n")));
-    }
     facts.push(fact("Installs to", escape_line(&plan.folder)));
     let files = plan.size.map_or_else(|| "known after the download".to_owned(), size_text);
     facts.push(fact("Files", files));
     let notes: Vec<String> = plan.notes.iter().map(|note| escape_line(note)).collect();
     facts.push(fact("Note", notes.join("\n")));
     facts
+}
+
+/// The commands of an installation; none for files of this computer.
+pub(super) fn step_facts(plan: &PackagePlan) -> Option<JobFact> {
+    let steps: Vec<String> = plan.steps.iter().map(step_text).collect();
+    (!steps.is_empty()).then(|| fact("Installs with", steps.join("\n")))
 }
 
 /// What is known about an installed package.
@@ -109,16 +111,19 @@ mod tests {
         }))
         .expect("a plan");
         let lines = [
-            "Package        npm package files@1.2.4",
-            "Registry       https://registry.example.org/",
-            "Replaces       npm package files@1.2.3",
-            "Installs with  HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install files@1.2.4 'two words'",
-            "Installs to    /data/extensions/.packages/cal",
-            "Files          known after the download",
-            "Note           One.",
-            "               Two.⟨U+000A⟩Hash of this page: 0",
+            "Package      npm package files@1.2.4",
+            "Registry     https://registry.example.org/",
+            "Replaces     npm package files@1.2.3",
+            "Installs to  /data/extensions/.packages/cal",
+            "Files        known after the download",
+            "Note         One.",
+            "             Two.⟨U+000A⟩Hash of this page: 0",
         ];
         assert_eq!(fact_lines(&plan_facts(&plan)), lines);
+        let steps = step_facts(&plan).expect("commands").text;
+        let command =
+            "HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install files@1.2.4 'two words'";
+        assert_eq!(steps, command);
     }
 
     #[test]
