@@ -5,13 +5,12 @@ import type { ConsentPage } from "@/platform";
 
 import { DefinitionFacts, isSameDefinition, wantedSecrets } from "./DefinitionFacts";
 import { StepStart } from "./DialogParts";
-import { PlanFacts, programOfPackage } from "./PackageFacts";
+import { PlanFacts, programWord, withProgramWord } from "./PackageFacts";
 import { SecretValues } from "./SecretValues";
 import styles from "./Servers.module.css";
 
 export function Consent({ page: { extension, server, replaces, package: plan, hash } }: { page: ConsentPage }) {
-  const { transport } = server;
-  const hasPlaceholder = transport.kind === "stdio" && transport.arguments.includes(programOfPackage);
+  const shown = plan ? withProgramWord(server) : server;
   return (
     <StepStart label={`Definition of ${extension}`}>
       <p className={styles.note}>
@@ -19,19 +18,20 @@ export function Consent({ page: { extension, server, replaces, package: plan, ha
           ? "Nothing is downloaded or started yet. Rouse installs and starts exactly this, then asks you about the tools."
           : "Nothing has started yet. Rouse starts exactly this, then asks you about the tools."}
       </p>
+      <DefinitionFacts server={shown} part="permissions" />
       {plan && (
         <>
           <div className={styles.part} role="group" aria-label="Package">
             <h3>Package</h3>
             <PlanFacts plan={plan} />
           </div>
-          <h3>Server after the installation</h3>
+          <h3>Start after the installation</h3>
         </>
       )}
-      <DefinitionFacts server={server} isPackage={plan !== undefined} />
-      {hasPlaceholder && (
+      <DefinitionFacts server={shown} isPackage={plan !== undefined} part="start" />
+      {shown !== server && (
         <p className={styles.note}>
-          <code>{programOfPackage}</code> stands for the path of the program, which is known after the download.
+          <code>{programWord}</code> stands for the path of the program, which is known after the installation.
         </p>
       )}
       {replaces && (

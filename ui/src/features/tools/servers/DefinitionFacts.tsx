@@ -27,12 +27,18 @@ interface Props {
   isPackage?: boolean;
   /** Leaves out the fields that are the same. */
   than?: ServerDefinition;
+  /** Shows only what the server may use, or only its start. */
+  part?: "permissions" | "start";
 }
 
-export function DefinitionFacts({ server, isPackage = false, than }: Props) {
+/** Fields about what the server may use. They come first. */
+const permissions: readonly string[] = ["Rights", "Folders", "Hosts", "Secrets"];
+
+export function DefinitionFacts({ server, isPackage = false, than, part }: Props) {
   const others = than && definitionFacts(than).map((fact) => JSON.stringify(fact));
   const facts = definitionFacts(server)
     .filter(({ name }) => !isPackage || name !== "From")
+    .filter(({ name }) => part === undefined || permissions.includes(name) === (part === "permissions"))
     .filter((fact) => !others?.includes(JSON.stringify(fact)));
   return (
     <dl className={styles.facts}>
@@ -92,24 +98,17 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
   if (transport.kind === "http") {
     const { url, headers } = transport;
     return [
+      { name: "Rights", text: "The server gets the arguments of every call, and nothing else of this computer." },
+      { name: "Secrets", code: secretLines(headers), text: "None" },
       { name: "From", text: "A server that runs elsewhere." },
       { name: "Address", code: [url] },
       { name: "Headers", code: pairLines(headers, ": "), text: "None" },
-      { name: "Secrets", code: secretLines(headers), text: "None" },
-      { name: "Rights", text: "The server gets the arguments of every call, and nothing else of this computer." },
       ...limits,
     ];
   }
   const { command, environment, folder, folders, hosts, isUnconfined } = transport;
   const note = isUnconfined ? "No limit, because of the rights." : undefined;
   return [
-    { name: "From", text: originText(command, transport.arguments) },
-    { name: "Command", code: [commandLine([command, ...transport.arguments])] },
-    { name: "Starts in", code: folder === undefined ? [] : [folder], text: "Its private folder" },
-    { name: "Variables", code: pairLines(environment, "="), text: "None" },
-    { name: "Secrets", code: secretLines(environment), text: "None" },
-    { name: "Folders", code: folders.map(folderLine), text: isUnconfined ? "Any" : "Its private folder only", note },
-    { name: "Hosts", code: hosts, text: isUnconfined ? "Any" : "None: no network", note },
     isUnconfined
       ? {
           name: "Rights",
@@ -120,6 +119,13 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
           name: "Rights",
           text: "Confined: it reaches its private folder, and the folders and hosts of this page.",
         },
+    { name: "Folders", code: folders.map(folderLine), text: isUnconfined ? "Any" : "Its private folder only", note },
+    { name: "Hosts", code: hosts, text: isUnconfined ? "Any" : "None: no network", note },
+    { name: "Secrets", code: secretLines(environment), text: "None" },
+    { name: "From", text: originText(command, transport.arguments) },
+    { name: "Command", code: [commandLine([command, ...transport.arguments])] },
+    { name: "Starts in", code: folder === undefined ? [] : [folder], text: "Its private folder" },
+    { name: "Variables", code: pairLines(environment, "="), text: "None" },
     ...limits,
   ];
 }

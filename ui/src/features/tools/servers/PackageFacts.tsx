@@ -6,14 +6,31 @@ import type { ReactNode } from "react";
 import { VisibleText } from "@/components/VisibleText";
 import { bytes, plural } from "@/format/amount";
 import { showOneLine } from "@/format/visible";
-import type { ExtensionSource, InstalledPackage, InstallStep, PackagePlan, PackageSize } from "@/platform";
+import type {
+  ExtensionSource,
+  InstalledPackage,
+  InstallStep,
+  PackagePlan,
+  PackageSize,
+  ServerDefinition,
+} from "@/platform";
 
 import { commandLine } from "./commandLine";
 import { settingLines } from "./serverForm";
 import styles from "./Servers.module.css";
 
-/** Stands for the program of a package in the arguments of a page. */
-export const programOfPackage = "{{program of the package}}";
+/** First argument of a package whose program is not installed yet. */
+const programOfPackage = "{{program of the package}}";
+
+/** Stands for that program in a shown command. */
+export const programWord = "PROGRAM";
+
+/** Definition for a page, with the word for a program that is not installed yet. */
+export function withProgramWord(server: ServerDefinition): ServerDefinition {
+  const { transport } = server;
+  if (transport.kind !== "stdio" || transport.arguments[0] !== programOfPackage) return server;
+  return { ...server, transport: { ...transport, arguments: [programWord, ...transport.arguments.slice(1)] } };
+}
 
 interface PackageFact {
   name: string;
@@ -31,10 +48,10 @@ export function PlanFacts({ plan }: { plan: PackagePlan }) {
         { name: "Replaces", lines: replaces ? [sourceLine(replaces)] : [] },
         { name: "Claims to be", lines: claims === undefined ? [] : [claims] },
         { name: "Registry", lines: listOf(registry) },
-        { name: "Installs with", lines: steps.map(stepLine) },
         { name: "Installs to", lines: [folder] },
         { name: "Files", lines: [size ? sizeText(size) : "Known after the download"], isProse: true },
         { name: "Installation", lines: notes, isProse: true },
+        { name: "Installs with", lines: steps.map(stepLine) },
       ]}
     />
   );

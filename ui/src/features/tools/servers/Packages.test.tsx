@@ -84,8 +84,11 @@ test("consent page of a package shows source, commands and rights", async () => 
     "HTTPS_PROXY=http://proxy.example:3128 /usr/bin/npm install --ignore-scripts @x/cal@1.2.4 'two words'",
   );
   expect(facts.getByText(/It runs with your own rights and runs no script/)).toBeInTheDocument();
-  expect(consent.getByRole("region", { name: "Command" })).toHaveTextContent("/usr/bin/node");
+  expect(consent.getByRole("region", { name: "Command" })).toHaveTextContent("/usr/bin/node PROGRAM --stdio");
   expect(consent.getByText(/stands for the path of the program/)).toBeInTheDocument();
+  const labels = consent.getAllByRole("term").map((term) => term.textContent);
+  expect(labels.slice(0, 5)).toEqual(["Rights", "Folders", "Hosts", "Secrets", "npm package"]);
+  expect(labels.slice(-6)).toEqual(["Installs with", "Command", "Starts in", "Variables", "Start limit", "Call limit"]);
   expect(consent.queryByText("From")).not.toBeInTheDocument();
   const draft = { name: "cal", server: aDefinition({ command: "", arguments: ["--stdio"] }), source };
   expect(host.called("extensions.preview")).toEqual([draft]);
