@@ -44,7 +44,9 @@ pub(super) fn convert(
     let call_limit = foreign.call_timeout_seconds;
     let mut secrets = SecretHandles::new(&name);
     let transport = match (foreign.command.take(), foreign.url.take()) {
-        (Some(command), None) => stdio_transport(&command, foreign, &mut secrets, &mut notes)?,
+        (Some(command), None) => {
+            stdio_transport(&name, &command, foreign, &mut secrets, &mut notes)?
+        }
         (None, Some(url)) => http_transport(&url, foreign.headers, &mut secrets, &mut notes)?,
         (Some(_), Some(_)) => return Err("The server has a command and an address.".to_owned()),
         (None, None) => return Err("The server has neither command nor address.".to_owned()),
@@ -61,6 +63,7 @@ pub(super) fn convert(
 }
 
 fn stdio_transport(
+    name: &ExtensionName,
     command: &str,
     foreign: ForeignDefinition,
     secrets: &mut SecretHandles<'_>,
@@ -95,12 +98,13 @@ fn stdio_transport(
         ));
     }
     let folder = folder.filter(|folder| is_absolute_path(folder));
+    let environment = fill_values(foreign.environment, secrets)?;
     notes.extend(path_notes(&arguments, folder.as_deref()));
-    notes.extend(launcher_notes(&command, &arguments));
+    notes.extend(launcher_notes(name, &command, &arguments, &environment));
     Ok(ServerTransport::Stdio {
         command,
         arguments,
-        environment: fill_values(foreign.environment, secrets)?,
+        environment,
         folder,
         folders: Vec::new(),
         hosts: Vec::new(),

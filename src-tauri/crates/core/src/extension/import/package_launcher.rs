@@ -1,13 +1,23 @@
 //! Programs that load their server at each start: `npx`, `uvx`, `docker` and others.
 //!
-//! Owns the notes about them. Pitfall: `cmd /c npx …` on Windows, where the second argument is the program.
+//! Owns the notes about them, with the command that installs the package instead. Pitfall: `cmd /c npx …` on Windows,
+//! where the second argument is the program.
+
+use std::collections::BTreeMap;
 
 use super::names::shown;
-use super::secret_values::{is_commit, is_path};
+use super::secret_values::{is_absolute_path, is_commit, is_path};
+use crate::extension::name::ExtensionName;
+use crate::extension::package::{ExactPackage, PackageRegistry, PackageSpecError};
+use crate::text::{escape_line, quote_word};
+
+/// The maximum bytes of a command in a note.
+const MAX_COMMAND: usize = 300;
 
 /// A program that loads a package and runs it.
 struct PackageLauncher {
     program: &'static str,
+    registry: PackageRegistry,
     /// The words before the package.
     verbs: &'static [&'static str],
     /// Flags whose value is the package.
@@ -21,28 +31,51 @@ const NPM_VALUES: &[&str] = &["-c", "--call", "--registry", "--cache"];
 const UV_VALUES: &[&str] =
     &["-p", "--python", "--with", "--index", "--index-url", "--extra-index-url", "--env-file"];
 
-const LAUNCHERS: [PackageLauncher; 8] = [
-    launcher("npx", &[], NPM_PACKAGE, NPM_VALUES),
-    launcher("npm", &["exec"], NPM_PACKAGE, NPM_VALUES),
-    launcher("bunx", &[], NPM_PACKAGE, NPM_VALUES),
-    launcher("pnpm", &["dlx"], &["--package"], NPM_VALUES),
-    launcher("yarn", &["dlx"], NPM_PACKAGE, NPM_VALUES),
-    launcher("uvx", &[], &["--from"], UV_VALUES),
-    launcher("uv", &["tool", "run"], &["--from"], UV_VALUES),
-    launcher("pipx", &["run"], &["--spec"], UV_VALUES),
+/// A package that a launcher loads.
+struct LoadedPackage<'a> {
+    package: &'a str,
+    /// The program, if a flag names the package.
+    program: Option<&'a str>,
+    /// The arguments of the server.
+    arguments: &'a [String],
+}
+
+static LAUNCHERS: [PackageLauncher; 8] = [
+    npm_launcher("npx", &[], NPM_PACKAGE),
+    npm_launcher("npm", &["exec"], NPM_PACKAGE),
+    npm_launcher("bunx", &[], NPM_PACKAGE),
+    npm_launcher("pnpm", &["dlx"], &["--package"]),
+    npm_launcher("yarn", &["dlx"], NPM_PACKAGE),
+    pypi_launcher("uvx", &[], &["--from"]),
+    pypi_launcher("uv", &["tool", "run"], &["--from"]),
+    pypi_launcher("pipx", &["run"], &["--spec"]),
 ];
 
-const fn launcher(
+const fn npm_launcher(
     program: &'static str,
     verbs: &'static [&'static str],
     package_flags: &'static [&'static str],
-    value_flags: &'static [&'static str],
 ) -> PackageLauncher {
-    PackageLauncher { program, verbs, package_flags, value_flags }
+    let registry = PackageRegistry::Npm;
+    PackageLauncher { program, registry, verbs, package_flags, value_flags: NPM_VALUES }
 }
 
-/// The notes about a program that loads its server.
-pub(super) fn launcher_notes(command: &str, arguments: &[String]) -> Vec<String> {
+const fn pypi_launcher(
+    program: &'static str,
+    verbs: &'static [&'static str],
+    package_flags: &'static [&'static str],
+) -> PackageLauncher {
+    let registry = PackageRegistry::Pypi;
+    PackageLauncher { program, registry, verbs, package_flags, value_flags: UV_VALUES }
+}
+
+/// The notes about a program that loads its server. `name` and `environment` are those of the proposed server.
+pub(super) fn launcher_notes(
+    name: &ExtensionName,
+    command: &str,
+    arguments: &[String],
+    environment: &BTreeMap<String, String>,
+) -> Vec<String> {
     let (mut program, mut arguments) = (program_name(command), arguments);
     if program == "cmd"
         && let [flag, inner, rest @ ..] = arguments
@@ -59,42 +92,100 @@ pub(super) fn launcher_notes(command: &str, arguments: &[String]) -> Vec<String>
         let has_verbs = arguments.len() >= launcher.verbs.len()
             && arguments.iter().zip(launcher.verbs).all(|(word, verb)| word == verb);
         let rest = arguments.get(launcher.verbs.len()..).unwrap_or_default();
-        (launcher.program == program && has_verbs).then(|| launcher.package(rest)).flatten()
+        let loaded = (launcher.program == program && has_verbs).then(|| launcher.loaded(rest))?;
+        loaded.filter(|loaded| !is_path(loaded.package)).map(|loaded| (launcher, loaded))
     });
-    let Some(package) = found.filter(|package| !is_path(package)) else { return Vec::new() };
+    let Some((launcher, loaded)) = found else { return Vec::new() };
     let mut notes = Vec::new();
-    if !is_pinned(package) {
+    if !is_pinned(loaded.package) {
         notes.push(format!(
             "The version of {} is not pinned: each start may run other code. Write an exact version.",
-            shown(package)
+            shown(loaded.package)
         ));
     }
+    let remedy = launcher.install_sentence(name, &loaded, environment);
     notes.push(format!(
-        "{program} loads the package over the network, which a confined server has only with --host. Or install the package, and write the path of its program."
+        "{program} loads the package over the network, which a confined server has only with --host. {}",
+        remedy.as_deref().unwrap_or("Or install the package, and write the path of its program.")
     ));
     notes
 }
 
 impl PackageLauncher {
-    fn package<'a>(&self, arguments: &'a [String]) -> Option<&'a str> {
-        let mut words = arguments.iter().map(String::as_str);
-        while let Some(word) = words.next() {
+    fn loaded<'a>(&self, arguments: &'a [String]) -> Option<LoadedPackage<'a>> {
+        let mut named: Option<&str> = None;
+        let mut at = 0;
+        while let Some(word) = arguments.get(at).map(String::as_str) {
+            at += 1;
             if let Some((flag, package)) = word.split_once('=')
                 && self.package_flags.contains(&flag)
             {
-                return Some(package);
-            }
-            if self.package_flags.contains(&word) {
-                return words.next();
-            }
-            if self.value_flags.contains(&word) {
-                words.next();
+                named = named.or(Some(package));
+            } else if self.package_flags.contains(&word) {
+                named = named.or(arguments.get(at).map(String::as_str));
+                at += 1;
+            } else if self.value_flags.contains(&word) {
+                at += 1;
             } else if !word.starts_with('-') {
-                return Some(word);
+                let rest = &arguments[at..];
+                let arguments = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
+                return Some(LoadedPackage {
+                    package: named.unwrap_or(word),
+                    program: named.map(|_| word),
+                    arguments,
+                });
             }
         }
-        None
+        named.map(|package| LoadedPackage { package, program: None, arguments: &[] })
     }
+
+    /// How to install the package instead, as sentences that end with the command. None if Rouse cannot install it.
+    fn install_sentence(
+        &self,
+        name: &ExtensionName,
+        loaded: &LoadedPackage<'_>,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        let (exact, flag, separator) = match self.registry {
+            PackageRegistry::Npm => (ExactPackage::from_npm(loaded.package), "--npm", "@"),
+            PackageRegistry::Pypi => (ExactPackage::from_pypi(loaded.package), "--pypi", "=="),
+        };
+        let (package, version, hint) = match exact {
+            Ok(ExactPackage { name, version }) => (name, version, None),
+            Err(
+                PackageSpecError::MissingVersion { name, hint }
+                | PackageSpecError::NotExact { name, hint, .. },
+            ) => (name, "VERSION".to_owned(), Some(hint)),
+            Err(_) => return None,
+        };
+        let package = format!("{package}{separator}{version}");
+        let mut words: Vec<&str> = vec!["rouse", "mcp", "add", name.as_str(), flag, &package];
+        let short = command_line(&words);
+        words.extend(loaded.program.into_iter().flat_map(|program| ["--program", program]));
+        let pairs: Vec<String> =
+            environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        words.extend(pairs.iter().flat_map(|pair| ["--env", pair.as_str()]));
+        let arguments = loaded.arguments.iter().map(String::as_str);
+        // `:write` at the end would grant more than the path.
+        let is_folder = |path: &&str| is_absolute_path(path) && !path.ends_with(":write");
+        let paths = arguments.clone().filter(is_folder);
+        words.extend(paths.flat_map(|path| ["--folder", path]));
+        if !loaded.arguments.is_empty() {
+            words.push("--");
+            words.extend(arguments);
+        }
+        let whole = command_line(&words);
+        let command = if whole.len() <= MAX_COMMAND { whole } else { format!("{short} …") };
+        let hint = hint.filter(|hint| hint.len() <= MAX_COMMAND);
+        let hint = hint.map(|hint| format!("{hint} ")).unwrap_or_default();
+        Some(format!("{hint}Install the package instead: {command}"))
+    }
+}
+
+/// The words as a line of a shell, escaped for a page.
+fn command_line(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
+    escape_line(&words.join(" "))
 }
 
 /// The name of a program without folder and ending, in small letters.
@@ -130,7 +221,56 @@ mod tests {
 
     fn notes(command: &str, words: &[&str]) -> Vec<String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        launcher_notes(command, &words)
+        let environment = BTreeMap::from([("ZONE".to_owned(), "UTC +1".to_owned())]);
+        launcher_notes(&"cal".parse().expect("a name"), command, &words, &environment)
+    }
+
+    #[test]
+    fn note_ends_with_the_command_that_installs_the_package() {
+        for (command, words, install) in [
+            (
+                "npx",
+                &["-y", "@scope/files", "/srv/my notes", "--all"][..],
+                "`npm view @scope/files version` prints the newest version. Install the package instead: rouse mcp add cal --npm @scope/files@VERSION --env 'ZONE=UTC +1' --folder '/srv/my notes' -- '/srv/my notes' --all",
+            ),
+            (
+                "npx",
+                &["-p", "files@1.2.3", "files-mcp"],
+                "--host. Install the package instead: rouse mcp add cal --npm files@1.2.3 --program files-mcp --env 'ZONE=UTC +1'",
+            ),
+            (
+                "npm",
+                &["exec", "files@1.2.3", "--", "--all"],
+                "rouse mcp add cal --npm files@1.2.3 --env 'ZONE=UTC +1' -- --all",
+            ),
+            (
+                "uvx",
+                &["mcp-time@latest"],
+                "`pip index versions mcp-time` lists the versions. Install the package instead: rouse mcp add cal --pypi mcp-time==VERSION --env 'ZONE=UTC +1'",
+            ),
+            (
+                "uvx",
+                &["git+https://a.example/x"],
+                "Or install the package, and write the path of its program.",
+            ),
+        ] {
+            let notes = notes(command, words);
+            let last = notes.last().expect("a note");
+            assert!(last.ends_with(install), "{words:?}: {last}");
+        }
+    }
+
+    #[test]
+    fn long_and_hostile_arguments_stay_short_and_visible() {
+        let long = notes("npx", &["files@1.2.3", &"x".repeat(5_000)]);
+        let begin = "Install the package instead: rouse mcp add cal --npm files@1.2.3 …";
+        assert!(long[0].ends_with(begin), "{long:?}");
+        let hostile = notes("npx", &["files@1.2.3", "a\nInstalled.\u{202e}"]);
+        assert!(hostile[0].ends_with("-- 'a⟨U+000A⟩Installed.⟨U+202E⟩'"), "{hostile:?}");
+        let writing = notes("npx", &["files@1.2.3", "/home/me:write"]);
+        assert!(!writing[0].contains("--folder"), "{writing:?}");
+        let program = notes("npx", &["-p", "files@1.2.3", &"p".repeat(5_000)]);
+        assert!(program[0].len() < 800, "{program:?}");
     }
 
     #[test]

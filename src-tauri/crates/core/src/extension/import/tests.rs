@@ -107,6 +107,10 @@ fn claude_desktop_servers_are_read() {
     let files = server(&found, "filesystem");
     assert_noted(files, "@modelcontextprotocol/server-filesystem is not pinned");
     assert_noted(files, "It names /Users/me/Notes: list folders with --folder.");
+    assert_noted(
+        files,
+        "rouse mcp add filesystem --npm @modelcontextprotocol/server-filesystem@VERSION --folder /Users/me/Notes -- /Users/me/Notes",
+    );
     let github = server(&found, "github");
     assert_noted(github, "The file calls the server GitHub.");
     assert_noted(github, "own rights");
