@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jsonschema::Validator;
+use rouse_core::extension::RESERVED_EXTENSION_NAMES;
 use rouse_core::memory::{IndexChanges, IndexFuture, IndexedFile, MemoryHit, MemoryIndex};
 use rouse_core::routines::{RoutineAuthor, RoutineRefusal, RoutineRequest, Routines};
 use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolDomain};
@@ -197,6 +198,16 @@ fn catalogue_is_complete_and_in_order() {
         "routine_history",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn beginning_of_every_tool_name_is_reserved() {
+    let mut beginnings = BTreeSet::from(["skill".to_owned(), "web".to_owned()]);
+    for tool in all() {
+        let name = &tool.spec().name;
+        beginnings.extend(name.split_once('_').map(|(beginning, _)| beginning.to_owned()));
+    }
+    assert_eq!(beginnings.into_iter().collect::<Vec<_>>(), RESERVED_EXTENSION_NAMES);
 }
 
 #[test]

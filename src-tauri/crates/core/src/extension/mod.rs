@@ -26,7 +26,7 @@ pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
 pub use http_exchange::{
     HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
-pub use name::{ExtensionName, InvalidExtensionName, tool_name};
+pub use name::{ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, tool_name};
 pub use origin::ToolOrigin;
 pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};

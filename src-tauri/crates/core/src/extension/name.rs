@@ -23,6 +23,12 @@ const MAX_TOOL_NAME: usize = 64;
 /// The hexadecimal digits of a hash in a tool's name.
 const HASH_DIGITS: usize = 6;
 
+/// Names that no extension can have, because names of tools of Rouse begin with them and `_`.
+pub const RESERVED_EXTENSION_NAMES: [&str; 13] = [
+    "complete", "create", "edit", "list", "memory", "read", "routine", "run", "search", "skill",
+    "tool", "web", "write",
+];
+
 /// The name of an extension: 1 to 20 lowercase letters, digits and `-`, beginning with a letter. Never changes.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, TS,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::foreign::ForeignDefinition;
 use super::imported::ImportedServer;
-use super::names::shown;
+use super::names::{reserved_note, shown};
 use super::package_launcher::launcher_notes;
 use super::placeholder::{TextPart, parts};
 use super::secret_handles::{SecretHandles, SecretsAndNotes};
@@ -35,6 +35,7 @@ pub(super) fn convert(
     if original_name != name.as_str() {
         notes.push(format!("The file calls the server {}.", shown(original_name)));
     }
+    notes.extend(reserved_note(original_name));
     if foreign.is_disabled {
         notes.push("The server is disabled in the file.".to_owned());
     }

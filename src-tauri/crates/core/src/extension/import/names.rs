@@ -1,11 +1,11 @@
 //! Names of imported servers.
 //!
-//! Owns the cleaning of a foreign name and the numbers of equal names. Foreign names are untrusted: any length, any
-//! character.
+//! Owns the cleaning of a foreign name, the names in the place of reserved names, and the numbers of equal names.
+//! Foreign names are untrusted: any length, any character.
 
 use std::collections::BTreeSet;
 
-use crate::extension::name::ExtensionName;
+use crate::extension::name::{ExtensionName, RESERVED_EXTENSION_NAMES};
 use crate::text::{escape_line, first_line};
 
 /// The maximum characters of an extension's name.
@@ -21,7 +21,10 @@ pub(super) struct ServerNames(BTreeSet<ExtensionName>);
 impl ServerNames {
     /// A free name made from a foreign name.
     pub(super) fn free_name(&self, original: &str) -> ExtensionName {
-        let base = clean_name(original);
+        let mut base = clean_name(original);
+        if is_reserved(&base) {
+            base.insert_str(0, "my-");
+        }
         (1_usize..)
             .map(|number| numbered(&base, number))
             .find(|name| !self.0.contains(name))
@@ -31,6 +34,17 @@ impl ServerNames {
     pub(super) fn reserve(&mut self, name: ExtensionName) {
         self.0.insert(name);
     }
+}
+
+/// The note about a foreign name that no server can have; none for another name.
+pub(super) fn reserved_note(original: &str) -> Option<String> {
+    let name = clean_name(original);
+    is_reserved(&name)
+        .then(|| format!("The name {name} is reserved, because tools of Rouse begin with {name}_."))
+}
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED_EXTENSION_NAMES.contains(&name)
 }
 
 /// A foreign text in a note: one line, escaped and shortened.
@@ -87,6 +101,24 @@ mod tests {
             assert_eq!(names.free_name(original).as_str(), name, "{original:?}");
         }
         assert_eq!(names.free_name(&"x".repeat(100_000)).as_str(), "x".repeat(20));
+    }
+
+    #[test]
+    fn reserved_names_get_another_beginning() {
+        let mut names = ServerNames::default();
+        for (original, name) in [
+            ("Memory", "my-memory"),
+            ("my-memory", "my-memory-2"),
+            ("@scope/search", "my-search"),
+            ("memories", "memories"),
+        ] {
+            let made = names.free_name(original);
+            assert_eq!(made.as_str(), name, "{original}");
+            names.reserve(made);
+        }
+        let note = "The name memory is reserved, because tools of Rouse begin with memory_.";
+        assert_eq!(reserved_note("Memory").as_deref(), Some(note));
+        assert_eq!(reserved_note("memories"), None);
     }
 
     #[test]

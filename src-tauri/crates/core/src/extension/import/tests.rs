@@ -289,6 +289,21 @@ fn relative_paths_have_notes() {
 }
 
 #[test]
+fn reserved_name_is_replaced_with_a_note() {
+    let memory = json!({ "command": "npx", "args": ["memory-server@1.2.3"] });
+    let document = json!({ "mcpServers": { "memory": memory } });
+    let found = servers_from_document(&document, None).expect("servers");
+    let renamed = server(&found, "my-memory");
+    assert_eq!(renamed.original_name, "memory");
+    assert_noted(renamed, "The file calls the server memory.");
+    assert_noted(
+        renamed,
+        "The name memory is reserved, because tools of Rouse begin with memory_.",
+    );
+    assert_noted(renamed, "rouse mcp add my-memory --npm memory-server@1.2.3");
+}
+
+#[test]
 fn hostile_names_cannot_add_a_line() {
     let document = json!({ "mcpServers": {
         "a\nInstalled.\u{202e}": { "command": "/bin/a", "env": { "B\u{1b}[31m_KEY\nx": KEY } },

@@ -16,7 +16,7 @@ use rouse_core::job::FolderGrant;
 use serde_json::json;
 
 use self::document::read_servers;
-use self::selection::{plan_json, print_plan, select_servers};
+use self::selection::{note_missing_programs, plan_json, print_plan, select_servers};
 use self::stored_secrets::offer_secrets;
 use super::add::{accepting_command, confirm_page, fetch_page, install, print_page};
 use super::definition::absolute_program;
@@ -67,6 +67,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     let imported = read_servers(&args.file)?;
     let mut selected = select_servers(&imported, &args.only)?;
     args.apply_permissions(&mut selected)?;
+    note_missing_programs(&mut selected);
     if !engine.json {
         print_plan(&imported, &selected, &args.only);
     } else if args.dry_run {

@@ -1,11 +1,13 @@
 //! The servers to import, and their plan: a table, notes and refusals.
 //!
-//! Owns the meaning of `--only`. A server that is disabled in the file is imported only by name. Pitfall: text of the
-//! file on a terminal; every foreign text is escaped.
+//! Owns the meaning of `--only`. A server that is disabled in the file is imported only by name. A server whose program
+//! is missing on this computer has a note. Pitfall: text of the file on a terminal; every foreign text is escaped.
 
+use rouse_core::extension::ServerTransport;
 use rouse_core::extension::import::{ImportedServer, ImportedServers};
 use rouse_core::text::escape_line;
 use rouse_gateway::command_text;
+use rouse_host::find_program;
 use serde_json::{Value, json};
 
 use crate::render::table::{new_table, print_rows};
@@ -46,6 +48,32 @@ fn unknown_server(imported: &ImportedServers, name: &str) -> CliError {
     CliError::input(format!("--only: no server is called {shown}. Servers: {names}"))
 }
 
+/// Adds the reason to the notes of each server whose program is missing in the `PATH` of this terminal.
+pub(super) fn note_missing_programs(servers: &mut [ImportedServer]) {
+    for server in servers {
+        if let Some(reason) = missing_program(server) {
+            server.notes.push(escape_line(&reason));
+        }
+    }
+}
+
+/// Why the program of a server cannot be started, as sentences; none for a program that is there.
+fn missing_program(server: &ImportedServer) -> Option<String> {
+    let ServerTransport::Stdio { command, .. } = &server.definition.transport else { return None };
+    find_program(command, std::env::var("PATH").ok().as_deref()).err()
+}
+
+/// The word about the import of a server.
+fn import_word(server: &ImportedServer, is_selected: bool) -> &'static str {
+    if !is_selected {
+        "no"
+    } else if missing_program(server).is_some() {
+        "no program"
+    } else {
+        "yes"
+    }
+}
+
 /// Prints all servers of the file, and what to know about the selected ones.
 pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer], only: &[String]) {
     let mut table = new_table(&["NAME", "IMPORT", "SERVER"]);
@@ -53,7 +81,7 @@ pub(super) fn print_plan(imported: &ImportedServers, selected: &[ImportedServer]
         let is_selected = selected.iter().any(|chosen| chosen.name == server.name);
         table.add_row([
             server.name.to_string(),
-            if is_selected { "yes" } else { "no" }.to_owned(),
+            import_word(server, is_selected).to_owned(),
             escape_line(&command_text(&server.definition.transport)),
         ]);
     }
@@ -102,7 +130,7 @@ pub(super) fn plan_json(imported: &ImportedServers, selected: &[ImportedServer])
     let servers = imported.servers.iter().map(|server| {
         let secrets = server.secrets.iter();
         let secrets = secrets.map(|secret| json!({ "name": secret.name, "field": secret.field }));
-        // The selected one has the permissions of the flags.
+        // The selected one has the permissions of the flags and all notes.
         let chosen = selected.iter().find(|chosen| chosen.name == server.name);
         json!({
             "name": server.name,
@@ -111,7 +139,7 @@ pub(super) fn plan_json(imported: &ImportedServers, selected: &[ImportedServer])
             "isSelected": chosen.is_some(),
             "server": chosen.unwrap_or(server).definition,
             "secrets": secrets.collect::<Vec<Value>>(),
-            "notes": server.notes,
+            "notes": chosen.unwrap_or(server).notes,
         })
     });
     let skipped = imported.skipped.iter();
@@ -151,6 +179,37 @@ mod tests {
     fn disabled_server_is_selected_only_by_name() {
         assert_eq!(names(&[]).expect("servers"), ["mail", "plain"]);
         assert_eq!(names(&["off", "Mail", "mail"]).expect("servers"), ["off", "mail"]);
+    }
+
+    #[test]
+    fn missing_program_has_a_word_and_a_note() {
+        let here = std::env::current_exe().expect("this test");
+        let servers = json!({
+            "gone": { "command": "no-such-program-of-rouse" },
+            "away": { "url": "https://mcp.example.org" },
+            "here": { "command": "replaced" },
+        });
+        let document = json!({ "mcpServers": servers });
+        let mut servers = servers_from_document(&document, None).expect("servers").servers;
+        for server in &mut servers {
+            if let ServerTransport::Stdio { command, .. } = &mut server.definition.transport
+                && command == "replaced"
+            {
+                here.to_str().expect("UTF-8").clone_into(command);
+            }
+        }
+        note_missing_programs(&mut servers);
+        let words = |name: &str| {
+            let server = servers.iter().find(|server| server.name.as_str() == name);
+            let server = server.expect("the server");
+            (import_word(server, true), import_word(server, false), server.notes.len())
+        };
+        assert_eq!(words("gone"), ("no program", "no", 1));
+        assert_eq!(words("away"), ("yes", "no", 0));
+        assert_eq!(words("here"), ("yes", "no", 0));
+        let gone = servers.iter().find(|server| server.name.as_str() == "gone").expect("gone");
+        assert!(gone.notes[0].starts_with("There is no program no-such-program-of-rouse"));
+        assert!(!gone.notes[0].contains('\n'));
     }
 
     #[test]
