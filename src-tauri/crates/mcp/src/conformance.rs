@@ -13,6 +13,7 @@ use rmcp::transport::auth::AuthorizationCallback;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, HttpExchange, HttpExchangeRequest,
     OAuthClientSettings, ServerDefinition, ServerTransport, SignInCallback, ToolListing,
+    UnfilledSecret,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
@@ -182,7 +183,7 @@ impl ExtensionBook for VisitedServer {
 
     fn record_listing(&self, _: &ExtensionName, _: Option<String>, _: &ToolListing) {}
 
-    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, UnfilledSecret> {
         Ok(text.to_owned())
     }
 

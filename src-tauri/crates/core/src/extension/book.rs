@@ -8,6 +8,16 @@ use super::name::ExtensionName;
 use super::pin::ToolListing;
 use crate::future::BoxFuture;
 
+/// Why a secret handle was not filled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct UnfilledSecret {
+    /// Cause and remedy as sentences.
+    pub text: String,
+    /// Whether a later attempt may succeed without a person: the value could not be read this time.
+    pub is_transient: bool,
+}
+
 /// The installed extensions.
 pub trait ExtensionBook: Send + Sync {
     /// The extension of this name.
@@ -19,8 +29,8 @@ pub trait ExtensionBook: Send + Sync {
     /// Fills the secret handles of a text that goes to this extension only.
     ///
     /// # Errors
-    /// A secret is missing or not bound to this extension: cause and remedy as sentences.
-    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, String>;
+    /// A secret is missing, not bound to this extension, or cannot be read.
+    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, UnfilledSecret>;
     /// Compares the files of the extension's package with the accepted files. Called before each start. Without a
     /// package there is nothing to compare.
     ///

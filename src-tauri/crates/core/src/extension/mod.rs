@@ -19,7 +19,7 @@ mod state;
 pub mod package;
 pub mod import;
 
-pub use book::ExtensionBook;
+pub use book::{ExtensionBook, UnfilledSecret};
 pub use consent::ConsentPage;
 pub use definition::{ServerDefinition, ServerTransport};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};

@@ -62,6 +62,8 @@ pub enum UnavailableKind {
     NeedsSignIn,
     /// All tools wait for a person.
     Quarantined,
+    /// A secret of the definition is missing or not bound to the server.
+    MissingSecret,
 }
 
 impl ServerUnavailable {
@@ -85,7 +87,11 @@ impl UnavailableKind {
     pub const fn is_transient(self) -> bool {
         match self {
             Self::Unreachable => true,
-            Self::NotInstalled | Self::Off | Self::NeedsSignIn | Self::Quarantined => false,
+            Self::NotInstalled
+            | Self::Off
+            | Self::NeedsSignIn
+            | Self::Quarantined
+            | Self::MissingSecret => false,
         }
     }
 }

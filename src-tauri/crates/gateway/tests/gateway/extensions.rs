@@ -10,7 +10,7 @@ use rouse_core::extension::package::{
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerState,
     ServerStatus, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
-    UnavailableKind, compare_listing,
+    UnavailableKind, UnfilledSecret, compare_listing,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
@@ -52,7 +52,7 @@ impl ExtensionBook for MemoryExtensions {
         self.edit(name, |extension| extension.held.clone_from(&listing.held));
     }
 
-    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, UnfilledSecret> {
         Ok(text.to_owned())
     }
 

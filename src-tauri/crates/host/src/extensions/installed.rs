@@ -12,7 +12,7 @@ use rouse_agent::{SecretBook, ServerSecretError};
 use rouse_core::extension::package::{FileChange, InstalledPackage};
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionLock, ExtensionName, PinnedTool, ServerDefinition,
-    ToolAccess, ToolListing,
+    ToolAccess, ToolListing, UnfilledSecret,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
@@ -276,13 +276,17 @@ impl ExtensionBook for InstalledExtensions {
         }
     }
 
-    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, String> {
+    fn fill_secrets(&self, name: &ExtensionName, text: &str) -> Result<String, UnfilledSecret> {
         self.secrets.fill_for_server(name, text).map_err(|error| {
-            let message = error.to_string();
-            if let ServerSecretError::Unavailable { name, .. } = error {
-                self.reload_secret(name);
-            }
-            message
+            let text = error.to_string();
+            let is_transient = match error {
+                ServerSecretError::Unavailable { name, .. } => {
+                    self.reload_secret(name);
+                    true
+                }
+                ServerSecretError::Unknown { .. } | ServerSecretError::OtherServer { .. } => false,
+            };
+            UnfilledSecret { text, is_transient }
         })
     }
 

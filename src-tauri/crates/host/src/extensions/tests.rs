@@ -234,7 +234,21 @@ fn handle_is_filled_for_the_bound_server() {
         extensions.fill_secrets(&name.parse().expect("a name"), "Bearer {{secret:token}}")
     };
     assert_eq!(fill("cal").as_deref(), Ok("Bearer sunflower-42"));
-    assert!(fill("mail").expect_err("not bound").contains("not bound to the server mail"));
+    let unbound = fill("mail").expect_err("not bound");
+    assert!(unbound.text.contains("not bound to the server mail"), "{unbound}");
+    assert!(!unbound.is_transient);
+}
+
+#[test]
+fn only_a_secret_that_cannot_be_read_is_transient() {
+    let fixture = ExtensionFixture::new();
+    let locked = BTreeMap::from([("late".to_owned(), "the keyring is locked".to_owned())]);
+    fixture.secrets.replace_with_unavailable(Vec::new(), locked);
+    let extensions = fixture.open();
+    for (handle, is_transient) in [("{{secret:late}}", true), ("{{secret:none}}", false)] {
+        let unfilled = extensions.fill_secrets(&cal(), handle).expect_err("no value");
+        assert_eq!(unfilled.is_transient, is_transient, "{unfilled}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, ServerCommand, ServerDefinition, ServerTransport,
-    ServerUnavailable, compare_listing,
+    ServerUnavailable, UnfilledSecret, compare_listing,
 };
 
 use super::config::ServerPoolConfig;
@@ -48,10 +48,10 @@ pub(super) fn route(
             .iter()
             .map(|(key, value)| {
                 let value = book.fill_secrets(name, value)?;
-                Ok::<_, String>((key.clone(), value))
+                Ok::<_, UnfilledSecret>((key.clone(), value))
             })
-            .collect::<Result<BTreeMap<String, String>, String>>()
-            .map_err(|sentences| unavailable::missing_secret(name, definition, &sentences))
+            .collect::<Result<BTreeMap<String, String>, UnfilledSecret>>()
+            .map_err(|unfilled| unavailable::unfilled_secret(name, definition, &unfilled))
     };
     match &definition.transport {
         ServerTransport::Stdio {

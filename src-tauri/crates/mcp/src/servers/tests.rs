@@ -8,7 +8,7 @@ use rouse_core::UnixMs;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, OpenServer, PinnedTool, ServerDefinition, ServerState,
     ServerTransport, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
-    ToolServers, UnavailableKind,
+    ToolServers, UnavailableKind, UnfilledSecret,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::ManualClock;
@@ -55,9 +55,12 @@ impl ExtensionBook for FakeBook {
         });
     }
 
-    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
-        if text.contains("{{secret:MISSING}}") {
-            return Err("The secret MISSING does not exist. Add it.".to_owned());
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, UnfilledSecret> {
+        for (handle, is_transient) in [("{{secret:MISSING}}", false), ("{{secret:LOCKED}}", true)] {
+            if text.contains(handle) {
+                let text = format!("{handle} has no value. Add it.");
+                return Err(UnfilledSecret { text, is_transient });
+            }
         }
         Ok(text.replace("{{secret:KEY}}", "value"))
     }
@@ -292,7 +295,7 @@ async fn failed_start_has_exit_status_and_stderr() {
     let fixture = fixture(|_, _| vec![Reaction::Exit("The server exited with status 1.")]);
     let reason = fixture.unavailable().await.reason;
     let expected = "The server cal did not start. The server exited with status 1. \
-                    Last error output: two | three | four";
+                    Last error output: two | three | four.";
     assert_eq!(reason, expected);
     let status = fixture.pool.status(&name());
     assert_eq!(status.stderr_tail.as_deref(), Some("one\ntwo\nthree\nfour\n"));
@@ -316,8 +319,11 @@ async fn secrets_of_variables_are_filled() {
     let with = |handle: &str| stdio(BTreeMap::from([("TOKEN".to_owned(), handle.to_owned())]));
     fixture.book.change(|entry| entry.server.transport = with("{{secret:MISSING}}"));
     let missing = fixture.unavailable().await;
-    assert!(missing.reason.contains("The secret MISSING does not exist."), "{missing}");
-    assert_eq!(fixture.processes.starts(), 0);
+    assert_eq!(missing.kind, UnavailableKind::MissingSecret);
+    assert!(missing.reason.contains("{{secret:MISSING}} has no value."), "{missing}");
+    assert_eq!((fixture.processes.starts(), fixture.state()), (0, ServerState::Broken));
+    fixture.book.change(|entry| entry.server.transport = with("{{secret:LOCKED}}"));
+    assert!(fixture.unavailable().await.kind.is_transient());
     fixture.book.change(|entry| entry.server.transport = with("{{secret:KEY}}"));
     fixture.open().await.expect("a server");
     let commands = fixture.processes.commands.lock().expect("a lock");
@@ -459,7 +465,7 @@ async fn start_limit_of_the_definition_names_its_seconds() {
     fixture.book.change(|entry| entry.server.start_timeout_seconds = Some(0));
     let reason = fixture.unavailable().await.reason;
     assert!(reason.starts_with("The server cal did not start within 0 s."), "{reason}");
-    assert!(reason.ends_with("Last error output: two | three | four"), "{reason}");
+    assert!(reason.ends_with("Last error output: two | three | four."), "{reason}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 use rouse_core::extension::{
     ExtensionName, ServerDefinition, ServerTransport, ServerUnavailable, UnavailableKind,
+    UnfilledSecret,
 };
 
 use super::start::start_limit;
@@ -48,13 +49,22 @@ pub(super) fn stopped(server: &ExtensionName, definition: &ServerDefinition) -> 
     unreachable(server, definition, sentence)
 }
 
-/// A secret of the definition is missing; `sentences` has the cause and the remedy.
-pub(super) fn missing_secret(
+/// A secret of the definition has no value for this server. Only the person can add a secret or bind it.
+pub(super) fn unfilled_secret(
     server: &ExtensionName,
     definition: &ServerDefinition,
-    sentences: &str,
+    unfilled: &UnfilledSecret,
 ) -> ServerUnavailable {
-    unreachable(server, definition, format!("The server {server} was not started. {sentences}"))
+    let reason = format!("The server {server} was not started. {unfilled}");
+    if unfilled.is_transient {
+        return unreachable(server, definition, reason);
+    }
+    ServerUnavailable {
+        server: server.clone(),
+        kind: UnavailableKind::MissingSecret,
+        reason,
+        remedy: format!("See its definition with `rouse extensions show {server}`."),
+    }
 }
 
 /// The start failed. `attempt` has the error output of the process.
@@ -152,12 +162,16 @@ fn noise(attempt: &StartAttempt) -> String {
     }
 }
 
-/// Only a local program has error output.
+/// Only a local program has error output. A reason that ends with error output gets a full stop, because the remedy
+/// follows.
 fn unreachable(
     server: &ExtensionName,
     definition: &ServerDefinition,
-    reason: String,
+    mut reason: String,
 ) -> ServerUnavailable {
+    if !reason.ends_with(['.', '!', '?', '…']) {
+        reason.push('.');
+    }
     let remedy = match definition.transport {
         ServerTransport::Stdio { .. } => format!(
             "See its error output with `rouse extensions logs {server}`, and its command with `rouse extensions show {server}`."

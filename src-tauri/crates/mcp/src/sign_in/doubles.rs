@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rouse_core::UnixMs;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, HttpExchangeRequest, OAuthClientSettings,
-    ServerDefinition, ServerTransport, ToolListing,
+    ServerDefinition, ServerTransport, ToolListing, UnfilledSecret,
 };
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ impl ExtensionBook for OneServerBook {
 
     fn record_listing(&self, _: &ExtensionName, _: Option<String>, _: &ToolListing) {}
 
-    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, String> {
+    fn fill_secrets(&self, _: &ExtensionName, text: &str) -> Result<String, UnfilledSecret> {
         Ok(text.replace("{{secret:CLIENT}}", "s3cret"))
     }
 

@@ -114,7 +114,7 @@ pub(super) fn refresh_error(
                 record.client_secret.as_deref(),
             ];
             SignInError::transient(format!(
-                "The sign-in of {server} was not refreshed: {}. Rouse tries again at the next use; if this continues, sign in with `rouse mcp login {server}`.",
+                "The sign-in of {server} was not refreshed: {}. Rouse tries again after a short pause; if this continues, sign in with `rouse mcp login {server}`.",
                 bounded(&redact(&error.to_string(), &secrets))
             ))
         }

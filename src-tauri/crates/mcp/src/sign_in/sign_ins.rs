@@ -376,7 +376,7 @@ impl ServerSignIns {
         handle: Option<&str>,
     ) -> Result<Option<String>, SignInError> {
         let filled = handle.map(|handle| self.inner.book.fill_secrets(server, handle));
-        filled.transpose().map_err(SignInError::transient)
+        filled.transpose().map_err(|error| SignInError::transient(error.text))
     }
 
     /// The record for this address; none after a change of the address.
