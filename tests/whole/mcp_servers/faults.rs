@@ -71,7 +71,7 @@ async fn changed_tool_is_held_until_it_is_accepted() {
     let request = engine.model.requests()[2].clone();
     assert!(!format!("{:?}", request.tools).contains("cal_echo"), "not offered");
     let task = format!("{:?}", request.messages.last());
-    assert!(task.contains("have changed or are gone") && task.contains("cal_echo"), "{task}");
+    assert!(task.contains("have changed and wait for the user's review: cal_echo"), "{task}");
 
     let review = engine.call("extensions.review", json!({ "name": "cal" })).await;
     let held = &review["page"]["tools"][0];

@@ -3,6 +3,8 @@
 mod fixture;
 mod attacks;
 mod faults;
+#[cfg(unix)]
+mod missing_tools;
 mod progress;
 #[cfg(target_os = "linux")]
 mod killed_server;

@@ -12,7 +12,7 @@ use rouse_core::{Cause, Job, SessionKey};
 use rouse_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
-use super::servers::{RunServers, check_listed_tools};
+use super::servers::RunServers;
 use super::{AgentDriver, require_model};
 use crate::budget::RunBudgets;
 use crate::context::offered_tools::OfferedTools;
@@ -72,7 +72,7 @@ impl AgentDriver {
         let servers = self.open_servers(turn, cancel).await?;
         // The servers may have changed the current tools.
         let driver = &self.for_run();
-        check_listed_tools(turn, &driver.runtime.gate.tools())?;
+        servers.check_listed_tools(turn, &driver.runtime.gate.tools())?;
         let store = &driver.runtime.store;
         let steps = store.complete_journal(&run.id).await?;
         let cause = store.cause(&run.id).await?;

@@ -3,8 +3,9 @@
 //! Owns how such a run waits for its approval and resumes. There is no transcript; the newest approval request names
 //! the current call. A denied or expired request ends the run. An allowed request is for exactly its own call, so that
 //! call is made, even if a hook would rewrite the written call to another by now. An answered input request repeats its
-//! call with the answer; an expired one ends the run, because nobody would see that no person answered. Pitfall: a resumed run must not begin
-//! with the written call again; a hook with a changed ruling would then let the call pass after the denial.
+//! call with the answer; an expired one ends the run, because nobody would see that no person answered. The server of a
+//! tool is opened as for an agent turn, after the end of a denied run. Pitfall: a resumed run must not begin with the
+//! written call again; a hook with a changed ruling would then let the call pass after the denial.
 
 use rouse_core::RunState;
 use rouse_core::approval::{Approval, ApprovalState, Refusal};
@@ -42,7 +43,11 @@ impl AgentDriver {
             None => written,
             Some(approval) => call_request(&approval.tool, &approval.arguments),
         };
-        match self.runtime.gate.call(policy, &call, context, cancel).await? {
+        // Held until the call ends.
+        let _lease = self.open_server_of(&call.tool, cancel).await?;
+        // The server may have changed the current tools.
+        let driver = self.for_run();
+        match driver.runtime.gate.call(policy, &call, context, cancel).await? {
             GateOutcome::NeedsApproval(request) if request.prior_requests >= MAX_APPROVALS => {
                 Err(TurnEnd::TooManyApprovals(request))
             }

@@ -33,7 +33,7 @@ impl AgentDriver {
         if cancel.is_cancelled() {
             return cancelled();
         }
-        let outcome = self.for_run().job_tool_call(run, job, call, cancel).await;
+        let outcome = self.job_tool_call(run, job, call, cancel).await;
         outcome.unwrap_or_else(TurnEnd::into_outcome)
     }
 

@@ -41,7 +41,7 @@ impl AgentDriver {
             rate_limit_wait: Duration::ZERO,
         };
         let call = call_request(tool, arguments);
-        match self.for_run().single_call(run, &policy, call, &context, cancel).await {
+        match self.single_call(run, &policy, call, &context, cancel).await {
             Ok(called) => with_bounded_result(call_outcome(called)),
             Err(end) => TurnEnd::into_outcome(end),
         }

@@ -28,6 +28,7 @@ mod run_events;
 mod chat;
 mod call_ids;
 mod servers;
+mod server_calls;
 mod server_offers;
 mod tool_search;
 mod call_progress;

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use rouse_agent::AgentDriver;
 use rouse_core::extension::{
-    ExtensionName, OpenServer, ServerUnavailable, ToolOrigin, ToolServers, UnavailableKind,
+    ExtensionName, MissingTool, MissingToolCause, OpenServer, ServerUnavailable, ToolOrigin,
+    ToolServers, UnavailableKind,
 };
 use rouse_core::message::Message;
 use rouse_core::run::{Outcome, Run};
@@ -19,20 +20,21 @@ use super::run_fixture::{RunFixture, TestTool, agent_job, tools, turn_of};
 /// A server that is there, or the reason why not.
 #[derive(Clone)]
 pub(crate) enum FakeServer {
-    Open { missing: Vec<String> },
+    Open { missing: Vec<MissingTool> },
     Missing(UnavailableKind),
 }
 
-/// Servers of a test, with the number of leases that are held.
+/// Servers of a test, with the opened ones and the number of leases that are held.
 #[derive(Default)]
 pub(crate) struct FakeServers {
     pub(crate) servers: Mutex<Vec<(&'static str, FakeServer)>>,
+    pub(crate) opened: Mutex<Vec<String>>,
     pub(crate) leases: Arc<()>,
 }
 
 impl FakeServers {
     pub(crate) fn with(servers: &[(&'static str, FakeServer)]) -> Arc<Self> {
-        Arc::new(Self { servers: Mutex::new(servers.to_vec()), leases: Arc::default() })
+        Arc::new(Self { servers: Mutex::new(servers.to_vec()), ..Self::default() })
     }
 }
 
@@ -41,6 +43,7 @@ impl ToolServers for FakeServers {
         &'a self,
         server: &'a ExtensionName,
     ) -> BoxFuture<'a, Result<OpenServer, ServerUnavailable>> {
+        self.opened.lock().expect("not poisoned").push(server.to_string());
         let servers = self.servers.lock().expect("not poisoned");
         let found = servers.iter().find(|(name, _)| *name == server.as_str());
         let result = match found.map(|(_, found)| found.clone()) {
@@ -172,11 +175,17 @@ async fn missing_optional_server_is_told_to_the_model() {
 #[tokio::test]
 async fn missing_tools_are_told_to_the_model() {
     let fixture = fixture(vec![done()]).await;
-    let missing = vec!["cal_delete".to_owned()];
-    let servers = FakeServers::with(&[("cal", FakeServer::Open { missing })]);
+    let missing = [("delete", MissingToolCause::Changed), ("move", MissingToolCause::Gone)];
+    let missing = missing.map(|(raw, cause)| MissingTool {
+        server: "cal".parse().expect("a name"),
+        name: format!("cal_{raw}"),
+        cause,
+    });
+    let servers = FakeServers::with(&[("cal", FakeServer::Open { missing: missing.to_vec() })]);
     let (run, _) = turn(&fixture, &servers, json!({"message": "Today?", "servers": ["cal"]})).await;
     let task = task(&fixture, &run).await;
-    assert!(task.contains("wait for the user's review") && task.contains("cal_delete"), "{task}");
+    assert!(task.contains("wait for the user's review: cal_delete."), "{task}");
+    assert!(task.contains("cal does not offer these tools now: cal_move."), "{task}");
 }
 
 #[tokio::test]
@@ -186,7 +195,8 @@ async fn listed_tool_that_is_gone_fails_the_run() {
     let payload = json!({"message": "Today?", "servers": ["cal"], "tools": ["cal_move"]});
     let (_, outcome) = turn(&fixture, &servers, payload).await;
     assert_eq!((outcome.state, outcome.is_transient), (RunState::Failed, false));
-    assert!(outcome.error.expect("an error").contains("cal_move"));
+    let error = outcome.error.expect("an error");
+    assert!(error.contains("lists the tool cal_move") && error.contains("no accepted tool"));
 }
 
 /// The registry loses its server tools while the run works.

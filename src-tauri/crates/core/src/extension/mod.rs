@@ -10,6 +10,7 @@ mod definition;
 mod sign_in;
 mod document;
 mod http_exchange;
+mod missing_tool;
 mod name;
 mod origin;
 mod pin;
@@ -26,7 +27,8 @@ pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
 pub use http_exchange::{
     HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
-pub use name::{ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, tool_name};
+pub use missing_tool::{MissingTool, MissingToolCause};
+pub use name::{ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, extension_of_tool, tool_name};
 pub use origin::ToolOrigin;
 pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};

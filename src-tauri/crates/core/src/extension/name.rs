@@ -104,6 +104,13 @@ pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
     format!("{shortened}_{}", &digits[..HASH_DIGITS])
 }
 
+/// The extension in the name of a tool. Tools of Rouse have such names too, so the name alone proves no extension.
+#[must_use]
+pub fn extension_of_tool(name: &str) -> Option<ExtensionName> {
+    // silent-ok: text before the first `_` that is no name of an extension.
+    name.split_once('_').and_then(|(extension, _)| extension.parse().ok())
+}
+
 /// Whether a raw name ends like the name of another raw name with a hash.
 fn ends_like_hash(raw: &str) -> bool {
     raw.rsplit_once('_').is_some_and(|(_, end)| {
@@ -133,6 +140,15 @@ mod tests {
     fn fitting_raw_name_is_kept() {
         assert_eq!(tool_name(&name("cal"), "list_events"), "cal_list_events");
         assert_eq!(tool_name(&name("my-cal"), "Read-File"), "my-cal_Read-File");
+    }
+
+    #[test]
+    fn extension_of_a_tool_is_before_the_first_underscore() {
+        assert_eq!(extension_of_tool("my-cal_list_events"), Some(name("my-cal")));
+        assert_eq!(extension_of_tool(&tool_name(&name("fs"), "read.file")), Some(name("fs")));
+        for text in ["echo", "Cal_list", "_list"] {
+            assert_eq!(extension_of_tool(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -76,6 +76,15 @@ pub struct ToolListing {
     pub gone: Vec<String>,
 }
 
+impl ToolListing {
+    /// Whether an accepted tool is changed or no longer listed.
+    #[must_use]
+    pub fn has_missing_tools(&self) -> bool {
+        let mut held = self.held.iter();
+        !self.gone.is_empty() || held.any(|tool| tool.change == ToolChange::Changed)
+    }
+}
+
 /// A tool that is not offered until a person accepts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use strum::{IntoStaticStr, VariantNames};
 
+use super::missing_tool::MissingTool;
 use super::name::ExtensionName;
 use crate::future::BoxFuture;
 use crate::tool::Tool;
@@ -25,8 +26,8 @@ pub trait ToolServers: Send + Sync {
 
 /// A server that a run uses.
 pub struct OpenServer {
-    /// Names of accepted tools that are not available: changed, or no longer listed.
-    pub missing: Vec<String>,
+    /// Accepted tools that are not available: changed, or no longer listed.
+    pub missing: Vec<MissingTool>,
     /// Keeps the server running.
     pub lease: ServerLease,
 }

@@ -7,6 +7,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
 use super::server::JobServer;
+use crate::extension::{ExtensionName, extension_of_tool};
 use crate::json_fields::{non_blank, text_of};
 use crate::model::Effort;
 
@@ -189,5 +190,37 @@ impl Payload {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.into()
+    }
+
+    /// Whether a run of this payload uses the server.
+    #[must_use]
+    pub fn names_server(&self, server: &ExtensionName) -> bool {
+        match self {
+            Self::AgentTurn(turn) => turn.servers.iter().any(|named| named.name == *server),
+            Self::ToolCall(call) => extension_of_tool(&call.tool).is_some_and(|of| of == *server),
+            Self::SystemEvent { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn server_of_a_payload_is_named() {
+        let server: ExtensionName = "cal".parse().expect("a name");
+        for (payload, is_named) in [
+            (json!({ "kind": "agentTurn", "message": "x", "servers": ["cal:optional"] }), true),
+            (json!({ "kind": "agentTurn", "message": "cal", "servers": ["calendar"] }), false),
+            (json!({ "kind": "toolCall", "tool": "cal_list" }), true),
+            (json!({ "kind": "toolCall", "tool": "calendar_list" }), false),
+            (json!({ "kind": "systemEvent", "text": "cal_list" }), false),
+        ] {
+            let parsed: Payload = serde_json::from_value(payload.clone()).expect("a payload");
+            assert_eq!(parsed.names_server(&server), is_named, "{payload}");
+        }
     }
 }

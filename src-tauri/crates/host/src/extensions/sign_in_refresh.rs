@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use rouse_core::Clock;
 use rouse_core::extension::{ExtensionBook as _, ExtensionName, ServerTransport};
-use rouse_core::job::Payload;
 use rouse_mcp::ServerSignIns;
 use rouse_store::{JobQuery, Store, StoreError};
 use tokio::sync::Notify;
@@ -83,41 +82,8 @@ impl SignInRefresh {
             .collect();
         if !servers.is_empty() {
             let jobs = self.store.jobs(&JobQuery::default()).await?.jobs;
-            servers.retain(|server| jobs.iter().any(|job| names_server(&job.payload, server)));
+            servers.retain(|server| jobs.iter().any(|job| job.payload.names_server(server)));
         }
         Ok(servers)
-    }
-}
-
-/// Whether a run of this payload uses the server.
-fn names_server(payload: &Payload, server: &ExtensionName) -> bool {
-    match payload {
-        Payload::AgentTurn(turn) => turn.servers.iter().any(|named| named.name == *server),
-        Payload::ToolCall(call) => {
-            call.tool.strip_prefix(server.as_str()).is_some_and(|raw| raw.starts_with('_'))
-        }
-        Payload::SystemEvent { .. } => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn server_of_a_payload_is_named() {
-        let server: ExtensionName = "cal".parse().expect("a name");
-        for (payload, is_named) in [
-            (json!({ "kind": "agentTurn", "message": "x", "servers": ["cal:optional"] }), true),
-            (json!({ "kind": "agentTurn", "message": "cal", "servers": ["calendar"] }), false),
-            (json!({ "kind": "toolCall", "tool": "cal_list" }), true),
-            (json!({ "kind": "toolCall", "tool": "calendar_list" }), false),
-            (json!({ "kind": "systemEvent", "text": "cal_list" }), false),
-        ] {
-            let parsed: Payload = serde_json::from_value(payload.clone()).expect("a payload");
-            assert_eq!(names_server(&parsed, &server), is_named, "{payload}");
-        }
     }
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use rouse_core::extension::{
-    Extension, ExtensionName, OpenServer, PinnedTool, ServerState, ServerStatus, ServerUnavailable,
-    SignInCallback, SignInEnd, ToolAccess, ToolChange, ToolListing, ToolServers, UnavailableKind,
-    tool_name,
+    Extension, ExtensionName, MissingTool, OpenServer, PinnedTool, ServerState, ServerStatus,
+    ServerUnavailable, SignInCallback, SignInEnd, ToolAccess, ToolChange, ToolListing, ToolServers,
+    UnavailableKind, tool_name,
 };
 use rouse_core::input_request::InputReply;
 use rouse_core::tool::{BoxFuture, Tool};
@@ -70,7 +70,7 @@ pub struct ServerCatalogue {
 enum ServerUse {
     /// A tool call: the last list is enough.
     Call,
-    /// A run that opens the server: lists again after a change.
+    /// A run that opens the server: lists again after a change, and while an accepted tool is missing.
     Run,
     /// A person: no backoff, a new list, also when the extension is off.
     Inspection,
@@ -215,7 +215,7 @@ impl ServerPool {
         let _gate = server.gate.lock().await;
         let running = match server.usable(&entry.server) {
             Some(running) => {
-                if self.must_list(&running, purpose) {
+                if self.must_list(&running, &entry, purpose) {
                     self.list_again(name, &entry, &server, &running).await?;
                 }
                 running
@@ -262,14 +262,18 @@ impl ServerPool {
         }
     }
 
-    fn must_list(&self, running: &RunningServer, purpose: ServerUse) -> bool {
+    fn must_list(&self, running: &RunningServer, entry: &Extension, purpose: ServerUse) -> bool {
         let age = || {
             let now = self.inner.config.clock.monotonic();
             now.saturating_sub(running.listed_at())
         };
         match purpose {
             ServerUse::Call => false,
-            ServerUse::Run => running.connection.take_list_changed() || age() >= LISTING_AGE,
+            ServerUse::Run => {
+                running.connection.take_list_changed()
+                    || age() >= LISTING_AGE
+                    || running.listing(entry).has_missing_tools()
+            }
             ServerUse::Inspection => true,
         }
     }
@@ -368,10 +372,7 @@ impl ToolServers for ServerPool {
             if !listing.held.is_empty() && !listing.accepted.iter().any(is_offered) {
                 return Err(unavailable::quarantined(server));
             }
-            // A new tool was never available, so a run does not miss it.
-            let changed = listing.held.iter().filter(|held| held.change == ToolChange::Changed);
-            let missing = changed.map(|held| &held.offered.name).chain(&listing.gone);
-            let missing = missing.map(|raw| tool_name(server, raw)).collect();
+            let missing = MissingTool::of_listing(server, &listing);
             Ok(OpenServer { missing, lease: Box::new(leased.lease) })
         })
     }
@@ -406,10 +407,10 @@ impl ServerCalls for ServerPool {
                 .iter()
                 .any(|pin| pin.definition.name == raw_name && pin.access != ToolAccess::Off);
             if !is_accepted {
-                return Err(ConnectionError::Unreached(format!(
-                    "The tool {raw_name} of the server {extension} was not called, because it is \
-                     not as you accepted it. Review it with `rouse extensions accept {extension}`."
-                )));
+                let missing = MissingTool::of_listing(extension, &listing);
+                let missing =
+                    MissingTool::find(extension, &tool_name(extension, raw_name), missing);
+                return Err(ConnectionError::Unreached(missing.to_string()));
             }
             let seconds = leased.entry.server.call_timeout_seconds;
             let limit = seconds.map_or(CALL_LIMIT, |seconds| Duration::from_secs(seconds.into()));

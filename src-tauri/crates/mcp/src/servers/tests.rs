@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use rouse_core::UnixMs;
 use rouse_core::extension::{
-    Extension, ExtensionBook, ExtensionName, OpenServer, PinnedTool, ServerDefinition, ServerState,
-    ServerTransport, ServerUnavailable, ToolAccess, ToolDefinition, ToolHints, ToolListing,
-    ToolServers, UnavailableKind, UnfilledSecret,
+    Extension, ExtensionBook, ExtensionName, MissingToolCause, OpenServer, PinnedTool,
+    ServerDefinition, ServerState, ServerTransport, ServerUnavailable, ToolAccess, ToolDefinition,
+    ToolHints, ToolListing, ToolServers, UnavailableKind, UnfilledSecret,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_testkit::ManualClock;
@@ -177,7 +177,7 @@ async fn concurrent_opens_start_one_process() {
 async fn new_tool_is_held_and_not_missing() {
     let fixture = fixture(|_, message| legacy_server(message, &["work", "extra"]));
     let opened = fixture.open().await.expect("a server");
-    assert_eq!(opened.missing, [""; 0]);
+    assert!(opened.missing.is_empty(), "{:?}", opened.missing);
     assert_eq!(fixture.pool.known_tools().len(), 1);
     let entry = fixture.book.get(&name()).expect("an extension");
     assert_eq!(entry.reported_version.as_deref(), Some("double 1.2.3"));
@@ -362,7 +362,8 @@ async fn tool_that_changed_is_not_called() {
     fixture.pool.stop(&name()).await;
     assert_eq!(fixture.sent_of("tools/call"), 1);
     let error = fixture.call().await.expect_err("no call");
-    assert!(matches!(&error, ConnectionError::Unreached(text) if text.contains("accept cal")));
+    let changed = "The tool cal_work of the server cal is not as you accepted it.";
+    assert!(matches!(&error, ConnectionError::Unreached(text) if text.starts_with(changed)));
     assert_eq!(fixture.sent_of("tools/call"), 0);
     assert!(fixture.pool.known_tools().is_empty());
 }
@@ -388,6 +389,31 @@ async fn changed_list_is_read_at_the_next_use() {
     assert_eq!(fixture.unavailable().await.kind, UnavailableKind::Quarantined);
     assert!(fixture.pool.known_tools().is_empty());
     assert_eq!(fixture.sent_of("tools/list"), 1);
+}
+
+/// The server leaves a tool out of one list and reports no change.
+#[tokio::test]
+async fn list_without_an_accepted_tool_is_renewed_for_a_run() {
+    let is_complete = Arc::new(AtomicBool::new(false));
+    let mut fixture = fixture({
+        let is_complete = Arc::clone(&is_complete);
+        move |_, message| {
+            let count = usize::from(is_complete.load(Ordering::SeqCst));
+            legacy_server(message, &["work"][..count])
+        }
+    });
+    let opened = fixture.open().await.expect("a server");
+    let causes: Vec<_> = opened.missing.iter().map(|tool| (&*tool.name, tool.cause)).collect();
+    assert_eq!(causes, [("cal_work", MissingToolCause::Gone)]);
+    let error = fixture.call().await.expect_err("no call");
+    let gone = "The server cal does not offer cal_work now.";
+    assert!(matches!(&error, ConnectionError::Unreached(text) if text.starts_with(gone)));
+    assert!(fixture.pool.known_tools().is_empty());
+
+    is_complete.store(true, Ordering::SeqCst);
+    assert!(fixture.open().await.expect("a server").missing.is_empty());
+    assert_eq!(fixture.pool.known_tools().len(), 1);
+    assert_eq!((fixture.sent_of("tools/list"), fixture.processes.starts()), (2, 1));
 }
 
 #[tokio::test]

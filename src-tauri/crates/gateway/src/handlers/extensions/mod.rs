@@ -206,7 +206,10 @@ async fn revoke_grants(context: &Context, name: &ExtensionName) -> Result<usize,
 
 fn list_view(context: &Context, name: ExtensionName, extension: Extension) -> ExtensionView {
     let status = context.extensions.status(&name);
-    let is_held = |raw_name: &str| extension.held.iter().any(|held| held.offered.name == raw_name);
+    let is_missing = |raw_name: &String| {
+        let is_held = extension.held.iter().any(|held| held.offered.name == *raw_name);
+        is_held || extension.gone.contains(raw_name)
+    };
     let is_on = |access: ToolAccess| access != ToolAccess::Off;
     let on = extension.tools.iter().filter(|pin| is_on(pin.access));
     ExtensionView {
@@ -215,7 +218,7 @@ fn list_view(context: &Context, name: ExtensionName, extension: Extension) -> Ex
         state: status.state,
         label: status.state.label().to_owned(),
         reason: status.reason,
-        accepted: on.filter(|pin| !is_held(&pin.definition.name)).count(),
+        accepted: on.filter(|pin| !is_missing(&pin.definition.name)).count(),
         held: extension.held.len(),
         off: extension.tools.iter().filter(|pin| !is_on(pin.access)).count(),
         reported_version: extension.reported_version,
