@@ -432,3 +432,20 @@ async fn missing_server_of_a_job_is_named_by_add_and_doctor() {
     assert!(doctor.out.contains(found) && doctor.code == 1, "{doctor:#?}");
     drop(engine);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn removal_of_a_server_names_the_jobs_that_use_it() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let transport = json!({ "kind": "stdio", "command": "/bin/false", "isUnconfined": true });
+    let mut draft = json!({ "name": "cal", "server": { "transport": transport } });
+    let page = engine.call("extensions.preview", draft.clone()).await;
+    draft["accept"] = page["hash"].clone();
+    engine.call("extensions.install", draft).await;
+    let add = ["cron", "add", "--manual", "--name", "Post", "--message", "Post it"];
+    home.rouse([&add[..], &["--servers", "cal"]].concat()).ok();
+    let removed = home.rouse(["extensions", "remove", "cal", "--yes"]);
+    assert!(removed.ok().contains("Jobs that use cal: Post."), "{removed:#?}");
+    drop(engine);
+}

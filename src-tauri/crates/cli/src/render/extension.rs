@@ -8,7 +8,7 @@ use super::consent::{access_label, definition_facts};
 use super::facts::{fact, fact_lines};
 use super::package::installed_facts;
 use super::table::{new_table, print_rows};
-use super::text::{escape, shorten};
+use super::text::{counted, escape, shorten};
 use super::time::local_time;
 use crate::resolve::engine::EngineConnection;
 
@@ -42,8 +42,10 @@ fn notices(extension: &ExtensionView) -> Vec<String> {
     let ExtensionView { name, state, reason, held, .. } = extension;
     let reason = reason.iter().map(|reason| format!("{name}: {}", escape(reason)));
     let is_news = *held > 0 && *state != ServerState::Quarantined;
-    let waiting = is_news
-        .then(|| format!("{name}: {held} tools wait for you: rouse extensions accept {name}"));
+    let waiting = is_news.then(|| {
+        let tools = counted(*held, "held tool");
+        format!("{name}: {tools}. Read and accept: rouse extensions accept {name}")
+    });
     reason.chain(waiting).collect()
 }
 
@@ -108,37 +110,44 @@ fn print_tool_table(detail: &ExtensionDetail) {
         anstream::println!("\nNo tools.");
         return;
     }
-    let mut table = new_table(&["TOOL", "NAME IN JOBS", "ACCESS", "HELD"]);
+    let mut table = new_table(&["TOOL", "NAME IN JOBS", "ACCESS", "CHANGE"]);
     for tool in tools {
         let pin = extension.tools.iter().find(|pin| pin.definition.name == tool.raw_name);
         let access = pin.map_or("not accepted", |pin| access_label(pin.access));
-        let held = held_text(extension, &tool.raw_name);
+        let change = change_text(extension, &tool.raw_name);
         table.add_row([
             &*escape_line(&tool.raw_name),
             &*escape_line(&tool.tool_name),
             access,
-            held,
+            change,
         ]);
     }
     anstream::println!();
     print_rows(&table);
 }
 
-fn held_text(extension: &Extension, raw_name: &str) -> &'static str {
+/// How the tool differs from the accepted one, as of the last listing.
+fn change_text(extension: &Extension, raw_name: &str) -> &'static str {
     match extension.held.iter().find(|held| held.offered.name == raw_name).map(|held| held.change) {
         Some(ToolChange::New) => "new",
         Some(ToolChange::Changed) => "changed",
+        None if extension.gone.iter().any(|gone| gone == raw_name) => "gone",
         None => "",
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use rouse_core::UnixMs;
+    use rouse_core::extension::{ServerDefinition, ServerTransport};
+
     use super::*;
 
     #[test]
     fn held_tools_of_a_quarantined_server_are_named_once() {
-        let lines = |state, reason: Option<&str>| {
+        let lines = |state, reason: Option<&str>, held| {
             notices(&ExtensionView {
                 name: "cal".parse().expect("a name"),
                 transport: String::new(),
@@ -147,14 +156,28 @@ mod tests {
                 label: String::new(),
                 reason: reason.map(str::to_owned),
                 accepted: 0,
-                held: 2,
+                held,
                 off: 0,
                 reported_version: None,
             })
         };
-        let held = "cal: 2 tools wait for you: rouse extensions accept cal";
-        assert_eq!(lines(ServerState::Ready, None), [held]);
-        assert_eq!(lines(ServerState::Broken, Some("Ended.")), ["cal: Ended.", held]);
-        assert_eq!(lines(ServerState::Quarantined, Some("All wait.")), ["cal: All wait."]);
+        let one = "cal: 1 held tool. Read and accept: rouse extensions accept cal";
+        assert_eq!(lines(ServerState::Ready, None, 1), [one]);
+        let two = "cal: 2 held tools. Read and accept: rouse extensions accept cal";
+        assert_eq!(lines(ServerState::Broken, Some("Ended."), 2), ["cal: Ended.", two]);
+        assert_eq!(lines(ServerState::Quarantined, Some("All wait."), 2), ["cal: All wait."]);
+    }
+
+    #[test]
+    fn gone_tool_is_marked() {
+        let server = ServerDefinition::new(ServerTransport::Http {
+            url: "https://mcp.example.org/".to_owned(),
+            headers: BTreeMap::new(),
+            oauth: None,
+        });
+        let gone = vec!["add".to_owned()];
+        let extension = Extension { gone, ..Extension::installed(server, UnixMs(0)) };
+        assert_eq!(change_text(&extension, "add"), "gone");
+        assert_eq!(change_text(&extension, "echo"), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Untrusted text for a terminal.
+//! Text for a terminal: untrusted text, and counts.
 
 use rouse_core::text::{escape_invisible, first_line};
 
@@ -20,6 +20,12 @@ pub(crate) fn shorten(text: &str, max: usize) -> String {
     first_line(text, max, escape)
 }
 
+/// A count with its noun: `1 job`, `2 jobs`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +35,11 @@ mod tests {
         assert_eq!(escape("a\u{1b}[31mb\r\nc"), "a⟨U+001B⟩[31mb\nc");
         assert_eq!(escape("\u{202e}cod\u{200b}"), "⟨U+202E⟩cod⟨U+200B⟩");
         assert_eq!(escape(&escape("a\u{202e}")), "a⟨U+202E⟩");
+    }
+
+    #[test]
+    fn one_has_the_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "tool")), ["0 tools", "1 tool", "2 tools"]);
     }
 
     #[test]

@@ -10,8 +10,10 @@ pub(super) use verify::is_accepted;
 
 use clap::Subcommand;
 use rouse_core::extension::{ExtensionName, ToolAccess};
+use rouse_core::job::Payload;
+use rouse_core::text::escape_line;
 use rouse_gateway::wire::{ChangeResult, ExtensionDetail, ExtensionRemoved, ExtensionsListResult};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::cron::choice;
 use crate::commands::mcp::update;
@@ -19,6 +21,7 @@ use crate::render::extension::{print_extension, print_extension_table};
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
+use crate::resolve::jobs::list_jobs;
 use crate::resolve::keyboard::is_confirmed;
 use tools_page::accept_tools;
 
@@ -173,7 +176,7 @@ pub(super) async fn list(engine: &EngineConnection) -> Result<(), CliError> {
 async fn change(
     engine: &EngineConnection,
     method: &str,
-    params: serde_json::Value,
+    params: Value,
     done: &str,
 ) -> Result<(), CliError> {
     let print = |_: &EngineConnection, result: ChangeResult| {
@@ -188,11 +191,16 @@ async fn remove(
     name: &ExtensionName,
     yes: bool,
 ) -> Result<(), CliError> {
+    let jobs = jobs_with(engine, name).await?;
+    let uses = (!jobs.is_empty()).then(|| format!("Jobs that use {name}: {}.", jobs.join(", ")));
     if !yes {
         if !is_interactive(engine) {
             return Err(CliError::Refused(format!(
                 "The private folder of {name} cannot be restored. To remove the server: rouse extensions remove {name} --yes"
             )));
+        }
+        if let Some(uses) = &uses {
+            anstream::eprintln!("{uses} Their runs fail without it.");
         }
         let prompt = format!("Remove {name}, its tools, its private folder and its grants? [y/N] ");
         if !is_confirmed(&ask_line(&prompt).await?) {
@@ -208,8 +216,29 @@ async fn remove(
         if let Some(remains) = removed.manual_cleanup {
             anstream::println!("{}", escape(&remains));
         }
+        if let Some(uses) = uses {
+            anstream::println!(
+                "{uses} Change them: rouse cron edit JOB. Remove them: rouse cron rm JOB"
+            );
+        }
     };
     engine.show("extensions.remove", json!({ "name": name }), print).await
+}
+
+/// The names of the jobs whose runs use a server, also of disabled jobs.
+async fn jobs_with(
+    engine: &EngineConnection,
+    name: &ExtensionName,
+) -> Result<Vec<String>, CliError> {
+    let list = list_jobs(engine, true, None, usize::MAX).await?;
+    let jobs = list["jobs"].as_array().into_iter().flatten().map(|view| &view["job"]);
+    let names_server = |job: &&Value| {
+        // silent-ok: the engine lists only jobs with a readable payload.
+        let payload = serde_json::from_value::<Payload>(job["payload"].clone());
+        payload.is_ok_and(|payload| payload.names_server(name))
+    };
+    let names = jobs.filter(names_server).filter_map(|job| job["name"].as_str());
+    Ok(names.map(escape_line).collect())
 }
 
 fn print_error_output(_: &EngineConnection, detail: ExtensionDetail) {
