@@ -28,7 +28,9 @@ pub use http_exchange::{
     HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 pub use missing_tool::{MissingTool, MissingToolCause};
-pub use name::{ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, extension_of_tool, tool_name};
+pub use name::{
+    ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, extension_of_tool, tool_name,
+};
 pub use origin::ToolOrigin;
 pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};

@@ -121,10 +121,11 @@ async fn lines_travel_both_ways() {
 }
 
 #[tokio::test]
-async fn long_line_is_dropped_and_the_next_arrives() {
+async fn long_line_is_reported_and_the_next_arrives() {
     let fixture = ServerFixture::new();
     let line = "head -c 5000000 /dev/zero | tr '\\0' x; echo; echo next";
     let server = fixture.shell(line).await;
+    assert_eq!(server.receive().await.expect("a line"), OutputLine::TooLong);
     assert_eq!(next(&*server).await, "next");
 }
 
