@@ -14,6 +14,7 @@ mod missing_tool;
 mod name;
 mod origin;
 mod pin;
+mod plain_secret;
 mod server_port;
 mod server_process;
 mod state;
@@ -33,6 +34,7 @@ pub use name::{
 };
 pub use origin::ToolOrigin;
 pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, compare_listing};
+pub use plain_secret::{PlainSecret, plain_secret, plain_secret_setting};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};
 pub use server_process::{
     MAX_LINE_BYTES, OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses,

@@ -260,6 +260,50 @@ async fn installation_needs_the_hash_of_its_page() {
     fixture.stop().await;
 }
 
+/// A key would stand on the page, in the lock file and in every backup.
+#[tokio::test]
+async fn key_in_plain_text_is_refused_before_the_page() {
+    let fixture = GatewayFixture::new().await;
+    let key = "ghp_q7Zk2pX9vB4mT1sR8wN6q7Zk2pX9vB4mT1sR";
+    let stdio = |rest: Value| {
+        let mut transport = json!({ "kind": "stdio", "command": "/bin/cal" });
+        transport
+            .as_object_mut()
+            .expect("an object")
+            .extend(rest.as_object().expect("one").clone());
+        transport
+    };
+    let url = format!("https://mcp.example.org/v1?api_key={key}");
+    let header = json!({ "Authorization": format!("Bearer {key}") });
+    let cases = [
+        (stdio(json!({ "environment": { "TOKEN": key } })), "environment.TOKEN"),
+        (stdio(json!({ "arguments": ["--token", key] })), "arguments[1]"),
+        (
+            json!({ "kind": "http", "url": "https://mcp.example.org", "headers": header }),
+            "headers.Authorization",
+        ),
+        (json!({ "kind": "http", "url": url }), "url"),
+    ];
+    for (transport, field) in cases {
+        let draft = json!({ "name": "cal", "server": { "transport": transport } });
+        let guessed = with_hash(&draft, &json!("000000000000"));
+        for (method, params) in [("extensions.preview", draft), ("extensions.install", guessed)] {
+            let error = fixture.try_call(method, params).await.expect_err(field);
+            let path = format!("server.transport.{field}");
+            assert_eq!(error.data["fields"][0]["path"], json!(path), "{method}");
+            let told = format!("{} {}", error.message, error.data);
+            assert!(!told.contains(&key[..12]), "{told}");
+        }
+    }
+    let bundle = json!({ "kind": "mcpb", "file": "/tmp/cal.mcpb", "config": { "token": [key] } });
+    let mut draft = draft("a");
+    draft["source"] = bundle;
+    let error = fixture.try_call("extensions.preview", draft).await.expect_err("a setting");
+    let remedy = "Then write --config token={{secret:cal_token}}.";
+    assert!(error.message.ends_with(remedy), "{}", error.message);
+    fixture.stop().await;
+}
+
 #[tokio::test]
 async fn server_that_does_not_start_stays_installed() {
     let fixture = GatewayFixture::new().await;

@@ -160,6 +160,25 @@ test("problems of the form and of the engine show at the fields", async () => {
   expect(dialog.getByText(/^Expected a host, found/)).toBeInTheDocument();
 });
 
+test("key in plain text shows its remedy at the variables", async () => {
+  const host = hostWith();
+  const remedy =
+    "Store it as a secret: rouse secrets set cal_token --server cal. Then write TOKEN={{secret:cal_token}}.";
+  const message = `The value of TOKEN looks like a key. ${remedy}`;
+  const fields = [{ path: "server.transport.environment.TOKEN", message }];
+  host.answers["extensions.preview"] = () =>
+    Promise.reject(new RpcError(errorCode.invalidParams, "invalid", { fields }));
+  const { user } = renderApp("/tools", host);
+  const dialog = await open(user);
+  await write(user, "Server source", "cal");
+  await write(user, "Variables", "TOKEN=ghp_1");
+  await user.click(dialog.getByRole("button", { name: "Continue" }));
+  await waitFor(() => expect(screen.getByRole("textbox", { name: "Variables" })).toBeInvalid());
+  const shown =
+    "The value of TOKEN looks like a key. Write TOKEN={{secret:cal_token}}. The next page asks for the value.";
+  expect(dialog.getByText(shown)).toBeInTheDocument();
+});
+
 test("error without a field stays in the dialog", async () => {
   const host = hostWith();
   host.answers["extensions.preview"] = () =>

@@ -18,8 +18,9 @@ use crate::resolve::error::CliError;
 use crate::resolve::keyboard::is_confirmed;
 
 /// Field paths of the gateway and their names on the command line.
-const FIELD_NAMES: [(&str, &str); 18] = [
+const FIELD_NAMES: [(&str, &str); 20] = [
     ("server.transport.command", "COMMAND"),
+    ("server.transport.arguments", "the arguments"),
     ("server.transport.environment", "--env"),
     ("server.transport.folders", "--folder"),
     ("server.transport.folder", "cwd"),
@@ -34,6 +35,7 @@ const FIELD_NAMES: [(&str, &str); 18] = [
     ("server.startTimeoutSeconds", "--start-timeout"),
     ("server.callTimeoutSeconds", "--call-timeout"),
     ("server", "the definition"),
+    ("source.config", "--config"),
     ("source", "the package"),
     ("accept", "--accept"),
     ("name", "NAME"),

@@ -12,7 +12,9 @@ use super::names::{reserved_note, shown};
 use super::package_launcher::launcher_notes;
 use super::placeholder::{TextPart, parts};
 use super::secret_handles::{SecretHandles, SecretsAndNotes};
-use super::secret_values::{holds_secret, is_absolute_path, is_path, secret_argument};
+use super::secret_values::{
+    holds_secret, is_absolute_path, is_path, is_secret_address, secret_argument,
+};
 use crate::extension::definition::{ServerDefinition, ServerTransport};
 use crate::extension::name::ExtensionName;
 
@@ -123,7 +125,7 @@ fn http_transport(
     if !url.starts_with("https://") && !url.starts_with("http://") {
         return Err("The address does not begin with https:// or http://.".to_owned());
     }
-    if holds_secret(&url) {
+    if is_secret_address(&url) {
         return Err(
             "The address holds what looks like a key or a password. Rouse fills secrets only into variables and headers. Use a header, then import again."
                 .to_owned(),

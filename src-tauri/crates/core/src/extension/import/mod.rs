@@ -25,6 +25,10 @@ use self::convert::convert;
 use self::foreign::read_definition;
 use self::json_comments::strip_json_comments;
 use self::names::{ServerNames, shown};
+pub(super) use self::secret_handles::{secret_name, split_scheme};
+pub(super) use self::secret_values::{
+    holds_plain_secret, holds_secret, is_secret_address, secret_argument,
+};
 use crate::import::json;
 use crate::text::escape_line;
 

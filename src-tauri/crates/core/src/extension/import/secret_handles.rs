@@ -6,7 +6,7 @@
 use super::imported::ImportedSecret;
 use super::names::shown;
 use super::placeholder::{TextPart, parts};
-use super::secret_values::{holds_key, is_secret_value};
+use super::secret_values::{holds_key_or_password, holds_plain_secret};
 use crate::extension::name::ExtensionName;
 use crate::redaction::handles;
 
@@ -46,7 +46,7 @@ impl<'n> SecretHandles<'n> {
             }
             return Ok(self.fill_known(field, known));
         }
-        if holds_key(&known) {
+        if holds_key_or_password(&known) {
             return Ok(self.handle(field, field, None));
         }
         let filled = parts.iter().map(|part| match part.known_text() {
@@ -73,18 +73,14 @@ impl<'n> SecretHandles<'n> {
     }
 
     fn fill_known(&mut self, field: &str, text: String) -> String {
-        let mut own = handles(&text).map(|handle| shown(handle.name)).peekable();
-        let has_handle = own.peek().is_some();
-        for secret in own {
+        for handle in handles(&text) {
+            let secret = shown(handle.name);
             self.notes.push(format!("{} gets your secret {secret}.", shown(field)));
         }
-        if !is_secret_value(field, &text) || (has_handle && !holds_key(&text)) {
+        if !holds_plain_secret(field, &text) {
             return text;
         }
-        let scheme = SCHEMES.iter().find(|scheme| {
-            text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        });
-        let (scheme, value) = text.split_at(scheme.map_or(0, |scheme| scheme.len()));
+        let (scheme, value) = split_scheme(&text);
         let value = (!is_sample(value)).then(|| value.to_owned());
         format!("{scheme}{}", self.handle(field, field, value))
     }
@@ -119,7 +115,16 @@ fn is_sample(value: &str) -> bool {
     is_bracketed || ["your-", "your_", "xxxx"].iter().any(|word| lower.contains(word))
 }
 
-fn secret_name(server: &ExtensionName, label: &str) -> String {
+/// The scheme of an `Authorization` header with its space, and the rest.
+pub(in crate::extension) fn split_scheme(text: &str) -> (&str, &str) {
+    let scheme = SCHEMES.iter().find(|scheme| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    text.split_at(scheme.map_or(0, |scheme| scheme.len()))
+}
+
+/// The proposed name of a secret: the server, `_`, and the variable.
+pub(in crate::extension) fn secret_name(server: &ExtensionName, label: &str) -> String {
     let clean = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() || c == '-' => c,
         _ => '_',
@@ -160,6 +165,7 @@ mod tests {
             ("Authorization", "Bearer ${input:pat}", "Bearer {{secret:gh_pat}}", None),
             ("API_KEY", "<your key>", "{{secret:gh_api_key}}", None),
             ("A", "q7Zk2pX9vB4mT1sR8wN6${X}", "{{secret:gh_a}}", None),
+            ("A", "postgres://me:hunter2@${HOST}/x", "{{secret:gh_a}}", None),
         ] {
             let mut handles = SecretHandles::new(&server);
             assert_eq!(handles.fill(field, text).as_deref(), Ok(filled), "{text}");

@@ -1,8 +1,10 @@
-//! Detection of secrets in the values of a foreign definition.
+//! Detection of secrets in the values of a definition.
 //!
-//! Owns the rules: names such as `API_KEY`, shapes of known keys, long random text, and passwords in URLs. An error on
+//! Serves the import and the check of every definition. Owns the rules: names such as `API_KEY`, shapes of known keys, long random text, and passwords in URLs. An error on
 //! the safe side costs a question; a missed key would stand in the definition and on its page. Pitfall: paths and
 //! pinned hashes, which are long and random and no secrets.
+
+use crate::redaction::handles;
 
 /// Parts of words that name a secret.
 const SECRET_PARTS: [&str; 8] = [
@@ -67,14 +69,26 @@ const MIN_ARGUMENT: usize = 6;
 /// The maximum characters of a name in an argument.
 const MAX_NAME: usize = 64;
 
+/// Whether the value of the variable, header or setting `name` holds a secret. A handle is none.
+pub(in crate::extension) fn holds_plain_secret(name: &str, value: &str) -> bool {
+    let (mut beside, mut end) = (String::new(), 0);
+    for handle in handles(value) {
+        beside.push_str(&value[end..handle.at.start]);
+        end = handle.at.end;
+    }
+    beside.push_str(&value[end..]);
+    let has_handle = end > 0;
+    if has_handle { holds_key_or_password(&beside) } else { is_secret_value(name, value) }
+}
+
 /// Whether the value of the variable or header `name` is treated as a secret.
-pub(super) fn is_secret_value(name: &str, value: &str) -> bool {
+fn is_secret_value(name: &str, value: &str) -> bool {
     let is_named = names_secret(name) && !is_ordinary(name, value);
     is_named || holds_password(value) || (!is_path(value) && holds_key(value))
 }
 
 /// The position of the first argument that holds a secret.
-pub(super) fn secret_argument(arguments: &[String]) -> Option<usize> {
+pub(in crate::extension) fn secret_argument(arguments: &[String]) -> Option<usize> {
     let is_value_of_secret = |at: usize| {
         let flag = at.checked_sub(1).map(|before| arguments[before].as_str());
         let flag = flag.filter(|flag| flag.starts_with('-') && !flag.contains('='));
@@ -83,16 +97,28 @@ pub(super) fn secret_argument(arguments: &[String]) -> Option<usize> {
     (0..arguments.len()).find(|at| is_value_of_secret(*at) || holds_secret(&arguments[*at]))
 }
 
-/// Whether a text without a name of its own holds a secret: an argument or a URL.
-pub(super) fn holds_secret(text: &str) -> bool {
+/// Whether an address holds a secret.
+pub(in crate::extension) fn is_secret_address(url: &str) -> bool {
+    holds_key_or_password(url)
+}
+
+/// Whether a text without a name of its own holds a secret: an argument or a command.
+pub(in crate::extension) fn holds_secret(text: &str) -> bool {
     let is_pair = ['=', ':'].into_iter().any(|separator| {
         text.split_once(separator).is_some_and(|(name, value)| is_secret_pair(name, value))
     });
-    is_pair || holds_password(text) || (!is_path(text) && holds_key(text))
+    let flag = text.split_once('=').filter(|_| text.starts_with('-'));
+    let has_path = is_path(text) || flag.is_some_and(|(_, value)| is_path(value));
+    is_pair || holds_password(text) || (!has_path && holds_key(text))
+}
+
+/// Whether a text holds a key, or a URL with a password.
+pub(super) fn holds_key_or_password(text: &str) -> bool {
+    holds_key(text) || holds_password(text)
 }
 
 /// Whether a text holds a known key or long random text.
-pub(super) fn holds_key(text: &str) -> bool {
+fn holds_key(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_known = |word: &str| {
         let has_digits = word.bytes().filter(u8::is_ascii_digit).count() >= 2;

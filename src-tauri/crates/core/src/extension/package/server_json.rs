@@ -12,6 +12,7 @@ use super::source::ExtensionSource;
 use super::version::{ExactPackage, PackageRegistry, PackageSpecError};
 use crate::extension::definition::{ServerDefinition, ServerTransport};
 use crate::extension::name::ExtensionName;
+use crate::redaction::handles;
 use crate::text::escape_line;
 
 /// A draft of an entry.
@@ -37,6 +38,9 @@ pub enum ServerJsonError {
     /// A required variable, header or argument has no value.
     #[error("{0}")]
     MissingValue(String),
+    /// A secret is written as it is.
+    #[error("{0}")]
+    PlainSecret(String),
     /// A value with a template.
     #[error("{0} holds a template. Install the server by its command or address instead")]
     Template(String),
@@ -270,6 +274,9 @@ impl DraftValues<'_> {
             let shown = escape_line(&input.name);
             let fixed = input.value.as_ref().filter(|value| !has_template(value));
             let value = if let Some(given) = self.given.get(&input.name) {
+                if input.is_secret && handles(given).next().is_none() {
+                    return Err(ServerJsonError::PlainSecret(self.plain_secret(what, &input.name)));
+                }
                 given.clone()
             } else if let Some(fixed) = fixed {
                 fixed.clone()
@@ -293,17 +300,35 @@ impl DraftValues<'_> {
 
     /// The handle of a secret named after the extension and the variable.
     fn secret_handle(&mut self, what: &str, input: &str) -> String {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let lower = input.to_ascii_lowercase();
-        let clean: String =
-            lower.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(40).collect();
-        let secret = format!("{}_{clean}", self.extension.as_str().replace('-', "_"));
+        let secret = self.secret_name(input);
         self.notes.push(format!(
             "The {what} {} is a secret. Store it: rouse secrets set {secret} --server {}",
             escape_line(input),
             self.extension
         ));
         format!("{{{{secret:{secret}}}}}")
+    }
+
+    /// The refusal of a secret that is written as it is. Never repeats the value.
+    fn plain_secret(&self, what: &str, input: &str) -> String {
+        let (secret, name) = (self.secret_name(input), escape_line(input));
+        let written = match what {
+            "header" => format!("--header '{name}: {{{{secret:{secret}}}}}'"),
+            _ => format!("--env {name}={{{{secret:{secret}}}}}"),
+        };
+        format!(
+            "the entry marks the {what} {name} as a secret. Store it: rouse secrets set {secret} --server {}. Then write {written}",
+            self.extension
+        )
+    }
+
+    /// The name of a secret after the extension and the variable.
+    fn secret_name(&self, input: &str) -> String {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let lower = input.to_ascii_lowercase();
+        let clean: String =
+            lower.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(40).collect();
+        format!("{}_{clean}", self.extension.as_str().replace('-', "_"))
     }
 }
 
@@ -401,6 +426,17 @@ mod tests {
     }
 
     #[test]
+    fn secret_of_an_entry_takes_only_a_handle() {
+        let entry = json!({ "name": "io.example/files", "packages": [npm()] });
+        let given = |value| draft(&entry, &[("ZONE", "UTC"), ("API_KEY", value)]);
+        let error = given("sunflower").expect_err("a plain value").to_string();
+        let end = "Then write --env API_KEY={{secret:my_files_api_key}}";
+        assert!(error.ends_with(end) && !error.contains("sunflower"), "{error}");
+        let transport = json!(given("{{secret:mine}}").expect("a draft").server.transport);
+        assert_eq!(transport["environment"]["API_KEY"], "{{secret:mine}}");
+    }
+
+    #[test]
     fn remote_becomes_an_address() {
         let headers = json!([{ "name": "X-Zone", "isRequired": true }]);
         let remote = |url: &str| {
@@ -439,6 +475,7 @@ mod tests {
         assert!(missing.to_string().ends_with("Write --env ZONE=VALUE"), "{missing}");
         assert!(draft(&json!({ "servers": [] }), &[]).is_err());
     }
+
     #[test]
     fn source_needs_no_value_of_a_person() {
         let source = |entry: Value| server_json_source(&entry.to_string());

@@ -1,12 +1,16 @@
 //! Checks of a server definition before its page is shown.
 //!
-//! Owns the rules for commands, variables, hosts, URLs and headers. Never looks at the disk or the network. Pitfall: a
+//! Owns the rules for commands, variables, hosts, URLs, headers and keys in plain text. Never looks at the disk or the network. Pitfall: a
 //! character that a page cannot show and that changes the meaning, such as a NUL or a line break in a header.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rouse_core::extension::{OAuthClientSettings, ServerDefinition, ServerTransport};
+use rouse_core::extension::package::ExtensionSource;
+use rouse_core::extension::{
+    ExtensionName, OAuthClientSettings, ServerDefinition, ServerTransport, plain_secret,
+    plain_secret_setting,
+};
 
 use crate::error::RpcError;
 
@@ -46,6 +50,19 @@ pub(super) fn check_definition(server: &ServerDefinition) -> Result<(), RpcError
             check_headers(headers)?;
             oauth.as_ref().map_or(Ok(()), check_oauth)
         }
+    }
+}
+
+/// Refuses a definition or a setting of a bundle that holds a key in plain text. The error does not repeat the key.
+pub(super) fn check_plain_secrets(
+    name: &ExtensionName,
+    server: &ServerDefinition,
+    source: Option<&ExtensionSource>,
+) -> Result<(), RpcError> {
+    let setting = source.and_then(|source| plain_secret_setting(name, source));
+    match setting.or_else(|| plain_secret(name, server)) {
+        None => Ok(()),
+        Some(secret) => Err(RpcError::field(&secret.path, &secret.reason)),
     }
 }
 

@@ -14,7 +14,7 @@ use rouse_core::extension::{Extension, ExtensionName, ServerTransport, ToolAcces
 use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
-use self::definition::check_definition;
+use self::definition::{check_definition, check_plain_secrets};
 use self::lookup::find;
 pub(crate) use self::package::{cancel_install, install_status, verify};
 pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
@@ -52,6 +52,7 @@ pub(crate) async fn preview(
     let ExtensionDraft { name, server, source } = params;
     check_name(context, &name)?;
     check_secrets(context, "server", &json!(server)).await?;
+    check_plain_secrets(&name, &server, source.as_ref())?;
     let installed = context.extensions.book().get(&name);
     let replaced_source = installed.as_ref().and_then(|extension| extension.package.clone());
     let replaces = installed.map(|extension| extension.server);
@@ -64,6 +65,8 @@ pub(crate) async fn preview(
     let planned = context.extensions.plan_package(&name, source, server).await?;
     let PlannedPackage { server, mut plan, .. } = planned;
     check_definition(&server)?;
+    // A bundle may put a setting into a variable whose name tells more.
+    check_plain_secrets(&name, &server, None)?;
     plan.replaces = replaced_source.map(|package| package.source);
     Ok(ConsentPage::new(name, server, replaces, Vec::new()).with_package(plan))
 }
