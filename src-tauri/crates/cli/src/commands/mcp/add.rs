@@ -3,12 +3,14 @@
 //! Nothing is started before the page is accepted: by `y` at a terminal, or by the hash of the page. Pitfall: a program
 //! of another `PATH`; a bare name is looked up here, because the engine of a desktop session may have another `PATH`.
 
+use rouse_core::extension::import::ImportedSecret;
 use rouse_core::extension::{ConsentPage, ExtensionName};
 use rouse_core::text::escape_line;
 use rouse_core::text::quote_word;
 use serde_json::{Value, json};
 
 use super::definition::DefinitionArgs;
+use super::import::offer_secrets;
 use super::install_progress::call_install;
 use super::package::{PackageArgs, RequestedServer};
 use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
@@ -69,7 +71,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     let Args { name, accept, package, definition } = args;
     let entry = package.fetch_entry(engine).await?;
     let document = entry.as_ref().map(|entry| entry.document.as_str());
-    let RequestedServer { server, source, notes } =
+    let RequestedServer { server, source, notes, secrets } =
         package.into_draft(&name, definition, document)?;
     if entry.is_some_and(|entry| entry.is_deprecated) {
         anstream::eprintln!("The registry marks this entry as deprecated.");
@@ -78,17 +80,29 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
         anstream::eprintln!("{note}");
     }
     let params = json!({ "name": name, "server": server, "source": source });
-    offer(engine, &name, params, accept, "add").await
+    let offer = InstallOffer { name: &name, params, accept, verb: "add", secrets: &secrets };
+    offer_install(engine, offer).await
 }
 
-/// Shows the page unless its hash is given, and installs after the consent. `verb` is the word of the command line.
-pub(super) async fn offer(
+/// An installation or update that a person may accept.
+pub(super) struct InstallOffer<'o> {
+    pub(super) name: &'o ExtensionName,
+    /// The parameters of the page.
+    pub(super) params: Value,
+    /// The hash of a page that was read before.
+    pub(super) accept: Option<String>,
+    /// The word of the command line.
+    pub(super) verb: &'o str,
+    /// The secrets to store before the server starts.
+    pub(super) secrets: &'o [ImportedSecret],
+}
+
+/// Shows the page unless its hash is given, and installs after the consent.
+pub(super) async fn offer_install(
     engine: &EngineConnection,
-    name: &ExtensionName,
-    params: Value,
-    accept: Option<String>,
-    verb: &str,
+    offer: InstallOffer<'_>,
 ) -> Result<(), CliError> {
+    let InstallOffer { name, params, accept, verb, secrets } = offer;
     let hash = match accept {
         Some(hash) => hash,
         None => {
@@ -108,6 +122,9 @@ pub(super) async fn offer(
             page.hash
         }
     };
+    if is_interactive(engine) {
+        offer_secrets(engine, name, secrets).await?;
+    }
     install(engine, name, params, &hash).await
 }
 

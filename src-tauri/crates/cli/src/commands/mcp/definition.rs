@@ -1,28 +1,21 @@
 //! The definition of a server: from flags, or from one server of an `mcpServers` document.
 //!
-//! Owns the meaning of the flags and of the foreign format. Flags add to a document. A key without a meaning is named
-//! on standard error. Pitfall: a relative program, which means another file in the server's own folder.
+//! Owns the meaning of the flags. Flags add to a document, which `import` reads. Pitfall: a relative program, which
+//! means another file in the server's own folder.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::Path;
 
+use rouse_core::extension::import::ImportedSecret;
 use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::FolderGrant;
 use rouse_core::text::escape_line;
 use rouse_host::find_program;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::json;
 
+use super::import::read_server;
 use super::oauth_flags::OAuthFlags;
 use crate::resolve::error::CliError;
-
-/// Maximum bytes of a document.
-const MAX_DOCUMENT: u64 = 1 << 20;
-
-/// Keys of foreign documents that have no meaning here and change nothing.
-const IGNORED_KEYS: [&str; 8] =
-    ["type", "name", "description", "disabled", "autoApprove", "alwaysAllow", "timeout", "icon"];
 
 /// The definition of a server.
 #[derive(Debug, Default, clap::Args)]
@@ -61,21 +54,14 @@ pub(super) struct DefinitionArgs {
     command: Vec<String>,
 }
 
-/// One server of an `mcpServers` document.
-#[derive(Debug, Deserialize)]
-struct ForeignServer {
-    command: Option<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    cwd: Option<String>,
-    #[serde(alias = "serverUrl")]
-    url: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(flatten)]
-    others: Map<String, Value>,
+/// The definition of flags or of a document.
+#[derive(Debug)]
+pub(super) struct RequestedDefinition {
+    pub(super) server: ServerDefinition,
+    /// What the person should know about the document, escaped.
+    pub(super) notes: Vec<String>,
+    /// The secrets that the document holds or needs.
+    pub(super) secrets: Vec<ImportedSecret>,
 }
 
 impl DefinitionArgs {
@@ -83,16 +69,19 @@ impl DefinitionArgs {
     pub(super) fn into_definition(
         mut self,
         name: &ExtensionName,
-    ) -> Result<ServerDefinition, CliError> {
-        let mut transport = match (self.from.take(), self.url.take()) {
+    ) -> Result<RequestedDefinition, CliError> {
+        let (mut notes, mut secrets) = (Vec::new(), Vec::new());
+        let mut server = match (self.from.take(), self.url.take()) {
             (Some(file), _) => {
-                let foreign = foreign_server(&read_document(&file)?, name)?;
-                report_ignored_keys(&foreign);
-                foreign_transport(foreign)?
+                let imported = read_server(Path::new(&file), name)?;
+                (notes, secrets) = (imported.notes, imported.secrets);
+                imported.definition
             }
-            (None, Some(url)) => {
-                ServerTransport::Http { url, headers: BTreeMap::new(), oauth: None }
-            }
+            (None, Some(url)) => ServerDefinition::new(ServerTransport::Http {
+                url,
+                headers: BTreeMap::new(),
+                oauth: None,
+            }),
             (None, None) => {
                 let mut words = std::mem::take(&mut self.command).into_iter();
                 let Some(command) = words.next() else {
@@ -100,19 +89,22 @@ impl DefinitionArgs {
                         "Name the server: its command after --, --url URL, or --from FILE",
                     ));
                 };
-                stdio(command, words.collect())
+                ServerDefinition::new(stdio(command, words.collect()))
             }
         };
-        self.apply_flags(&mut transport)?;
-        self.oauth.apply(&mut transport)?;
-        if let ServerTransport::Stdio { command, .. } = &mut transport {
+        self.apply_flags(&mut server.transport)?;
+        self.oauth.apply(&mut server.transport)?;
+        if let ServerTransport::Stdio { command, .. } = &mut server.transport {
             *command = absolute_program(command);
         }
-        Ok(ServerDefinition {
-            transport,
-            start_timeout_seconds: self.start_timeout,
-            call_timeout_seconds: self.call_timeout,
-        })
+        server.start_timeout_seconds = self.start_timeout.or(server.start_timeout_seconds);
+        server.call_timeout_seconds = self.call_timeout.or(server.call_timeout_seconds);
+        // A flag may have replaced the value of the document.
+        let written = json!(server.transport).to_string();
+        secrets.retain(|secret: &ImportedSecret| {
+            written.contains(&format!("{{{{secret:{}}}}}", secret.name))
+        });
+        Ok(RequestedDefinition { server, notes, secrets })
     }
 
     /// The definition of a package: the words after `--` follow its arguments. `runtime` is its interpreter, or empty.
@@ -238,70 +230,6 @@ fn parse_pairs(
     Ok(pairs)
 }
 
-/// Reads a document from a file or from standard input.
-fn read_document(file: &str) -> Result<Value, CliError> {
-    let mut text = String::new();
-    let read = if file == "-" {
-        std::io::stdin().take(MAX_DOCUMENT).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(file).and_then(|file| file.take(MAX_DOCUMENT).read_to_string(&mut text))
-    };
-    let shown = escape_line(file);
-    read.map_err(|error| CliError::input(format!("--from: {shown} cannot be read: {error}")))?;
-    serde_json::from_str(&text)
-        .map_err(|error| CliError::input(format!("--from: {shown} is no JSON document: {error}")))
-}
-
-/// The server of a document: the only one, or the one called `name`; or the document itself.
-fn foreign_server(document: &Value, name: &ExtensionName) -> Result<ForeignServer, CliError> {
-    let servers = ["mcpServers", "servers"].iter().find_map(|key| document.get(key)?.as_object());
-    let server = match servers {
-        None => document,
-        Some(servers) => {
-            let only = servers.values().next().filter(|_| servers.len() == 1);
-            let names =
-                || servers.keys().map(|key| escape_line(key)).collect::<Vec<_>>().join(", ");
-            servers.get(name.as_str()).or(only).ok_or_else(|| {
-                CliError::input(format!("--from: no server is called {name}. Servers: {}", names()))
-            })?
-        }
-    };
-    ForeignServer::deserialize(server)
-        .map_err(|error| CliError::input(format!("--from: the server is invalid: {error}")))
-}
-
-fn foreign_transport(foreign: ForeignServer) -> Result<ServerTransport, CliError> {
-    if foreign.others.get("type").is_some_and(|kind| kind == "sse") {
-        return Err(CliError::input(
-            "--from: the server uses the old transport HTTP+SSE, which Rouse does not support. Use its Streamable HTTP address.",
-        ));
-    }
-    match (foreign.command, foreign.url) {
-        (Some(command), None) => Ok(ServerTransport::Stdio {
-            command,
-            arguments: foreign.args,
-            environment: foreign.env,
-            folder: foreign.cwd,
-            folders: Vec::new(),
-            hosts: Vec::new(),
-            is_unconfined: false,
-        }),
-        (None, Some(url)) => {
-            Ok(ServerTransport::Http { url, headers: foreign.headers, oauth: None })
-        }
-        _ => Err(CliError::input("--from: expected a server with either `command` or `url`")),
-    }
-}
-
-/// Names the keys that have no effect.
-fn report_ignored_keys(foreign: &ForeignServer) {
-    let names = foreign.others.keys().filter(|key| !IGNORED_KEYS.contains(&key.as_str()));
-    let names: Vec<String> = names.map(|key| escape_line(key)).collect();
-    if !names.is_empty() {
-        anstream::eprintln!("Without effect: {}", names.join(", "));
-    }
-}
-
 /// The absolute path of a program. A bare name that is not found stays; the engine looks for it too.
 pub(super) fn absolute_program(program: &str) -> String {
     let is_path = Path::new(program).components().count() > 1;
@@ -323,8 +251,6 @@ pub(super) fn runtime_program(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn name() -> ExtensionName {
@@ -358,7 +284,7 @@ mod tests {
             },
             "startTimeoutSeconds": 120,
         });
-        assert_eq!(json!(args.into_definition(&name()).expect("a definition")), expected);
+        assert_eq!(json!(args.into_definition(&name()).expect("a definition").server), expected);
     }
 
     #[test]
@@ -368,7 +294,7 @@ mod tests {
             headers: words(&["Authorization: Bearer {{secret:cal}}"]),
             ..DefinitionArgs::default()
         };
-        let server = json!(args.into_definition(&name()).expect("a definition"));
+        let server = json!(args.into_definition(&name()).expect("a definition").server);
         let headers = json!({ "Authorization": "Bearer {{secret:cal}}" });
         assert_eq!(server["transport"]["headers"], headers);
     }
@@ -407,36 +333,51 @@ mod tests {
     }
 
     #[test]
-    fn server_of_a_document_is_chosen() {
-        let server = json!({ "command": "npx", "args": ["-y", "x"], "env": { "A": "b" } });
-        let other = json!({ "url": "https://a.example", "headers": { "H": "v" } });
-        for document in [
-            server.clone(),
-            json!({ "mcpServers": { "anything": server } }),
-            json!({ "servers": { "other": other, "cal": server } }),
-        ] {
-            let foreign = foreign_server(&document, &name()).expect("a server");
-            let transport = json!(foreign_transport(foreign).expect("a transport"));
-            assert_eq!(transport["command"], "npx", "{document}");
-            assert_eq!(transport["environment"], json!({ "A": "b" }));
+    fn document_is_read_as_an_import_reads_it() {
+        let key = "ghp_q7Zk2pX9vB4mT1sR8wN6q7Zk2pX9vB4mT1sR";
+        let environment = json!({ "API_KEY": key, "HOME_TOKEN": "${TOKEN}", "MODE": "x" });
+        let server = json!({ "command": "/bin/cal", "args": ["--stdio"], "env": environment, "disabled": true });
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("p.json");
+        std::fs::write(&file, json!({ "mcpServers": { "other": server } }).to_string())
+            .expect("written");
+        let args = DefinitionArgs {
+            from: Some(file.display().to_string()),
+            environment: words(&["MODE=y"]),
+            ..DefinitionArgs::default()
+        };
+        let found = args.into_definition(&name()).expect("a definition");
+        let expected = json!({
+            "API_KEY": "{{secret:cal_api_key}}", "HOME_TOKEN": "{{secret:cal_token}}", "MODE": "y",
+        });
+        assert_eq!(json!(found.server)["transport"]["environment"], expected);
+        let values: Vec<_> =
+            found.secrets.iter().map(|secret| (secret.name.as_str(), secret.value())).collect();
+        assert_eq!(values, [("cal_api_key", Some(key)), ("cal_token", None)]);
+        let notes = found.notes.join(" ");
+        for words in ["calls the server other", "is disabled", "rouse secrets set cal_api_key"] {
+            assert!(notes.contains(words), "{words}: {notes}");
         }
-        let several = json!({ "mcpServers": { "one": server, "two": other } });
-        let error = foreign_server(&several, &name()).expect_err("two servers");
-        assert_eq!(error.lines(), ["--from: no server is called cal. Servers: one, two"]);
+        assert!(!notes.contains(&key[..12]), "{notes}");
     }
 
     #[test]
     fn unusable_document_is_refused() {
-        for (server, message) in [
-            (json!({ "args": ["x"] }), "either `command` or `url`"),
-            (json!({ "command": "x", "url": "https://a.example" }), "either `command` or `url`"),
-            (json!({ "url": "https://a.example", "type": "sse" }), "HTTP+SSE"),
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("p.json");
+        for (text, message) in [
+            ("{ \"command\": hunter2hunter2 }", "line 1"),
+            ("{}", "names no MCP servers"),
+            (
+                "{ \"command\": \"/bin/a\", \"args\": [\"--api-key\", \"hunter2hunter2\"] }",
+                "Argument 2 holds",
+            ),
         ] {
-            let foreign = foreign_server(&server, &name()).expect("a server");
-            let error = foreign_transport(foreign).expect_err("unusable").lines().join(" ");
-            assert!(error.contains(message), "{error}");
+            std::fs::write(&file, text).expect("written");
+            let from = Some(file.display().to_string());
+            let error = error_of(DefinitionArgs { from, ..DefinitionArgs::default() });
+            assert!(error.starts_with("--from: ") && error.contains(message), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
         }
-        let wrong = json!({ "command": 7 });
-        assert!(foreign_server(&wrong, &name()).is_err());
     }
 }

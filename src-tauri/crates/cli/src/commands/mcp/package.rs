@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rouse_core::extension::import::ImportedSecret;
 use rouse_core::extension::package::{ExtensionSource, ServerJsonDraft, draft_from_server_json};
 use rouse_core::extension::{ExtensionName, ServerDefinition};
 use rouse_core::text::{escape_line, quote_word};
 use rouse_gateway::wire::RegistryServerView;
 use serde_json::json;
 
-use super::definition::DefinitionArgs;
+use super::definition::{DefinitionArgs, RequestedDefinition};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::paths::absolute_path;
@@ -57,6 +58,8 @@ pub(super) struct RequestedServer {
     pub(super) source: Option<ExtensionSource>,
     /// What the person should know, escaped.
     pub(super) notes: Vec<String>,
+    /// The secrets that a document holds or needs.
+    pub(super) secrets: Vec<ImportedSecret>,
 }
 
 impl PackageArgs {
@@ -88,8 +91,12 @@ impl PackageArgs {
         if program.is_some() && npm.is_none() && pypi.is_none() {
             return Err(CliError::input("--program is for --npm and --pypi"));
         }
-        let packed =
-            |server, source| RequestedServer { server, source: Some(source), notes: Vec::new() };
+        let packed = |server, source| RequestedServer {
+            server,
+            source: Some(source),
+            notes: Vec::new(),
+            secrets: Vec::new(),
+        };
         if let Some(text) = npm {
             let source = ExtensionSource::npm(&text, program);
             let source = source.map_err(|error| CliError::input(format!("--npm: {error}")))?;
@@ -124,8 +131,9 @@ impl PackageArgs {
                 entry_draft("--server-json", &text, name, definition)
             }
             (None, None) => {
-                let server = definition.into_definition(name)?;
-                Ok(RequestedServer { server, source: None, notes: Vec::new() })
+                let RequestedDefinition { server, notes, secrets } =
+                    definition.into_definition(name)?;
+                Ok(RequestedServer { server, source: None, notes, secrets })
             }
         }
     }
@@ -156,7 +164,7 @@ fn entry_draft(
     let draft = draft.map_err(|error| CliError::input(format!("{flag}: {error}")))?;
     let ServerJsonDraft { source, server, notes } = draft;
     let server = definition.added_to(server)?;
-    Ok(RequestedServer { server, source, notes })
+    Ok(RequestedServer { server, source, notes, secrets: Vec::new() })
 }
 
 /// The values of settings; a setting that is given twice has both values.

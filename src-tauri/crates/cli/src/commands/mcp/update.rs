@@ -8,7 +8,7 @@ use rouse_core::extension::{ExtensionName, ServerTransport};
 use rouse_gateway::wire::ExtensionDetail;
 use serde_json::json;
 
-use super::add::offer;
+use super::add::{InstallOffer, offer_install};
 use super::definition::runtime_program;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
@@ -49,5 +49,6 @@ pub(crate) async fn run(args: UpdateArgs, engine: &EngineConnection) -> Result<(
         }
     }
     let params = json!({ "name": name, "server": server, "source": source });
-    offer(engine, &name, params, accept, "update").await
+    let offer = InstallOffer { name: &name, params, accept, verb: "update", secrets: &[] };
+    offer_install(engine, offer).await
 }

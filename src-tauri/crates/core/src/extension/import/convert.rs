@@ -34,7 +34,7 @@ pub(super) fn convert(
     mut foreign: ForeignDefinition,
 ) -> Result<ImportedServer, String> {
     let mut notes = Vec::new();
-    if original_name != name.as_str() {
+    if !original_name.is_empty() && original_name != name.as_str() {
         notes.push(format!("The file calls the server {}.", shown(original_name)));
     }
     notes.extend(reserved_note(original_name));

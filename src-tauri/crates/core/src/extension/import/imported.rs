@@ -91,6 +91,17 @@ pub enum ServerImportError {
     /// Over the limit of servers.
     #[error("the file names {0} servers; at most {MAX_SERVERS} are imported at once")]
     TooMany(usize),
+    /// Several servers, none of this name.
+    #[error("no server is called {name}. Servers: {servers}")]
+    NotNamed {
+        /// The name of the extension.
+        name: ExtensionName,
+        /// The names in the document, escaped.
+        servers: String,
+    },
+    /// Rouse cannot run the server: the reason, as sentences.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl ImportedSecret {

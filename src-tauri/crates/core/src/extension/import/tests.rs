@@ -237,6 +237,42 @@ fn goose_extensions_are_read() {
 }
 
 #[test]
+fn server_for_a_name_is_chosen_and_names_its_secrets() {
+    let server = json!({ "command": "/bin/mail", "env": { "API_KEY": KEY }, "disabled": true });
+    let other = json!({ "url": "https://a.example" });
+    let cal: ExtensionName = "cal".parse().expect("a name");
+    for document in [
+        server.clone(),
+        json!({ "mcpServers": { "anything": server } }),
+        json!({ "servers": { "other": other, "cal": server } }),
+    ] {
+        let found = server_from_document(&document, None, &cal).expect("a server");
+        assert_eq!(environment(&found), json!({ "API_KEY": "{{secret:cal_api_key}}" }));
+        assert_eq!(values(&found), [("cal_api_key", Some(KEY))]);
+        assert_noted(&found, "rouse secrets set cal_api_key --server cal");
+        assert_noted(&found, "The server is disabled in the file.");
+        assert!(!found.notes.iter().any(|note| note.contains("calls the server .")), "{document}");
+        assert!(!format!("{found:?}").contains(&KEY[..12]));
+    }
+    let refused = |document: &Value| {
+        let error = server_from_document(document, None, &cal).expect_err("refused").to_string();
+        assert!(!error.contains(&KEY[..12]), "{error}");
+        error
+    };
+    let several = json!({ "mcpServers": { "one": server, "two": other } });
+    assert_eq!(refused(&several), "no server is called cal. Servers: one, two");
+    for (server, words) in [
+        (json!({ "command": "/bin/a", "args": [KEY] }), "Argument 1 holds what looks"),
+        (json!({ "command": "/bin/a", "args": ["${TOKEN}"] }), "Argument 1 holds `${TOKEN}`"),
+        (json!({ "url": "https://a.example/sse", "type": "sse" }), "HTTP+SSE"),
+        (json!({ "command": "/bin/a", "url": "https://a.example" }), "a command and an address"),
+    ] {
+        let error = refused(&json!({ "mcpServers": { "x": server } }));
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
 fn server_that_rouse_cannot_run_has_a_reason() {
     for (server, words) in [
         (json!(7), "not an object"),

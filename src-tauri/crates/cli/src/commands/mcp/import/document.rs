@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use rouse_core::extension::ExtensionName;
 use rouse_core::extension::import::{
-    ImportSource, ImportedServers, MAX_CONFIG_BYTES, ServerImportError, servers_from_config,
-    servers_from_document,
+    ImportSource, ImportedServer, ImportedServers, MAX_CONFIG_BYTES, ServerImportError,
+    parse_json_config, server_from_document, servers_from_document,
 };
 use rouse_core::text::escape_os_path;
 use serde_json::Value;
@@ -30,12 +31,34 @@ enum ConfigFormat {
     Yaml,
 }
 
+/// A document and its program; none for JSON, where the keys tell the program.
+struct ConfigDocument {
+    value: Value,
+    source: Option<ImportSource>,
+}
+
 /// Reads the servers of a file, or of standard input.
 pub(super) fn read_servers(file: &Path) -> Result<ImportedServers, CliError> {
+    let ConfigDocument { value, source } = read_document(file).map_err(CliError::input)?;
+    let servers = servers_from_document(&value, source);
+    servers.map_err(|error| CliError::input(format!("{}: {error}", escape_os_path(file))))
+}
+
+/// Reads the server of a file, or of standard input, for the extension `name`. Errors name the flag `--from`.
+pub(in crate::commands::mcp) fn read_server(
+    file: &Path,
+    name: &ExtensionName,
+) -> Result<ImportedServer, CliError> {
+    let refused = |reason: String| CliError::input(format!("--from: {reason}"));
+    let ConfigDocument { value, source } = read_document(file).map_err(refused)?;
+    let server = server_from_document(&value, source, name);
+    server.map_err(|error| refused(format!("{}: {error}", escape_os_path(file))))
+}
+
+fn read_document(file: &Path) -> Result<ConfigDocument, String> {
     let shown = escape_os_path(file);
-    let bytes = read_bytes(file)
-        .map_err(|error| CliError::input(format!("{shown} cannot be read: {error}")))?;
-    parse_servers(file, &bytes).map_err(|reason| CliError::input(format!("{shown}: {reason}")))
+    let bytes = read_bytes(file).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    parse_document(file, &bytes).map_err(|reason| format!("{shown}: {reason}"))
 }
 
 /// Reads at most one byte over the limit, which proves the size.
@@ -50,20 +73,20 @@ fn read_bytes(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The servers of a text. `file` tells its format.
-fn parse_servers(file: &Path, bytes: &[u8]) -> Result<ImportedServers, String> {
+/// The document of a text. `file` tells its format.
+fn parse_document(file: &Path, bytes: &[u8]) -> Result<ConfigDocument, String> {
     if bytes.len() > MAX_CONFIG_BYTES {
         return Err(ServerImportError::TooLarge.to_string());
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("the file is no UTF-8 text (byte {})", error.valid_up_to()))?;
     let text = text.trim_start_matches('\u{feff}');
-    let servers = match config_format(file, text) {
-        ConfigFormat::Json => servers_from_config(text, None),
-        ConfigFormat::Toml => servers_from_document(&parse_toml(text)?, Some(ImportSource::Codex)),
-        ConfigFormat::Yaml => servers_from_document(&parse_yaml(text)?, Some(ImportSource::Goose)),
+    let (value, source) = match config_format(file, text) {
+        ConfigFormat::Json => (parse_json_config(text).map_err(|error| error.to_string())?, None),
+        ConfigFormat::Toml => (parse_toml(text)?, Some(ImportSource::Codex)),
+        ConfigFormat::Yaml => (parse_yaml(text)?, Some(ImportSource::Goose)),
     };
-    servers.map_err(|error| error.to_string())
+    Ok(ConfigDocument { value, source })
 }
 
 /// The format by the ending of the name, else by the content.
@@ -138,8 +161,13 @@ extensions:
 
     const CLAUDE: &str = r#"{ "mcpServers": { "a": { "command": "/bin/a" } } }"#;
 
+    fn parse_servers(file: &str, text: &str) -> Result<ImportedServers, String> {
+        let ConfigDocument { value, source } = parse_document(Path::new(file), text.as_bytes())?;
+        servers_from_document(&value, source).map_err(|error| error.to_string())
+    }
+
     fn names(file: &str, text: &str) -> Vec<String> {
-        let found = parse_servers(Path::new(file), text.as_bytes()).expect("servers");
+        let found = parse_servers(file, text).expect("servers");
         found.servers.iter().map(|server| server.name.to_string()).collect()
     }
 
@@ -159,10 +187,10 @@ extensions:
 
     #[test]
     fn toml_and_yaml_keep_their_values() {
-        let codex = parse_servers(Path::new("-"), CODEX.as_bytes()).expect("servers");
+        let codex = parse_servers("-", CODEX).expect("servers");
         assert_eq!(codex.servers[0].definition.start_timeout_seconds, Some(20));
         assert_eq!(codex.servers[0].secrets[0].value(), Some("hunter2hunter2"));
-        let goose = parse_servers(Path::new("-"), GOOSE.as_bytes()).expect("servers");
+        let goose = parse_servers("-", GOOSE).expect("servers");
         assert_eq!(goose.servers[0].definition.call_timeout_seconds, Some(300));
         assert_eq!(goose.servers[0].secrets[0].name, "mail_mail_password");
         assert_eq!(goose.skipped[0].original_name, "developer");
@@ -174,7 +202,7 @@ extensions:
         let yaml = "extensions:\n  mail:\n    envs: { KEY: hunter2hunter2\n  x: ]\n";
         let json = "{ \"mcpServers\": {\n \"KEY\": hunter2hunter2 } }";
         for (file, text) in [("a.toml", toml), ("a.yaml", yaml), ("a.json", json)] {
-            let error = parse_servers(Path::new(file), text.as_bytes()).expect_err(file);
+            let error = parse_servers(file, text).expect_err(file);
             assert!(error.contains("line ") && !error.contains("hunter2"), "{error}");
         }
     }
@@ -193,7 +221,7 @@ extensions:
             ("a.toml", &deep_toml),
             ("a.yaml", aliased),
         ] {
-            assert!(parse_servers(Path::new(file), text.as_bytes()).is_err(), "{file}");
+            assert!(parse_servers(file, text).is_err(), "{file}");
         }
     }
 }

@@ -15,9 +15,10 @@ use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::FolderGrant;
 use serde_json::json;
 
+pub(super) use self::document::read_server;
 use self::document::read_servers;
 use self::selection::{note_missing_programs, plan_json, print_plan, select_servers};
-use self::stored_secrets::offer_secrets;
+pub(super) use self::stored_secrets::offer_secrets;
 use super::add::{accepting_command, confirm_page, fetch_page, install, print_page};
 use super::definition::absolute_program;
 use crate::commands::extensions::is_interactive;
@@ -155,7 +156,7 @@ async fn import_server(
         }
     }
     if is_interactive {
-        offer_secrets(engine, server).await?;
+        offer_secrets(engine, name, &server.secrets).await?;
     }
     install(engine, name, params, &page.hash).await?;
     Ok(PageOutcome::Installed)

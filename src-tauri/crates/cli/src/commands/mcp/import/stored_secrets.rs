@@ -1,9 +1,10 @@
-//! The secrets of an imported server: an offer to store each before the server starts.
+//! The secrets of a server from the file of another program: an offer to store each before the server starts.
 //!
 //! Owns the prompts. Never prints a value and never changes a stored secret. A secret that is not stored keeps the
 //! installation possible: the server reports the missing secret at its start.
 
-use rouse_core::extension::import::{ImportedSecret, ImportedServer};
+use rouse_core::extension::ExtensionName;
+use rouse_core::extension::import::ImportedSecret;
 use rouse_gateway::wire::{SecretView, SecretsListResult};
 use serde_json::json;
 
@@ -12,27 +13,28 @@ use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::keyboard::{is_confirmed, read_secret};
 
-/// Offers to store each secret of `server`, bound to the server.
-pub(super) async fn offer_secrets(
+/// Offers to store each secret of the server `name`, bound to the server.
+pub(in crate::commands::mcp) async fn offer_secrets(
     engine: &EngineConnection,
-    server: &ImportedServer,
+    name: &ExtensionName,
+    secrets: &[ImportedSecret],
 ) -> Result<(), CliError> {
-    if server.secrets.is_empty() {
+    if secrets.is_empty() {
         return Ok(());
     }
     let list: SecretsListResult = engine.fetch("secrets.list", json!({})).await?;
-    for secret in &server.secrets {
+    for secret in secrets {
         match list.secrets.iter().find(|stored| stored.name == secret.name) {
-            Some(stored) => anstream::eprintln!("{}", stored_text(stored, server)),
-            None => offer_secret(engine, server, secret).await?,
+            Some(stored) => anstream::eprintln!("{}", stored_text(stored, name)),
+            None => offer_secret(engine, name, secret).await?,
         }
     }
     Ok(())
 }
 
 /// A stored secret stays as it is.
-fn stored_text(stored: &SecretView, server: &ImportedServer) -> String {
-    let (secret, name) = (&stored.name, &server.name);
+fn stored_text(stored: &SecretView, name: &ExtensionName) -> String {
+    let secret = &stored.name;
     if stored.servers.contains(name) {
         return format!("The secret {secret} is stored already.");
     }
@@ -43,10 +45,10 @@ fn stored_text(stored: &SecretView, server: &ImportedServer) -> String {
 
 async fn offer_secret(
     engine: &EngineConnection,
-    server: &ImportedServer,
+    server: &ExtensionName,
     secret: &ImportedSecret,
 ) -> Result<(), CliError> {
-    let (name, field, server) = (&secret.name, &secret.field, &server.name);
+    let (name, field) = (&secret.name, &secret.field);
     let value = match secret.value() {
         Some(value) => {
             let prompt = format!(
@@ -77,14 +79,11 @@ async fn offer_secret(
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::extension::import::servers_from_document;
-
     use super::*;
 
     #[test]
     fn stored_secret_of_another_server_is_named() {
-        let document = json!({ "mcpServers": { "cal": { "command": "/bin/cal" } } });
-        let server = servers_from_document(&document, None).expect("servers").servers.remove(0);
+        let server: ExtensionName = "cal".parse().expect("a name");
         let stored = |servers: &[&str]| -> SecretView {
             serde_json::from_value(json!({
                 "name": "cal_key", "hosts": [], "servers": servers, "setAtMs": 0,
