@@ -36,6 +36,36 @@ async fn job_calls_an_accepted_tool_and_reports() {
     engine.host.stop().await;
 }
 
+/// A page shows no folder that the start would refuse.
+#[cfg(unix)]
+#[tokio::test]
+async fn forbidden_folder_is_refused_before_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let data = folder.path().canonicalize().expect("there");
+    let data = data.to_str().expect("text");
+    let refusal = async |field: &str, value: Value, source: Option<&str>| {
+        let mut server = double(&[]);
+        server["transport"]["isUnconfined"] = json!(false);
+        server["transport"][field] = value;
+        let mut draft = json!({ "name": "cal", "server": server });
+        if let Some(path) = source {
+            draft["source"] = json!({ "kind": "folder", "path": path });
+        }
+        let error = engine.try_call("extensions.preview", draft).await.expect_err("refused");
+        error.data["fields"][0]["path"].as_str().expect("a field").to_owned()
+    };
+    for forbidden in [data, "/"] {
+        let field = refusal("folders", json!([forbidden]), None).await;
+        assert_eq!(field, "server.transport.folders", "{forbidden}");
+        let field = refusal("folders", json!([]), Some(forbidden)).await;
+        assert_eq!(field, "source", "{forbidden}");
+    }
+    let gone = format!("{data}/gone");
+    assert_eq!(refusal("folder", json!(gone), None).await, "server.transport.folder");
+    engine.host.stop().await;
+}
+
 #[tokio::test]
 async fn tool_of_an_unnamed_server_is_not_offered() {
     let folder = tempfile::tempdir().expect("a folder");

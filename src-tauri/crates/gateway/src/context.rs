@@ -174,7 +174,7 @@ pub trait Extensions: Send + Sync {
     /// The definition with the absolute path of its program.
     ///
     /// # Errors
-    /// The program does not exist.
+    /// The program does not exist, or no start accepts one of the folders.
     fn resolve(
         &self,
         server: ServerDefinition,
@@ -189,7 +189,8 @@ pub trait Extensions: Send + Sync {
     /// The plan of an installation from a package. Downloads and starts nothing.
     ///
     /// # Errors
-    /// The source names no exact content, or a program for the installation is missing.
+    /// The source names no exact content, a program for the installation is missing, or no start accepts one of the
+    /// folders.
     fn plan_package<'a>(
         &'a self,
         name: &'a ExtensionName,

@@ -42,7 +42,9 @@ pub use process::{PROCESS_MARKER, kill_orphans};
 pub use sandbox::{
     IS_SANDBOX_PREVIEW, MissingLayer, SandboxError, SandboxGuarantees, SandboxLayer, probe_sandbox,
 };
-pub use server_process::{LineProcessConfig, LineProcesses, find_program};
+pub use server_process::{
+    LineProcessConfig, LineProcesses, check_granted_folders, find_program, working_folder,
+};
 pub use text::{plain_line, plain_text};
 pub use tools::memory::memory_tools;
 pub use tools::routines::routine_tools;

@@ -1,9 +1,9 @@
 //! The gateway's port over the installed extensions and their servers.
 //!
 //! Owns the order of a change: the file first, then the server. A server that runs with an old definition ends, and so
-//! does the server of a disabled or removed extension. A replaced or removed server loses its sign-in. Never judges a
-//! consent. Pitfall: ending a server before the
-//! removal of its entry; a run would start the server again.
+//! does the server of a disabled or removed extension. A replaced or removed server loses its sign-in. Refuses folders
+//! that no start accepts before a page shows them. Never judges a consent. Pitfall: ending a server before the removal of
+//! its entry; a run would start the server again.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -13,9 +13,11 @@ use std::time::Duration;
 use rouse_core::UnixMs;
 use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
-    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses, ServerStatus,
-    ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus, ToolAccess,
+    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses, ServerStartError,
+    ServerStatus, ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus,
+    ToolAccess,
 };
+use rouse_core::job::{FolderAccess, FolderGrant};
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::RefusedToolView;
 use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
@@ -24,7 +26,7 @@ use rouse_mcp::{ServerPool, SignInError};
 use super::installed::{ExtensionChangeError, InstalledExtensions};
 use super::packages::{InstallError, PackageInstaller};
 use crate::options::EnvReader;
-use rouse_tools::find_program;
+use rouse_tools::{check_granted_folders, find_program, working_folder};
 
 /// The installed extensions and their servers.
 pub(crate) struct GatewayExtensions {
@@ -36,20 +38,23 @@ pub(crate) struct GatewayExtensions {
     env: EnvReader,
     /// The private folders of the servers.
     folders: PathBuf,
+    /// Rouse's own data, which no server may use.
+    hidden: Vec<PathBuf>,
     packages: PackageInstaller,
 }
 
 impl GatewayExtensions {
-    /// The extensions whose private folders lie in `folders`.
+    /// The extensions whose private folders lie in `folders`. `hidden` is Rouse's own data.
     pub(crate) fn new(
         installed: Arc<InstalledExtensions>,
         pool: ServerPool,
         processes: Arc<dyn ServerProcesses>,
         folders: PathBuf,
+        hidden: Vec<PathBuf>,
         env: EnvReader,
     ) -> Self {
         let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
-        Self { installed, pool, env, folders, packages }
+        Self { installed, pool, env, folders, hidden, packages }
     }
 
     /// Gets the files of a package, then stops the server, swaps the files and writes the record.
@@ -70,6 +75,36 @@ impl GatewayExtensions {
         placed.keep().await.map_err(install_error)?;
         self.pool.stop(name).await;
         Ok(())
+    }
+
+    /// Refuses folders that no start accepts, before a page shows them. `package` is a folder that is used in place.
+    async fn check_folders(
+        &self,
+        server: &ServerDefinition,
+        package: Option<FolderGrant>,
+    ) -> Result<(), RpcError> {
+        let ServerTransport::Stdio { folder, folders, is_unconfined, .. } = &server.transport
+        else {
+            return Ok(());
+        };
+        let (folder, grants) = (folder.clone(), folders.clone());
+        let (is_confined, private, hidden) =
+            (!is_unconfined, self.folders.clone(), self.hidden.clone());
+        let refused = |field: &str, error: ServerStartError| RpcError::field(field, &error.0);
+        let check = move || {
+            if is_confined {
+                check_granted_folders(package.as_slice(), &private, &hidden)
+                    .map_err(|error| refused("source", error))?;
+                check_granted_folders(&grants, &private, &hidden)
+                    .map_err(|error| refused("server.transport.folders", error))?;
+            }
+            match folder.as_deref().map(working_folder) {
+                Some(Err(error)) => Err(refused("server.transport.folder", error)),
+                Some(Ok(_)) | None => Ok(()),
+            }
+        };
+        let checked = tokio::task::spawn_blocking(check).await;
+        checked.map_err(|error| RpcError::internal(&error))?
     }
 
     /// The definition with the absolute path of its program.
@@ -133,7 +168,10 @@ impl Extensions for GatewayExtensions {
         &self,
         server: ServerDefinition,
     ) -> BoxFuture<'_, Result<ServerDefinition, RpcError>> {
-        Box::pin(self.resolve_program(server))
+        Box::pin(async move {
+            self.check_folders(&server, None).await?;
+            self.resolve_program(server).await
+        })
     }
 
     fn install<'a>(
@@ -166,6 +204,13 @@ impl Extensions for GatewayExtensions {
         draft: ServerDefinition,
     ) -> BoxFuture<'a, Result<PlannedPackage, RpcError>> {
         Box::pin(async move {
+            let package = match &source {
+                ExtensionSource::Folder { path, .. } => {
+                    Some(FolderGrant { path: path.clone(), access: FolderAccess::Read })
+                }
+                _ => None,
+            };
+            self.check_folders(&draft, package).await?;
             let planned = self.packages.plan(name, source, draft).await;
             planned.map_err(|reason| RpcError::field("source", &reason))
         })

@@ -109,6 +109,7 @@ impl Servers {
             self.pool.clone(),
             Arc::clone(&self.processes),
             home.extension_folders(),
+            vec![home.root().to_owned()],
             env,
         ))
     }

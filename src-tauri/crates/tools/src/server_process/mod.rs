@@ -2,11 +2,12 @@
 //!
 //! Owns the start: private folder, program, environment, and the choice between the sandbox and the person's rights.
 //! `piped_server` owns a running server, `lines` and `stderr_tail` its output, `confined` and `program_files` the
-//! sandbox. Never decides whether a server may run unconfined: the command says so. Never restarts a server.
+//! sandbox, `folder_check` the check of folders before a page. Never decides whether a server may run unconfined: the command says so. Never restarts a server.
 //! Pitfall: the engine's environment; a server gets the basic variables and the declared ones.
 
 mod program;
 mod environment;
+mod folder_check;
 #[cfg(not(windows))]
 mod program_files;
 #[cfg(not(windows))]
@@ -32,8 +33,9 @@ use tokio::process::Command;
 use crate::http_guard::HttpConfig;
 use crate::process::{ProcessGroup, ProcessPipes};
 use crate::tools::run_command::Environment;
-use crate::workspace::{create_private_folder, expand_granted_path};
+use crate::workspace::create_private_folder;
 use environment::basic_variables;
+pub use folder_check::{check_granted_folders, working_folder};
 use piped_server::PipedServer;
 pub use program::find_program;
 use server_start::ServerStart;
@@ -104,15 +106,9 @@ impl LineProcesses {
             .map_err(ServerStartError)?;
         let program = PathBuf::from(program);
         let folder = match &command.folder {
-            Some(folder) => expand_granted_path(&folder.to_string_lossy()),
+            Some(folder) => working_folder(&folder.to_string_lossy())?,
             None => private_folder.clone(),
         };
-        if !folder.is_dir() {
-            let folder = folder.display();
-            return Err(ServerStartError(format!(
-                "The working folder {folder} does not exist. Create it, or change the server's working folder."
-            )));
-        }
         let number = self.starts.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}:server-{extension}:{number}", self.config.instance);
         let package = self.config.packages.join(extension);

@@ -61,7 +61,6 @@ impl RunFolders {
     }
 
     /// Collects the folders of a program that no run starts.
-    #[cfg(not(windows))]
     pub(crate) fn with_grants(
         workspace: &Path,
         grants: Vec<FolderGrant>,
