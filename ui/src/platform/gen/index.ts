@@ -2947,6 +2947,19 @@ key: string,
 variable: string, };
 
 /**
+ * The files of an update that differ from the installed files.
+ */
+export type PackageChanges = { 
+/**
+ * The first files by path, at most 20.
+ */
+files: Array<FileChange>, 
+/**
+ * The number of the other files.
+ */
+others: number, };
+
+/**
  * What an installation does.
  */
 export type PackagePlan = { 
@@ -2958,6 +2971,11 @@ source: ExtensionSource,
  * The installed source that the plan replaces.
  */
 replaces?: ExtensionSource, 
+/**
+ * The files of a bundle or folder that differ from the installed ones; none for an installation, and before a
+ * download.
+ */
+changes?: PackageChanges, 
 /**
  * The registry: its address in the person's settings, or the default of the installer. None for files of this
  * computer.

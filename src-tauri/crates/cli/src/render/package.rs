@@ -4,7 +4,8 @@
 //! character. What a package says about itself is marked as a claim.
 
 use rouse_core::extension::package::{
-    ExtensionSource, InstallStep, InstalledPackage, PackagePlan, PackageSize,
+    ExtensionSource, FileChange, InstallStep, InstalledPackage, PackageChanges, PackagePlan,
+    PackageSize,
 };
 use rouse_core::job::JobFact;
 use rouse_core::text::escape_line;
@@ -22,9 +23,10 @@ pub(super) fn plan_facts(plan: &PackagePlan) -> Vec<JobFact> {
         facts.push(fact("Registry", escape_line(registry)));
     }
     if let Some(replaced) = &plan.replaces {
-        facts.push(fact("Replaces", escape_line(&replaced.label())));
+        facts.push(fact("Replaces", replaced_text(replaced)));
     }
     facts.extend(hash_fact(&plan.source));
+    facts.extend(changes_fact(plan));
     facts.extend(setting_facts(&plan.source));
     facts.push(fact("Installs to", escape_line(&plan.folder)));
     let files = plan.size.map_or_else(|| "known after the download".to_owned(), size_text);
@@ -67,6 +69,39 @@ fn hash_fact(source: &ExtensionSource) -> Option<JobFact> {
     }
 }
 
+/// The replaced source, with the hash of a bundle or folder.
+fn replaced_text(replaced: &ExtensionSource) -> String {
+    let label = escape_line(&replaced.label());
+    match replaced {
+        ExtensionSource::Mcpb { sha256: Some(hash), .. }
+        | ExtensionSource::Folder { sha256: Some(hash), .. } => {
+            format!("{label}\nSHA-256 {}", escape_line(hash))
+        }
+        _ => label,
+    }
+}
+
+/// The changed files of an update from files of this computer.
+fn changes_fact(plan: &PackagePlan) -> Option<JobFact> {
+    let is_shown = plan.replaces.is_some() && plan.size.is_some();
+    let text = plan.changes.as_ref().map_or_else(|| "not known".to_owned(), changes_text);
+    is_shown.then(|| fact("File changes", text))
+}
+
+fn changes_text(PackageChanges { files, others }: &PackageChanges) -> String {
+    if files.is_empty() {
+        return "none".to_owned();
+    }
+    let line = |FileChange { path, change }: &FileChange| {
+        format!("{} {}", change.update_label(), escape_line(path))
+    };
+    let mut lines: Vec<String> = files.iter().map(line).collect();
+    if *others > 0 {
+        lines.push(format!("and {others} more"));
+    }
+    lines.join("\n")
+}
+
 /// The settings that a bundle gets.
 fn setting_facts(source: &ExtensionSource) -> Option<JobFact> {
     let ExtensionSource::Mcpb { config, .. } = source else { return None };
@@ -93,7 +128,7 @@ fn size_text(size: PackageSize) -> String {
 #[cfg(test)]
 mod tests {
     use rouse_core::extension::package::FileManifest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::render::facts::fact_lines;
@@ -145,6 +180,39 @@ mod tests {
         ] {
             assert!(facts.iter().any(|fact| fact == line), "{line}: {facts:#?}");
         }
+    }
+
+    #[test]
+    fn update_names_both_hashes_and_the_changed_files() {
+        let folder = |hash: &str| json!({ "kind": "folder", "path": "/srv/dev", "sha256": hash });
+        let files = json!([
+            { "path": "a.js", "change": "changed" },
+            { "path": "b\n.js", "change": "extra" },
+            { "path": "c.js", "change": "missing" },
+        ]);
+        let shown = |changes: Value| {
+            let mut plan = json!({
+                "source": folder("0b"), "replaces": folder("0a"), "steps": [],
+                "folder": "/srv/dev", "size": { "files": 3, "bytes": 0 }, "notes": [],
+            });
+            plan["changes"] = changes;
+            let plan: PackagePlan = serde_json::from_value(plan).expect("a plan");
+            fact_lines(&plan_facts(&plan))
+        };
+        let lines = shown(json!({ "files": files, "others": 4 }));
+        let expected = [
+            "Replaces      folder /srv/dev",
+            "              SHA-256 0a",
+            "SHA-256       0b",
+            "File changes  changed a.js",
+            "              added b⟨U+000A⟩.js",
+            "              removed c.js",
+            "              and 4 more",
+        ];
+        assert_eq!(lines[1..=expected.len()], expected);
+        let has = |lines: &[String], text: &str| lines.iter().any(|line| line == text);
+        assert!(has(&shown(json!({ "files": [], "others": 0 })), "File changes  none"));
+        assert!(has(&shown(Value::Null), "File changes  not known"));
     }
 
     #[test]

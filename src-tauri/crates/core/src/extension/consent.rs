@@ -108,6 +108,7 @@ mod tests {
             let plan = PackagePlan {
                 source: source.expect("a package"),
                 replaces: None,
+                changes: None,
                 registry: None,
                 claims: None,
                 steps: Vec::new(),

@@ -102,6 +102,7 @@ impl Extensions for MemoryExtensions {
         let plan = PackagePlan {
             source,
             replaces: None,
+            changes: None,
             registry: None,
             claims: None,
             steps: Vec::new(),

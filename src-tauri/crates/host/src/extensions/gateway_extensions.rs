@@ -211,7 +211,8 @@ impl Extensions for GatewayExtensions {
                 _ => None,
             };
             self.check_folders(&draft, package).await?;
-            let planned = self.packages.plan(name, source, draft).await;
+            let installed = self.installed.get(name).and_then(|extension| extension.package);
+            let planned = self.packages.plan(name, source, draft, installed).await;
             planned.map_err(|reason| RpcError::field("source", &reason))
         })
     }

@@ -8,8 +8,10 @@ import { bytes, plural } from "@/format/amount";
 import { showOneLine } from "@/format/visible";
 import type {
   ExtensionSource,
+  FileChangeKind,
   InstalledPackage,
   InstallStep,
+  PackageChanges,
   PackagePlan,
   PackageSize,
   ServerDefinition,
@@ -40,12 +42,13 @@ interface PackageFact {
 }
 
 export function PlanFacts({ plan }: { plan: PackagePlan }) {
-  const { source, replaces, registry, claims, steps, folder, size, notes } = plan;
+  const { source, replaces, changes, registry, claims, steps, folder, size, notes } = plan;
   return (
     <FactList
       facts={[
         ...sourceFacts(source),
-        { name: "Replaces", lines: replaces ? [sourceLine(replaces)] : [] },
+        { name: "Replaces", lines: replaces ? [sourceLine(replaces), ...hashLines(replaces)] : [] },
+        { name: "File changes", lines: replaces && size ? changeLines(changes) : [] },
         { name: "Claims to be", lines: claims === undefined ? [] : [claims] },
         { name: "Registry", lines: listOf(registry) },
         { name: "Installs to", lines: [folder] },
@@ -137,6 +140,22 @@ function sourceName(source: ExtensionSource): string {
 export function sourceLine(source: ExtensionSource): string {
   const version = source.kind === "npm" || source.kind === "pypi" ? ` ${source.version}` : "";
   return `${sourceLabels[source.kind]} ${sourceName(source)}${version}`;
+}
+
+/** Hash of a replaced bundle or folder. */
+function hashLines(source: ExtensionSource): string[] {
+  const isLocal = source.kind === "mcpb" || source.kind === "folder";
+  return isLocal && source.sha256 !== undefined ? [`SHA-256 ${source.sha256}`] : [];
+}
+
+const updateLabels: Record<FileChangeKind, string> = { changed: "changed", missing: "removed", extra: "added" };
+
+function changeLines(changes: PackageChanges | undefined): string[] {
+  if (!changes) return ["not known"];
+  const { files, others } = changes;
+  if (files.length === 0) return ["none"];
+  const lines = files.map(({ path, change }) => `${updateLabels[change]} ${path}`);
+  return others > 0 ? [...lines, `and ${others} more`] : lines;
 }
 
 /** Command line of a step with its variables. */

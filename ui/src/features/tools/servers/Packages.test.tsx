@@ -375,13 +375,28 @@ test("refused version shows at the field", async () => {
   expect(screen.getByText(/is no exact version of @x\/cal\./)).toBeInTheDocument();
 });
 
-test("update of a folder reads the folder again", async () => {
+test("update of a folder shows its changed files", async () => {
   const folder = { kind: "folder" as const, path: "/srv/1.2.3", sha256: "0a" };
-  const host = hostWith({}, aPackage({ source: folder }));
+  const files = [
+    { path: "a\n.js", change: "changed" as const },
+    { path: "b.js", change: "extra" as const },
+  ];
+  const update: PackagePlan = {
+    ...plan,
+    source: { ...folder, sha256: "0b" },
+    replaces: folder,
+    changes: { files, others: 3 },
+    size: { files: 5, bytes: 10 },
+  };
+  const host = hostWith({ replaces: server, package: update }, aPackage({ source: folder }));
   const { user } = renderApp("/tools", host);
   await act(user, "Update…");
   expect(await screen.findByText(/^Rouse reads the folder again/)).toBeInTheDocument();
-  await proceed(user);
+  const consent = await proceed(user);
+  for (const line of ["SHA-256 0a", "0b", "changed a⟨U+000A⟩.js", "added b.js", "and 3 more"])
+    expect(
+      consent.getByText((_, element) => element?.tagName === "CODE" && element.textContent === line),
+    ).toBeVisible();
   expect(host.called("extensions.preview")).toEqual([
     { name: "cal", server: aPackage().draft, source: { kind: "folder", path: "/srv/1.2.3" } },
   ]);

@@ -13,6 +13,8 @@ use ts_rs::TS;
 
 /// The digits of a hash.
 const HASH_DIGITS: usize = 64;
+/// The maximum number of changed files on a page.
+const MAX_SHOWN: usize = 20;
 
 /// The files of a package by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,6 +42,16 @@ pub struct FileChange {
     pub path: String,
     /// The kind of the change.
     pub change: FileChangeKind,
+}
+
+/// The files of an update that differ from the installed files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PackageChanges {
+    /// The first files by path, at most 20.
+    pub files: Vec<FileChange>,
+    /// The number of the other files.
+    pub others: u32,
 }
 
 /// How a file differs.
@@ -133,7 +145,27 @@ impl FileList {
     }
 }
 
+impl PackageChanges {
+    /// The first of these changes, and the number of the others.
+    #[must_use]
+    pub fn new(mut changes: Vec<FileChange>) -> Self {
+        let others = changes.len().saturating_sub(MAX_SHOWN);
+        changes.truncate(MAX_SHOWN);
+        Self { files: changes, others: u32::try_from(others).unwrap_or(u32::MAX) }
+    }
+}
+
 impl FileChangeKind {
+    /// The label of a file that an update changes.
+    #[must_use]
+    pub const fn update_label(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Missing => "removed",
+            Self::Extra => "added",
+        }
+    }
+
     /// The label for people.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -167,6 +199,19 @@ mod tests {
         for damaged in ["a.js", "a.js 00", &format!(" {}", "0".repeat(64))] {
             assert_eq!(FileList::parse(damaged), None, "{damaged}");
         }
+    }
+
+    #[test]
+    fn page_has_the_first_changes_and_a_count() {
+        let change = |number: usize| FileChange {
+            path: format!("{number}.js"),
+            change: FileChangeKind::Extra,
+        };
+        let shown = |count| {
+            let changes = PackageChanges::new((0..count).map(change).collect());
+            (changes.files.len(), changes.others)
+        };
+        assert_eq!((shown(0), shown(20), shown(23)), ((0, 0), (20, 0), (20, 3)));
     }
 
     #[test]

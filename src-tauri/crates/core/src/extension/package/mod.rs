@@ -15,7 +15,7 @@ mod server_json;
 
 pub use bundle::{BundleError, BundleManifest, BundlePlace, BundleStart, MAX_MANIFEST_BYTES};
 pub use bundle_setting::BundleSettingError;
-pub use file_list::{FileChange, FileChangeKind, FileList, FileManifest};
+pub use file_list::{FileChange, FileChangeKind, FileList, FileManifest, PackageChanges};
 pub use installed::InstalledPackage;
 pub use plan::{InstallStep, PROGRAM_OF_PACKAGE, PackagePlan, PackageSize};
 pub use server_json::{

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::file_list::PackageChanges;
 use super::source::ExtensionSource;
 
 /// Stands for the program of a package in the arguments of a page. The installation puts the path into its place.
@@ -23,6 +24,10 @@ pub struct PackagePlan {
     /// The installed source that the plan replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<ExtensionSource>,
+    /// The files of a bundle or folder that differ from the installed ones; none for an installation, and before a
+    /// download.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<PackageChanges>,
     /// The registry: its address in the person's settings, or the default of the installer. None for files of this
     /// computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,9 +8,10 @@ use std::io::{Read as _, copy};
 use std::path::Path;
 
 use rouse_core::extension::package::{
-    BundleManifest, BundlePlace, BundleStart, MAX_MANIFEST_BYTES, PackageSize,
+    BundleManifest, BundlePlace, BundleStart, FileList, MAX_MANIFEST_BYTES, PackageSize,
 };
-use rouse_core::text::escape_line;
+use rouse_core::text::{escape_line, hex_digits};
+use sha2::{Digest as _, Sha256};
 
 use super::files::hash_of;
 use super::registry::home_folder;
@@ -38,6 +39,7 @@ pub(super) struct BundleFacts {
     pub(super) claims: String,
     /// The start command with the absolute path of its program.
     pub(super) start: BundleStart,
+    pub(super) archive: BoundedArchive<File>,
 }
 
 /// The values of a bundle's settings.
@@ -52,10 +54,10 @@ pub(super) fn bundle_facts(
 ) -> Result<BundleFacts, String> {
     let shown = escape_line(file);
     let unreadable = |error: std::io::Error| format!("{shown} cannot be read: {error}.");
-    let mut content = File::open(file).map_err(unreadable)?;
+    let content = File::open(file).map_err(unreadable)?;
     let sha256 = hash_of(&mut (&content).take(MAX_BYTES + 1)).map_err(unreadable)?;
     let mut archive =
-        BoundedArchive::open(&mut content, MAX_BYTES).map_err(|error| error.to_string())?;
+        BoundedArchive::open(content, MAX_BYTES).map_err(|error| error.to_string())?;
     let text = archive.read_text("manifest.json", MAX_MANIFEST_BYTES);
     let manifest = BundleManifest::parse(&text.map_err(|error| error.to_string())?)
         .map_err(|error| error.to_string())?;
@@ -64,7 +66,18 @@ pub(super) fn bundle_facts(
     let place = BundlePlace { folder: &folder, home: &home, platform: PLATFORM };
     let mut start = manifest.start(place, config).map_err(|error| error.to_string())?;
     start.command = program_of(&start.command, &site.folder, env)?;
-    Ok(BundleFacts { sha256, size: archive.size(), claims: manifest.claims(), start })
+    let (size, claims) = (archive.size(), manifest.claims());
+    Ok(BundleFacts { sha256, size, claims, start, archive })
+}
+
+/// The files of a bundle with their hashes, as they will be installed.
+pub(super) fn bundle_list(archive: &mut BoundedArchive<File>) -> Result<FileList, String> {
+    let files = archive.read_files().map_err(|error| error.to_string())?;
+    let mut list = FileList::default();
+    for (path, content) in files {
+        list.insert(path, hex_digits(&Sha256::digest(&content)));
+    }
+    Ok(list)
 }
 
 /// The absolute path of a program: a file of the bundle, or a program of this computer.

@@ -138,7 +138,7 @@ fn missing_files(name: &ExtensionName, source: &ExtensionSource) -> String {
 }
 
 /// The accepted list with this hash.
-fn accepted_files(list: &Path, sha256: &str) -> Result<FileList, String> {
+pub(super) fn accepted_files(list: &Path, sha256: &str) -> Result<FileList, String> {
     let shown = list.display();
     let text = std::fs::read_to_string(list)
         .map_err(|error| format!("The list of its files {shown} cannot be read: {error}."))?;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rouse_core::extension::package::PackageSize;
+use rouse_core::extension::package::{FileList, PackageSize};
 use rouse_core::text::escape_line;
 
 use super::files::hash_files;
@@ -15,8 +15,8 @@ use rouse_tools::find_program;
 
 /// What a page shows about a folder.
 pub(super) struct FolderFacts {
-    /// The SHA-256 of the list of files.
-    pub(super) sha256: String,
+    /// The files with their hashes.
+    pub(super) list: FileList,
     pub(super) size: PackageSize,
     /// The absolute path of the program.
     pub(super) command: String,
@@ -43,5 +43,5 @@ pub(super) fn folder_facts(
         find_program(command, env("PATH").as_deref())?
     };
     let found = hash_files(Path::new(folder))?;
-    Ok(FolderFacts { sha256: found.list.sha256(), size: found.size, command })
+    Ok(FolderFacts { list: found.list, size: found.size, command })
 }

@@ -81,7 +81,7 @@ impl PackageInstaller {
         Self { limit, ..self }
     }
 
-    /// The plan of a source. Downloads and starts nothing.
+    /// The plan of a source, which replaces `installed`. Downloads and starts nothing.
     ///
     /// # Errors
     /// The source cannot be installed: cause and remedy as sentences.
@@ -90,9 +90,13 @@ impl PackageInstaller {
         name: &ExtensionName,
         source: ExtensionSource,
         draft: ServerDefinition,
+        installed: Option<InstalledPackage>,
     ) -> Result<PlannedPackage, String> {
         let (folders, env, name) = (self.folders.clone(), Arc::clone(&self.env), name.clone());
-        let plan = move || Planner { folders: &folders, env: &env }.plan(&name, source, draft);
+        let plan = move || {
+            let planner = Planner { folders: &folders, env: &env, installed: installed.as_ref() };
+            planner.plan(&name, source, draft)
+        };
         let planned = tokio::task::spawn_blocking(plan).await;
         planned.unwrap_or_else(|error| Err(format!("The package was not planned: {error}.")))
     }

@@ -4,14 +4,18 @@
 //! a plan that depends on the moment; the same draft gives the same plan, or its accepted hash would name no page.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::path::Path;
 
-use rouse_core::extension::package::{ExtensionSource, PROGRAM_OF_PACKAGE, PackagePlan};
+use rouse_core::extension::package::{
+    ExtensionSource, FileList, InstalledPackage, PROGRAM_OF_PACKAGE, PackageChanges, PackagePlan,
+};
 use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::{FolderAccess, FolderGrant};
 use rouse_gateway::PlannedPackage;
 
-use super::bundle::{BundleConfig, BundleFacts, bundle_facts};
+use super::bundle::{BundleConfig, BundleFacts, bundle_facts, bundle_list};
+use super::checks::accepted_files;
 use super::folder::{FolderFacts, folder_facts};
 use super::npm::{find_npm, npm_step};
 use super::python::{NO_COMPILED_FILES, find_python, interpreter_of, python_steps};
@@ -39,6 +43,8 @@ pub(super) struct Planner<'p> {
     /// The private folders of all servers.
     pub(super) folders: &'p Path,
     pub(super) env: &'p EnvReader,
+    /// The package that the plan replaces.
+    pub(super) installed: Option<&'p InstalledPackage>,
 }
 
 /// The fields of a draft that a source fills in.
@@ -77,7 +83,7 @@ impl Planner<'_> {
                 self.plan_bundle(&site, file, sha256.as_deref(), config, target)?
             }
             ExtensionSource::Folder { path, sha256 } => {
-                self.plan_folder(path, sha256.as_deref(), target)?
+                self.plan_folder(&site, path, sha256.as_deref(), target)?
             }
         };
         Ok(PlannedPackage { draft, server, plan })
@@ -135,7 +141,7 @@ impl Planner<'_> {
         target: DraftCommand<'_>,
     ) -> Result<PackagePlan, String> {
         let facts = bundle_facts(&file, &config, site, self.env)?;
-        let BundleFacts { sha256, size, claims, start } = facts;
+        let BundleFacts { sha256, size, claims, start, mut archive } = facts;
         check_hash("bundle", expected, &sha256)?;
         *target.command = start.command;
         drop(target.arguments.splice(0..0, start.arguments));
@@ -146,16 +152,30 @@ impl Planner<'_> {
         let mut notes = vec![BUNDLE_NOTE.to_owned()];
         notes.extend(start.notes);
         let source = ExtensionSource::Mcpb { file, sha256: Some(sha256), config };
-        Ok(PackagePlan { claims: Some(claims), size: Some(size), notes, ..plan_in(site, source)? })
+        let changes = match self.installed_files(site, &source) {
+            Some(installed) => {
+                Some(PackageChanges::new(installed.changes(&bundle_list(&mut archive)?)))
+            }
+            None => None,
+        };
+        Ok(PackagePlan {
+            changes,
+            claims: Some(claims),
+            size: Some(size),
+            notes,
+            ..plan_in(site, source)?
+        })
     }
 
     fn plan_folder(
         &self,
+        site: &PackageSite,
         path: String,
         expected: Option<&str>,
         target: DraftCommand<'_>,
     ) -> Result<PackagePlan, String> {
-        let FolderFacts { sha256, size, command } = folder_facts(&path, target.command, self.env)?;
+        let FolderFacts { list, size, command } = folder_facts(&path, target.command, self.env)?;
+        let sha256 = list.sha256();
         check_hash("folder", expected, &sha256)?;
         *target.command = command;
         *target.folder = Some(path.clone());
@@ -163,9 +183,12 @@ impl Planner<'_> {
             target.folders.push(FolderGrant { path: path.clone(), access: FolderAccess::Read });
         }
         forbid_compiled_files(target.environment);
+        let source = ExtensionSource::Folder { path: path.clone(), sha256: Some(sha256) };
+        let installed = self.installed_files(site, &source);
         Ok(PackagePlan {
-            source: ExtensionSource::Folder { path: path.clone(), sha256: Some(sha256) },
+            source,
             replaces: None,
+            changes: installed.map(|installed| PackageChanges::new(installed.changes(&list))),
             registry: None,
             claims: None,
             steps: Vec::new(),
@@ -174,6 +197,15 @@ impl Planner<'_> {
             notes: vec![FOLDER_NOTE.to_owned()],
         })
     }
+
+    /// The accepted files of the installed package, if it is of the kind of `source`. None also without their list, as
+    /// after a restore.
+    fn installed_files(&self, site: &PackageSite, source: &ExtensionSource) -> Option<FileList> {
+        let installed = self.installed?;
+        let is_same_kind = discriminant(&installed.source) == discriminant(source);
+        // silent-ok: the page says that the difference is unknown.
+        accepted_files(&site.list, &installed.files.sha256).ok().filter(|_| is_same_kind)
+    }
 }
 
 /// A plan with the folder of the installed files.
@@ -181,6 +213,7 @@ fn plan_in(site: &PackageSite, source: ExtensionSource) -> Result<PackagePlan, S
     Ok(PackagePlan {
         source,
         replaces: None,
+        changes: None,
         registry: None,
         claims: None,
         steps: Vec::new(),

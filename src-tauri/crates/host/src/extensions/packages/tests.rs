@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use rouse_core::UnixMs;
 use rouse_core::extension::package::{
-    ExtensionSource, FileChangeKind, InstalledPackage, PROGRAM_OF_PACKAGE,
+    ExtensionSource, FileChange, FileChangeKind, InstalledPackage, PROGRAM_OF_PACKAGE,
+    PackageChanges,
 };
 use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_gateway::PlannedPackage;
@@ -100,7 +101,21 @@ impl InstallFixture {
     }
 
     async fn plan(&self, source: ExtensionSource, command: &str) -> Result<PlannedPackage, String> {
-        self.installer.plan(&cal(), source, draft(command)).await
+        self.installer.plan(&cal(), source, draft(command), None).await
+    }
+
+    /// The changes on the page of an update.
+    async fn changes(&self, source: ExtensionSource, installed: &InstalledPackage) -> String {
+        let installed = Some(installed.clone());
+        let planned = self.installer.plan(&cal(), source, draft("node"), installed).await;
+        match planned.expect("a plan").plan.changes {
+            Some(PackageChanges { files, others: 0 }) => {
+                let text =
+                    |file: &FileChange| format!("{} {}", file.change.update_label(), file.path);
+                files.iter().map(text).collect::<Vec<_>>().join(", ")
+            }
+            other => format!("{other:?}"),
+        }
     }
 
     async fn prepare(&self, source: ExtensionSource) -> Result<PreparedPackage, InstallError> {
@@ -311,6 +326,48 @@ async fn bundle_is_unpacked_as_it_was_accepted() {
     let running = fixture.installer.begin(&cal()).expect("the only one");
     let error = running.prepare(planned).await.err().expect("another file").to_string();
     assert!(error.contains("has changed since you read its page"), "{error}");
+}
+
+#[tokio::test]
+async fn update_of_a_bundle_lists_its_changed_files() {
+    let fixture = InstallFixture::new(&[("node", "")]);
+    let manifest = r#"{ "manifest_version": "0.3", "name": "files", "version": "1.0.0",
+        "server": { "type": "node", "mcp_config": {
+            "command": "node", "args": ["${__dirname}/a.js"] } } }"#;
+    let file = fixture.path("files.mcpb");
+    let source =
+        ExtensionSource::Mcpb { file: shown(&file), sha256: None, config: BTreeMap::new() };
+    let first = [entry("manifest.json", manifest), entry("a.js", "1"), entry("b/old.js", "2")];
+    std::fs::write(&file, build(&first)).expect("written");
+    let installed = fixture.install(source.clone()).await.package;
+    assert_eq!(fixture.changes(source.clone(), &installed).await, "");
+    let next = [entry("manifest.json", manifest), entry("a.js", "3"), entry("c.js", "4")];
+    std::fs::write(&file, build(&next)).expect("written");
+    let changes = fixture.changes(source.clone(), &installed).await;
+    assert_eq!(changes, "changed a.js, removed b/old.js, added c.js");
+    // Without the accepted list, as after a restore, the difference is unknown.
+    std::fs::remove_file(fixture.path("extensions/.packages/cal.sha256")).expect("removed");
+    assert_eq!(fixture.changes(source, &installed).await, "None");
+}
+
+#[tokio::test]
+async fn update_of_a_folder_lists_its_changed_files() {
+    let fixture = InstallFixture::new(&[("node", "")]);
+    let folder = fixture.path("notes");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("a.js"), "let a;").expect("written");
+    let source = ExtensionSource::Folder { path: shown(&folder), sha256: None };
+    let planned = fixture.plan(source.clone(), "node").await.expect("a plan");
+    assert_eq!(planned.plan.changes, None);
+    let running = fixture.installer.begin(&cal()).expect("the only one");
+    let prepared = running.prepare(planned).await.expect("new files");
+    drop(running);
+    let (placed, installed, _) = prepared.put_in_place().await.expect("in place");
+    placed.keep().await.expect("kept");
+    std::fs::write(folder.join("a.js"), "let b;").expect("written");
+    std::fs::write(folder.join("b.js"), "").expect("written");
+    let changes = fixture.changes(source, &installed).await;
+    assert_eq!(changes, "changed a.js, added b.js");
 }
 
 #[tokio::test]
