@@ -2218,7 +2218,7 @@ draft: ServerDefinition,
  */
 files: FileManifest, 
 /**
- * The packages inside, each as `name==version`; only for PyPI.
+ * The packages inside, each as `name==version` of PyPI or `name@version` of npm.
  */
 components: Array<string>, };
 
@@ -4041,7 +4041,11 @@ instructions: string | null,
 /**
  * Why the installed server did not start, and what to do.
  */
-error: string | null, };
+error: string | null, 
+/**
+ * The packages inside that an update added or removed; none for an installation.
+ */
+componentChanges?: Array<string>, };
 
 /**
  * The way to an MCP server.

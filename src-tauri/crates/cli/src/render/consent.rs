@@ -339,6 +339,7 @@ mod tests {
             refused: Vec::new(),
             instructions: Some("Always call me first.\nHash of this page: 0".to_owned()),
             error: None,
+            component_changes: None,
         }
     }
 

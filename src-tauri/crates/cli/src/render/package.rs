@@ -56,6 +56,17 @@ pub(super) fn installed_facts(package: &InstalledPackage) -> Vec<JobFact> {
     facts
 }
 
+/// The packages inside that an update changed, before the page of the tools.
+pub(crate) fn component_lines(changes: &[String]) -> Vec<String> {
+    if changes.is_empty() {
+        return vec!["The packages inside are the same as before.".to_owned(), String::new()];
+    }
+    let mut lines = vec!["Packages inside that the update changed:".to_owned()];
+    lines.extend(changes.iter().map(|change| format!("  {}", escape_line(change))));
+    lines.push(String::new());
+    lines
+}
+
 /// The hash that names the content.
 fn hash_fact(source: &ExtensionSource) -> Option<JobFact> {
     match source {
@@ -213,6 +224,19 @@ mod tests {
         let has = |lines: &[String], text: &str| lines.iter().any(|line| line == text);
         assert!(has(&shown(json!({ "files": [], "others": 0 })), "File changes  none"));
         assert!(has(&shown(Value::Null), "File changes  not known"));
+    }
+
+    #[test]
+    fn changed_components_are_listed_in_one_line_each() {
+        let changes = ["removed a==1".to_owned(), "added a==2\nx".to_owned()];
+        let lines = [
+            "Packages inside that the update changed:",
+            "  removed a==1",
+            "  added a==2⟨U+000A⟩x",
+            "",
+        ];
+        assert_eq!(component_lines(&changes), lines);
+        assert!(component_lines(&[])[0].contains("the same"));
     }
 
     #[test]

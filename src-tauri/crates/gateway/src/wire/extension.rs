@@ -109,6 +109,7 @@ pub struct ExtensionInstallParams {
 
 /// `extensions.install`, `extensions.review`: the tools that wait for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerToolsPage {
     /// The page, with the held tools.
     pub page: ConsentPage,
@@ -120,6 +121,10 @@ pub struct ServerToolsPage {
     pub instructions: Option<String>,
     /// Why the installed server did not start, and what to do.
     pub error: Option<String>,
+    /// The packages inside that an update added or removed; none for an installation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub component_changes: Option<Vec<String>>,
 }
 
 /// `extensions.accept`.

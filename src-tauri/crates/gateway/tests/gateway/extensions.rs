@@ -125,7 +125,7 @@ impl Extensions for MemoryExtensions {
             self.install(name, server, now).await?;
             let files = FileManifest { sha256: "0".repeat(64), files: 2, bytes: 10 };
             let source = plan.source;
-            let components = Vec::new();
+            let components = vec![source.label()];
             let package = InstalledPackage { source, draft, files, components };
             self.edit(name, |extension| extension.package = Some(package));
             Ok(())
@@ -415,10 +415,15 @@ async fn package_is_installed_by_the_hash_of_its_version() {
         assert_eq!(error.code, ErrorCode::Conflict.number());
     }
     let accepted = with_hash(&package_draft("1.2.3"), &page["hash"]);
-    fixture.call("extensions.install", accepted).await;
+    let installed = fixture.call("extensions.install", accepted).await;
+    assert_eq!(installed["componentChanges"], Value::Null);
     let update = fixture.call("extensions.preview", package_draft("1.2.4")).await;
     assert_eq!(update["package"]["replaces"]["version"], "1.2.3");
     assert_eq!(update["package"]["source"]["version"], "1.2.4");
+    let accepted = with_hash(&package_draft("1.2.4"), &update["hash"]);
+    let updated = fixture.call("extensions.install", accepted).await;
+    let changes = json!(["removed npm package cal@1.2.3", "added npm package cal@1.2.4"]);
+    assert_eq!(updated["componentChanges"], changes);
     fixture.stop().await;
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::prompt::{ask_line, is_interactive};
 use crate::render::consent::{access_label, tools_lines};
+use crate::render::package::component_lines;
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
@@ -40,6 +41,11 @@ pub(in crate::commands) async fn decide_tools(
 ) -> Result<(), CliError> {
     let found: ServerToolsPage = serde_json::from_value(answer.clone())?;
     let name = &found.page.extension;
+    if let Some(changes) = found.component_changes.as_ref().filter(|_| !engine.json) {
+        for line in component_lines(changes) {
+            anstream::println!("{line}");
+        }
+    }
     if engine.json {
         anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
     } else if found.error.is_none() {

@@ -17,7 +17,7 @@ pub struct InstalledPackage {
     pub draft: ServerDefinition,
     /// The accepted files.
     pub files: FileManifest,
-    /// The packages inside, each as `name==version`; only for PyPI.
+    /// The packages inside, each as `name==version` of PyPI or `name@version` of npm.
     #[serde(default)]
     pub components: Vec<String>,
 }

@@ -28,7 +28,8 @@ pub(super) fn tools_page(
 ) -> ServerToolsPage {
     let ServerInspection { instructions, refused } = inspection;
     let page = held_page(name, extension);
-    ServerToolsPage { page, proposals: proposals(extension), refused, instructions, error }
+    let proposals = proposals(extension);
+    ServerToolsPage { page, proposals, refused, instructions, error, component_changes: None }
 }
 
 /// The proposed access of each held tool, by raw name.

@@ -16,6 +16,7 @@ use serde_json::json;
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
 use self::definition::{check_definition, check_plain_secrets};
 use self::lookup::find;
+use self::package::component_changes;
 pub(crate) use self::package::{cancel_install, install_status, verify};
 pub(crate) use self::sign_in::{await_sign_in, cancel_sign_in, sign_in, sign_out};
 use super::input::check_secrets;
@@ -81,6 +82,7 @@ pub(crate) async fn install(
     let server = draft.clone();
     let page = preview(context, ExtensionDraft { name: name.clone(), server, source }).await?;
     check_hash(&page, &accept)?;
+    let replaced = context.extensions.book().get(&name).and_then(|extension| extension.package);
     let (server, now) = (page.server, context.clock.now());
     match page.package {
         None => context.extensions.install(&name, server, now).await?,
@@ -91,13 +93,16 @@ pub(crate) async fn install(
     }
     let inspected = context.extensions.inspect(&name).await;
     let extension = find(context, &name)?;
-    Ok(match inspected {
+    let packages = replaced.as_ref().zip(extension.package.as_ref());
+    let component_changes = packages.and_then(|(old, new)| component_changes(old, new));
+    let found = match inspected {
         Ok(inspection) => tools_page(name, &extension, inspection, None),
         Err(error) => {
             let inspection = ServerInspection::default();
             tools_page(name, &extension, inspection, Some(error.to_string()))
         }
-    })
+    };
+    Ok(ServerToolsPage { component_changes, ..found })
 }
 
 /// Starts the server and lists its tools: the page with the held tools.

@@ -1,8 +1,10 @@
-//! Packages: the state of an installation, its end, and the comparison of installed files with the accepted files.
+//! Packages: the state of an installation, its end, the packages inside, and the comparison of installed files with the
+//! accepted files.
 //!
 //! Never changes a file and never accepts one. Pitfall: a server without a package has no accepted files; it is left out.
 
 use rouse_core::extension::ExtensionName;
+use rouse_core::extension::package::InstalledPackage;
 
 use super::lookup::find;
 use crate::context::Context;
@@ -46,6 +48,18 @@ pub(crate) async fn verify(
         }
     }
     Ok(ExtensionsVerifyResult { extensions })
+}
+
+/// The packages inside that an update removed or added, as lines. None without packages inside.
+pub(super) fn component_changes(
+    before: &InstalledPackage,
+    after: &InstalledPackage,
+) -> Option<Vec<String>> {
+    let (old, new) = (&before.components, &after.components);
+    let removed = old.iter().filter(|one| !new.contains(one)).map(|one| format!("removed {one}"));
+    let added = new.iter().filter(|one| !old.contains(one)).map(|one| format!("added {one}"));
+    let has_components = !old.is_empty() && !new.is_empty();
+    has_components.then(|| removed.chain(added).collect())
 }
 
 async fn verify_one(context: &Context, name: ExtensionName, files: u32) -> VerifiedFiles {

@@ -307,9 +307,10 @@ fn read_facts(
         ExtensionSource::Npm { package, version, program: wanted, integrity } => {
             let wanted = wanted.as_deref();
             let facts = npm_facts(&site.new, package, version, wanted, integrity.as_deref())?;
-            let NpmFacts { program: path, integrity: found } = facts;
+            let NpmFacts { program: path, integrity: found, components: installed } = facts;
             program.push(in_folder(&path)?);
             *integrity = found;
+            components = installed;
         }
         ExtensionSource::Pypi { package, version, program: wanted } => {
             let facts = python_facts(&site.new, package, version, wanted.as_deref())?;

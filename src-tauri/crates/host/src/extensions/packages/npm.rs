@@ -3,7 +3,7 @@
 //! Owns the flags that keep an installation to files: no scripts, no settings of the person, a cache of its own. Never
 //! starts `npx`. Pitfall: `npm.cmd` on Windows, which a shell interprets; there `node` starts npm's own script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use rouse_core::extension::package::InstallStep;
@@ -33,6 +33,8 @@ pub(super) struct NpmFacts {
     pub(super) program: PathBuf,
     /// The hash of the package's archive, by npm's lock file.
     pub(super) integrity: Option<String>,
+    /// The installed packages, each as `name@version`, by npm's lock file.
+    pub(super) components: Vec<String>,
 }
 
 /// The part of `package.json` that Rouse reads.
@@ -130,7 +132,9 @@ pub(super) fn npm_facts(
         let program = escape_line(&program.display().to_string());
         return Err(format!("{package} has no file {program}. Choose another package."));
     }
-    let locked = locked_integrity(folder, package);
+    let lock = read_lock(folder);
+    let entry = &lock["packages"][format!("node_modules/{package}")];
+    let locked = entry["integrity"].as_str().map(str::to_owned);
     if let Some(expected) = integrity
         && locked.as_deref() != Some(expected)
     {
@@ -140,7 +144,7 @@ pub(super) fn npm_facts(
             escape_line(expected)
         ));
     }
-    Ok(NpmFacts { program, integrity: locked })
+    Ok(NpmFacts { program, integrity: locked, components: locked_packages(folder, &lock) })
 }
 
 /// The path of the program `wanted`, of the only one, or of the one called like the package.
@@ -181,13 +185,25 @@ pub(super) fn no_program(package: &str, names: &[String]) -> String {
     }
 }
 
-/// The hash of a package in npm's lock file.
-fn locked_integrity(folder: &Path, package: &str) -> Option<String> {
-    // silent-ok: an npm without a lock file gives no hash, and every installed file is hashed anyway.
-    let text = std::fs::read_to_string(folder.join("package-lock.json")).ok()?;
-    let lock: Value = serde_json::from_str(&text).ok()?;
-    let entry = &lock["packages"][format!("node_modules/{package}")];
-    entry["integrity"].as_str().map(str::to_owned)
+/// npm's lock file; `null` without a readable file.
+fn read_lock(folder: &Path) -> Value {
+    // silent-ok: an npm without a lock file names no packages, and every installed file is hashed anyway.
+    let text = std::fs::read_to_string(folder.join("package-lock.json")).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// The packages of the lock file that are installed. Packages for another system are only in the file.
+fn locked_packages(folder: &Path, lock: &Value) -> Vec<String> {
+    let packages = lock["packages"].as_object().into_iter().flatten();
+    let components: BTreeSet<String> = packages
+        .filter(|(path, _)| folder.join(path).is_dir())
+        .filter_map(|(path, entry)| {
+            let (_, name) = path.rsplit_once("node_modules/")?;
+            let version = entry["version"].as_str()?;
+            Some(format!("{}@{}", escape_line(name), escape_line(version)))
+        })
+        .collect();
+    components.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -204,8 +220,13 @@ mod tests {
         std::fs::write(root.join("dist/a.js"), "").expect("written");
         let package = json!({ "name": "@scope/files", "version": "1.2.3", "bin": bin });
         std::fs::write(root.join("package.json"), package.to_string()).expect("written");
-        let lock =
-            json!({ "packages": { "node_modules/@scope/files": { "integrity": "sha512-x" } } });
+        std::fs::create_dir_all(root.join("node_modules/dep")).expect("a folder");
+        let lock = json!({ "packages": {
+            "": { "version": "1.0.0" },
+            "node_modules/@scope/files": { "version": "1.2.3", "integrity": "sha512-x" },
+            "node_modules/@scope/files/node_modules/dep": { "version": "2.0.0\n" },
+            "node_modules/for-another-system": { "version": "3.0.0", "optional": true },
+        } });
         std::fs::write(folder.path().join("package-lock.json"), lock.to_string()).expect("written");
         folder
     }
@@ -224,7 +245,8 @@ mod tests {
             (json!({ "one": "dist/a.js", "two": "b.js" }), Some("one")),
         ] {
             let integrity = Some("sha512-x".to_owned());
-            let expected = NpmFacts { program: path.clone(), integrity };
+            let components = ["@scope/files@1.2.3", "dep@2.0.0⟨U+000A⟩"].map(str::to_owned).into();
+            let expected = NpmFacts { program: path.clone(), integrity, components };
             assert_eq!(facts(bin.clone(), wanted), Ok(expected), "{bin}");
         }
     }
