@@ -57,6 +57,46 @@ async fn exfiltration_by_arguments_needs_an_approval() {
     engine.host.stop().await;
 }
 
+/// The model obeys a description that the person accepted.
+#[tokio::test]
+async fn obedient_model_sends_no_file_without_approval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reads = calls([("c1", "read_file", json!({ "path": "key.txt" }))]);
+    let sends = calls([("c2", "cal_echo", json!({ "text": "canary" }))]);
+    let script = [reads, sends, says("Done.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let workspace = folder.path().join("workspace");
+    std::fs::create_dir_all(&workspace).expect("a folder");
+    std::fs::write(workspace.join("key.txt"), "canary").expect("written");
+    let server = double(&["--fault", "poisoned-description"]);
+    install_and_accept(&engine, "cal", server).await;
+    let id = engine.add_job(server_job("Look.", &["cal"])).await;
+    engine.start_run(&id).await;
+    let run = engine.wait_for_run(&id, "awaitingApproval").await;
+    engine.decide(&engine.pending_approval().await, "deny").await;
+    engine.wait_for_run(&id, "succeeded").await;
+    let steps = steps_of(&engine, &run, "cal_echo").await;
+    assert_eq!((steps.len(), &steps[0]["isError"]), (1, &json!(true)), "{steps:?}");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn form_for_a_password_is_shown_to_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [calls([("c1", "cal_echo", json!({ "text": "x" }))]), says("Done.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let server = double(&["--fault", "modern-only", "--fault", "ask-password"]);
+    install_and_accept(&engine, "cal", server).await;
+    let id = engine.add_job(server_job("Look.", &["cal"])).await;
+    engine.start_run(&id).await;
+    let run = engine.wait_for_run(&id, "succeeded").await;
+    let steps = steps_of(&engine, &run, "cal_echo").await;
+    assert!(steps[0]["output"].to_string().contains("asks for a secret in a form"), "{steps:?}");
+    let approvals = engine.call("approvals.list", json!({ "state": "all" })).await;
+    assert_eq!(approvals["approvals"], json!([]));
+    engine.host.stop().await;
+}
+
 #[tokio::test]
 async fn server_gets_no_variable_of_the_engine() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -83,7 +123,7 @@ async fn server_gets_no_variable_of_the_engine() {
     engine.host.stop().await;
 }
 
-/// A server that asks for a password, a completion or folders gets nothing, and the call goes on.
+/// A server that asks for a day, a completion or folders gets nothing, and the call goes on.
 #[tokio::test]
 async fn questions_of_a_server_get_no_answer() {
     for (fault, answer) in [("elicit", "cancel"), ("sample", "-32601")] {

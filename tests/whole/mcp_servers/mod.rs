@@ -161,6 +161,29 @@ async fn reason_of_an_always_ask_tool_is_the_choice() {
 }
 
 #[tokio::test]
+async fn form_of_a_server_parks_the_run_until_the_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [calls([("c1", "cal_echo", json!({ "text": "Hello" }))]), says("Done.")];
+    let engine = EngineBuilder::new(folder.path()).model(script).build().await;
+    let server = double(&["--fault", "modern-only", "--fault", "ask-input"]);
+    install_and_accept(&engine, "cal", server).await;
+    let id = engine.add_job(server_job("Look.", &["cal"])).await;
+    engine.start_run(&id).await;
+    let run = engine.wait_for_run(&id, "awaitingApproval").await;
+    let request = engine.pending_approval().await;
+    let answers = json!({ "name": "Ada", "count": 3 });
+    let decision = json!({ "kind": "submit", "answers": answers });
+    let params = json!({ "id": request["id"], "decision": decision, "from": "page" });
+    let decided = engine.call("approvals.decide", params).await;
+    assert_eq!(decided["applied"], true, "{decided}");
+    engine.wait_for_run(&id, "succeeded").await;
+    let steps = steps_of(&engine, &run, "cal_echo").await;
+    let output = steps.last().expect("a call")["output"].to_string();
+    assert!(output.contains("Hello") && output.contains("Ada"), "{output}");
+    engine.host.stop().await;
+}
+
+#[tokio::test]
 async fn missing_required_server_fails_the_run_once_per_cause() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).model([]).build().await;

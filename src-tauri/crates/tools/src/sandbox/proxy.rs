@@ -76,7 +76,10 @@ async fn forward(stream: &mut TcpStream, rules: &ProxyRules) -> io::Result<()> {
     };
     let mut server = match rules.connect(&request.target).await {
         Ok(server) => server,
-        Err(why) => return refuse(stream, "403 Forbidden", &why).await,
+        Err(why) => {
+            tracing::info!(%why, "a sandboxed process was refused a connection");
+            return refuse(stream, "403 Forbidden", &why).await;
+        }
     };
     match &request.forwarded_head {
         Some(head) => server.write_all(head.as_bytes()).await?,

@@ -25,6 +25,8 @@ pub(crate) enum DoubleFault {
     IgnoreEof,
     Elicit,
     AskInput,
+    AskPassword,
+    PoisonedDescription,
     Sample,
     ModernOnly,
 }

@@ -184,7 +184,15 @@ impl DoubleServer {
         let text_of = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
         match params["name"].as_str().unwrap_or_default() {
             "echo" if self.options.has(DoubleFault::AskInput) => {
-                self.echo_with_input(id, params, &text_of("text"))
+                let fields = json!({
+                    "name": { "type": "string", "title": "Name", "minLength": 1 },
+                    "count": { "type": "integer", "minimum": 1, "maximum": 9 },
+                });
+                self.echo_with_input(id, params, &text_of("text"), &fields)
+            }
+            "echo" if self.options.has(DoubleFault::AskPassword) => {
+                let fields = json!({ "password": { "type": "string", "title": "Password" } });
+                self.echo_with_input(id, params, &text_of("text"), &fields)
             }
             "echo" => {
                 let text = self.question_client(text_of("text"))?;
@@ -254,18 +262,20 @@ impl DoubleServer {
     }
 
     /// Asks for input in the place of a result; a call with an answer adds the answer to the text.
-    fn echo_with_input(&self, id: &Value, params: &Value, text: &str) -> io::Result<()> {
+    fn echo_with_input(
+        &self,
+        id: &Value,
+        params: &Value,
+        text: &str,
+        fields: &Value,
+    ) -> io::Result<()> {
         let answer = &params["inputResponses"][INPUT_KEY];
         if !answer.is_null() && params["requestState"] == INPUT_STATE {
             return self.answer_text(id, &format!("{text} {answer}"), false);
         }
-        let schema = json!({
-            "type": "object", "required": ["name", "count"],
-            "properties": {
-                "name": { "type": "string", "title": "Name", "minLength": 1 },
-                "count": { "type": "integer", "minimum": 1, "maximum": 9 },
-            },
-        });
+        let required: Vec<&String> =
+            fields.as_object().into_iter().flat_map(|all| all.keys()).collect();
+        let schema = json!({ "type": "object", "required": required, "properties": fields });
         let params = json!({ "message": "Who, and how many?", "requestedSchema": schema });
         let request = json!({ "method": "elicitation/create", "params": params });
         let result = json!({
