@@ -48,7 +48,7 @@ impl ApprovalReason<'_> {
         matches!(self, Self::Hook(_))
     }
 
-    /// The reason in an approval request. Every call of a server's tool needs an approval only by the person's choice.
+    /// The reason in an approval request. A server's tool is in the highest class only by the person's choice.
     pub(super) fn text(self, spec: &ToolSpec, is_highest: bool, is_of_job: bool) -> String {
         let effect = match spec.origin {
             _ if !is_highest => "The call has side effects.",

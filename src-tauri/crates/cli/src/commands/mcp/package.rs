@@ -225,7 +225,7 @@ mod tests {
         for (words, message) in [
             (&["--npm", "files"][..], "--npm: files has no version."),
             (&["--npm", "files@latest"], "is no exact version of files"),
-            (&["--pypi", "time>=1"], "--pypi: `time>=1` is no name"),
+            (&["--pypi", "time>=1"], "is no exact version of time"),
             (&["--npm", "a@1.2.3", "--pypi", "b==1"], "cannot be used with"),
             (&["--npm", "a@1.2.3", "--url", "https://a.example"], "cannot be used with"),
             (&["--npm", "a@1.2.3", "--header", "A: b"], "--header is for a server with --url"),

@@ -1,6 +1,6 @@
-//! Detection of secrets in the values of a definition.
+//! Detection of secrets in the values of a definition, for imports and for the check of every definition.
 //!
-//! Serves the import and the check of every definition. Owns the rules: names such as `API_KEY`, shapes of known keys, long random text, and passwords in URLs. An error on
+//! Owns the rules: names such as `API_KEY`, shapes of known keys, long random text, and passwords in URLs. An error on
 //! the safe side costs a question; a missed key would stand in the definition and on its page. Pitfall: paths and
 //! pinned hashes, which are long and random and no secrets.
 
