@@ -3,8 +3,9 @@
 //! Owns their replacement by spaces, so that lines and columns of errors stay. Never changes a string. Pitfall: `//` in
 //! the URL of a string.
 
-/// `text` with comments and trailing commas replaced by spaces.
-pub(super) fn strip_json_comments(text: &str) -> String {
+/// `text` with comments and trailing commas replaced by spaces, at the same positions.
+#[must_use]
+pub fn strip_json_comments(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut stripped = Vec::with_capacity(bytes.len());
     // Position of the last byte that is neither white space nor a comment.

@@ -18,12 +18,12 @@ pub use imported::{
     ImportSource, ImportedSecret, ImportedServer, ImportedServers, MAX_CONFIG_BYTES, MAX_SERVERS,
     ServerImportError, SkippedServer,
 };
+pub use json_comments::strip_json_comments;
 
 use serde_json::{Map, Value};
 
 use self::convert::convert;
 use self::foreign::read_definition;
-use self::json_comments::strip_json_comments;
 use self::names::{ServerNames, shown};
 pub(super) use self::secret_handles::{secret_name, split_scheme};
 pub(super) use self::secret_values::{

@@ -1,11 +1,12 @@
 //! The entry in a JSON file, as a change of the text.
 //!
 //! Owns the search for the place of the entry. Every byte outside the entry stays, because a client stores numbers and texts that a
-//! parser would write in another form. The result is parsed and compared before anything is written. Pitfall: searching a text that
-//! is no plain JSON; the parser refuses comments before.
+//! parser would write in another form. The result is parsed and compared before anything is written. Pitfall: searching a text with
+//! comments and trailing commas; the search reads a text without them, where all positions are the same.
 
 use std::ops::Range;
 
+use rouse_core::extension::import::strip_json_comments;
 use serde::Serialize as _;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
@@ -23,8 +24,9 @@ pub(super) fn set_entry(
     entry: &Value,
 ) -> Result<EntryChange, String> {
     let text = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
-    let document: Value = serde_json::from_str(text)
-        .map_err(|error| format!("the file is no plain JSON, or has comments ({error})"))?;
+    let plain = strip_json_comments(text);
+    let document: Value = serde_json::from_str(&plain)
+        .map_err(|error| format!("the file is no JSON document ({error})"))?;
     let Some(root) = document.as_object() else {
         return Err("the file is no JSON object".to_owned());
     };
@@ -32,10 +34,11 @@ pub(super) fn set_entry(
         return Err(format!("`{servers}` is no object"));
     }
     let before = document[servers].get(ENTRY_NAME).map(|old| shown(old, DEFAULT_INDENT));
-    let changed = JsonText { text, indent: indent_of(text) }.with_entry(servers, entry);
+    let changed =
+        JsonText { text, plain: &plain, indent: indent_of(text) }.with_entry(servers, entry);
     let mut expected = document.clone();
     expected[servers][ENTRY_NAME] = entry.clone();
-    match serde_json::from_str::<Value>(&changed) {
+    match serde_json::from_str::<Value>(&strip_json_comments(&changed)) {
         Ok(found) if found == expected => {}
         _ => return Err("the file has a form that Rouse cannot change safely".to_owned()),
     }
@@ -49,7 +52,10 @@ fn shown(entry: &Value, indent: &str) -> String {
 
 /// A valid JSON text with an object.
 struct JsonText<'t> {
+    /// The text as written.
     text: &'t str,
+    /// The text without comments and trailing commas, at the same positions.
+    plain: &'t str,
     /// Indentation of one level.
     indent: &'t str,
 }
@@ -95,16 +101,17 @@ impl JsonText<'_> {
         closing_indent: &str,
     ) -> String {
         let key = Value::from(key);
-        match object.members.last() {
-            Some(last) => {
-                let (head, tail) = self.text.split_at(last.value.end);
-                format!("{head},\n{indent}{key}: {value}{tail}")
-            }
-            None => {
-                let (head, tail) = (&self.text[..=object.open], &self.text[object.close..]);
-                format!("{head}\n{indent}{key}: {value}\n{closing_indent}{tail}")
-            }
+        let last_end = object.members.last().map(|last| last.value.end);
+        let (head, rest) = self.text.split_at(last_end.unwrap_or(object.open + 1));
+        let (rest, tail) = rest.split_at(object.close - head.len());
+        let kept = rest.trim_end();
+        let blank = &rest[kept.len()..];
+        if last_end.is_none() {
+            return format!("{head}{kept}\n{indent}{key}: {value}\n{closing_indent}{tail}");
         }
+        // Without its bracket, a trailing comma is not replaced.
+        let comma = if strip_json_comments(rest).contains(',') { "" } else { "," };
+        format!("{head}{comma}{kept}\n{indent}{key}: {value}{blank}{tail}")
     }
 
     /// The object whose brace opens at `open`.
@@ -117,7 +124,7 @@ impl JsonText<'_> {
                 b',' => at += 1,
                 b'"' => {
                     let key_end = self.string_end(at);
-                    let key = serde_json::from_str(&self.text[at..key_end]);
+                    let key = serde_json::from_str(&self.plain[at..key_end]);
                     let colon = self.skip_blank(key_end);
                     let start = self.skip_blank(colon + 1);
                     let end = self.value_end(start);
@@ -167,12 +174,12 @@ impl JsonText<'_> {
     }
 
     fn skip_blank(&self, at: usize) -> usize {
-        let blanks = self.text.as_bytes()[at..].iter();
+        let blanks = self.plain.as_bytes()[at..].iter();
         at + blanks.take_while(|byte| byte.is_ascii_whitespace()).count()
     }
 
     fn byte(&self, at: usize) -> u8 {
-        *self.text.as_bytes().get(at).expect("BUG: the text is valid JSON")
+        *self.plain.as_bytes().get(at).expect("BUG: the text is valid JSON")
     }
 }
 
@@ -265,16 +272,34 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_foreign_forms_are_refused() {
+    fn comments_and_trailing_commas_stay() {
+        let text = "// of VS Code\n{\n  // servers, all\n  \"mcpServers\": {\n    \"x\": {}, // one, \"rouse\": 1\n    /* } */\n  },\n}\n";
+        let change = changed(text);
+        let added = format!("\n    \"rouse\": {}", pretty(&entry(), "    ", "  "));
+        assert_eq!(change.text.replacen(&added, "", 1), text);
+        assert!(change.text.contains(&format!("/* }} */{added}\n  }}")), "{}", change.text);
+        assert!(changed(&change.text).is_done());
         for text in [
             "{ // mine\n}",
             "{\"a\":1,}",
-            "[]",
-            "7",
-            "{\"mcpServers\":[]}",
-            "\u{feff}{}",
-            "{\"half",
+            "{\"a\":1 /* , */}",
+            "{\"mcpServers\":{/* none */},}",
+            "{\"mcpServers\":{\"rouse\":{} // old\n}}",
         ] {
+            let change = changed(text);
+            let comments = ["// mine", "/* , */", "/* none */", "// old"];
+            for comment in comments.iter().filter(|comment| text.contains(*comment)) {
+                assert!(change.text.contains(comment), "{}", change.text);
+            }
+            assert!(changed(&change.text).is_done(), "{}", change.text);
+        }
+    }
+
+    #[test]
+    fn foreign_forms_are_refused() {
+        for text in
+            ["[]", "7", "{\"mcpServers\":[]}", "{,}", "{\"a\":1,,}", "\u{feff}{}", "{\"half"]
+        {
             assert!(set_entry(Some(text), "mcpServers", &entry()).is_err(), "{text}");
         }
     }
