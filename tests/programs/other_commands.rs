@@ -449,3 +449,18 @@ async fn removal_of_a_server_names_the_jobs_that_use_it() {
     assert!(removed.ok().contains("Jobs that use cal: Post."), "{removed:#?}");
     drop(engine);
 }
+
+#[test]
+fn entry_of_rouse_is_written_into_the_file_of_goose() {
+    let home = TestHome::new();
+    let settings = home.sibling(".config/goose/config.yaml");
+    std::fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&settings, "GOOSE_MODEL: x\n").expect("a file");
+    let refused = home.rouse(["mcp", "install", "goose"]);
+    let text = || std::fs::read_to_string(&settings).expect("a file");
+    assert!(refused.code == 5 && text() == "GOOSE_MODEL: x\n", "{refused:#?}");
+    home.rouse(["mcp", "install", "goose", "--yes"]).ok();
+    assert!(text().starts_with("GOOSE_MODEL: x\nextensions:\n  rouse:\n"), "{}", text());
+    let again = home.rouse(["mcp", "install", "goose"]);
+    assert!(again.ok().contains("set up there already"), "{again:#?}");
+}

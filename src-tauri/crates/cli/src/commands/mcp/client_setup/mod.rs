@@ -1,13 +1,14 @@
 //! `rouse mcp install`: the entry of Rouse in the settings of an MCP client.
 //!
 //! Owns the flow: the exact change first, then the question, then the file. Changes one entry and keeps every other byte of a JSON
-//! file, and every other key of a TOML file. Writes no file that it cannot read as plain JSON or TOML: then prints the entry to
-//! paste. Pitfall: writing over a change that the client made meanwhile.
+//! or YAML file, and every other key of a TOML file. Writes no file that it cannot read, and no YAML file in another style than
+//! that of Goose: then prints the entry to paste. Pitfall: writing over a change that the client made meanwhile.
 
 mod client_app;
 mod server_entry;
 mod json_entry;
 mod toml_entry;
+mod yaml_entry;
 mod entry_change;
 mod settings_file;
 
@@ -46,7 +47,7 @@ pub(super) async fn run(args: &Args, engine: &EngineConnection) -> Result<(), Cl
             json_entry::set_entry(before.as_deref(), servers, &entry.json(has_type))
         }
         ClientFormat::Toml => toml_entry::set_entry(before.as_deref(), &entry),
-        ClientFormat::Yaml => Err("Rouse does not change YAML files".to_owned()),
+        ClientFormat::Yaml => yaml_entry::set_entry(before.as_deref(), &entry),
     };
     let change = change.map_err(|reason| paste_error(&file, &entry, &reason))?;
     print_change(engine, &file, &change)?;

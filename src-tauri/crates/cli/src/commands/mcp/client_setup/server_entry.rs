@@ -60,7 +60,7 @@ impl ServerEntry {
                 format!("{:#}", json!({ servers: { ENTRY_NAME: self.json(has_type) } }))
             }
             ClientFormat::Toml => self.toml_text(),
-            ClientFormat::Yaml => self.yaml_text(),
+            ClientFormat::Yaml => format!("extensions:\n{}", self.yaml_block(2)),
         }
     }
 
@@ -77,15 +77,28 @@ impl ServerEntry {
         }
     }
 
-    /// JSON texts are valid YAML.
-    fn yaml_text(&self) -> String {
+    /// The entry of a YAML file.
+    pub(super) fn yaml(&self) -> Value {
         let variables = self.home.as_ref().map(|home| json!({ HOME_VARIABLE: home }));
-        let variables = variables.unwrap_or_else(|| json!({}));
-        format!(
-            "extensions:\n  {ENTRY_NAME}:\n    name: Rouse\n    type: stdio\n    enabled: true\n    cmd: {}\n    args: {}\n    envs: {variables}\n    timeout: 60",
-            json!(self.command),
-            json!(ARGUMENTS)
-        )
+        json!({
+            "name": "Rouse",
+            "type": "stdio",
+            "enabled": true,
+            "cmd": self.command,
+            "args": ARGUMENTS,
+            "envs": variables.unwrap_or_else(|| json!({})),
+            "timeout": 60,
+        })
+    }
+
+    /// The lines of the entry in a YAML block. JSON values are valid YAML.
+    pub(super) fn yaml_block(&self, indent: usize) -> String {
+        let (name_indent, field_indent) = (" ".repeat(indent), " ".repeat(2 * indent));
+        let mut block = format!("{name_indent}{ENTRY_NAME}:");
+        for (key, value) in self.yaml().as_object().into_iter().flatten() {
+            block += &format!("\n{field_indent}{key}: {value}");
+        }
+        block
     }
 }
 

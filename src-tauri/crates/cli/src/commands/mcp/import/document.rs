@@ -113,7 +113,8 @@ fn parse_toml(text: &str) -> Result<Value, String> {
     })
 }
 
-fn parse_yaml(text: &str) -> Result<Value, String> {
+/// Parses YAML without anchors and aliases. Errors name a line and quote nothing.
+pub(in crate::commands::mcp) fn parse_yaml(text: &str) -> Result<Value, String> {
     // No aliases: a few lines of nested aliases could fill the memory.
     let mut budget = serde_saphyr::Budget::default();
     (budget.max_aliases, budget.max_anchors, budget.max_depth) = (0, 0, MAX_YAML_DEPTH);

@@ -15,7 +15,7 @@ use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::FolderGrant;
 use serde_json::json;
 
-pub(super) use self::document::read_server;
+pub(super) use self::document::{parse_yaml, read_server};
 use self::document::read_servers;
 use self::selection::{note_missing_programs, plan_json, print_plan, select_servers};
 pub(super) use self::stored_secrets::offer_secrets;
