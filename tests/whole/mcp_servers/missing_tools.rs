@@ -1,8 +1,9 @@
-//! A `toolCall` job whose tool is missing for some time: the run says why, and a later run has the tool again.
+//! Tools that are missing for some time: the run of a `toolCall` job says why, a later run has the tool again, and the
+//! check of an agent job warns.
 
 use std::path::{Path, PathBuf};
 
-use rouse_tests::mcp::{install, install_and_accept};
+use rouse_tests::mcp::{install, install_and_accept, server_job};
 use rouse_tests::{EngineBuilder, TestEngine};
 use serde_json::{Value, json};
 
@@ -101,6 +102,40 @@ async fn gone_tool_is_not_counted_until_it_is_back() {
     assert_eq!(shown["extension"]["gone"], json!(["add"]));
     server.run(&id, "").await;
     assert_eq!(server.accepted().await, before);
+    server.engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn job_is_warned_of_a_missing_tool_of_a_required_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FaultyServer::install(folder.path()).await;
+    let id = server.engine.add_job(sum_job()).await;
+    let warnings = async |used: &str, tool: &str| {
+        let mut job = server_job("Echo.", &[used]);
+        job["payload"]["tools"] = json!([tool]);
+        let checked = server.engine.call("cron.check", json!({ "job": job })).await;
+        let found = checked["warnings"].as_array().expect("warnings").iter();
+        let found = found.filter(|found| found["field"] == "payload.tools[0]");
+        found.map(|found| found["message"].as_str().expect("words").to_owned()).collect::<Vec<_>>()
+    };
+    for (faults, tool, part) in [
+        (
+            "--fault changed-description",
+            "cal_echo",
+            "Review it with `rouse extensions accept cal`.",
+        ),
+        ("--fault missing-tool", "cal_add", "The server cal does not offer cal_add now."),
+        ("", "cal_never", "The server cal has no accepted tool cal_never"),
+    ] {
+        server.run(&id, faults).await;
+        let found = warnings("cal", tool).await;
+        let start = format!("Runs without `{tool}` fail. ");
+        assert!(found.len() == 1 && found[0].starts_with(&start), "{found:?}");
+        assert!(found[0].contains(part), "{found:?}");
+        let optional = format!("There is no tool `{tool}`; runs start without it.");
+        assert_eq!(warnings("cal:optional", tool).await, [optional]);
+    }
+    assert_eq!(warnings("cal", "cal_echo").await, [""; 0]);
     server.engine.host.stop().await;
 }
 

@@ -12,7 +12,9 @@ use std::path::Path;
 
 use rouse_core::JobId;
 use rouse_core::cause::{SOURCES, event_fields};
-use rouse_core::extension::ExtensionName;
+use rouse_core::extension::{
+    Extension, ExtensionName, MissingTool, ToolListing, extension_of_tool,
+};
 use rouse_core::job::{
     AgentTurn, EventTrigger, Job, JobServer, Payload, ScheduleSpec, ToolCall, check_bounds,
     job_from_json,
@@ -219,7 +221,7 @@ fn check_tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
     let named = turn.tools.iter().flatten().enumerate();
     let warnings = named.filter_map(|(index, name)| {
         let message = match context.gate.tools().get(name) {
-            None => format!("There is no tool `{name}`; runs start without it."),
+            None => missing_tool_message(context, turn, name)?,
             Some(tool) if tool.spec().attended_only => {
                 format!("`{name}` is available only in Chat; runs start without it.")
             }
@@ -236,6 +238,22 @@ fn check_tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
         Some(warning(&format!("payload.tools[{index}]"), message))
     });
     warnings.collect()
+}
+
+/// The message about a listed tool that no run gets now. A run fails without a tool of a required server. None if the
+/// warning about the server says so already.
+fn missing_tool_message(context: &Context, turn: &AgentTurn, name: &str) -> Option<String> {
+    let server = extension_of_tool(name);
+    let is_of = |used: &&JobServer| Some(&used.name) == server.as_ref();
+    let Some(used) = turn.servers.iter().find(is_of).filter(|used| !used.is_optional) else {
+        return Some(format!("There is no tool `{name}`; runs start without it."));
+    };
+    let extension = context.extensions.book().get(&used.name);
+    let Extension { held, gone, .. } = extension.filter(|extension| extension.is_enabled)?;
+    let listing = ToolListing { held, gone, ..ToolListing::default() };
+    let missing = MissingTool::of_listing(&used.name, &listing);
+    let missing = MissingTool::find(&used.name, name, missing);
+    Some(format!("Runs without `{name}` fail. {missing}"))
 }
 
 /// Warns about a key in the arguments, which would be stored and exported. The message contains the kind only.
