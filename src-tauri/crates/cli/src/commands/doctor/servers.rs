@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use rouse_core::extension::ServerState;
-use rouse_core::job::JobServer;
+use rouse_core::extension::{
+    ExtensionName, RESERVED_EXTENSION_NAMES, ServerState, extension_of_tool,
+};
+use rouse_core::job::Payload;
 use rouse_core::text::escape_line;
 use rouse_gateway::wire::{ExtensionView, ExtensionsListResult};
 use serde_json::{Value, json};
@@ -40,14 +42,27 @@ async fn fetch_servers(
 fn jobs_by_server<'j>(jobs: impl Iterator<Item = &'j Value>) -> JobsByServer {
     let mut by_server = JobsByServer::new();
     for job in jobs {
-        let servers = job["payload"]["servers"].as_array().into_iter().flatten();
-        // silent-ok: the engine saves only valid names.
-        for server in servers.filter_map(|server| server.as_str()?.parse::<JobServer>().ok()) {
-            let name = escape_line(job["name"].as_str().unwrap_or_default());
-            by_server.entry(server.name.to_string()).or_default().push(name);
+        let name = escape_line(job["name"].as_str().unwrap_or_default());
+        for server in servers_of(&job["payload"]) {
+            by_server.entry(server.to_string()).or_default().push(name.clone());
         }
     }
     by_server
+}
+
+/// The servers that a run of `payload` uses. A tool whose name begins like those of Rouse has no server.
+fn servers_of(payload: &Value) -> Vec<ExtensionName> {
+    match serde_json::from_value::<Payload>(payload.clone()) {
+        Ok(Payload::AgentTurn(turn)) => {
+            turn.servers.into_iter().map(|server| server.name).collect()
+        }
+        Ok(Payload::ToolCall(call)) => {
+            let server = extension_of_tool(&call.tool).into_iter();
+            server.filter(|name| !RESERVED_EXTENSION_NAMES.contains(&name.as_str())).collect()
+        }
+        // silent-ok: the engine lists only jobs with a readable payload.
+        Ok(Payload::SystemEvent { .. }) | Err(_) => Vec::new(),
+    }
 }
 
 fn server_findings(jobs: &JobsByServer, extensions: &[ExtensionView]) -> Vec<Finding> {
@@ -110,9 +125,14 @@ mod tests {
     #[test]
     fn unusable_servers_of_jobs_have_a_fix() {
         let servers = json!(["broken", "cal", "disabled", "mail:optional", "missing"]);
+        let turn = json!({ "kind": "agentTurn", "message": "x", "servers": servers });
+        let call = |tool: &str| json!({ "kind": "toolCall", "tool": tool });
         let jobs = [
-            json!({ "name": "Daily\n", "payload": { "servers": servers } }),
-            json!({ "name": "Post", "payload": { "servers": ["mail"] } }),
+            json!({ "name": "Daily\n", "payload": turn }),
+            json!({ "name": "Post", "payload": call("mail_send") }),
+            json!({ "name": "Own tool", "payload": call("web_fetch") }),
+            json!({ "name": "Short name", "payload": call("http") }),
+            json!({ "name": "Event", "payload": { "kind": "systemEvent", "text": "mail_send" } }),
         ];
         let extensions = [
             extension("broken", ServerState::Broken, Some("It ended. Read `it`.")),
