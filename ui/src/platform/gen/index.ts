@@ -1384,7 +1384,11 @@ version: string,
 /**
  * The program of the package; needed when the package has several.
  */
-program?: string, } | { "kind": "mcpb", 
+program?: string, 
+/**
+ * The SHA-256 of the requirements file, which has the version and the SHA-256 of every package inside.
+ */
+requirements?: string, } | { "kind": "mcpb", 
 /**
  * The absolute path of the file.
  */

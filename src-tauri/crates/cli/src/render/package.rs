@@ -76,7 +76,9 @@ fn hash_fact(source: &ExtensionSource) -> Option<JobFact> {
         ExtensionSource::Mcpb { sha256, .. } | ExtensionSource::Folder { sha256, .. } => {
             sha256.as_deref().map(|hash| fact("SHA-256", escape_line(hash)))
         }
-        ExtensionSource::Pypi { .. } => None,
+        ExtensionSource::Pypi { requirements, .. } => requirements
+            .as_deref()
+            .map(|hash| fact("Requirements", format!("SHA-256 {}", escape_line(hash)))),
     }
 }
 
@@ -191,6 +193,21 @@ mod tests {
         ] {
             assert!(facts.iter().any(|fact| fact == line), "{line}: {facts:#?}");
         }
+    }
+
+    #[test]
+    fn pypi_page_has_the_hash_of_accepted_requirements() {
+        let shown = |source: Value| {
+            let plan = json!({ "source": source, "steps": [], "folder": "/data/x", "notes": [] });
+            let plan: PackagePlan = serde_json::from_value(plan).expect("a plan");
+            fact_lines(&plan_facts(&plan))
+        };
+        let mut source = json!({ "kind": "pypi", "package": "mcp-time", "version": "1.2" });
+        let lines = shown(source.clone());
+        assert!(!lines.iter().any(|line| line.contains("Requirements")), "{lines:#?}");
+        source["requirements"] = json!("0a");
+        let lines = shown(source);
+        assert_eq!(lines[1], "Requirements  SHA-256 0a");
     }
 
     #[test]

@@ -217,7 +217,9 @@ fn exact_source(
         PackageRegistry::Npm => {
             ExtensionSource::Npm { package: name, version, program: None, integrity: None }
         }
-        PackageRegistry::Pypi => ExtensionSource::Pypi { package: name, version, program: None },
+        PackageRegistry::Pypi => {
+            ExtensionSource::Pypi { package: name, version, program: None, requirements: None }
+        }
     })
 }
 

@@ -41,6 +41,10 @@ pub enum ExtensionSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         program: Option<String>,
+        /// The SHA-256 of the requirements file, which has the version and the SHA-256 of every package inside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        requirements: Option<String>,
     },
     /// A bundle: a zip archive with a manifest.
     Mcpb {
@@ -81,7 +85,7 @@ impl ExtensionSource {
     /// The name is invalid, or the version is not exact.
     pub fn pypi(text: &str, program: Option<String>) -> Result<Self, PackageSpecError> {
         let ExactPackage { name, version } = ExactPackage::from_pypi(text)?;
-        Ok(Self::Pypi { package: name, version, program })
+        Ok(Self::Pypi { package: name, version, program, requirements: None })
     }
 
     /// Refuses a source that does not name one exact content.
@@ -94,7 +98,7 @@ impl ExtensionSource {
                 ExactPackage::new(PackageRegistry::Npm, package, version)?;
                 check_program(program.as_deref())
             }
-            Self::Pypi { package, version, program } => {
+            Self::Pypi { package, version, program, .. } => {
                 ExactPackage::new(PackageRegistry::Pypi, package, version)?;
                 check_program(program.as_deref())
             }
@@ -115,8 +119,12 @@ impl ExtensionSource {
                     version.clone_into(own);
                 }
             }
-            (Self::Pypi { version: own, .. }, Some(version)) => version.clone_into(own),
-            (Self::Pypi { .. }, None) => {}
+            (Self::Pypi { version: own, requirements, .. }, version) => {
+                *requirements = None;
+                if let Some(version) = version {
+                    version.clone_into(own);
+                }
+            }
             (Self::Mcpb { sha256, .. } | Self::Folder { sha256, .. }, None) => *sha256 = None,
             (Self::Mcpb { .. } | Self::Folder { .. }, Some(_)) => return None,
         }
@@ -187,6 +195,15 @@ mod tests {
         let installed = npm("1.2.3", integrity);
         assert_eq!(installed.renewed(Some("1.2.4")), Some(npm("1.2.4", None)));
         assert_eq!(installed.renewed(None), Some(npm("1.2.3", None)));
+        let pypi = |version: &str, requirements| ExtensionSource::Pypi {
+            package: "files".to_owned(),
+            version: version.to_owned(),
+            program: None,
+            requirements,
+        };
+        let installed = pypi("1.2", Some("0".to_owned()));
+        assert_eq!(installed.renewed(Some("1.3")), Some(pypi("1.3", None)));
+        assert_eq!(installed.renewed(None), Some(pypi("1.2", None)));
         let folder = |sha256| ExtensionSource::Folder { path: "/srv/files".to_owned(), sha256 };
         let installed = folder(Some("0".to_owned()));
         assert_eq!(installed.renewed(None), Some(folder(None)));

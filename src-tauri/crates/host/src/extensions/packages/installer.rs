@@ -21,6 +21,7 @@ use super::files::hash_files;
 use super::npm::{NpmFacts, npm_facts, prepare_npm};
 use super::planner::Planner;
 use super::python::{PythonFacts, PythonProgram, python_facts};
+use super::requirements::{keep_requirements, prepare_requirements, write_requirements};
 use super::site::{PackageSite, SwappedFiles, path_text};
 pub(in crate::extensions) use super::steps::InstallError;
 use super::steps::{InstallProgress, run_steps, stop_of};
@@ -189,7 +190,15 @@ impl RunningInstall<'_> {
             _ => &site.staging,
         };
         let (processes, steps) = (installer.processes.as_ref(), &planned.plan.steps);
-        run_steps(processes, name, steps, folder, progress, stop.as_mut()).await?;
+        // The last command installs what the commands before have resolved.
+        let (before, last) = steps.split_at(steps.len().saturating_sub(1));
+        run_steps(processes, name, before, folder, progress, stop.as_mut()).await?;
+        if matches!(planned.plan.source, ExtensionSource::Pypi { requirements: None, .. }) {
+            progress.set_step("writing the requirements");
+            let site = site.clone();
+            blocking(move || write_requirements(&site).map_err(InstallError::Failed)).await?;
+        }
+        run_steps(processes, name, last, folder, progress, stop.as_mut()).await?;
         progress.set_step("hashing the files");
         let site = site.clone();
         let finishing = blocking(move || finish(planned, site));
@@ -263,7 +272,12 @@ fn prepare_site(site: &PackageSite, source: &ExtensionSource) -> Result<(), Inst
             let sha256 = sha256.as_deref().expect("BUG: a bundle was planned without its hash");
             unpack_bundle(file, sha256, site).map_err(InstallError::Failed)
         }
-        ExtensionSource::Pypi { .. } | ExtensionSource::Folder { .. } => Ok(()),
+        ExtensionSource::Pypi { package, version, requirements, .. } => {
+            let package = format!("{package}=={version}");
+            prepare_requirements(site, &package, requirements.as_deref())
+                .map_err(InstallError::Failed)
+        }
+        ExtensionSource::Folder { .. } => Ok(()),
     }
 }
 
@@ -312,7 +326,8 @@ fn read_facts(
             *integrity = found;
             components = installed;
         }
-        ExtensionSource::Pypi { package, version, program: wanted } => {
+        ExtensionSource::Pypi { package, version, program: wanted, requirements } => {
+            *requirements = Some(keep_requirements(site)?);
             let facts = python_facts(&site.new, package, version, wanted.as_deref())?;
             let PythonFacts { program: found, components: installed } = facts;
             match found {

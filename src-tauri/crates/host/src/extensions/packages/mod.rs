@@ -10,6 +10,7 @@ mod registry;
 mod files;
 mod npm;
 mod python;
+mod requirements;
 mod bundle;
 mod folder;
 mod steps;

@@ -12,14 +12,18 @@ use rouse_core::extension::package::{
 };
 use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::{FolderAccess, FolderGrant};
+use rouse_core::text::escape_line;
 use rouse_gateway::PlannedPackage;
 
 use super::bundle::{BundleConfig, BundleFacts, bundle_facts, bundle_list};
 use super::checks::accepted_files;
 use super::folder::{FolderFacts, folder_facts};
 use super::npm::{find_npm, npm_step};
-use super::python::{NO_COMPILED_FILES, find_python, interpreter_of, python_steps};
+use super::python::{
+    NO_COMPILED_FILES, Resolution, find_python, interpreter_of, normal_name, python_steps,
+};
 use super::registry::{npm_registry, python_index};
+use super::requirements::has_requirements;
 use super::site::{PackageSite, path_text};
 use crate::options::EnvReader;
 
@@ -28,6 +32,12 @@ const DOWNLOAD_NOTES: [&str; 2] = [
     "The installation takes at most 5 min. It runs with your own rights and runs no script of the package.",
     "Every installed file is hashed. A server with a changed file does not start.",
 ];
+/// What a page says about the packages inside a package of PyPI.
+const NEW_REQUIREMENTS: &str = "Rouse writes the version and the SHA-256 of every package inside to a requirements file. Only files with these hashes are installed.";
+/// What a page says about an update of the same version.
+const ACCEPTED_REQUIREMENTS: &str = "The same packages with the same SHA-256 as before are installed, by the accepted requirements file.";
+/// What a page says about an update of the same version without its requirements.
+const MISSING_REQUIREMENTS: &str = "The accepted requirements file is missing or changed. The packages inside can be other ones than before.";
 /// The registry of a page without an address in the person's settings.
 const NPM_DEFAULT: &str = "the default registry of npm";
 /// The index of a page without an address in the person's settings.
@@ -113,21 +123,33 @@ impl Planner<'_> {
     fn plan_pypi(
         &self,
         site: &PackageSite,
-        source: ExtensionSource,
+        mut source: ExtensionSource,
         target: DraftCommand<'_>,
     ) -> Result<PackagePlan, String> {
-        let ExtensionSource::Pypi { package, version, .. } = &source else {
+        let ExtensionSource::Pypi { package, version, requirements, .. } = &mut source else {
             unreachable!("BUG: another source was planned as PyPI");
         };
+        let mut notes = DOWNLOAD_NOTES.map(str::to_owned).to_vec();
+        let recorded = self.recorded_requirements(package, version);
+        let accepted = recorded.filter(|sha256| has_requirements(site, sha256));
+        check_requirements(requirements.as_deref(), accepted)?;
+        *requirements = accepted.map(str::to_owned);
+        let (resolution, note) = match (accepted, recorded) {
+            (Some(_), _) => (Resolution::Accepted, ACCEPTED_REQUIREMENTS),
+            (None, Some(_)) => (Resolution::New, MISSING_REQUIREMENTS),
+            (None, None) => (Resolution::New, NEW_REQUIREMENTS),
+        };
+        notes.push(note.to_owned());
         let programs = find_python(target.command, self.env)?;
-        let steps = python_steps(&programs, site, &format!("{package}=={version}"), self.env)?;
+        let package = format!("{package}=={version}");
+        let steps = python_steps(&programs, site, &package, resolution, self.env)?;
         *target.command = interpreter_of(&site.folder)?;
         target.arguments.insert(0, PROGRAM_OF_PACKAGE.to_owned());
         forbid_compiled_files(target.environment);
         Ok(PackagePlan {
             registry: Some(python_index(self.env)?.unwrap_or_else(|| PYTHON_DEFAULT.to_owned())),
             steps,
-            notes: DOWNLOAD_NOTES.map(str::to_owned).to_vec(),
+            notes,
             ..plan_in(site, source)?
         })
     }
@@ -198,6 +220,17 @@ impl Planner<'_> {
         })
     }
 
+    /// The hash of the installed package's requirements, if the package and its version are these.
+    fn recorded_requirements(&self, package: &str, version: &str) -> Option<&str> {
+        let ExtensionSource::Pypi { package: own, version: installed, requirements, .. } =
+            &self.installed?.source
+        else {
+            return None;
+        };
+        let is_same = normal_name(own) == normal_name(package) && installed == version;
+        requirements.as_deref().filter(|_| is_same)
+    }
+
     /// The accepted files of the installed package, if it is of the kind of `source`. None also without their list, as
     /// after a restore.
     fn installed_files(&self, site: &PackageSite, source: &ExtensionSource) -> Option<FileList> {
@@ -227,6 +260,17 @@ fn plan_in(site: &PackageSite, source: ExtensionSource) -> Result<PackagePlan, S
 fn forbid_compiled_files(environment: &mut BTreeMap<String, String>) {
     let (name, value) = NO_COMPILED_FILES;
     environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+}
+
+/// Refuses expected requirements that are not among the installed files.
+fn check_requirements(expected: Option<&str>, accepted: Option<&str>) -> Result<(), String> {
+    match expected {
+        Some(expected) if accepted != Some(expected) => Err(format!(
+            "The installed files have no requirements with the SHA-256 {}. Leave the hash out.",
+            escape_line(expected)
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses content with another hash than the expected one.

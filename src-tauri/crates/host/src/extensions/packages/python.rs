@@ -1,7 +1,7 @@
 //! Packages of PyPI: the installation commands, and the program of an installed package.
 //!
-//! Owns the flags that keep an installation to files: only wheels, no settings of the person, a cache of its own. Uses
-//! `uv` if installed, else `venv` and `pip`. Pitfall: a script's first line, which names the folder of the installation;
+//! Owns the flags that keep an installation to files: only wheels, only accepted hashes, no settings of the person, a
+//! cache of its own. Uses `uv` if installed, else `venv` and `pip`. Pitfall: a script's first line, which names the folder of the installation;
 //! the start command therefore names the interpreter.
 
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use rouse_core::text::escape_line;
 
 use super::npm::no_program;
 use super::registry::{network_variables, python_index};
+use super::requirements::{PIP_REPORT, REQUIREMENTS, UV_ANSWER, WANTED};
 use super::site::{PackageSite, path_text};
 use crate::options::EnvReader;
 use rouse_tools::find_program;
@@ -31,6 +32,41 @@ pub(super) enum PythonPrograms {
     Uv { uv: String, python: Option<String> },
     /// The interpreter, with its `venv` and `pip`.
     Python(String),
+}
+
+/// The origin of the versions inside a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resolution {
+    /// The installer resolves them, and Rouse writes the requirements file.
+    New,
+    /// The accepted requirements file has them.
+    Accepted,
+}
+
+/// The paths in the commands of an installation.
+struct StepPaths {
+    new: String,
+    cache: String,
+    interpreter: String,
+    wanted: String,
+    pip_report: String,
+    uv_answer: String,
+    requirements: String,
+}
+
+impl StepPaths {
+    fn new(site: &PackageSite) -> Result<Self, String> {
+        let staged = |name: &str| path_text(&site.staging.join(name));
+        Ok(Self {
+            new: path_text(&site.new)?,
+            cache: path_text(&site.cache)?,
+            interpreter: interpreter_of(&site.new)?,
+            wanted: staged(WANTED)?,
+            pip_report: staged(PIP_REPORT)?,
+            uv_answer: staged(UV_ANSWER)?,
+            requirements: staged(REQUIREMENTS)?,
+        })
+    }
 }
 
 /// The facts of an installed package.
@@ -71,57 +107,95 @@ pub(super) fn interpreter_of(folder: &Path) -> Result<String, String> {
     path_text(&folder.join(INTERPRETER))
 }
 
-/// The commands of an installation. `package` is `name==version`.
+/// The commands of an installation. `package` is `name==version`. The last command installs the requirements.
 pub(super) fn python_steps(
     programs: &PythonPrograms,
     site: &PackageSite,
     package: &str,
+    resolution: Resolution,
     env: &EnvReader,
 ) -> Result<Vec<InstallStep>, String> {
-    let (new, cache) = (path_text(&site.new)?, path_text(&site.cache)?);
-    let (interpreter, index) = (interpreter_of(&site.new)?, python_index(env)?);
-    let (new, cache, interpreter) = (new.as_str(), cache.as_str(), interpreter.as_str());
-    let index_words = |flag| index.iter().flat_map(move |index| [flag, index.as_str()]);
+    let paths = StepPaths::new(site)?;
+    let index = python_index(env)?;
     let mut environment = network_variables(env);
-    let step =
-        |program: &str, words: &[&str], environment: &BTreeMap<String, String>| InstallStep {
-            program: program.to_owned(),
-            arguments: words.iter().map(|word| (*word).to_owned()).collect(),
-            environment: environment.clone(),
-        };
-    Ok(match programs {
+    let [venv, resolve, install] = match programs {
         PythonPrograms::Uv { uv, python } => {
-            let general = ["--no-config", "--no-progress", "--cache-dir", cache];
-            let mut venv = vec!["venv"];
-            venv.extend(general);
-            venv.extend(python.iter().flat_map(|python| ["--python", python.as_str()]));
-            venv.extend(["--no-python-downloads", new]);
-            let mut install = vec!["pip", "install"];
-            install.extend(general);
-            install.extend(["--python", interpreter, "--no-build", "--link-mode", "copy"]);
-            install.extend(index_words("--default-index"));
-            install.push(package);
-            vec![step(uv, &venv, &environment), step(uv, &install, &environment)]
+            let commands = uv_arguments(&paths, python.as_deref(), index.as_deref());
+            commands.map(|words| step(uv, &words, &environment))
         }
         PythonPrograms::Python(python) => {
             let no_settings = if cfg!(windows) { "nul" } else { "/dev/null" };
             environment.insert("PIP_CONFIG_FILE".to_owned(), no_settings.to_owned());
-            let mut install = vec![
-                "-m",
-                "pip",
-                "install",
-                "--only-binary",
-                ":all:",
-                "--no-input",
-                "--no-cache-dir",
-                "--disable-pip-version-check",
-            ];
-            install.extend(index_words("--index-url"));
-            install.push(package);
-            let venv = step(python, &["-m", "venv", new], &environment);
-            vec![venv, step(interpreter, &install, &environment)]
+            let venv = step(python, &["-m", "venv", &paths.new], &environment);
+            let commands = pip_arguments(&paths, package, index.as_deref());
+            let [resolve, install] =
+                commands.map(|words| step(&paths.interpreter, &words, &environment));
+            [venv, resolve, install]
         }
+    };
+    Ok(match resolution {
+        Resolution::New => vec![venv, resolve, install],
+        Resolution::Accepted => vec![venv, install],
     })
+}
+
+fn step(program: &str, words: &[&str], environment: &BTreeMap<String, String>) -> InstallStep {
+    InstallStep {
+        program: program.to_owned(),
+        arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+        environment: environment.clone(),
+    }
+}
+
+/// The arguments of `uv`: create the environment, resolve, install.
+fn uv_arguments<'a>(
+    paths: &'a StepPaths,
+    python: Option<&'a str>,
+    index: Option<&'a str>,
+) -> [Vec<&'a str>; 3] {
+    let general = ["--no-config", "--no-progress", "--cache-dir", paths.cache.as_str()];
+    let index = index.map(|index| ["--default-index", index]);
+    let mut venv = vec!["venv"];
+    venv.extend(general);
+    venv.extend(python.into_iter().flat_map(|python| ["--python", python]));
+    venv.extend(["--no-python-downloads", &paths.new]);
+    let mut resolve = vec!["pip", "compile"];
+    resolve.extend(general);
+    resolve.extend(["--quiet", "--python", &paths.interpreter, "--no-build"]);
+    resolve.extend(["--generate-hashes", "--no-header", "--no-annotate"]);
+    resolve.extend(index.into_iter().flatten());
+    resolve.extend(["--output-file", &paths.uv_answer, &paths.wanted]);
+    let mut install = vec!["pip", "install"];
+    install.extend(general);
+    install.extend(["--python", &paths.interpreter, "--no-build", "--link-mode", "copy"]);
+    install.extend(index.into_iter().flatten());
+    install.extend(["--require-hashes", "--no-deps", "-r", &paths.requirements]);
+    [venv, resolve, install]
+}
+
+/// The arguments of the interpreter: resolve, install.
+fn pip_arguments<'a>(
+    paths: &'a StepPaths,
+    package: &'a str,
+    index: Option<&'a str>,
+) -> [Vec<&'a str>; 2] {
+    let mut general = vec![
+        "--only-binary",
+        ":all:",
+        "--no-input",
+        "--cache-dir",
+        &paths.cache,
+        "--disable-pip-version-check",
+    ];
+    general.extend(index.into_iter().flat_map(|index| ["--index-url", index]));
+    let mut resolve = vec!["-m", "pip", "install", "--dry-run", "--ignore-installed"];
+    resolve.extend(["--report", &paths.pip_report]);
+    resolve.extend(&general);
+    resolve.push(package);
+    let mut install = vec!["-m", "pip", "install", "--require-hashes", "--no-deps"];
+    install.extend(&general);
+    install.extend(["-r", &paths.requirements]);
+    [resolve, install]
 }
 
 /// Reads the installed package in `folder`.
@@ -231,7 +305,7 @@ fn function_code(function: &str) -> Option<String> {
 }
 
 /// The name of a package in the form in which PyPI compares names.
-fn normal_name(name: &str) -> String {
+pub(super) fn normal_name(name: &str) -> String {
     let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
     parts.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }

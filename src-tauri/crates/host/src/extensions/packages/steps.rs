@@ -28,6 +28,15 @@ const BEGIN_CHARACTERS: usize = 80;
 /// Words of npm about its log file, which the failed installation deletes.
 const NPM_LOG_FILE: &str = "A complete log of this run can be found in";
 
+/// Words in the error output of pip and uv, each with its explanation.
+const EXPLANATIONS: [(&str, &str); 3] = [
+    ("THESE PACKAGES DO NOT MATCH THE HASHES", OTHER_HASH),
+    ("Hash mismatch for", OTHER_HASH),
+    ("no such option: --", "Its pip is older than 22.2. Update Python or install uv."),
+];
+/// The explanation of a download with another hash.
+const OTHER_HASH: &str = "A downloaded file has another SHA-256 than the requirements. The registry may have replaced the file, or your Python is another. To accept the new files, remove the server and install it again.";
+
 /// Why an installation failed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::extensions) enum InstallError {
@@ -141,6 +150,9 @@ fn failure(program: &str, end: &str, stderr: &str) -> InstallError {
     let is_useful = |line: &&str| !line.is_empty() && !line.contains(NPM_LOG_FILE);
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(is_useful).collect();
     let mut message = format!("The package was not installed. {end}");
+    if let Some((_, explanation)) = EXPLANATIONS.iter().find(|(words, _)| stderr.contains(*words)) {
+        message.push_str(&format!(" {explanation}"));
+    }
     if !lines.is_empty() {
         message.push_str(" Last error output:");
     }

@@ -21,6 +21,8 @@ use super::{InstallError, PackageChecks, PackageInstaller, packages_folder};
 use crate::options::EnvReader;
 use crate::zip_archive::built::{build, entry};
 
+mod python;
+
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Installs the package `files@1.2.3` as npm does.
@@ -31,21 +33,6 @@ mkdir -p node_modules/files/dist
 echo 'let a;' > node_modules/files/dist/a.js
 echo '{"version":"1.2.3","bin":"dist/a.js"}' > node_modules/files/package.json
 echo '{"packages":{"node_modules/files":{"integrity":"sha512-x"}}}' > package-lock.json
-"#;
-
-/// Creates an environment and installs `mcp-time` as Python does.
-const PYTHON: &str = r#"#!/bin/sh
-if [ "$2" = venv ]; then
-    mkdir -p "$3/bin"
-    cp "$0" "$3/bin/python"
-    exit
-fi
-root="$(dirname "$0")/.."
-printf '%s\n' "$@" > "$root/arguments"
-record="$root/lib/python3.12/site-packages/mcp_time-1.2.dist-info"
-mkdir -p "$record"
-printf '[console_scripts]\nmcp-time = mcp_time:main\n' > "$record/entry_points.txt"
-echo 'import mcp_time' > "$root/bin/mcp-time"
 "#;
 
 /// Waits for the end of its input.
@@ -125,6 +112,10 @@ impl InstallFixture {
 
     async fn install(&self, source: ExtensionSource) -> Installed {
         let prepared = self.prepare(source).await.expect("new files");
+        self.put(prepared).await
+    }
+
+    async fn put(&self, prepared: PreparedPackage) -> Installed {
         let (placed, package, server) = prepared.put_in_place().await.expect("in place");
         placed.keep().await.expect("kept");
         let ServerTransport::Stdio { command, arguments, environment, .. } = server.transport
@@ -269,23 +260,6 @@ async fn installation_can_be_cancelled() {
     assert!(matches!(error, InstallError::Cancelled), "{error}");
     drop(running);
     assert_eq!(fixture.installer.step(&cal()), None);
-}
-
-#[tokio::test]
-async fn pip_installs_only_wheels_of_the_exact_version() {
-    let fixture = InstallFixture::new(&[("python3", PYTHON)]);
-    let source = ExtensionSource::pypi("mcp-time==1.2", None).expect("a package");
-    let planned = fixture.plan(source.clone(), "").await.expect("a plan");
-    assert_eq!(planned.plan.steps.len(), 2);
-    let installed = fixture.install(source).await;
-    let folder = fixture.path("extensions/.packages/cal");
-    assert_eq!(installed.command, shown(&folder.join("bin/python")));
-    assert_eq!(installed.arguments, [shown(&folder.join("bin/mcp-time")), "--stdio".to_owned()]);
-    assert_eq!(installed.environment["PYTHONDONTWRITEBYTECODE"], "1");
-    assert_eq!(installed.package.components, ["mcp_time==1.2"]);
-    let arguments = fixture.text("extensions/.packages/cal/arguments");
-    assert!(arguments.contains("--only-binary\n:all:\n"), "{arguments}");
-    assert!(arguments.ends_with("--disable-pip-version-check\nmcp-time==1.2\n"), "{arguments}");
 }
 
 #[tokio::test]
