@@ -115,6 +115,7 @@ function sourceFacts(source: ExtensionSource): PackageFact[] {
     facts.push({ name: "Program", lines: source.program === undefined ? [] : [source.program] });
   }
   if (source.kind === "npm") facts.push({ name: "Integrity", lines: listOf(source.integrity) });
+  if (source.kind === "pypi") facts.push({ name: "Requirements", lines: requirementLines(source.requirements) });
   if (source.kind === "mcpb") facts.push({ name: "Settings", lines: settingLines(source) });
   if (source.kind === "mcpb" || source.kind === "folder") facts.push({ name: "SHA-256", lines: listOf(source.sha256) });
   return facts;
@@ -122,6 +123,11 @@ function sourceFacts(source: ExtensionSource): PackageFact[] {
 
 function listOf(text: string | undefined): string[] {
   return text === undefined ? [] : [text];
+}
+
+/** Hash of the file with the versions and hashes of all packages inside. */
+function requirementLines(sha256: string | undefined): string[] {
+  return sha256 === undefined ? [] : [`SHA-256 ${sha256}`];
 }
 
 const sourceLabels: Record<ExtensionSource["kind"], string> = {
