@@ -29,7 +29,7 @@ pub use sql::{
     block_while_waiting, database_files, integrity_problems,
 };
 pub use tables::{
-    DueJob, DueJobs, FiredRun, JobCounts, JobPage, JobQuery, JournalNote, NewStep,
+    CallAttachment, DueJob, DueJobs, FiredRun, JobCounts, JobPage, JobQuery, JournalNote, NewStep,
     OLD_QUEUED_EVENTS_NOTE, PENDING_MAIN_TURN, PlannedJob, PriorWebhookCall, QUEUED_EVENTS_NOTE,
     RunPage, RunQuery, RunStep, SOURCE_HOOK, SOURCE_WAKE, SessionReads, SessionRow, SessionTaint,
     SkillText, StepEnd, StoredMessage, StoredSetting, SystemEvent, TranscriptEntry, TranscriptRow,

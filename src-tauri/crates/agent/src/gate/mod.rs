@@ -26,6 +26,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use rouse_core::Clock;
 use rouse_core::approval::{Authorization, GateDecision, Refusal};
+use rouse_core::attachment::Attachment;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::text::flatten_deep;
@@ -355,9 +356,12 @@ impl Gate {
         let arguments = self.arguments_for_journal(&spec.name, call.arguments());
         let estimate = tool.estimated_cost_micro_usd(call.arguments());
         let watched = self.watch_list(tool, annotations, context).await?;
-        let end = match self.fill_handles(tool, call) {
-            Ok(call) => self.call_within_limits(tool, call, context, cancel).await,
-            Err(refusal) => CallEnd::Returned(*refusal),
+        let (end, has_secret) = match self.fill_handles(tool, call) {
+            Ok(call) => {
+                let has_secret = call.has_values();
+                (self.call_within_limits(tool, call, context, cancel).await, has_secret)
+            }
+            Err(refusal) => (CallEnd::Returned(*refusal), false),
         };
         self.unwatch_list(watched, tool, admitted.was_approved, context).await?;
         let (end, input_approval) =
@@ -374,7 +378,9 @@ impl Gate {
         let cost = output.cost_micro_usd.or(estimate);
         (output.cost_micro_usd, model_output.cost_micro_usd) = (cost, cost);
         let end = step_end(status, &output, duration_ms);
-        self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
+        // No redaction reads an image.
+        let files: &[Attachment] = if has_secret { &[] } else { &output.attachments };
+        self.store.end_call(&context.run_id, step, &end, files, self.clock.now()).await?;
         drop(admitted.reservation);
         self.note_signals(&spec.name, &signals, context).await?;
         self.notify_hooks(&spec.name, arguments, &output, duration_ms, context);

@@ -19,6 +19,7 @@ mod refusal_kinds;
 mod approvals;
 mod input_requests;
 mod secrets_and_hooks;
+mod kept_files;
 mod stored_secrets;
 mod answer_stream;
 mod resume;

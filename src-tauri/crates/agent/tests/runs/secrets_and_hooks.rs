@@ -21,8 +21,8 @@ use super::fixtures::{CallLog, ScriptedHook, VALUE, done, logged, logging_tool, 
 use super::run_fixture::{NOW, RunFixture, TestTool, agent_job, call_of, job, tools};
 
 /// Sends the arguments to the host in `to`, and returns the arguments.
-struct BoundSendTool {
-    inner: TestTool,
+pub(crate) struct BoundSendTool {
+    pub(crate) inner: TestTool,
 }
 
 impl Tool for BoundSendTool {

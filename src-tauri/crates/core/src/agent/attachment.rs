@@ -1,17 +1,22 @@
 //! Files that a tool returns beside the result: images and PDFs, for models with file input.
 //!
-//! Owns the kinds, their detection by content and the size limit. A conversation in memory holds the bytes; a transcript
-//! keeps name, kind and size, so a resumed run calls the tool again. Never trusts a file name or a Content-Type.
+//! Owns the kinds, their detection by content and the size limits. A conversation in memory holds the bytes; a transcript
+//! keeps name, kind and size, so a resumed run calls the tool again. The journal keeps the bytes for the person only.
+//! Never trusts a file name or a Content-Type.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::message::Message;
 
 /// The maximum bytes of an attachment: 5 MB as base64, Anthropic's limit for an image.
 pub const MAX_ATTACHMENT_BYTES: usize = 3_750_000;
+
+/// The most bytes of all attachments that the journal of a run keeps for the person.
+pub const MAX_RUN_ATTACHMENT_BYTES: usize = 20_000_000;
 
 /// The most bytes of all attachments that a conversation holds: 20 MB as base64, below the request limits of all vendors.
 const MAX_HELD_BYTES: usize = 15_000_000;
@@ -27,8 +32,9 @@ const PDF_BYTES_PER_TOKEN: usize = 50;
 const MIN_PDF_TOKENS: usize = 3_000;
 
 /// The kind of a file, detected by the first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum MediaKind {
     /// `image/png`.
     Png,
@@ -54,6 +60,12 @@ impl MediaKind {
             [b'%', b'P', b'D', b'F', b'-', ..] => Some(Self::Pdf),
             _ => None,
         }
+    }
+
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The media type (IANA).
@@ -172,6 +184,16 @@ mod tests {
             (b"", None),
         ] {
             assert_eq!(MediaKind::of(bytes), kind, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn kind_has_one_name_in_json_and_sql() {
+        let kinds =
+            [MediaKind::Png, MediaKind::Jpeg, MediaKind::Gif, MediaKind::Webp, MediaKind::Pdf];
+        for kind in kinds {
+            assert_eq!(serde_json::json!(kind), kind.name());
+            assert_eq!(kind.name().parse(), Ok(kind));
         }
     }
 

@@ -7,6 +7,7 @@
 use rouse_core::approval::{
     ApprovalScope, ApprovalStateKind, DecisionSurface, Fingerprint, GrantScope, Surroundings,
 };
+use rouse_core::attachment::MediaKind;
 use rouse_core::delivery::{Channel, DeliveryState};
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
@@ -126,6 +127,7 @@ macro_rules! stored_as {
 stored_as!(i64: i64; Ok);
 stored_as!(bool: bool; Ok);
 stored_as!(String: String; Ok);
+stored_as!(Vec<u8>: Vec<u8>; Ok);
 stored_as!(&'r str: &'r str; Ok);
 stored_as!(i64: UnixMs; |at| Ok(UnixMs(at)));
 // A negative count can only come from a damaged row and reads as zero.
@@ -133,7 +135,7 @@ stored_as!(i64: u32; |count| Ok(u32::try_from(count.max(0)).unwrap_or(u32::MAX))
 stored_as!(i64: u64; |amount| Ok(u64::try_from(amount).unwrap_or(0)));
 stored_as!(String: ApprovalId, DeliveryId, Fingerprint, GrantId, JobId, RunId, SessionKey; |id| Ok(Self::new(id)));
 stored_as!(&'r str: Channel; |name| Ok(Self::from_name(name)));
-stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
+stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, MediaKind, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
     name.parse().map_err(|_| unknown_name(name))
 });
 stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value; parse_json);

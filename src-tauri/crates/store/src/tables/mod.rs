@@ -18,6 +18,7 @@ pub(crate) mod due_jobs;
 pub(crate) mod grants;
 pub(crate) mod approvals;
 pub(crate) mod spending;
+pub(crate) mod call_attachments;
 pub(crate) mod steps;
 pub(crate) mod sessions;
 pub(crate) mod summaries;
@@ -31,6 +32,7 @@ pub(crate) mod webhooks;
 pub(crate) mod memory;
 pub(crate) mod fetches;
 
+pub use call_attachments::CallAttachment;
 pub use causes::FiredRun;
 pub use due_jobs::{DueJob, DueJobs};
 pub use job_list::{JobPage, JobQuery};

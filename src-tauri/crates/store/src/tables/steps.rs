@@ -5,12 +5,14 @@
 //! truncates.
 
 use rouse_core::approval::{Authorization, GateDecision};
+use rouse_core::attachment::Attachment;
 use rouse_core::event::EventKind;
 use rouse_core::run::{StepKind, StepStatus, Usage};
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 
 use super::approvals::use_permit;
+use super::call_attachments::add_attachments;
 use super::event_data::run_state_event;
 use super::spending::add_spending;
 use crate::sql::{
@@ -249,6 +251,21 @@ impl Store {
         end: &StepEnd,
         now: UnixMs,
     ) -> Result<(), StoreError> {
+        self.end_call(run, seq, end, &[], now).await
+    }
+
+    /// The same for a tool call, with the files for the person.
+    ///
+    /// # Errors
+    /// `NotFound` if the step does not exist.
+    pub async fn end_call(
+        &self,
+        run: &RunId,
+        seq: u32,
+        end: &StepEnd,
+        files: &[Attachment],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let mut tx = self.begin("journal the step", Durability::Normal, now).await?;
         let mut batch = Batch::default();
         batch.add(END, |values| {
@@ -269,6 +286,7 @@ impl Store {
             tx.roll_back().await?;
             return Err(StoreError::not_found("step", format!("{run}/{seq}")));
         }
+        add_attachments(&mut tx, run, seq, files).await?;
         tx.commit().await
     }
 

@@ -4,6 +4,7 @@ mod approvals;
 mod input_requests;
 mod attempts;
 mod backup;
+mod call_attachments;
 mod causes;
 mod claims;
 mod crash;

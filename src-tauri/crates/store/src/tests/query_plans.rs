@@ -7,9 +7,9 @@ use super::*;
 use crate::RunQuery;
 use crate::tables::run_list::{RunCursor, RunFilter};
 use crate::tables::{
-    approvals, causes, due_jobs, events, fetches, grants, incidents, job_list, job_plans, jobs,
-    memory, outbox, reminders, run_history, runs, sessions, spending, steps, summaries,
-    system_events, taint, unreadable_jobs, webhooks,
+    approvals, call_attachments, causes, due_jobs, events, fetches, grants, incidents, job_list,
+    job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions, spending, steps,
+    summaries, system_events, taint, unreadable_jobs, webhooks,
 };
 use crate::tx::{
     approve, attempts, claim as claims, clock_rollback, coalesce, finish, job_edit, missed_slots,
@@ -33,6 +33,7 @@ async fn check(store: &Store, sql: &str, lines: &[&str]) {
         "jobs",
         "runs",
         "run_steps",
+        "call_attachments",
         "messages",
         "system_events",
         "outbox",
@@ -303,4 +304,8 @@ async fn queue_and_journal_queries_use_indexes() {
     check(store, steps::TOOL_CALLS_SINCE, of_day).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
         .await;
+    let files = "USING INDEX sqlite_autoindex_call_attachments_1 (run_id=?";
+    for query in [call_attachments::LIST, call_attachments::GET] {
+        check_ordered(store, query, &[files]).await;
+    }
 }

@@ -2,8 +2,10 @@
 
 use rouse_core::SessionKey;
 use rouse_core::approval::GateDecision;
+use rouse_core::attachment::{Attachment, MediaKind};
 use rouse_core::message::Message;
 
+use super::call_attachments::call_with_files;
 use super::steps::step;
 use super::*;
 use crate::{NewStep, StepKind};
@@ -91,6 +93,21 @@ async fn pruning_keeps_runs_within_rate_limit_window() {
     let later = NOW.plus_ms(HOUR + 2 * MINUTE);
     prune(&fixture, "a", 1, later).await;
     assert_eq!((runs_of(&fixture, "a").await.len(), called(later).await), (1, 1));
+}
+
+#[tokio::test]
+async fn pruning_deletes_the_files_of_the_runs() {
+    let fixture = Fixture::new().await;
+    let old = ended(&fixture, "a", NOW).await;
+    let new = ended(&fixture, "a", NOW.plus_ms(MINUTE)).await;
+    let file = Attachment::new("chart.png", MediaKind::Png, vec![1]);
+    for run in [&old, &new] {
+        call_with_files(&fixture.store, run, std::slice::from_ref(&file)).await;
+    }
+    prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
+    assert!(fixture.store.run(&old).await.unwrap().is_none());
+    assert_eq!(fixture.store.call_attachments(&old).await.unwrap(), []);
+    assert_eq!(fixture.store.call_attachments(&new).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Retention: pruning of old runs with their steps, deliveries and messages, and of settled rows of the queues.
+//! Retention: pruning of old runs with their steps, files, deliveries and messages, and of settled rows of the queues.
 //!
 //! Owns the steps, each a short transaction, so that a claim never waits for two. Never decides limits or pace.
 //! Rows to prune are looked up on a reader first; final rows cannot change before the deletion. A pruned
@@ -110,6 +110,8 @@ const OLDEST: &str = concat!(
 );
 const DELETE_STEPS: &str =
     "DELETE FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))";
+const DELETE_ATTACHMENTS: &str =
+    "DELETE FROM call_attachments WHERE run_id IN (SELECT value FROM json_each(?1))";
 const DELETE_DELIVERIES_OF_RUNS: &str = "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND settled_at IS NOT NULL";
 const DELETE_RUNS: &str = "DELETE FROM runs WHERE seq IN (SELECT value FROM json_each(?1))";
 const DELETE_MESSAGES_OF_RUNS: &str = "DELETE FROM messages
@@ -270,6 +272,7 @@ async fn delete_runs(tx: &mut Transaction, runs: &[PrunableRun]) -> Result<(), S
     add_pruned_slots(tx, slots).await?;
     let ids = json_list(runs.iter().map(|run| run.id.as_str()));
     tx.execute(sqlx::query(DELETE_STEPS).bind(ids.clone())).await?;
+    tx.execute(sqlx::query(DELETE_ATTACHMENTS).bind(ids.clone())).await?;
     tx.execute(sqlx::query(DELETE_DELIVERIES_OF_RUNS).bind(ids.clone())).await?;
     let sessions = runs.iter().filter_map(|run| run.session.as_ref().map(SessionKey::as_str));
     let mut sessions: Vec<&str> =
