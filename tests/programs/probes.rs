@@ -96,6 +96,7 @@ impl<'h> ProbeEngine<'h> {
             "cron.ledger" => json!({ "id": self.job }),
             "tools.try" => json!({ "tool": "echo", "arguments": { "text": "let me in" } }),
             "runs.await" => json!({ "id": self.run, "waitingRunId": "guessed" }),
+            "runs.attachment" => json!({ "runId": self.run, "step": 1, "position": 0 }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "approvals.get" => json!({ "id": self.approval }),
             "approvals.decide" => {

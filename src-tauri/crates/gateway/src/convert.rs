@@ -8,7 +8,7 @@ use rouse_core::incident::Incident;
 use rouse_core::run::Run;
 use rouse_core::tool::ToolSpec;
 use rouse_scheduler::SchedulerError;
-use rouse_store::{RunStep, StoreError};
+use rouse_store::{CallAttachment, RunStep, StoreError};
 
 use crate::error::{ErrorCode, RpcError};
 use crate::wire;
@@ -56,7 +56,9 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
     }
 }
 
-pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
+/// A step with its files among the `files` of the run.
+pub(crate) fn step_view(step: &RunStep, files: &[CallAttachment]) -> wire::StepView {
+    let files = files.iter().filter(|file| file.step == step.seq);
     wire::StepView {
         seq: step.seq,
         kind: step.kind,
@@ -70,6 +72,17 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
         duration_ms: step.duration_ms,
         gate: step.gate.as_ref().map(gate_view),
         gate_text: step.gate.as_ref().map(GateDecision::describe),
+        call_id: step.call_id.clone(),
+        attachments: files.map(attachment_view).collect(),
+    }
+}
+
+fn attachment_view(file: &CallAttachment) -> wire::StepAttachmentView {
+    wire::StepAttachmentView {
+        name: file.name.clone(),
+        media_type: file.kind.media_type().to_owned(),
+        bytes: file.size,
+        is_kept: file.is_kept,
     }
 }
 

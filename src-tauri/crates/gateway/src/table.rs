@@ -75,6 +75,7 @@ methods! {
 
     "runs.list" => runs::list(RunsListParams) -> RunsListResult;
     "runs.get" => runs::get(RunRef) -> RunDetail;
+    "runs.attachment" => runs::attachment(RunAttachmentParams) -> RunAttachment;
     "runs.cancel" => runs::cancel(RunRef) -> ChangeResult;
     "runs.seen" => runs::seen(RunRef) -> ChangeResult;
     "runs.await" => runs::await_run(RunAwaitParams) -> EmptyObject;

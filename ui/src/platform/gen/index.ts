@@ -3595,6 +3595,36 @@ enabled: boolean,
 root: string | null, };
 
 /**
+ * `runs.attachment`.
+ */
+export type RunAttachment = { 
+/**
+ * Media type, by content.
+ */
+mediaType: string, 
+/**
+ * The file as base64.
+ */
+data: string, };
+
+/**
+ * `runs.attachment`: a kept file of a step.
+ */
+export type RunAttachmentParams = { 
+/**
+ * The run.
+ */
+runId: string, 
+/**
+ * Number of the step in the run.
+ */
+step: number, 
+/**
+ * Position in the files of the step, from 0.
+ */
+position: number, };
+
+/**
  * `runs.await`: a command of an active run waits for another run. Refused on a deadlock.
  */
 export type RunAwaitParams = { 
@@ -4521,6 +4551,27 @@ export type StartedRun = {
 runId: string | null, };
 
 /**
+ * A file that a call returned.
+ */
+export type StepAttachmentView = { 
+/**
+ * Name of the file, without folder or address. Untrusted.
+ */
+name: string, 
+/**
+ * Media type, by content: an image type or `application/pdf`.
+ */
+mediaType: string, 
+/**
+ * Size in bytes.
+ */
+bytes: number, 
+/**
+ * Whether the file is kept: false beyond 20 MB of a run.
+ */
+isKept: boolean, };
+
+/**
  * The kind of a step.
  */
 export type StepKind = "modelTurn" | "toolCall" | "note" | "summary";
@@ -4581,7 +4632,15 @@ gate: GateView | null,
 /**
  * The decision as a short text, such as `refused: unknown tool`.
  */
-gateText: string | null, };
+gateText: string | null, 
+/**
+ * Id of the call, as in the transcript; none for other steps.
+ */
+callId?: string, 
+/**
+ * Files that the call returned, by position.
+ */
+attachments?: Array<StepAttachmentView>, };
 
 /**
  * `system.storage`: size and content of the database.
@@ -5264,6 +5323,7 @@ export type Methods = {
   "cron.import": { params: CronImportParams; result: CronImportResult };
   "runs.list": { params: RunsListParams; result: RunsListResult };
   "runs.get": { params: RunRef; result: RunDetail };
+  "runs.attachment": { params: RunAttachmentParams; result: RunAttachment };
   "runs.cancel": { params: RunRef; result: ChangeResult };
   "runs.seen": { params: RunRef; result: ChangeResult };
   "runs.await": { params: RunAwaitParams; result: EmptyObject };

@@ -8,8 +8,8 @@ use rouse_core::budget::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_core::text::group_thousands;
 use rouse_gateway::wire::{
-    ApprovalStateKind, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepStatus,
-    StepView, Usage,
+    ApprovalStateKind, CauseView, DeliveryState, DeliveryView, RunDetail, RunView,
+    StepAttachmentView, StepStatus, StepView, Usage,
 };
 use serde_json::Value;
 
@@ -123,6 +123,9 @@ fn print_cause(cause: &CauseView) {
 fn print_step(step: &StepView, full: bool) {
     let result = if full { String::new() } else { shorten(&result_line(step), RESULT_START) };
     anstream::println!("{}", step_line(step, &result));
+    if !step.attachments.is_empty() {
+        anstream::println!("       {}", files_line(&step.attachments));
+    }
     if full {
         for line in full_result(step).lines() {
             anstream::println!("       {line}");
@@ -148,6 +151,16 @@ fn step_line(step: &StepView, result: &str) -> String {
     let gap = if facts.is_empty() || result.is_empty() { "" } else { "  " };
     let line = format!("  {seq:>3}. {name:<14} {mark:<5} {took:<8} {facts}{gap}{result}");
     line.trim_end().to_owned()
+}
+
+/// The files of a step, such as `files: chart.png (image/png, 12 kB)`.
+fn files_line(files: &[StepAttachmentView]) -> String {
+    let file = |file: &StepAttachmentView| {
+        let StepAttachmentView { name, media_type, bytes, is_kept } = file;
+        let note = if *is_kept { "" } else { ", not kept: over 20 MB in this run" };
+        format!("{} ({media_type}, {} kB{note})", shorten(name, 100), bytes.div_ceil(1_000))
+    };
+    format!("files: {}", files.iter().map(file).collect::<Vec<_>>().join(", "))
 }
 
 /// The cost of a step; none for a step without a price.
@@ -254,6 +267,20 @@ mod tests {
         ] {
             assert_eq!(line, expected);
         }
+    }
+
+    #[test]
+    fn files_line_names_kept_and_other_files() {
+        let file = |name: &str, bytes, is_kept| StepAttachmentView {
+            name: name.to_owned(),
+            media_type: "image/png".to_owned(),
+            bytes,
+            is_kept,
+        };
+        let line = files_line(&[file("a\u{202e}b.png", 70, true), file("c.png", 3_750_000, false)]);
+        let kept = "files: a⟨U+202E⟩b.png (image/png, 1 kB)";
+        let other = "c.png (image/png, 3750 kB, not kept: over 20 MB in this run)";
+        assert_eq!(line, format!("{kept}, {other}"));
     }
 
     #[test]

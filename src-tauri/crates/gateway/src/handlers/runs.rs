@@ -1,5 +1,7 @@
 //! `runs.*`: run history and control.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 use rouse_store::RunQuery;
 use serde_json::Value;
@@ -8,8 +10,8 @@ use crate::context::Context;
 use crate::convert::{cause_view, delivery_view, run_view, step_view};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    ChangeResult, EmptyObject, RunAwaitParams, RunDetail, RunRef, RunsListParams, RunsListResult,
-    StartedRun,
+    ChangeResult, EmptyObject, RunAttachment, RunAttachmentParams, RunAwaitParams, RunDetail,
+    RunRef, RunsListParams, RunsListResult, StartedRun,
 };
 
 pub(crate) async fn list(
@@ -39,6 +41,7 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
     let id = RunId::new(params.id.as_str());
     let run = context.store.run(&id).await?.ok_or_else(|| not_found(&params.id))?;
     let steps = context.store.steps(&id).await?;
+    let files = context.store.call_attachments(&id).await?;
     let deliveries = context.store.deliveries_of(&id).await?;
     let job_exists = match &run.job_id {
         Some(job_id) => context.store.job(job_id).await?.is_some(),
@@ -49,13 +52,34 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
     Ok(RunDetail {
         cause: cause.map(cause_view),
         payload: shown_payload(context, &run.payload),
-        steps: steps.iter().map(step_view).collect(),
+        steps: steps.iter().map(|step| step_view(step, &files)).collect(),
         approvals: super::approvals::views(context, &approvals).await?,
         deliveries: deliveries.iter().map(delivery_view).collect(),
         job_exists,
         live_text: context.live_text.text(&id),
         progress: context.live_progress.of_run(&id),
         run: run_view(&run),
+    })
+}
+
+/// A file that a call returned, for the person.
+pub(crate) async fn attachment(
+    context: &Context,
+    params: RunAttachmentParams,
+) -> Result<RunAttachment, RpcError> {
+    let RunAttachmentParams { run_id, step, position } = params;
+    let id = RunId::new(run_id.as_str());
+    if context.store.run(&id).await?.is_none() {
+        return Err(not_found(&run_id));
+    }
+    let file = context.store.call_attachment(&id, step, position).await?;
+    let (kind, bytes) = file.ok_or_else(|| {
+        let text = format!("Run {run_id} keeps no file {position} of step {step}.");
+        RpcError::new(ErrorCode::NotFound, text)
+    })?;
+    Ok(RunAttachment {
+        media_type: kind.media_type().to_owned(),
+        data: BASE64_STANDARD.encode(bytes),
     })
 }
 

@@ -75,6 +75,51 @@ pub struct StepView {
     pub gate: Option<GateView>,
     /// The decision as a short text, such as `refused: unknown tool`.
     pub gate_text: Option<String>,
+    /// Id of the call, as in the transcript; none for other steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub call_id: Option<String>,
+    /// Files that the call returned, by position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<StepAttachmentView>>")]
+    pub attachments: Vec<StepAttachmentView>,
+}
+
+/// A file that a call returned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StepAttachmentView {
+    /// Name of the file, without folder or address. Untrusted.
+    pub name: String,
+    /// Media type, by content: an image type or `application/pdf`.
+    pub media_type: String,
+    /// Size in bytes.
+    #[ts(type = "number")]
+    pub bytes: u64,
+    /// Whether the file is kept: false beyond 20 MB of a run.
+    pub is_kept: bool,
+}
+
+/// `runs.attachment`: a kept file of a step.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAttachmentParams {
+    /// The run.
+    pub run_id: String,
+    /// Number of the step in the run.
+    pub step: u32,
+    /// Position in the files of the step, from 0.
+    pub position: u32,
+}
+
+/// `runs.attachment`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAttachment {
+    /// Media type, by content.
+    pub media_type: String,
+    /// The file as base64.
+    pub data: String,
 }
 
 /// A run by id.
