@@ -56,7 +56,7 @@ export default tseslint.config(
   { files: ["src/components/**"], rules: walls(noFeatures, noApp, noDomain) },
   { files: ["src/format/**"], rules: walls(noFeatures, noApp, noDomain) },
   { files: ["src/domain/**"], rules: walls(noFeatures, noApp, noData) },
-  { files: ["src/connect/**"], rules: walls(noFeatures, noApp) },
+  { files: ["src/attachments/**", "src/connect/**"], rules: walls(noFeatures, noApp) },
   { files: ["src/app/**", "src/main.tsx"], rules: walls() },
   ...readdirSync(new URL("src/features", import.meta.url)).map((feature) => ({
     files: [`src/features/${feature}/**`],

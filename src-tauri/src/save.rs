@@ -12,29 +12,29 @@ use tauri::{AppHandle, Manager as _};
 /// Maximum file names to try.
 const MAX_NAMES: u32 = 1_000;
 
-/// Saves `text` in the downloads folder (fallback: home) and returns the path.
+/// Saves `bytes` in the downloads folder (fallback: home) and returns the path.
 #[tauri::command]
 pub(crate) async fn save_file(
     name: String,
-    text: String,
+    bytes: Vec<u8>,
     app: AppHandle,
 ) -> Result<String, String> {
     let folder = app.path().download_dir().or_else(|_| app.path().home_dir());
     let folder = folder.map_err(|_| "No downloads folder found.".to_owned())?;
-    save(&folder, &name, &text).map(|path| path.display().to_string()).map_err(|error| {
+    save(&folder, &name, &bytes).map(|path| path.display().to_string()).map_err(|error| {
         tracing::warn!(%error, "a file was not saved");
         format!("Could not save in {}: {error}.", folder.display())
     })
 }
 
-fn save(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
+fn save(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let (stem, ending) = safe_name(name);
     for n in 1..=MAX_NAMES {
         let number = if n == 1 { String::new() } else { format!("-{n}") };
         let path = folder.join(format!("{stem}{number}.{ending}"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => return file.write_all(text.as_bytes()).map(|()| path),
+            Ok(mut file) => return file.write_all(bytes).map(|()| path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -42,13 +42,19 @@ fn save(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "there are too many files of this name"))
 }
 
-/// Safe stem and extension. Always JSON, so that no saved file is executable.
+/// Safe stem and extension. Always JSON or PDF, so that no saved file is executable.
 fn safe_name(name: &str) -> (String, &'static str) {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
     let stem: String = stem.chars().filter(is_plain).take(60).collect();
     let stem = if stem.is_empty() { "rouse".to_owned() } else { stem };
-    (stem, if name.ends_with(".jsonl") { "jsonl" } else { "json" })
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let ending = match ending.as_deref() {
+        Some("jsonl") => "jsonl",
+        Some("pdf") => "pdf",
+        _ => "json",
+    };
+    (stem, ending)
 }
 
 #[cfg(test)]
@@ -58,8 +64,9 @@ mod tests {
     #[test]
     fn saved_file_never_overwrites() {
         let folder = std::env::temp_dir().join(format!("rouse-save-{}", std::process::id()));
-        let saved: Vec<PathBuf> =
-            ["a", "b"].map(|text| save(&folder, "rouse-jobs.json", text).expect("saved")).into();
+        let saved: Vec<PathBuf> = ["a", "b"]
+            .map(|text| save(&folder, "rouse-jobs.json", text.as_bytes()).expect("saved"))
+            .into();
         let names: Vec<_> = saved.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["rouse-jobs.json", "rouse-jobs-2.json"]);
         assert_eq!(std::fs::read_to_string(&saved[0]).expect("a file"), "a");
@@ -67,13 +74,15 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_name_becomes_json_file_name() {
+    fn unsafe_name_becomes_json_or_pdf_file_name() {
         for (name, safe) in [
             ("rouse-jobs.json", "rouse-jobs.json"),
             ("../../.bashrc", "rouse.json"),
             ("/etc/x.desktop", "etcx.json"),
             ("..\\CON", "rouse.json"),
             ("runs.jsonl", "runs.jsonl"),
+            ("Report.PDF", "Report.pdf"),
+            ("report.pdf.exe", "reportpdf.json"),
             ("", "rouse.json"),
         ] {
             let (stem, ending) = safe_name(name);

@@ -6,6 +6,7 @@ mod faults;
 #[cfg(unix)]
 mod missing_tools;
 mod progress;
+mod kept_files;
 #[cfg(target_os = "linux")]
 mod killed_server;
 

@@ -1,6 +1,6 @@
 /* Query keys. */
 
-import type { JobDraft, RunsListParams, Schedule, WrittenSchedule } from "@/platform";
+import type { JobDraft, RunAttachmentParams, RunsListParams, Schedule, WrittenSchedule } from "@/platform";
 
 export const keys = {
   status: ["status"],
@@ -55,6 +55,8 @@ export const keys = {
   allRunPages: ["runPages"],
   runPages: (filter: RunsListParams) => ["runPages", filter],
   run: (id: string) => ["run", id],
+  /** Separate from `run`: a file does not change. */
+  attachment: (source: RunAttachmentParams) => ["attachment", source],
   approvals: ["approvals"],
   openApprovals: ["approvals", "open"],
   newestApprovals: ["approvals", "newest"],

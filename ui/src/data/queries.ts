@@ -3,7 +3,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { JobDraft, JobView, SystemStatus, WrittenSchedule } from "@/platform";
+import type { JobDraft, JobView, RunAttachmentParams, SystemStatus, WrittenSchedule } from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -26,6 +26,16 @@ export function useJob(jobId: string | undefined) {
 export function useRun(runId: string) {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.run(runId), queryFn: () => platform.rpc("runs.get", { id: runId }) });
+}
+
+/** File that a call returned. */
+export function useAttachment(source: RunAttachmentParams) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.attachment(source),
+    queryFn: () => platform.rpc("runs.attachment", source),
+    staleTime: Infinity,
+  });
 }
 
 export function useProviders() {

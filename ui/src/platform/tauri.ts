@@ -47,7 +47,10 @@ export const tauri: Platform = {
   openExternal: (url) => invoke("open_external", { url }),
   copyText,
   // Webviews may drop downloads, so the shell writes the file.
-  saveFile: (name, text) => invoke<string>("save_file", { name, text }),
+  saveFile: (name, content) => {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    return invoke<string>("save_file", { name, bytes });
+  },
   linkTo: (path) => `rouse:/${path}`,
   onNavigate: (go) =>
     listening(

@@ -44,8 +44,8 @@ export interface Platform {
   /** Opens an https address outside Rouse. Ask the user first. */
   openExternal: (url: string) => Promise<void>;
   copyText: (text: string) => Promise<void>;
-  /** Saves text as a file. Resolves to the path, or null in a browser. */
-  saveFile: (name: string, text: string) => Promise<string | null>;
+  /** Saves JSON text or a PDF as a file. Resolves to the path, or null in a browser. */
+  saveFile: (name: string, content: string | Uint8Array<ArrayBuffer>) => Promise<string | null>;
   /** External address of a UI path, for "Copy link". */
   linkTo: (path: string) => string;
   /** Handles navigation from notifications, the tray and second starts. */

@@ -134,8 +134,9 @@ export const web: Platform = {
     return Promise.resolve();
   },
   copyText,
-  saveFile(name, text) {
-    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  saveFile(name, content) {
+    const type = typeof content === "string" ? "application/json" : "application/pdf";
+    const url = URL.createObjectURL(new Blob([content], { type }));
     const link = document.createElement("a");
     link.href = url;
     link.download = name;

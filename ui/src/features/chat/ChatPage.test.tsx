@@ -215,6 +215,29 @@ test.each([
   );
 });
 
+test("files of a call load when the calls are opened", async () => {
+  const call = { id: "c1", tool: "cal_image", arguments: {} };
+  const attachments = [{ name: "image-1", mediaType: "image/png", bytes: 70, isKept: true }];
+  const messages = [
+    aMessage({ id: 1, from: "person", text: "Draw.", runId: "r1" }),
+    aMessage({ id: 2, from: "model", text: "", calls: [call], runId: "r1" }),
+    aMessage({ id: 3, from: "tool", text: "Attached: image-1", callId: "c1", tool: "cal_image", runId: "r1" }),
+    aMessage({ id: 4, from: "tool", text: "“image-1” (PNG image, 1 kB)", runId: "r1" }),
+    aMessage({ id: 5, from: "model", text: "Drawn.", runId: "r1" }),
+  ];
+  const host = withModel({
+    "sessions.get": () => said({ messages }),
+    "runs.get": () => aDetail({ id: "r1" }, { steps: [aStep({ seq: 2, callId: "c1", attachments })] }),
+    "runs.attachment": () => ({ mediaType: "image/png", data: "iVBORw==" }),
+  });
+  const { user } = renderApp("/chat", host);
+  await screen.findByText("Drawn.");
+  expect(host.called("runs.attachment")).toEqual([]);
+  await user.click(screen.getByRole("button", { name: /1 tool call/ }));
+  expect(await screen.findByRole("img", { name: "image-1" })).toBeInTheDocument();
+  expect(host.called("runs.attachment")).toEqual([{ runId: "r1", step: 2, position: 0 }]);
+});
+
 test("unanswered message offers a retry", async () => {
   const asked = aMessage({ from: "person", text: "Hello", runId: "r1" });
   const host = withModel({

@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import { CalendarClock } from "lucide-react";
 
+import { CallAttachments } from "@/attachments/Attachments";
 import { Button, ButtonLink } from "@/components/Button";
 import { Collapsible } from "@/components/Collapsible";
 import { VisibleText } from "@/components/VisibleText";
@@ -150,7 +151,7 @@ export function ToolCalls({ made }: { made: readonly ChatToolCall[] }) {
       <div className={styles.work}>
         <Collapsible level={2} title={plural(made.length, "tool call")} summary={summary}>
           <ul className={styles.calls}>
-            {made.map(({ call, answer }) => (
+            {made.map(({ call, answer, filesOf }) => (
               <li key={call.id}>
                 <p className={styles.call}>
                   <code>{call.tool}</code>{" "}
@@ -166,6 +167,7 @@ export function ToolCalls({ made }: { made: readonly ChatToolCall[] }) {
                     onCopy={copyText}
                   />
                 )}
+                {filesOf !== undefined && <CallAttachments runId={filesOf} callId={call.id} />}
               </li>
             ))}
           </ul>

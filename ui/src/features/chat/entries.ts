@@ -9,6 +9,8 @@ export interface ChatToolCall {
   call: ToolCallRequest;
   /** Undefined until the result arrives. */
   answer: { text: string; isError: boolean } | undefined;
+  /** Run with the files that the call may have returned. */
+  filesOf?: string;
 }
 
 export type ChatEntry =
@@ -109,7 +111,8 @@ function readEntries(
   const entries: ChatEntry[] = [];
   const calls = new Map<string, ChatToolCall>();
   for (const message of messages) {
-    if (message.from === "tool") setCallResult(calls, message);
+    if (message.from === "tool" && message.callId === null) setFiles(entries, message);
+    else if (message.from === "tool") setCallResult(calls, message);
     else if (message.from === "person")
       entries.push({ kind: "person", key: `m${message.id}`, text: message.text, atMs: message.atMs });
     else if (message.from === "rouse") addRouseMessage(entries, message);
@@ -171,6 +174,13 @@ function addToolCalls(
 function setCallResult(calls: Map<string, ChatToolCall>, { callId, text, isError }: MessageView) {
   const made = callId === null ? undefined : calls.get(callId);
   if (made) made.answer = { text, isError };
+}
+
+/** Marks the calls before a message of attachments. It names no call, so the journal tells which call has the files. */
+function setFiles(entries: readonly ChatEntry[], { runId }: MessageView) {
+  const last = entries.findLast(({ kind }) => kind === "work");
+  if (last?.kind !== "work" || runId === null) return;
+  for (const made of last.made) if (made.answer !== undefined) made.filesOf ??= runId;
 }
 
 /** `System: …` lines without the prefix. */

@@ -37,6 +37,48 @@ test("tool call is one line with expandable details", async () => {
   expect(screen.getByText("failed")).toBeInTheDocument();
 });
 
+test("files of a call load when the step is opened", async () => {
+  const file = (name: string, mediaType: string, isKept = true) => ({ name, mediaType, bytes: 70, isKept });
+  const attachments = [
+    file("chart.png", "image/png"),
+    file("report", "application/pdf"),
+    file("big.png", "image/png", false),
+  ];
+  const host = fakeHost({
+    "runs.get": () => aDetail({}, { steps: [aStep({ seq: 2, input: { url: "x" }, attachments })] }),
+    "runs.attachment": ({ position }) =>
+      position === 0
+        ? { mediaType: "image/png", data: "iVBORw==" }
+        : { mediaType: "application/pdf", data: btoa("%PDF-") },
+  });
+  const { user } = renderApp("/runs/run-1", host);
+  const line = await screen.findByRole("button", { name: /url: x/ });
+  expect(host.called("runs.attachment")).toEqual([]);
+  await user.click(line);
+  const image = await screen.findByRole("img", { name: "chart.png" });
+  expect(image).toHaveAttribute("src", "data:image/png;base64,iVBORw==");
+  expect(host.called("runs.attachment")).toEqual([{ runId: "run-1", step: 2, position: 0 }]);
+  expect(screen.getByText("big.png").parentElement).toHaveTextContent("70 bytesnot kept: over 20 MB in this run");
+
+  await user.click(screen.getByRole("button", { name: "Save report" }));
+  const content = Uint8Array.from("%PDF-", (letter) => letter.charCodeAt(0));
+  await waitFor(() => expect(host.saveFile).toHaveBeenCalledWith("report.pdf", content));
+  await user.click(screen.getByRole("button", { name: "chart.png" }));
+  const large = within(await screen.findByRole("dialog", { name: "chart.png" })).getByRole("img");
+  expect(large).toHaveAttribute("src", "data:image/png;base64,iVBORw==");
+});
+
+test("file that does not load shows why", async () => {
+  const attachments = [{ name: "chart.png", mediaType: "image/png", bytes: 70, isKept: true }];
+  const host = fakeHost({
+    "runs.get": () => aDetail({}, { steps: [aStep({ input: { url: "x" }, attachments })] }),
+    "runs.attachment": () => Promise.reject(new RpcError(errorCode.notFound, "Run run-1 keeps no file.")),
+  });
+  const { user } = renderApp("/runs/run-1", host);
+  await user.click(await screen.findByRole("button", { name: /url: x/ }));
+  expect(await screen.findByText(/Run run-1 keeps no file\./)).toBeInTheDocument();
+});
+
 test("invisible characters in a call show code points", async () => {
   const step = aStep({ name: "echo", input: { text: "\u001B[31mred" }, output: "\u202Etxt.exe" });
   renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps: [step] }) }));

@@ -99,6 +99,7 @@ function Steps({
         "step" in entry ? (
           <TimelineStep
             key={entry.step.seq}
+            runId={run.id}
             step={entry.step}
             begin={begin}
             stopped={stopLabel(entry.step, run)}

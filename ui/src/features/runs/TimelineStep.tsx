@@ -4,6 +4,7 @@ import { Bot, CircleStop, CircleX, MessageSquareText, Wrench } from "lucide-reac
 import { type ReactNode, useState } from "react";
 import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
 
+import { Attachments } from "@/attachments/Attachments";
 import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
 import { VisibleText } from "@/components/VisibleText";
@@ -21,6 +22,7 @@ import type { StepView } from "@/platform";
 import styles from "./Timeline.module.css";
 
 interface Props {
+  runId: string;
   step: StepView;
   /** Start of the run. */
   begin: number;
@@ -33,7 +35,7 @@ interface Props {
   summary: string | null;
 }
 
-export function TimelineStep({ step, begin, stopped, liveText, progress, summary }: Props) {
+export function TimelineStep({ runId, step, begin, stopped, liveText, progress, summary }: Props) {
   const platform = usePlatform();
   if (step.kind === "modelTurn") {
     const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
@@ -80,11 +82,17 @@ export function TimelineStep({ step, begin, stopped, liveText, progress, summary
       </StepItem>
     );
   }
-  return <ToolStep step={step} begin={begin} stopped={stopped} progress={progress} />;
+  return <ToolStep runId={runId} step={step} begin={begin} stopped={stopped} progress={progress} />;
 }
 
 /** Tool call and result, each on one line; expandable. */
-function ToolStep({ step, begin, stopped, progress }: Pick<Props, "step" | "begin" | "stopped" | "progress">) {
+function ToolStep({
+  runId,
+  step,
+  begin,
+  stopped,
+  progress,
+}: Pick<Props, "runId" | "step" | "begin" | "stopped" | "progress">) {
   const [open, setOpen] = useState(false);
   const line = argumentsLine(step.input);
   return (
@@ -105,6 +113,7 @@ function ToolStep({ step, begin, stopped, progress }: Pick<Props, "step" | "begi
             <Code label="Arguments" text={pretty(step.input ?? {})} onCopy={usePlatform().copyText} />
           </LabelledPart>
           <Result step={step} stopped={stopped} />
+          {open && <Attachments runId={runId} step={step} />}
         </DisclosurePanel>
       </Disclosure>
     </StepItem>

@@ -2,6 +2,7 @@
 
 import { type RefObject, useEffect, useRef } from "react";
 
+import { Attachments } from "@/attachments/Attachments";
 import { Button, ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Failure, SkeletonRows } from "@/components/Placeholders";
@@ -91,7 +92,13 @@ function useScrollIntoView(
 function TrialOutcome({ run, call }: { run: RunView; call: StepView | undefined }) {
   if (isLive(run.state)) return null;
   if (run.reason !== null) return <p className={styles.hint}>{withFullStop(run.reason)}</p>;
-  if (call) return <Result step={call} />;
+  if (call)
+    return (
+      <>
+        <Result step={call} />
+        <Attachments runId={run.id} step={call} />
+      </>
+    );
   return run.error !== null && <p className={styles.wrong}>{run.error}</p>;
 }
 

@@ -193,7 +193,7 @@ mod tests {
             [MediaKind::Png, MediaKind::Jpeg, MediaKind::Gif, MediaKind::Webp, MediaKind::Pdf];
         for kind in kinds {
             assert_eq!(serde_json::json!(kind), kind.name());
-            assert_eq!(kind.name().parse(), Ok(kind));
+            assert_eq!(kind.name().parse::<MediaKind>(), Ok(kind));
         }
     }
 
