@@ -430,10 +430,6 @@ async fn missing_server_of_a_job_is_named_by_add_and_doctor() {
     let doctor = home.rouse(["doctor"]);
     let found = "The MCP server wrok is not installed. Jobs with it: Post";
     assert!(doctor.out.contains(found) && doctor.code == 1, "{doctor:#?}");
-    home.rouse(["cron", "add", "--manual", "--name", "Sync", "--tool", "cla_sync"]).ok();
-    let doctor = home.rouse(["doctor"]);
-    let found = "The MCP server cla is not installed. Jobs with it: Sync";
-    assert!(doctor.out.contains(found), "{doctor:#?}");
     drop(engine);
 }
 

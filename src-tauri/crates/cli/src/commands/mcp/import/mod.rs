@@ -15,8 +15,8 @@ use rouse_core::extension::{ExtensionName, ServerDefinition, ServerTransport};
 use rouse_core::job::FolderGrant;
 use serde_json::json;
 
-pub(super) use self::document::{parse_yaml, read_server};
 use self::document::read_servers;
+pub(super) use self::document::{parse_yaml, read_server};
 use self::selection::{note_missing_programs, plan_json, print_plan, select_servers};
 pub(super) use self::stored_secrets::offer_secrets;
 use super::add::{accepting_command, confirm_page, fetch_page, install, print_page};
