@@ -37,7 +37,7 @@ pub use pin::{HeldTool, ToolChange, ToolDefinition, ToolHints, ToolListing, comp
 pub use plain_secret::{PlainSecret, plain_secret, plain_secret_setting};
 pub use server_port::{OpenServer, ServerLease, ServerUnavailable, ToolServers, UnavailableKind};
 pub use server_process::{
-    MAX_LINE_BYTES, OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses,
+    MAX_LINE_BYTES, ProcessEnd, ServerCommand, ServerLine, ServerProcess, ServerProcesses,
     ServerStartError,
 };
 pub use sign_in::{

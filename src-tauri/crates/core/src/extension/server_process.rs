@@ -45,7 +45,7 @@ pub const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// A line of a server's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OutputLine {
+pub enum ServerLine {
     /// A line, without its line break.
     Text(Vec<u8>),
     /// A line over [`MAX_LINE_BYTES`], which was dropped.
@@ -63,7 +63,7 @@ pub trait ServerProcess: Send + Sync {
     ///
     /// # Errors
     /// The process has ended or closed its output.
-    fn receive(&self) -> BoxFuture<'_, Result<OutputLine, ProcessEnd>>;
+    fn receive(&self) -> BoxFuture<'_, Result<ServerLine, ProcessEnd>>;
     /// The last lines of the error output, at most 64 KB.
     fn stderr_tail(&self) -> String;
     /// Closes the input, waits 2 s, terminates the group, waits 2 s, kills the group.

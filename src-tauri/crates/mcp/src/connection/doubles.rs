@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rouse_core::extension::{
     HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
-    OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses, ServerStartError,
+    ProcessEnd, ServerCommand, ServerLine, ServerProcess, ServerProcesses, ServerStartError,
 };
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub(crate) struct FakeProcesses {
 }
 
 /// Feeds the output of a fake process.
-type LineSender = mpsc::UnboundedSender<Result<OutputLine, ProcessEnd>>;
+type LineSender = mpsc::UnboundedSender<Result<ServerLine, ProcessEnd>>;
 
 impl FakeProcesses {
     /// Processes with this script, and the messages that clients send.
@@ -117,18 +117,18 @@ struct FakeProcess {
     stderr: &'static str,
     is_deaf: Arc<AtomicBool>,
     sent: mpsc::UnboundedSender<Value>,
-    output: mpsc::UnboundedSender<Result<OutputLine, ProcessEnd>>,
-    lines: tokio::sync::Mutex<mpsc::UnboundedReceiver<Result<OutputLine, ProcessEnd>>>,
+    output: mpsc::UnboundedSender<Result<ServerLine, ProcessEnd>>,
+    lines: tokio::sync::Mutex<mpsc::UnboundedReceiver<Result<ServerLine, ProcessEnd>>>,
     end: OnceLock<ProcessEnd>,
     stops: Arc<AtomicUsize>,
     stopped: Arc<Notify>,
 }
 
-fn push(output: &mpsc::UnboundedSender<Result<OutputLine, ProcessEnd>>, reaction: Reaction) {
+fn push(output: &mpsc::UnboundedSender<Result<ServerLine, ProcessEnd>>, reaction: Reaction) {
     let line = match reaction {
-        Reaction::Say(message) => Ok(OutputLine::Text(message.to_string().into_bytes())),
-        Reaction::Line(line) => Ok(OutputLine::Text(line.as_bytes().to_vec())),
-        Reaction::LongLine => Ok(OutputLine::TooLong),
+        Reaction::Say(message) => Ok(ServerLine::Text(message.to_string().into_bytes())),
+        Reaction::Line(line) => Ok(ServerLine::Text(line.as_bytes().to_vec())),
+        Reaction::LongLine => Ok(ServerLine::TooLong),
         Reaction::Exit(sentence) => Err(ProcessEnd(sentence.to_owned())),
     };
     // Nobody reads a process that was dropped.
@@ -153,7 +153,7 @@ impl ServerProcess for FakeProcess {
         })
     }
 
-    fn receive(&self) -> BoxFuture<'_, Result<OutputLine, ProcessEnd>> {
+    fn receive(&self) -> BoxFuture<'_, Result<ServerLine, ProcessEnd>> {
         Box::pin(async move {
             let received = self.lines.lock().await.recv().await;
             let line = received.expect("the process holds a sender");

@@ -11,7 +11,7 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use rouse_core::extension::{
-    OutputLine, ProcessEnd, ServerCommand, ServerProcess, ServerProcesses,
+    ProcessEnd, ServerCommand, ServerLine, ServerProcess, ServerProcesses,
 };
 use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
@@ -161,8 +161,8 @@ impl Drop for UnsentPlace {
 async fn read_messages(process: Arc<LineProcess>, messages: mpsc::Sender<ServerJsonRpcMessage>) {
     loop {
         let line = match process.process.receive().await {
-            Ok(OutputLine::Text(line)) => line,
-            Ok(OutputLine::TooLong) => {
+            Ok(ServerLine::Text(line)) => line,
+            Ok(ServerLine::TooLong) => {
                 process.too_long.notify_waiters();
                 continue;
             }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rouse_core::extension::{MAX_LINE_BYTES, OutputLine};
+use rouse_core::extension::{MAX_LINE_BYTES, ServerLine};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::{mpsc, watch};
 
@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 16 << 10;
 /// Reads a pipe to its end; sends its lines.
 pub(super) async fn read_lines(
     mut pipe: OutputPipe,
-    lines: mpsc::Sender<OutputLine>,
+    lines: mpsc::Sender<ServerLine>,
     mut life: watch::Receiver<ServerLife>,
 ) {
     let (mut splitter, mut buffer) = (LineSplitter::default(), vec![0; PIECE_BYTES]);
@@ -63,7 +63,7 @@ struct LineSplitter {
 
 impl LineSplitter {
     /// Adds a piece; returns the lines that end in it.
-    fn push(&mut self, piece: &[u8]) -> Vec<OutputLine> {
+    fn push(&mut self, piece: &[u8]) -> Vec<ServerLine> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_end) = match part.strip_suffix(b"\n") {
@@ -84,16 +84,16 @@ impl LineSplitter {
     }
 
     /// Ends the current line; none for an empty line.
-    fn end_line(&mut self) -> Option<OutputLine> {
+    fn end_line(&mut self) -> Option<ServerLine> {
         let mut line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
             tracing::warn!("dropped a line of a server over {MAX_LINE_BYTES} bytes");
-            return Some(OutputLine::TooLong);
+            return Some(ServerLine::TooLong);
         }
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        (!line.is_empty()).then_some(OutputLine::Text(line))
+        (!line.is_empty()).then_some(ServerLine::Text(line))
     }
 }
 
@@ -101,15 +101,15 @@ impl LineSplitter {
 mod tests {
     use super::*;
 
-    fn split(pieces: &[&[u8]]) -> Vec<OutputLine> {
+    fn split(pieces: &[&[u8]]) -> Vec<ServerLine> {
         let mut splitter = LineSplitter::default();
         let mut lines: Vec<_> = pieces.iter().flat_map(|piece| splitter.push(piece)).collect();
         lines.extend(splitter.end_line());
         lines
     }
 
-    fn text(line: &[u8]) -> OutputLine {
-        OutputLine::Text(line.to_vec())
+    fn text(line: &[u8]) -> ServerLine {
+        ServerLine::Text(line.to_vec())
     }
 
     #[test]
@@ -125,6 +125,6 @@ mod tests {
     fn only_a_line_over_the_limit_is_dropped() {
         let (at_limit, over) = (vec![b'x'; MAX_LINE_BYTES], vec![b'y'; MAX_LINE_BYTES + 1]);
         let lines = split(&[&at_limit, b"\n", &over, b"yy\nnext\n"]);
-        assert!(lines == [text(&at_limit), OutputLine::TooLong, text(b"next")]);
+        assert!(lines == [text(&at_limit), ServerLine::TooLong, text(b"next")]);
     }
 }

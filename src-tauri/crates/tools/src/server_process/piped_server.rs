@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::extension::{OutputLine, ProcessEnd, ServerProcess};
+use rouse_core::extension::{ProcessEnd, ServerLine, ServerProcess};
 use rouse_core::tool::BoxFuture;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
@@ -30,7 +30,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server process that speaks in lines.
 pub(super) struct PipedServer {
     input: mpsc::Sender<QueuedLine>,
-    output: Mutex<mpsc::Receiver<OutputLine>>,
+    output: Mutex<mpsc::Receiver<ServerLine>>,
     stderr: StderrTail,
     life: watch::Receiver<ServerLife>,
     stop: Arc<Notify>,
@@ -91,7 +91,7 @@ impl ServerProcess for PipedServer {
         })
     }
 
-    fn receive(&self) -> BoxFuture<'_, Result<OutputLine, ProcessEnd>> {
+    fn receive(&self) -> BoxFuture<'_, Result<ServerLine, ProcessEnd>> {
         Box::pin(async move {
             let line = self.output.lock().await.recv().await;
             match line {

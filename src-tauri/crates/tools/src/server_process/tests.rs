@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command as Std;
 
-use rouse_core::extension::OutputLine;
+use rouse_core::extension::ServerLine;
 use rouse_core::job::{FolderAccess, FolderGrant};
 
 use super::*;
@@ -72,8 +72,8 @@ async fn next(process: &dyn ServerProcess) -> String {
     text_of(process.receive().await.expect("a line"))
 }
 
-fn text_of(line: OutputLine) -> String {
-    let OutputLine::Text(line) = line else { panic!("a line over the limit") };
+fn text_of(line: ServerLine) -> String {
+    let ServerLine::Text(line) = line else { panic!("a line over the limit") };
     String::from_utf8(line).expect("UTF-8")
 }
 
@@ -125,7 +125,7 @@ async fn long_line_is_reported_and_the_next_arrives() {
     let fixture = ServerFixture::new();
     let line = "head -c 5000000 /dev/zero | tr '\\0' x; echo; echo next";
     let server = fixture.shell(line).await;
-    assert_eq!(server.receive().await.expect("a line"), OutputLine::TooLong);
+    assert_eq!(server.receive().await.expect("a line"), ServerLine::TooLong);
     assert_eq!(next(&*server).await, "next");
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rouse_core::extension::package::InstallStep;
 use rouse_core::extension::{
-    ExtensionName, OutputLine, ServerCommand, ServerProcess, ServerProcesses,
+    ExtensionName, ServerCommand, ServerLine, ServerProcess, ServerProcesses,
 };
 use rouse_core::text::escape_line;
 use tokio_util::sync::CancellationToken;
@@ -126,8 +126,8 @@ pub(super) async fn run_steps(
 async fn end_of(process: &dyn ServerProcess, program: &str, progress: &InstallProgress) -> String {
     loop {
         match process.receive().await {
-            Ok(OutputLine::TooLong) => {}
-            Ok(OutputLine::Text(line)) => {
+            Ok(ServerLine::TooLong) => {}
+            Ok(ServerLine::Text(line)) => {
                 let line = escape_line(&String::from_utf8_lossy(&line));
                 let line: String = line.trim().chars().take(SHOWN_CHARACTERS).collect();
                 if !line.is_empty() {
