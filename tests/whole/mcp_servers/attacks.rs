@@ -81,7 +81,7 @@ async fn obedient_model_sends_no_file_without_approval() {
 }
 
 #[tokio::test]
-async fn form_for_a_password_is_shown_to_nobody() {
+async fn form_for_a_password_reaches_no_person() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = [calls([("c1", "cal_echo", json!({ "text": "x" }))]), says("Done.")];
     let engine = EngineBuilder::new(folder.path()).model(script).build().await;

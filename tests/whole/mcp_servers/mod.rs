@@ -204,7 +204,7 @@ async fn missing_required_server_fails_the_run_once_per_cause() {
 }
 
 #[tokio::test]
-async fn optional_server_that_does_not_start_is_told_to_the_model() {
+async fn optional_server_that_does_not_start_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(folder.path()).model([says("No calendar.")]).build().await;
     install(&engine, "cal", double(&["--fault", "exit-at-start"])).await;

@@ -162,7 +162,7 @@ async fn server_that_is_not_installed_fails_the_run() {
 }
 
 #[tokio::test]
-async fn missing_optional_server_is_told_to_the_model() {
+async fn missing_optional_server_is_named_to_the_model() {
     let fixture = fixture(vec![done()]).await;
     let servers = FakeServers::with(&[("cal", FakeServer::Missing(UnavailableKind::Unreachable))]);
     let (run, outcome) =
@@ -173,7 +173,7 @@ async fn missing_optional_server_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn missing_tools_are_told_to_the_model() {
+async fn missing_tools_are_named_to_the_model() {
     let fixture = fixture(vec![done()]).await;
     let missing = [("delete", MissingToolCause::Changed), ("move", MissingToolCause::Gone)];
     let missing = missing.map(|(raw, cause)| MissingTool {

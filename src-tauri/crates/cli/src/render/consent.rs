@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_told_as_claims() {
+    fn hints_are_shown_as_claims() {
         let hints = ToolHints {
             read_only: Some(false),
             destructive: Some(true),

@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn source_names_what_no_value_can_fix() {
+    fn source_names_a_problem_that_no_value_mends() {
         let with = |key: &str, value: Value| {
             let mut package = npm();
             package[key] = value;

@@ -56,8 +56,10 @@ pub(super) fn component_changes(
     after: &InstalledPackage,
 ) -> Option<Vec<String>> {
     let (old, new) = (&before.components, &after.components);
-    let removed = old.iter().filter(|one| !new.contains(one)).map(|one| format!("removed {one}"));
-    let added = new.iter().filter(|one| !old.contains(one)).map(|one| format!("added {one}"));
+    let removed = old.iter().filter(|package| !new.contains(package));
+    let removed = removed.map(|package| format!("removed {package}"));
+    let added = new.iter().filter(|package| !old.contains(package));
+    let added = added.map(|package| format!("added {package}"));
     let has_components = !old.is_empty() && !new.is_empty();
     has_components.then(|| removed.chain(added).collect())
 }

@@ -160,7 +160,7 @@ fn shown(path: &Path) -> String {
 }
 
 #[tokio::test]
-async fn npm_page_shows_what_npm_gets() {
+async fn npm_page_shows_the_command_of_npm() {
     let fixture = InstallFixture::new(&[("node", ""), ("npm", NPM)]);
     let planned = fixture.plan(npm(), "").await.expect("a plan");
     assert_eq!(planned.plan.registry.as_deref(), Some("the default registry of npm"));

@@ -130,7 +130,7 @@ async fn pip_installs_only_hashed_wheels_of_the_version() {
 }
 
 #[tokio::test]
-async fn uv_installs_what_it_resolved_with_hashes() {
+async fn uv_installs_the_resolved_packages_with_hashes() {
     let uv = UV.replace("REGISTRY_HASH", REGISTRY_HASH);
     let fixture = InstallFixture::new(&[("uv", uv.as_str())]);
     let planned = fixture.plan(mcp_time("1.2"), "").await.expect("a plan");
