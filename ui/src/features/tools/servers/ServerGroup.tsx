@@ -22,7 +22,7 @@ import { ActionError } from "./DialogParts";
 import { RefusedTools } from "./HeldTools";
 import { InstalledPackageFacts } from "./PackageFacts";
 import { type ServerForm, serverFormFrom } from "./serverForm";
-import { ServerToolRow } from "./ServerToolRow";
+import { goneTag, ServerToolRow } from "./ServerToolRow";
 import styles from "./Servers.module.css";
 import { SignIn, SignInFact } from "./SignIn";
 import { usePackageActions } from "./usePackageActions";
@@ -149,19 +149,27 @@ function ServerTools({ detail: { name, extension, tools: names }, tools, isShown
       description: definition.description,
       toolName: names.find((tool) => tool.rawName === rawName)?.toolName ?? rawName,
       isHeld: extension.held.some(({ offered }) => offered.name === rawName),
+      isGone: extension.gone.includes(rawName),
       view: tools.find(({ origin }) => origin?.rawName === rawName),
     };
   });
   const shown = rows.filter(({ toolName, description }) => isShown(toolName, description));
   if (extension.tools.length === 0) return <p className={styles.note}>No accepted tools.</p>;
   return (
-    <ul aria-label={`Tools of ${name}`} className={styles.rows}>
-      {shown.map((tool) => (
-        <li key={tool.rawName}>
-          <ServerToolRow server={name} {...tool} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul aria-label={`Tools of ${name}`} className={styles.rows}>
+        {shown.map((tool) => (
+          <li key={tool.rawName}>
+            <ServerToolRow server={name} {...tool} />
+          </li>
+        ))}
+      </ul>
+      {shown.some(({ isGone }) => isGone) && (
+        <p className={styles.note}>
+          Runs that name a tool marked “{goneTag}” fail until the server offers the tool again.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -12,6 +12,9 @@ import type { ToolAccess, ToolView } from "@/platform";
 import { AccessSelect } from "./AccessSelect";
 import styles from "./Servers.module.css";
 
+/** Mark of an accepted tool that the server no longer offers. */
+export const goneTag = "Not offered now";
+
 interface Props {
   server: string;
   rawName: string;
@@ -20,11 +23,13 @@ interface Props {
   access: ToolAccess;
   /** The server declares another definition now, which waits for a review. */
   isHeld: boolean;
+  /** The server did not list the tool the last time. */
+  isGone: boolean;
   /** The tool in the catalog; none while it is not offered. */
   view: ToolView | undefined;
 }
 
-export function ServerToolRow({ server, rawName, toolName, description, access, isHeld, view }: Props) {
+export function ServerToolRow({ server, rawName, toolName, description, access, isHeld, isGone, view }: Props) {
   return (
     <div className={cx(row.row, styles.tool)}>
       {view ? (
@@ -48,6 +53,7 @@ export function ServerToolRow({ server, rawName, toolName, description, access, 
         <InlineCode text={showInvisible(firstSentence(description))} />
       </span>
       {isHeld && <span className={styles.tag}>Changed</span>}
+      {isGone && <span className={styles.tag}>{goneTag}</span>}
       <span className={row.above}>
         <AccessSelect
           server={server}

@@ -77,6 +77,20 @@ test.each<[ServerState, string]>([
   expect(heading.nextElementSibling).toHaveTextContent(word);
 });
 
+test("gone tool is marked and the effect is explained", async () => {
+  const host = hostWith(anExtension());
+  const gone = ["delete.all"];
+  host.answers["extensions.get"] = () => ({ ...detail, extension: { ...detail.extension, gone } });
+  const { user } = renderApp("/tools", host);
+  const cal = await server();
+  const rows = (await cal.findByRole("list", { name: "Tools of cal" })).children;
+  expect([...rows].map((row) => row.textContent.includes("Not offered now"))).toEqual([false, true]);
+  const help = "Runs that name a tool marked “Not offered now” fail until the server offers the tool again.";
+  expect(cal.getByText(help)).toBeInTheDocument();
+  await user.type(screen.getByRole("searchbox", { name: "Search tools" }), "list_ev");
+  expect((await server()).queryByText(help), "no shown tool is gone").not.toBeInTheDocument();
+});
+
 test("refused tool shows its reason at its server", async () => {
   renderApp("/tools", hostWith(anExtension()));
   const cal = await server();
