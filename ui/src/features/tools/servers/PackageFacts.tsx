@@ -3,6 +3,7 @@
 
 import type { ReactNode } from "react";
 
+import { Collapsible } from "@/components/Collapsible";
 import { VisibleText } from "@/components/VisibleText";
 import { bytes, plural } from "@/format/amount";
 import { showOneLine } from "@/format/visible";
@@ -69,6 +70,24 @@ export function InstalledPackageFacts({ installed }: { installed: InstalledPacka
         { name: "Contains", lines: installed.components },
       ]}
     />
+  );
+}
+
+/** The packages inside that an update added or removed. */
+export function ComponentChanges({ changes }: { changes: readonly string[] }) {
+  if (changes.length === 0) return <p className={styles.note}>The packages inside are the same as before.</p>;
+  return (
+    <Collapsible title="Packages inside" summary={`${plural(changes.length, "change")} by the update`}>
+      <ul aria-label="Changed packages inside" tabIndex={0} className={styles.changes}>
+        {changes.map((change, i) => (
+          <li key={i}>
+            <code>
+              <VisibleText text={showOneLine(change)} />
+            </code>
+          </li>
+        ))}
+      </ul>
+    </Collapsible>
   );
 }
 

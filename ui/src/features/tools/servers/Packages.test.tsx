@@ -362,6 +362,49 @@ test("update asks for the version and shows the difference", async () => {
   expect(host.called("extensions.install")).toEqual([{ ...draft, accept: hash }]);
 });
 
+/** Updates the package; the answer has these changes. */
+async function update(host: FakeHost, parts: Partial<ServerToolsPage>) {
+  host.answers["extensions.install"] = () => aToolsPage(parts);
+  const { user } = renderApp("/tools", host);
+  await act(user, "Update…");
+  await screen.findByRole("textbox", { name: "Version" });
+  await proceed(user);
+  await accept(user);
+  return { user, dialog: within(await screen.findByRole("dialog", { name: "Tools of cal" })) };
+}
+
+test("update counts and lists the changed packages inside", async () => {
+  const componentChanges = ["removed dep@1.0.0", "added dep@1.1.0\nadded x@1"];
+  const { user, dialog } = await update(hostWith({}, aPackage()), { componentChanges });
+  const heading = dialog.getByRole("button", { name: "Packages inside 2 changes by the update" });
+  expect(heading).toHaveAttribute("aria-expanded", "false");
+  await user.click(heading);
+  const rows = within(dialog.getByRole("list", { name: "Changed packages inside" })).getAllByRole("listitem");
+  expect(rows.map((row) => row.textContent)).toEqual(["removed dep@1.0.0", "added dep@1.1.0⟨U+000A⟩added x@1"]);
+});
+
+test("update says that the packages inside are the same", async () => {
+  const { dialog } = await update(hostWith({}, aPackage()), { componentChanges: [] });
+  expect(dialog.getByText("The packages inside are the same as before.")).toBeInTheDocument();
+});
+
+test("page of tools without an update names no packages inside", async () => {
+  const { dialog } = await update(hostWith({}, aPackage()), {});
+  expect(dialog.getByText("No tool of cal waits for you.")).toBeInTheDocument();
+  expect(dialog.queryByText(/packages inside/i)).not.toBeInTheDocument();
+});
+
+test("changed packages stay if the updated server fails", async () => {
+  const host = hostWith({}, aPackage());
+  const { user, dialog } = await update(host, { componentChanges: ["added x@1"], error: "cal did not start." });
+  const name = "Packages inside 1 change by the update";
+  expect(dialog.getByRole("button", { name })).toBeInTheDocument();
+  host.answers["extensions.review"] = () => aToolsPage();
+  await user.click(dialog.getByRole("button", { name: "Try again" }));
+  expect(await dialog.findByText("No tool of cal waits for you.")).toBeInTheDocument();
+  expect(dialog.getByRole("button", { name })).toBeInTheDocument();
+});
+
 test("refused version shows at the field", async () => {
   const host = hostWith({}, aPackage());
   const fields = [{ path: "source", message: "`latest` is no exact version of @x/cal." }];

@@ -10,6 +10,7 @@ import type { ServerToolsPage } from "@/platform";
 
 import { ActionError, Starting, StepStart } from "./DialogParts";
 import { HeldTools } from "./HeldTools";
+import { ComponentChanges } from "./PackageFacts";
 import styles from "./Servers.module.css";
 
 interface Options {
@@ -38,13 +39,19 @@ export function useToolsStep({ name, found: installed, onClose, onChange }: Opti
     onChange?.();
   };
   const failure = review.error?.message ?? (reviewed ? undefined : installed?.error);
+  // A review has none, so those of the update stay.
+  const changes = installed?.componentChanges && <ComponentChanges changes={installed.componentChanges} />;
   const common = { title: `Tools of ${name}`, start };
   if (review.isPending)
     return { ...common, body: <Starting name={name} />, footer: <Button onPress={onClose}>Close</Button> };
   if (failure != null)
     return {
       ...common,
-      body: <Unavailable name={name} isNew={installed !== undefined} reason={failure} />,
+      body: (
+        <Unavailable name={name} isNew={installed !== undefined} reason={failure}>
+          {changes}
+        </Unavailable>
+      ),
       footer: (
         <>
           <Button onPress={onClose}>Close</Button>
@@ -61,6 +68,7 @@ export function useToolsStep({ name, found: installed, onClose, onChange }: Opti
     ...common,
     body: (
       <StepStart>
+        {changes}
         <HeldTools
           key={found.page.hash}
           found={found}
@@ -84,7 +92,14 @@ export function useToolsStep({ name, found: installed, onClose, onChange }: Opti
   } satisfies { title: string; body: ReactNode; footer: ReactNode; start: () => void };
 }
 
-function Unavailable({ name, isNew, reason }: { name: string; isNew: boolean; reason: string }) {
+interface UnavailableProps {
+  name: string;
+  isNew: boolean;
+  reason: string;
+  children?: ReactNode;
+}
+
+function Unavailable({ name, isNew, reason, children }: UnavailableProps) {
   return (
     <StepStart>
       <div role="alert">
@@ -95,6 +110,7 @@ function Unavailable({ name, isNew, reason }: { name: string; isNew: boolean; re
           <InlineCode text={reason} />
         </p>
       </div>
+      {children}
     </StepStart>
   );
 }
