@@ -22,7 +22,11 @@ const serverStateStyles: Record<ServerState | "disabled", ServerStateStyle> = {
   ready: { tone: "good", glyph: CircleCheck, meaning: "Running." },
   needsSignIn: { tone: "accent", glyph: KeyRound, meaning: "The sign-in is missing or expired." },
   broken: { tone: "bad", glyph: CircleX, meaning: "Did not start, was not reached, or ended." },
-  quarantined: { tone: "accent", glyph: Hand, meaning: "Every tool waits for your review." },
+  quarantined: {
+    tone: "accent",
+    glyph: Hand,
+    meaning: "Every tool waits for your review, or a file of its package differs.",
+  },
   disabled: { tone: "calm", glyph: CircleSlash2, meaning: "No run may use it." },
 };
 

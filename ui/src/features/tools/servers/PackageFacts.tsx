@@ -61,13 +61,15 @@ export function PlanFacts({ plan }: { plan: PackagePlan }) {
   );
 }
 
-export function InstalledPackageFacts({ installed }: { installed: InstalledPackage }) {
+const inPlace = "Used in place. If a file changes, the server does not start until you update it.";
+
+export function InstalledPackageFacts({ installed: { source, files, components } }: { installed: InstalledPackage }) {
   return (
     <FactList
       facts={[
-        ...sourceFacts(installed.source),
-        { name: "Files", lines: [sizeText(installed.files)], isProse: true },
-        { name: "Contains", lines: installed.components },
+        ...sourceFacts(source),
+        { name: "Files", lines: [sizeText(files), ...(source.kind === "folder" ? [inPlace] : [])], isProse: true },
+        { name: "Contains", lines: components },
       ]}
     />
   );

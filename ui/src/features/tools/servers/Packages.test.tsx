@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import {
   type ConsentPage,
   errorCode,
+  type ExtensionView,
   type InstalledPackage,
   type PackagePlan,
   RpcError,
@@ -280,6 +281,7 @@ test("server shows its package with version and files", async () => {
   await user.click(region.getByRole("button", { name: /^Details/ }));
   expect(region.getByText(/^812 files, /)).toBeInTheDocument();
   for (const text of ["sha512-x", "dep==2.0"]) expect(region.getByText(text)).toBeInTheDocument();
+  expect(region.queryByText(/^Used in place\./)).not.toBeInTheDocument();
 });
 
 test("server without a package has no check and no update", async () => {
@@ -445,6 +447,14 @@ test("update of a folder shows its changed files", async () => {
   ]);
 });
 
+test("details of a folder say that it is used in place", async () => {
+  const folder = { kind: "folder" as const, path: "/srv/cal", sha256: "0a" };
+  const { user } = renderApp("/tools", hostWith({}, aPackage({ source: folder })));
+  const region = await cal();
+  await user.click(region.getByRole("button", { name: /^Details/ }));
+  expect(await region.findByText(/^Used in place\./)).toBeInTheDocument();
+});
+
 test("change of a package begins with what was installed", async () => {
   const { user } = renderApp("/tools", hostWith({}, aPackage()));
   await act(user, "Change");
@@ -453,16 +463,37 @@ test("change of a package begins with what was installed", async () => {
   expect(screen.getByRole("textbox", { name: "Arguments" })).toHaveValue("--stdio");
 });
 
-test.each([
-  [0, true],
-  [2, false],
-])("quarantined server with %i held tools is an error: %s", async (held, isError) => {
+/** Host with a quarantined server. */
+function quarantined(parts: Partial<ExtensionView>) {
   const host = hostWith({}, aPackage());
-  const reason = "Its file a.js is changed.";
-  host.answers["extensions.list"] = () => ({
-    extensions: [anExtension({ state: "quarantined", label: "quarantined", reason, held })],
+  const extension = anExtension({ state: "quarantined", label: "quarantined", reason: "a.js is changed.", ...parts });
+  host.answers["extensions.list"] = () => ({ extensions: [extension] });
+  return host;
+}
+
+test.each([
+  [0, 0, true],
+  [2, 0, false],
+  [2, 1, true],
+])("quarantine with held: %i, accepted: %i is drift: %s", async (held, accepted, hasDrift) => {
+  renderApp("/tools", quarantined({ held, accepted }));
+  const region = await cal();
+  await region.findByText("npm package @x/cal 1.2.3");
+  expect(region.getByText("a.js is changed.").classList.contains("error")).toBe(hasDrift);
+  for (const name of ["Check files of cal", "Update cal"])
+    expect(region.queryAllByRole("button", { name })).toHaveLength(hasDrift ? 1 : 0);
+});
+
+test("drift of a start leads to the check and the update", async () => {
+  const host = quarantined({});
+  host.answers["extensions.verify"] = () => ({
+    extensions: [verified({ changes: [{ path: "a.js", change: "changed" }] })],
   });
-  renderApp("/tools", host);
-  const text = await (await cal()).findByText(reason);
-  expect(text.classList.contains("error")).toBe(isError);
+  const { user } = renderApp("/tools", host);
+  const region = await cal();
+  await user.click(await region.findByRole("button", { name: "Check files of cal" }));
+  expect(await region.findByRole("list", { name: "Changed files of cal" })).toHaveTextContent("a.js (changed)");
+  expect(host.called("extensions.verify")).toEqual([{ name: "cal" }]);
+  await user.click(region.getByRole("button", { name: "Update cal" }));
+  expect(await screen.findByRole("textbox", { name: "Version" })).toHaveValue("1.2.3");
 });

@@ -45,9 +45,9 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
   const isUnconfined =
     detail?.extension.server.transport.kind === "stdio" && detail.extension.server.transport.isUnconfined;
   const actions = useServerActions(server);
-  const installed = usePackageActions(name, detail?.extension.package);
-  // Changed files; new tools are no error.
-  const hasDrift = server.state === "quarantined" && server.held === 0;
+  // Changed files. With held tools alone, the server is quarantined only if no accepted tool is offered.
+  const hasDrift = server.state === "quarantined" && (server.held === 0 || server.accepted > 0);
+  const installed = usePackageActions(name, detail?.extension.package, hasDrift);
   return (
     <section className={styles.server} aria-label={name}>
       <div className={styles.head}>

@@ -29,14 +29,20 @@ const changeLabels: Record<FileChangeKind, string> = {
 
 interface PackageActions {
   entries: MenuAction[];
-  /** Package, result of the check, and the open dialog. */
+  /** Package, buttons for changed files, result of the check, and the open dialog. */
   panel: ReactNode;
 }
 
-export function usePackageActions(name: string, installed: InstalledPackage | undefined): PackageActions {
+export function usePackageActions(
+  name: string,
+  installed: InstalledPackage | undefined,
+  /** A file of the package differs, so the server does not start. */
+  hasDrift: boolean,
+): PackageActions {
   const check = useCall("extensions.verify");
   const [isUpdating, setUpdating] = useState(false);
   if (!installed) return { entries: [], panel: null };
+  const verify = () => check.mutate({ name });
   const update = () => setUpdating(true);
   const found = check.data?.extensions.find((one) => one.name === name);
   return {
@@ -47,7 +53,7 @@ export function usePackageActions(name: string, installed: InstalledPackage | un
         about: "Compares every file with the accepted files.",
         icon: FileCheck,
         disabled: check.isPending,
-        onAction: () => check.mutate({ name }),
+        onAction: verify,
       },
       {
         id: "update",
@@ -62,6 +68,16 @@ export function usePackageActions(name: string, installed: InstalledPackage | un
         <p className={styles.note}>
           <VisibleText text={showOneLine(sourceLine(installed.source))} />
         </p>
+        {hasDrift && (
+          <div className={styles.driftActions}>
+            <Button small isPending={check.isPending} onPress={verify} aria-label={`Check files of ${name}`}>
+              Check files
+            </Button>
+            <Button small onPress={update} aria-label={`Update ${name}`}>
+              Update…
+            </Button>
+          </div>
+        )}
         {check.isPending && (
           <p role="status" className={styles.progress}>
             <span aria-hidden>
@@ -71,7 +87,9 @@ export function usePackageActions(name: string, installed: InstalledPackage | un
           </p>
         )}
         {check.error && <ActionError error={check.error} />}
-        {found && !check.isPending && <CheckedFiles found={found} onUpdate={update} onDismiss={() => check.reset()} />}
+        {found && !check.isPending && (
+          <CheckedFiles found={found} onUpdate={hasDrift ? undefined : update} onDismiss={() => check.reset()} />
+        )}
         {isUpdating && (
           <UpdateDialog
             name={name}
@@ -90,7 +108,8 @@ export function usePackageActions(name: string, installed: InstalledPackage | un
 
 interface CheckedFilesProps {
   found: VerifiedFiles;
-  onUpdate: () => void;
+  /** None if the button is elsewhere. */
+  onUpdate: (() => void) | undefined;
   onDismiss: () => void;
 }
 
@@ -135,9 +154,11 @@ function CheckedFiles({ found: { name, files, changes, problem }, onUpdate, onDi
           {changes.length > maxNames && <li>and {plural(changes.length - maxNames, "other file")}</li>}
         </ul>
       )}
-      <Button small onPress={onUpdate} aria-label={`Update ${name}`}>
-        Update…
-      </Button>
+      {onUpdate && (
+        <Button small onPress={onUpdate} aria-label={`Update ${name}`}>
+          Update…
+        </Button>
+      )}
     </div>
   );
 }
