@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rouse_core::extension::{
+use rouse_core::http_exchange::{
     HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 use rouse_core::tool::BoxFuture;

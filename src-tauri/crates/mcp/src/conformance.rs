@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use rmcp::transport::auth::AuthorizationCallback;
 use rouse_core::extension::{
-    Extension, ExtensionBook, ExtensionName, HttpExchange, HttpExchangeRequest,
-    OAuthClientSettings, ServerDefinition, ServerTransport, SignInCallback, ToolListing,
-    UnfilledSecret,
+    Extension, ExtensionBook, ExtensionName, OAuthClientSettings, ServerDefinition,
+    ServerTransport, SignInCallback, ToolListing, UnfilledSecret,
 };
+use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! Extensions: tool sources that did not come with Rouse.
 //!
 //! Owns the document of an installed extension, the pins of accepted tools, the names of their tools for a model, the
-//! import of servers, and the ports to server processes, guarded HTTP and open servers. Never starts a process and never reads a file.
+//! import of servers, and the ports to server processes and open servers. Never starts a process and never reads a file.
 //! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
 
 mod book;
@@ -9,7 +9,6 @@ mod consent;
 mod definition;
 mod sign_in;
 mod document;
-mod http_exchange;
 mod missing_tool;
 mod name;
 mod origin;
@@ -25,9 +24,6 @@ pub use book::{ExtensionBook, UnfilledSecret};
 pub use consent::ConsentPage;
 pub use definition::{ServerDefinition, ServerTransport};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
-pub use http_exchange::{
-    HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
-};
 pub use missing_tool::{MissingTool, MissingToolCause};
 pub use name::{
     ExtensionName, InvalidExtensionName, RESERVED_EXTENSION_NAMES, extension_of_tool, tool_name,

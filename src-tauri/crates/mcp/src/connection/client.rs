@@ -21,9 +21,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, serve_client_with_lifecycle};
-use rouse_core::extension::{
-    HttpExchange, MAX_LINE_BYTES, ServerCommand, ServerProcesses, ToolDefinition,
-};
+use rouse_core::extension::{MAX_LINE_BYTES, ServerCommand, ServerProcesses, ToolDefinition};
+use rouse_core::http_exchange::HttpExchange;
 use rouse_core::input_request::InputReply;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify};

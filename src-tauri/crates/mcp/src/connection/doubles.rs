@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rouse_core::extension::{
-    HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
     ProcessEnd, ServerCommand, ServerLine, ServerProcess, ServerProcesses, ServerStartError,
+};
+use rouse_core::http_exchange::{
+    HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};

@@ -8,7 +8,8 @@ use rmcp::model::{ErrorData, ProtocolVersion};
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use rouse_core::extension::{HttpExchangeError, ProcessEnd};
+use rouse_core::extension::ProcessEnd;
+use rouse_core::http_exchange::HttpExchangeError;
 use serde_json::Value;
 
 use super::requested_input::RequestedInput;

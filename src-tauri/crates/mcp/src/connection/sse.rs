@@ -10,7 +10,7 @@ use std::io::Cursor;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
-use rouse_core::extension::{HttpBody, HttpExchangeError};
+use rouse_core::http_exchange::{HttpBody, HttpExchangeError};
 use serde_json::json;
 use sse_stream::{Error as SseError, Sse, SseStream};
 

@@ -4,7 +4,7 @@
 //! logs and transcripts. Never changes other headers, such as the id of a session. Pitfall: a token that is split between two pieces of a body;
 //! the end of a piece is held back while it may be the beginning of the token.
 
-use rouse_core::extension::{HttpBody, HttpExchangeError, HttpExchangeResponse};
+use rouse_core::http_exchange::{HttpBody, HttpExchangeError, HttpExchangeResponse};
 use rouse_core::tool::BoxFuture;
 
 use crate::sign_in::{MIN_REDACTED_BYTES, REDACTED};

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use rouse_core::Clock;
-use rouse_core::extension::{ExtensionBook, HttpExchange, ServerProcesses, SignInStore};
+use rouse_core::extension::{ExtensionBook, ServerProcesses, SignInStore};
+use rouse_core::http_exchange::HttpExchange;
 
 /// The ports of a pool.
 pub struct ServerPoolConfig {

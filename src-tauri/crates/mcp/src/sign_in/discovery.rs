@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use rmcp::transport::auth::{AuthError, AuthorizationManager};
-use rouse_core::extension::HttpExchange;
+use rouse_core::http_exchange::HttpExchange;
 
 use super::oauth_http::{OAuthExchange, is_secure_address};
 

@@ -9,9 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rouse_core::UnixMs;
 use rouse_core::extension::{
-    Extension, ExtensionBook, ExtensionName, HttpExchangeRequest, OAuthClientSettings,
-    ServerDefinition, ServerTransport, ToolListing, UnfilledSecret,
+    Extension, ExtensionBook, ExtensionName, OAuthClientSettings, ServerDefinition,
+    ServerTransport, ToolListing, UnfilledSecret,
 };
+use rouse_core::http_exchange::HttpExchangeRequest;
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -4,7 +4,8 @@
 //! pass. Pitfall: a server error that is taken for a rejection; the person would sign in again for nothing.
 
 use rmcp::transport::auth::AuthError;
-use rouse_core::extension::{ExtensionName, HttpExchangeError, SignInRecord, SignInStoreError};
+use rouse_core::extension::{ExtensionName, SignInRecord, SignInStoreError};
+use rouse_core::http_exchange::HttpExchangeError;
 
 use super::redaction::redact;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::{Method, Request, Response, Uri};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
-use rouse_core::extension::{HttpExchange, HttpExchangeError, HttpExchangeRequest};
+use rouse_core::http_exchange::{HttpExchange, HttpExchangeError, HttpExchangeRequest};
 
 /// The time limit of a request without one.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
 use rouse_core::UnixMs;
-use rouse_core::extension::{
-    ExtensionName, HttpExchange, OAuthClientSettings, SignInCallback, SignInRecord,
-};
+use rouse_core::extension::{ExtensionName, OAuthClientSettings, SignInCallback, SignInRecord};
+use rouse_core::http_exchange::HttpExchange;
 use uuid::Uuid;
 
 use super::discovery::{DiscoveredSignIn, discover};

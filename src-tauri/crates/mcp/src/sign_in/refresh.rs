@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use rmcp::transport::auth::{CredentialStore as _, InMemoryCredentialStore, StoredCredentials};
 use rouse_core::UnixMs;
-use rouse_core::extension::{ExtensionName, HttpExchange, SignInRecord};
+use rouse_core::extension::{ExtensionName, SignInRecord};
+use rouse_core::http_exchange::HttpExchange;
 
 use super::discovery::{DiscoveredSignIn, discover};
 use super::error::{SignInError, refresh_error};

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rouse_core::extension::{
-    ExtensionBook, ExtensionName, HttpExchange, SignInCallback, SignInEnd, SignInRecord,
-    SignInState, SignInStatus, SignInStore,
+    ExtensionBook, ExtensionName, SignInCallback, SignInEnd, SignInRecord, SignInState,
+    SignInStatus, SignInStore,
 };
+use rouse_core::http_exchange::HttpExchange;
 use rouse_core::{Clock, UnixMs};
 use tokio::sync::watch;
 

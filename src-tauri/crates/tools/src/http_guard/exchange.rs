@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
-use rouse_core::extension::{
+use rouse_core::http_exchange::{
     HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 use rouse_core::tool::BoxFuture;

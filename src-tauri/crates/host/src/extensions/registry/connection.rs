@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use rouse_core::extension::{
+use rouse_core::http_exchange::{
     HttpBody, HttpExchange as _, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig};

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use rouse_core::extension::{
+use rouse_core::http_exchange::{
     HttpBody, HttpExchange as _, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
