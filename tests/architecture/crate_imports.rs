@@ -18,6 +18,7 @@ const ALLOWED_IMPORTS: &[(&str, &[&str])] = &[
     ("rouse-agent", &["rouse-core", "rouse-store"]),
     ("rouse-tools", &["rouse-core"]),
     ("rouse-mcp", &["rouse-core"]),
+    ("rouse-channels", &["rouse-core"]),
     ("rouse-wasm", &["rouse-core"]),
     ("rouse-gateway", &["rouse-core", "rouse-store", "rouse-scheduler", "rouse-agent"]),
     (
@@ -29,6 +30,7 @@ const ALLOWED_IMPORTS: &[(&str, &[&str])] = &[
             "rouse-agent",
             "rouse-tools",
             "rouse-mcp",
+            "rouse-channels",
             "rouse-wasm",
             "rouse-gateway",
         ],
@@ -60,6 +62,7 @@ const LIBRARY_USERS: &[(&str, &[&str])] = &[
     ("comfy-table", &["rouse-cli"]),
     ("rig-*", &["rouse-agent"]),
     ("rmcp", &["rouse-mcp"]),
+    ("lettre", &["rouse-channels"]),
     ("wasmtime*", &["rouse-wasm"]),
     ("reqwest", &["rouse-agent", "rouse-tools", "rouse-mcp"]),
 ];

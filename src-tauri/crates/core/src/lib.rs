@@ -6,6 +6,7 @@
 pub mod text;
 pub mod id;
 mod future;
+pub mod http_exchange;
 pub mod json_fields;
 pub mod naming;
 pub mod time;
@@ -16,6 +17,7 @@ pub mod job;
 pub mod import;
 pub mod run;
 pub mod extension;
+pub mod channel;
 mod access;
 mod agent;
 

@@ -10,6 +10,7 @@ use super::folder::FolderGrant;
 use super::server::JobServer;
 use crate::RunState;
 use crate::cause::{self, Pattern};
+use crate::channel::channel_target_violation;
 use crate::json_fields::FieldError;
 use crate::schedule::{CronPattern, Zones, no_zone};
 use crate::skills::is_skill_name;
@@ -23,6 +24,7 @@ const MAX_HOSTS: usize = 50;
 /// Why `text` is not in `format`.
 pub(super) fn format_violation(format: &str, text: &str) -> Option<String> {
     match format {
+        "channel-target" => channel_target_violation(text),
         "cron-pattern" => CronPattern::parse(text).err().map(|error| error.to_string()),
         "event-pattern" => Pattern::complaint(text).filter(|_| !text.is_empty()),
         "folder-grant" => text.parse::<FolderGrant>().err(),

@@ -50,6 +50,11 @@ pub struct Policies {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(title = "Notify about")]
     pub notify: Option<Notify>,
+    /// Channels of reports and failures: `NAME` or `NAME:RECIPIENT`; those of the settings when absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = text_of("channel-target"), "maxItems" = 10))]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub deliver_to: Vec<String>,
     /// Whether notifications wait for the end of quiet hours.
     #[serde(skip_serializing_if = "is_default")]
     #[ts(optional, as = "Option<QuietPolicy>")]

@@ -9,7 +9,8 @@ use super::document::Job;
 use crate::json_fields::{DocumentSchema, is_of_kind, keys_of_kind, union_of};
 
 /// The formats of texts, checked by `checks::format_violation`.
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 9] = [
+    "channel-target",
     "cron-pattern",
     "event-pattern",
     "folder-grant",

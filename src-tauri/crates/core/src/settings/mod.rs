@@ -16,10 +16,12 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::budget::{Limit, MicroUsd, Price};
+use crate::channel::ChannelSection;
 use crate::model::Effort;
 use crate::time::{DayHours, QuietHours};
 
 pub use provider::{HookPoint, ProviderKind, SearchKind};
+pub(crate) use schema::is_web_address;
 pub use schema::{is_secret_name, read_settings, settings_schema};
 
 /// The document.
@@ -49,6 +51,30 @@ pub struct SettingsDocument {
     pub search: SearchSection,
     /// Registries of servers and skills.
     pub registries: RegistriesSection,
+    /// Channels by name.
+    #[schemars(extend("editable" = true))]
+    pub channels: BTreeMap<String, ChannelSection>,
+    /// Channels of reports, and of each message without channels of its own [default: the notification].
+    #[schemars(extend(
+        "items" = crate::json_fields::text_of("channel-target"),
+        "minItems" = 1,
+        "editable" = true
+    ))]
+    pub deliver_to: Option<Vec<String>>,
+    /// Channels of failures [default: those of `deliverTo`].
+    #[schemars(extend(
+        "items" = crate::json_fields::text_of("channel-target"),
+        "minItems" = 1,
+        "editable" = true
+    ))]
+    pub deliver_failures_to: Option<Vec<String>>,
+    /// Channels of requests for an approval or input [default: those of `deliverTo`].
+    #[schemars(extend(
+        "items" = crate::json_fields::text_of("channel-target"),
+        "minItems" = 1,
+        "editable" = true
+    ))]
+    pub deliver_approvals_to: Option<Vec<String>>,
     /// Hook commands.
     #[schemars(extend("expected" = "a list of tables ([[hooks]])"))]
     pub hooks: Vec<HookSection>,

@@ -10,13 +10,15 @@ use serde_json::Value;
 
 use super::SettingsDocument;
 use super::registry_address::registry_address_violation;
+use crate::channel::{channel_section_violations, channel_target_violation};
 use crate::json_fields::{DocumentSchema, FieldError};
 use crate::schedule::{Zones, parse_duration};
 use crate::skills::is_skill_name;
 use crate::time::{lower_days, time_of_day};
 
 /// The formats of texts, checked by `format_violation`.
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 9] = [
+    "channel-target",
     "heartbeat-interval",
     "hook-timeout",
     "registry-address",
@@ -81,6 +83,7 @@ fn violations_across_fields(document: &Value, zones: &Zones) -> Vec<FieldError> 
     let active_hours = &document["heartbeat"]["activeHours"];
     add("heartbeat.activeHours", crate::time::day_hours_violations(active_hours, zones));
     add("search", key_source_violation(&document["search"]));
+    add("channels", channel_section_violations(&document["channels"]));
     for (name, provider) in document["providers"].as_object().into_iter().flatten() {
         add(&format!("providers.{name}"), key_source_violation(provider));
     }
@@ -96,6 +99,7 @@ fn key_source_violation(section: &Value) -> Vec<FieldError> {
 
 fn format_violation(format: &str, text: &str) -> Option<String> {
     match format {
+        "channel-target" => channel_target_violation(text),
         "heartbeat-interval" => match parse_duration(text) {
             Ok(MIN_HEARTBEAT_MS..) => None,
             Ok(_) => Some("must be at least one minute".to_owned()),
@@ -115,12 +119,14 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
         "variable-name" => (!is_variable_name(text)).then(|| {
             "expected the name of a variable that holds the key, such as OPENAI_API_KEY, never the key itself".to_owned()
         }),
-        _ => {
-            let is_web_address = text.starts_with("http://") || text.starts_with("https://");
-            (!is_web_address)
-                .then(|| "expected an address that begins with http:// or https://".to_owned())
-        }
+        _ => (!is_web_address(text))
+            .then(|| "expected an address that begins with http:// or https://".to_owned()),
     }
+}
+
+/// Whether a text begins like an address of the web.
+pub(crate) fn is_web_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
 }
 
 /// Whether `name` is allowed for a stored secret.

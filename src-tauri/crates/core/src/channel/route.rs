@@ -1,0 +1,455 @@
+//! The routes of a message: which channels and recipients get it.
+//!
+//! Owns the defaults of each kind of message, the override of a job, `last`, and the fallback of a failed channel. A route
+//! is resolved when the outcome of a run commits and never looked up again.
+//! Pitfall: dropping a route that does not resolve; it stays, fails visibly, and the fallback takes the message over.
+
+use std::collections::BTreeMap;
+
+use super::kind::ChannelKind;
+use super::message::MessageKind;
+use super::name::ChannelName;
+use super::recipient::Recipient;
+use crate::job::{Job, Payload};
+
+/// A channel and a place on it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Route {
+    /// The channel.
+    pub channel: ChannelName,
+    /// The address of the recipient; none for a channel with a single place.
+    pub to: Option<String>,
+    /// The topic or thread of the recipient.
+    pub thread: Option<String>,
+}
+
+impl Route {
+    /// The native notification.
+    #[must_use]
+    pub fn notification() -> Self {
+        Self::of(ChannelName::notification())
+    }
+
+    /// The single place of a channel.
+    #[must_use]
+    pub const fn of(channel: ChannelName) -> Self {
+        Self { channel, to: None, thread: None }
+    }
+}
+
+/// A channel that is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelEntry {
+    /// The kind.
+    pub kind: ChannelKind,
+    /// The recipients that the person has paired or written down.
+    pub recipients: Vec<Recipient>,
+}
+
+/// The default channels of each kind of message. An entry is `NAME` or `NAME:RECIPIENT`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeliverTo {
+    /// Reports, reminders and messages of runs; none for the default of this computer.
+    pub reports: Option<Vec<String>>,
+    /// Failures; none for those of reports.
+    pub failures: Option<Vec<String>>,
+    /// Requests for an approval or input; none for those of reports.
+    pub approvals: Option<Vec<String>>,
+}
+
+impl DeliverTo {
+    fn of(&self, kind: MessageKind) -> Option<&[String]> {
+        let own = match kind {
+            MessageKind::Report => None,
+            MessageKind::Failure => self.failures.as_deref(),
+            MessageKind::Approval => self.approvals.as_deref(),
+        };
+        own.or(self.reports.as_deref())
+    }
+}
+
+/// The channels and recipients of an engine at one instant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChannelDirectory {
+    /// The channels by name.
+    pub channels: BTreeMap<ChannelName, ChannelEntry>,
+    /// The default channels.
+    pub deliver_to: DeliverTo,
+    /// The place of the person's newest message in the main session; none for the app.
+    pub last: Option<Route>,
+    /// Whether this engine has no desktop, so that its own notifications are not shown.
+    pub is_headless: bool,
+}
+
+/// Why a channel and recipient are no route.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RouteProblem {
+    /// No channel has this name.
+    #[error(
+        "there is no channel `{name}`; the channels are {}. Set one up with `rouse channels add`",
+        listed(known)
+    )]
+    NoChannel {
+        /// The name.
+        name: String,
+        /// The names of all channels.
+        known: Vec<String>,
+    },
+    /// Several channels have the kind with this name.
+    #[error("{} channels are of the kind `{kind}`; name one of {}", names.len(), listed(names))]
+    SeveralChannels {
+        /// The kind.
+        kind: &'static str,
+        /// The names of the channels.
+        names: Vec<String>,
+    },
+    /// The channel has no recipient yet.
+    #[error("{channel} has no recipient. Pair one with `rouse channels pair {channel}`")]
+    NoRecipient {
+        /// The channel.
+        channel: ChannelName,
+    },
+    /// The channel has several recipients, and none is named.
+    #[error("{channel} has several recipients; name one of {}", listed(addresses))]
+    SeveralRecipients {
+        /// The channel.
+        channel: ChannelName,
+        /// The addresses.
+        addresses: Vec<String>,
+    },
+    /// The recipient is not among those that the person has paired or written down.
+    #[error("`{to}` is no recipient of {channel}; {}", known_recipients(addresses))]
+    UnknownRecipient {
+        /// The channel.
+        channel: ChannelName,
+        /// The named recipient.
+        to: String,
+        /// The addresses.
+        addresses: Vec<String>,
+    },
+    /// The channel has a single place.
+    #[error("{channel} has no recipients to choose from; leave the recipient out")]
+    NoChoice {
+        /// The channel.
+        channel: String,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn known_recipients(addresses: &[String]) -> String {
+    match addresses {
+        [] => "no recipient is paired or written down".to_owned(),
+        known => format!("its recipients are {}", listed(known)),
+    }
+}
+
+impl ChannelDirectory {
+    /// The routes of a message of this kind. Settings of `job` override the defaults for reports and failures.
+    #[must_use]
+    pub fn routes(&self, kind: MessageKind, job: Option<&Job>) -> Vec<Route> {
+        let own = job.filter(|_| kind != MessageKind::Approval).and_then(own_targets);
+        let mut routes: Vec<Route> = Vec::new();
+        for (name, to) in own.unwrap_or_else(|| self.default_targets(kind)) {
+            let route = self.resolve(&name, to.as_deref()).unwrap_or_else(|_| {
+                // The route fails with its problem, and the fallback takes over.
+                Route { to, ..Route::of(ChannelName::new(name)) }
+            });
+            if !routes.contains(&route) {
+                routes.push(route);
+            }
+        }
+        routes
+    }
+
+    /// The route of a message that `failed` could not take; `used` are the channels that have the message already.
+    #[must_use]
+    pub fn fallback(
+        &self,
+        kind: MessageKind,
+        failed: &ChannelName,
+        used: &[ChannelName],
+    ) -> Option<Route> {
+        let defaults = self
+            .default_targets(kind)
+            .into_iter()
+            .map(|(name, to)| self.resolve(&name, to.as_deref()).ok());
+        let is_free = |route: &Route| route.channel != *failed && !used.contains(&route.channel);
+        let mut candidates = defaults.flatten().chain([Route::notification()]);
+        candidates.find(is_free)
+    }
+
+    /// The route of a channel and an optional recipient, as written in a job or in the settings.
+    ///
+    /// # Errors
+    /// No such channel or recipient, or several.
+    pub fn resolve(&self, name: &str, to: Option<&str>) -> Result<Route, RouteProblem> {
+        let no_choice = || RouteProblem::NoChoice { channel: name.to_owned() };
+        if name == ChannelName::LAST {
+            return match to {
+                None => Ok(self.last.clone().unwrap_or_else(Route::notification)),
+                Some(_) => Err(no_choice()),
+            };
+        }
+        if ChannelName::new(name).is_notification() {
+            return if to.is_none() { Ok(Route::notification()) } else { Err(no_choice()) };
+        }
+        let (channel, entry) = self.find(name)?;
+        match entry.kind {
+            ChannelKind::Telegram | ChannelKind::Whatsapp => recipient_route(channel, entry, to),
+            ChannelKind::Email => match to {
+                None => Ok(Route::of(channel.clone())),
+                Some(_) => recipient_route(channel, entry, to),
+            },
+            ChannelKind::Ntfy
+            | ChannelKind::Slack
+            | ChannelKind::Discord
+            | ChannelKind::Webhook
+            | ChannelKind::Apprise => match to {
+                None => Ok(Route::of(channel.clone())),
+                Some(_) => Err(no_choice()),
+            },
+        }
+    }
+
+    /// Why the channel or recipient of a job cannot get its messages; none if they can.
+    #[must_use]
+    pub fn job_problem(&self, job: &Job) -> Option<RouteProblem> {
+        let targets = own_targets(job)?;
+        targets.iter().find_map(|(name, to)| self.resolve(name, to.as_deref()).err())
+    }
+
+    /// A route in words for a person: `notification`, or the channel with its recipient.
+    #[must_use]
+    pub fn label(&self, route: &Route) -> String {
+        let Some(entry) = self.channels.get(&route.channel) else {
+            return route.channel.to_string();
+        };
+        let recipient = route.to.as_deref().map(|to| {
+            let known = entry.recipients.iter().find(|recipient| recipient.address == to);
+            format!(", {}", known.map_or(to, |recipient| &recipient.label))
+        });
+        format!("{} ({}{})", route.channel, entry.kind.label(), recipient.unwrap_or_default())
+    }
+
+    /// The channel with this name, or the only channel of the kind with this name.
+    fn find(&self, name: &str) -> Result<(&ChannelName, &ChannelEntry), RouteProblem> {
+        if let Some(found) = self.channels.get_key_value(&ChannelName::new(name)) {
+            return Ok(found);
+        }
+        let mut of_kind = self.channels.iter().filter(|(_, entry)| entry.kind.name() == name);
+        match (of_kind.next(), of_kind.next()) {
+            (Some(only), None) => Ok(only),
+            (Some((_, entry)), Some(_)) => {
+                let kind = entry.kind;
+                let names = self.channels.iter().filter(|(_, entry)| entry.kind == kind);
+                let names = names.map(|(name, _)| name.to_string()).collect();
+                Err(RouteProblem::SeveralChannels { kind: kind.name(), names })
+            }
+            (None, _) => {
+                let own = self.channels.keys().map(ToString::to_string);
+                let known = ["notification", ChannelName::LAST].map(str::to_owned);
+                let known = known.into_iter().chain(own).collect();
+                Err(RouteProblem::NoChannel { name: name.to_owned(), known })
+            }
+        }
+    }
+
+    /// The default channels with recipients. Without a setting: the notification, and on an engine without a desktop also
+    /// every channel.
+    fn default_targets(&self, kind: MessageKind) -> Vec<(String, Option<String>)> {
+        if let Some(written) = self.deliver_to.of(kind) {
+            return written.iter().map(|target| split_target(target)).collect();
+        }
+        let notification = ChannelName::notification().to_string();
+        let own = self.channels.keys().filter(|_| self.is_headless).map(ToString::to_string);
+        [notification].into_iter().chain(own).map(|name| (name, None)).collect()
+    }
+}
+
+/// The channels that a job names itself, with recipients; none if the defaults apply.
+fn own_targets(job: &Job) -> Option<Vec<(String, Option<String>)>> {
+    if let Payload::AgentTurn(turn) = &job.payload
+        && let Some(channel) = &turn.channel
+        && turn.deliver != Some(false)
+    {
+        return Some(vec![(channel.clone(), turn.to.clone())]);
+    }
+    let written = &job.policies.deliver_to;
+    (!written.is_empty()).then(|| written.iter().map(|target| split_target(target)).collect())
+}
+
+/// Why a text is neither `NAME` nor `NAME:RECIPIENT`.
+pub(crate) fn channel_target_violation(text: &str) -> Option<String> {
+    let (name, to) = split_target(text);
+    let is_reserved = name == ChannelName::LAST || ChannelName::new(&name).is_notification();
+    let is_name = is_reserved || name.parse::<ChannelName>().is_ok();
+    let is_blank = to.is_some_and(|to| to.trim().is_empty());
+    (!is_name || is_blank)
+        .then(|| format!("expected the name of a channel, or NAME:RECIPIENT, found `{text}`"))
+}
+
+/// Splits `NAME:RECIPIENT`. A recipient may have further colons.
+fn split_target(target: &str) -> (String, Option<String>) {
+    match target.split_once(':') {
+        Some((name, to)) => (name.to_owned(), Some(to.to_owned())),
+        None => (target.to_owned(), None),
+    }
+}
+
+/// The route to a recipient. A Telegram address may have a topic: `-1001234:43`.
+fn recipient_route(
+    channel: &ChannelName,
+    entry: &ChannelEntry,
+    to: Option<&str>,
+) -> Result<Route, RouteProblem> {
+    let addresses = || entry.recipients.iter().map(|known| known.address.clone()).collect();
+    let Some(to) = to else {
+        return match entry.recipients.as_slice() {
+            [] => Err(RouteProblem::NoRecipient { channel: channel.clone() }),
+            [only] => Ok(Route { to: Some(only.address.clone()), ..Route::of(channel.clone()) }),
+            _ => Err(RouteProblem::SeveralRecipients {
+                channel: channel.clone(),
+                addresses: addresses(),
+            }),
+        };
+    };
+    let (address, thread) = match to.rsplit_once(':') {
+        Some((address, thread)) => (address, Some(thread.to_owned())),
+        None => (to, None),
+    };
+    if entry.recipients.iter().any(|known| known.address == address) {
+        return Ok(Route { channel: channel.clone(), to: Some(address.to_owned()), thread });
+    }
+    let to = to.to_owned();
+    Err(RouteProblem::UnknownRecipient { channel: channel.clone(), to, addresses: addresses() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::UnixMs;
+    use crate::job::job_from_json;
+
+    fn entry(kind: ChannelKind, addresses: &[&str]) -> ChannelEntry {
+        let recipient = |address: &&str| Recipient {
+            channel: ChannelName::new("phone"),
+            address: (*address).to_owned(),
+            label: format!("Anna {address}"),
+            is_private: true,
+        };
+        ChannelEntry { kind, recipients: addresses.iter().map(recipient).collect() }
+    }
+
+    fn directory(reports: Option<&[&str]>) -> ChannelDirectory {
+        let channels = [
+            ("phone", entry(ChannelKind::Telegram, &["7"])),
+            ("team", entry(ChannelKind::Slack, &[])),
+            ("mail", entry(ChannelKind::Email, &["a@b.org", "c@d.org"])),
+        ];
+        let reports = reports.map(|names| names.iter().map(ToString::to_string).collect());
+        ChannelDirectory {
+            channels: channels.map(|(name, entry)| (ChannelName::new(name), entry)).into(),
+            deliver_to: DeliverTo { reports, ..DeliverTo::default() },
+            ..ChannelDirectory::default()
+        }
+    }
+
+    fn job_doing(payload: serde_json::Value) -> Job {
+        let schedule = json!({ "kind": "every", "everyMs": 60_000, "anchorMs": 0 });
+        let document = json!({ "id": "1", "name": "a", "schedule": schedule, "payload": payload });
+        job_from_json(document, UnixMs(0), chrono_tz::UTC).expect("a valid job")
+    }
+
+    fn labels(directory: &ChannelDirectory, kind: MessageKind, job: Option<&Job>) -> Vec<String> {
+        directory.routes(kind, job).iter().map(|route| directory.label(route)).collect()
+    }
+
+    #[test]
+    fn default_is_the_notification_or_every_channel() {
+        let mut known = directory(None);
+        assert_eq!(labels(&known, MessageKind::Report, None), ["notification"]);
+        known.is_headless = true;
+        let all = ["notification", "mail (E-mail)", "phone (Telegram, Anna 7)", "team (Slack)"];
+        assert_eq!(labels(&known, MessageKind::Report, None), all);
+    }
+
+    #[test]
+    fn each_kind_has_its_own_channels() {
+        let mut known = directory(Some(&["notification", "phone"]));
+        known.deliver_to.failures = Some(vec!["team".to_owned()]);
+        let reports = ["notification", "phone (Telegram, Anna 7)"];
+        assert_eq!(labels(&known, MessageKind::Report, None), reports);
+        assert_eq!(labels(&known, MessageKind::Failure, None), ["team (Slack)"]);
+        assert_eq!(labels(&known, MessageKind::Approval, None), reports);
+    }
+
+    #[test]
+    fn job_overrides_reports_but_not_approvals() {
+        let known = directory(None);
+        let mut job = job_doing(json!({ "kind": "agentTurn", "message": "x", "deliver": true,
+            "channel": "telegram" }));
+        assert_eq!(labels(&known, MessageKind::Report, Some(&job)), ["phone (Telegram, Anna 7)"]);
+        assert_eq!(labels(&known, MessageKind::Approval, Some(&job)), ["notification"]);
+        job = job_doing(json!({ "kind": "systemEvent", "text": "x" }));
+        job.policies.deliver_to = vec!["mail:c@d.org".to_owned(), "team".to_owned()];
+        let own = ["mail (E-mail, Anna c@d.org)", "team (Slack)"];
+        assert_eq!(labels(&known, MessageKind::Failure, Some(&job)), own);
+    }
+
+    #[test]
+    fn last_is_the_place_of_the_newest_message() {
+        let mut known = directory(Some(&["last"]));
+        assert_eq!(labels(&known, MessageKind::Report, None), ["notification"]);
+        known.last = Some(known.resolve("phone", None).expect("a route"));
+        assert_eq!(labels(&known, MessageKind::Report, None), ["phone (Telegram, Anna 7)"]);
+    }
+
+    #[test]
+    fn unresolved_route_stays_and_falls_back() {
+        let known = directory(Some(&["gone", "team"]));
+        let routes = known.routes(MessageKind::Report, None);
+        assert_eq!(routes[0], Route::of(ChannelName::new("gone")));
+        let used = [ChannelName::new("gone"), ChannelName::new("team")];
+        let fallback = known.fallback(MessageKind::Report, &used[0], &used);
+        assert_eq!(fallback, Some(Route::notification()));
+        let used = [used[0].clone(), used[1].clone(), ChannelName::notification()];
+        assert_eq!(known.fallback(MessageKind::Report, &used[0], &used), None);
+    }
+
+    #[test]
+    fn problems_say_what_to_do() {
+        let mut known = directory(None);
+        known.channels.insert(ChannelName::new("new"), entry(ChannelKind::Whatsapp, &[]));
+        for (name, to, expected) in [
+            (
+                "fax",
+                None,
+                "there is no channel `fax`; the channels are `notification`, `last`, `mail`, `new`, `phone`, `team`. Set one up with `rouse channels add`",
+            ),
+            ("new", None, "new has no recipient. Pair one with `rouse channels pair new`"),
+            ("phone", Some("8"), "`8` is no recipient of phone; its recipients are `7`"),
+            (
+                "team",
+                Some("#dev"),
+                "team has no recipients to choose from; leave the recipient out",
+            ),
+            ("last", Some("7"), "last has no recipients to choose from; leave the recipient out"),
+        ] {
+            let problem = known.resolve(name, to).expect_err("a problem").to_string();
+            assert_eq!(problem, expected);
+        }
+    }
+
+    #[test]
+    fn telegram_address_may_have_a_topic() {
+        let mut known = directory(None);
+        known.channels.insert(ChannelName::new("phone"), entry(ChannelKind::Telegram, &["-1001"]));
+        let route = known.resolve("phone", Some("-1001:43")).expect("a route");
+        assert_eq!((route.to.as_deref(), route.thread.as_deref()), (Some("-1001"), Some("43")));
+    }
+}
