@@ -1,6 +1,6 @@
-//! Test doubles at the ports of `rouse-core`: clock, models, model servers, disk faults and recorders.
+//! Test doubles at the ports of `rouse-core`: clock, models, model servers, Telegram, disk faults and recorders.
 //!
-//! A dev-dependency only. Never replaces what can be real: the store is SQLite, and the model servers listen on sockets.
+//! A dev-dependency only. Never replaces what can be real: the store is SQLite, and the servers listen on sockets.
 
 mod clock;
 pub mod dice;
@@ -8,6 +8,7 @@ mod recorder;
 pub mod faulty_disk;
 pub mod scripted_model;
 pub mod fake_model;
+pub mod fake_telegram;
 pub mod vendor;
 
 pub use clock::{ManualClock, ManualTimer};

@@ -19,7 +19,8 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) {
     {
         return;
     }
-    if write_reply(&mut stream, &reply).is_ok() && matches!(reply.ending, Ending::Hold(_)) {
+    let is_held = matches!(reply.ending, Ending::Hold(_) | Ending::Silence);
+    if write_reply(&mut stream, &reply).is_ok() && is_held {
         wait_for_close(&mut stream);
         *lock(&shared.disconnects) += 1;
         shared.changed.notify_all();
@@ -62,6 +63,11 @@ fn read_head(stream: &mut TcpStream) -> io::Result<Option<String>> {
 }
 
 fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
+    let body = match reply.ending {
+        Ending::Drop | Ending::Silence => return Ok(()),
+        Ending::Whole => reply.body.as_bytes(),
+        Ending::Cut(end) | Ending::Reset(end) | Ending::Hold(end) => &reply.body.as_bytes()[..end],
+    };
     let mut head = format!(
         "HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
         reply.status
@@ -71,10 +77,6 @@ fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
-    let body = match reply.ending {
-        Ending::Whole => reply.body.as_bytes(),
-        Ending::Cut(end) | Ending::Reset(end) | Ending::Hold(end) => &reply.body.as_bytes()[..end],
-    };
     for piece in body.chunks(reply.piece_bytes) {
         write!(stream, "{:x}\r\n", piece.len())?;
         stream.write_all(piece)?;

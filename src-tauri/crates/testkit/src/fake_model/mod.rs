@@ -55,6 +55,10 @@ enum Ending {
     Reset(usize),
     /// Sends nothing after this number of bytes, until the client closes.
     Hold(usize),
+    /// Closes the connection without a byte.
+    Drop,
+    /// Sends no byte until the client closes.
+    Silence,
 }
 
 struct Shared {
@@ -116,7 +120,7 @@ impl FakeModel {
         self.requests().iter().map(Recorded::json).collect()
     }
 
-    /// Blocks until a client disconnects during a held reply.
+    /// Blocks until a client disconnects during a held or silent reply.
     pub fn wait_until_client_gone(&self) {
         let mut disconnects = lock(&self.shared.disconnects);
         while *disconnects == 0 {
@@ -171,6 +175,18 @@ impl Reply {
     #[must_use]
     pub fn typed(content_type: &str, body: impl Into<String>) -> Self {
         Self::new(200, content_type, body)
+    }
+
+    /// Closes the connection without an answer.
+    #[must_use]
+    pub fn dropped() -> Self {
+        Self { ending: Ending::Drop, ..Self::json(200, String::new()) }
+    }
+
+    /// Never answers. Ends when the client closes.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self { ending: Ending::Silence, ..Self::json(200, String::new()) }
     }
 
     fn new(status: u16, content_type: &str, body: impl Into<String>) -> Self {
