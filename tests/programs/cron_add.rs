@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::engine::TestHome;
 
+/// A channel with one recipient.
+pub(crate) const MAIL_CHANNEL: &str = "[channels.mail]\nkind = \"email\"\nserver = \"127.0.0.1:9\"\nsecurity = \"none\"\nfrom = \"r@b.org\"\nto = [\"a@b.org\"]\n";
+
 /// The job field of each flag. Jobs without a payload flag call `time`.
 fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
     vec![
@@ -48,9 +51,9 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
         (&["--manual", "--message", "Look"], "/sessionTarget", json!("isolated")),
         (&["--manual", "--message", "water the plants"], "/name", json!("Water the plants")),
         (
-            &["--manual", "--message", "Look", "--deliver", "--channel", "last", "--to", "me"],
+            &["--manual", "--message", "Look", "--deliver", "--channel", "mail", "--to", "a@b.org"],
             "/payload",
-            json!({ "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "last", "to": "me" }),
+            json!({ "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "mail", "to": "a@b.org" }),
         ),
         (&["--manual", "--message", "Look", "--model", "tiny"], "/payload/model", json!("tiny")),
         (
@@ -89,6 +92,7 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
         (&["--manual", "--misfire", "skip"], "/policies/misfire/mode", json!("skip")),
         (&["--manual", "--misfire", "run-all"], "/policies/misfire/mode", json!("runAll")),
         (&["--manual", "--overlap", "cancel-other"], "/policies/overlap", json!("cancelOther")),
+        (&["--manual", "--deliver-to", "mail"], "/policies/deliverTo", json!(["mail"])),
         (&["--manual", "--notify", "failure"], "/policies/notify", json!("failure")),
         (&["--manual", "--timeout", "2m"], "/policies/timeoutSeconds", json!(120)),
         (&["--manual", "--max-attempts", "4"], "/runtime/maxAttempts", json!(4)),
@@ -97,7 +101,7 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
 
 #[tokio::test]
 async fn cron_add_flag_sets_its_job_field() {
-    let home = TestHome::new();
+    let home = TestHome::new().config(MAIL_CHANNEL);
     let engine = home.serve().await;
     for (flags, path, expected) in flags() {
         let does =

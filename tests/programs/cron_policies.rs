@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cron_add::MAIL_CHANNEL;
 use crate::cron_edit::job;
 use crate::engine::TestHome;
 use crate::probes::echo;
@@ -107,10 +108,10 @@ async fn tool_policy_flags_are_set_and_cleared() {
 
 #[tokio::test]
 async fn every_optional_setting_can_be_cleared() {
-    let home = TestHome::new();
+    let home = TestHome::new().config(MAIL_CHANNEL);
     let engine = home.serve().await;
     let mut draft = echo("Bound");
-    draft["payload"] = json!({ "kind": "agentTurn", "message": "Look" });
+    draft["payload"] = json!({ "kind": "agentTurn", "message": "Look", "channel": "mail" });
     draft["schedule"] = json!({ "kind": "every", "everyMs": 60_000 });
     let id = engine.add_job(draft).await;
     let edit = |flags: &[&str]| {
@@ -132,7 +133,8 @@ async fn every_optional_setting_can_be_cleared() {
         ("--description", "=Why", "=", "/description", json!("Why")),
         ("--post-prefix", "=News", "=", "/isolation/postToMainPrefix", json!("News")),
         ("--model", "=tiny", "=", "/payload/model", json!("tiny")),
-        ("--to", "=me", "=", "/payload/to", json!("me")),
+        ("--to", "=a@b.org", "=", "/payload/to", json!("a@b.org")),
+        ("--deliver-to", "=mail", "=none", "/policies/deliverTo", json!(["mail"])),
         ("--tools", "=echo,time", "=all", "/payload/tools", json!(["echo", "time"])),
         ("--tools", "=none", "=all", "/payload/useTools", json!(false)),
         ("--max-steps", "=3", "=none", "/payload/maxSteps", json!(3)),

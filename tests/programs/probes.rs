@@ -148,6 +148,7 @@ impl<'h> ProbeEngine<'h> {
             "extensions.registryEntry" => json!({ "name": "io.example/guessed" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
+            "channels.test" => json!({ "name": "notification" }),
             "models.list" => json!({ "server": self.server() }),
             "models.add" => json!({ "server": self.server(), "model": "m-1" }),
             "models.pull" => json!({ "model": "guessed" }),
@@ -161,6 +162,7 @@ impl<'h> ProbeEngine<'h> {
             | "spending.get"
             | "runs.list"
             | "deliveries.test"
+            | "channels.list"
             | "tools.catalog"
             | "approvals.list"
             | "grants.list"

@@ -73,7 +73,7 @@ async fn delivery_to_missing_channel_fails_visibly() {
     let line = &imported["lines"][0];
     assert_eq!(line["outcome"], "created", "{line}");
     let warning = line["warnings"][0]["message"].as_str().expect("a warning");
-    assert!(warning.contains("telegram is not set up"), "{line}");
+    assert!(warning.contains("there is no channel `telegram`"), "{line}");
     let id = line["id"].as_str().expect("an id").to_owned();
     engine.start_run(&id).await;
     let run = engine.finished_runs(&id, 1).await.remove(0);
@@ -84,6 +84,11 @@ async fn delivery_to_missing_channel_fails_visibly() {
         })
         .await;
     assert_eq!((&delivery["state"], &delivery["channel"]), (&json!("failed"), &json!("telegram")));
+    let reason =
+        "The channel telegram is not set up. Set it up with `rouse channels add telegram`.";
+    assert_eq!(delivery["reason"], reason);
+    let fallback = engine.notifier.shown.next().await;
+    assert_eq!(fallback.body, format!("Found it. (telegram did not deliver this: {reason})"));
     engine.host.stop().await;
 }
 
@@ -95,10 +100,10 @@ async fn missing_channel_is_refused_when_job_is_saved() {
         let payload = json!({ "kind": "agentTurn", "message": "Look", "channel": channel });
         json!({ "name": "Tell me", "schedule": { "kind": "manual" }, "payload": payload })
     };
-    for (channel, text) in [
-        ("telegram", "telegram is not set up; the channels are `notification` and `last`"),
-        ("pigeon", "there is no channel `pigeon`; the channels are `notification` and `last`"),
-    ] {
+    for channel in ["telegram", "pigeon"] {
+        let text = format!(
+            "there is no channel `{channel}`; the channels are `notification`, `last`. Set one up with `rouse channels add`"
+        );
         let refused = engine.try_call("cron.add", job(channel)).await.expect_err(channel);
         let field = json!({ "path": "payload.channel", "message": text });
         assert_eq!(refused.data["fields"][0], field);

@@ -16,6 +16,7 @@ mod warnings;
 mod trials;
 mod memory;
 mod settings;
+mod channels;
 mod delivery;
 mod hooks;
 mod hook_approvals;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rouse_core::channel::SharedDirectory;
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
@@ -156,6 +157,7 @@ impl SchedulerFixture {
             main_session: Arc::new(NoMainWork),
             model: watch::Sender::new(false).subscribe(),
             model_is_awaited: watch::Sender::new(false),
+            channels: SharedDirectory::default(),
             outbox: Arc::new(Notify::new()),
             config: SchedulerConfig {
                 max_concurrent_runs: limit,

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 
 import type { JobView } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
-import { aJob, aRun } from "@/test/fixtures";
+import { aJob, aPreview, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -171,7 +171,7 @@ test("scroll position follows the visible rows", async () => {
 test("returning restores the row and reopening starts at the first", async () => {
   const host = hostWith(["Morning", "Noon", "Night"]);
   host.answers["cron.get"] = ({ id }) => named(id);
-  host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
+  host.answers["cron.preview"] = () => aPreview();
   host.answers["tools.catalog"] = () => ({ tools: [], refused: [] });
   const { user, history, path } = renderApp("/jobs", host);
   await screen.findByRole("link", { name: "Noon" });
@@ -192,7 +192,7 @@ test("returning restores the row and reopening starts at the first", async () =>
 test("returning to a removed row focuses its replacement inertly", async () => {
   const host = hostWith(["Disk", "Mail", "Tax"]);
   host.answers["cron.get"] = ({ id }) => host.jobs.find(({ job }) => job.id === id)!;
-  host.answers["cron.preview"] = () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] });
+  host.answers["cron.preview"] = () => aPreview();
   host.answers["tools.catalog"] = () => ({ tools: [], refused: [] });
   const { user, path } = renderApp("/jobs?filter=active", host);
   await screen.findByRole("link", { name: "Mail" });

@@ -14,7 +14,7 @@ export function usePatch() {
   return async (patch: Record<string, unknown>) => {
     const config = await platform.rpc("config.patch", { patch });
     client.setQueryData<ConfigView>(keys.config, config);
-    for (const queryKey of [keys.providers, keys.status]) void client.invalidateQueries({ queryKey });
+    for (const queryKey of [keys.providers, keys.status, keys.channels]) void client.invalidateQueries({ queryKey });
   };
 }
 

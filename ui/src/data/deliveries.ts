@@ -1,23 +1,26 @@
-/* Polls a delivery until settled. */
+/* Follows a delivery by its events. Pitfall: the first event may precede the query, so a mount always fetches. */
 
 import { useQuery } from "@tanstack/react-query";
 
-import type { DeliveryView } from "@/platform";
+import type { DeliveryState, DeliveryView } from "@/platform";
 
+import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** Deliveries have no event of their own. */
-const pollMs = 400;
+/** True if the state is final. */
+function isSettled(state: DeliveryState): boolean {
+  return state === "delivered" || state === "failed" || state === "suppressed";
+}
 
 /** Current state of a delivery. */
 export function useDelivery(sent: DeliveryView | undefined): DeliveryView | undefined {
   const platform = usePlatform();
   const { data } = useQuery({
-    queryKey: ["delivery", sent?.id],
+    queryKey: keys.delivery(sent?.id),
     queryFn: () => platform.rpc("deliveries.get", { id: sent?.id ?? "" }),
     initialData: sent,
-    enabled: sent?.state === "pending",
-    refetchInterval: (query) => (query.state.data?.state === "pending" ? pollMs : false),
+    enabled: sent !== undefined && !isSettled(sent.state),
+    staleTime: 0,
   });
   return data;
 }

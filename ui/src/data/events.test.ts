@@ -63,6 +63,25 @@ test("event invalidates only its views", async () => {
   expect(fetched.toSorted()).toEqual([run, runs].toSorted());
 });
 
+test("delivery event invalidates its delivery and the channels", async () => {
+  await started();
+  const names = [showing(keys.delivery("d1")), showing(keys.channels), showing(keys.status)];
+  showing(keys.delivery("d2"));
+  host.emit("delivery", { deliveryId: "d1", state: "delivered" });
+  await settled();
+  expect(fetched.toSorted()).toEqual(names.toSorted());
+});
+
+test("changed job or settings invalidate previews", async () => {
+  await started();
+  const preview = showing(keys.preview(undefined, "j1", 5));
+  host.emit("cron", { action: "updated", jobId: "j1" });
+  await settled();
+  host.emit("config", {});
+  await settled();
+  expect(fetched).toEqual([preview, preview]);
+});
+
 test("event without a job id invalidates every job", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.job("j1")), showing(keys.effectiveTools("j2"))];

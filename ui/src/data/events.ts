@@ -15,13 +15,26 @@ const batchMs = 40;
 /** Query keys that an event invalidates. */
 export function staleKeys(event: HostEvent): QueryKey[] {
   if (event.kind === "reset") return [[]];
-  const { jobId, runId, session } = event.data as { jobId?: string; runId?: string; session?: string };
+  const { jobId, runId, session, deliveryId } = event.data as {
+    jobId?: string;
+    runId?: string;
+    session?: string;
+    deliveryId?: string;
+  };
   const run = runId === undefined ? [] : [keys.run(runId)];
   const job = jobId === undefined ? [] : [keys.job(jobId)];
   switch (event.kind) {
     case "cron":
       // Adding or removing a job changes what an approval blocks. Without a job id, many jobs changed.
-      return [keys.jobs, keys.status, keys.approvals, ...(jobId === undefined ? [keys.eachJob] : job), ...run];
+      // A preview shows the channels of the stored job.
+      return [
+        keys.jobs,
+        keys.status,
+        keys.approvals,
+        keys.previews,
+        ...(jobId === undefined ? [keys.eachJob] : job),
+        ...run,
+      ];
     case "run":
       // A run without a job belongs to the main session. Approvals show what their run blocks. A run starts servers.
       return [
@@ -51,8 +64,8 @@ export function staleKeys(event: HostEvent): QueryKey[] {
         ...run,
       ];
     case "delivery":
-      // The status shows whether notifications are delivered.
-      return [keys.status, ...run];
+      // The status shows whether notifications are delivered, a channel its newest failure.
+      return [keys.status, keys.channels, ...(deliveryId === undefined ? [] : [keys.delivery(deliveryId)]), ...run];
     case "session":
       // Taint of the session changes the effective tools.
       return [keys.toolsOfDrafts, ...(session === undefined ? [] : [keys.transcript(session)]), ...job];
@@ -62,6 +75,8 @@ export function staleKeys(event: HostEvent): QueryKey[] {
       // Skill trust changes the effective tools.
       return [
         keys.config,
+        keys.channels,
+        keys.previews,
         keys.providers,
         keys.checks,
         keys.skills,

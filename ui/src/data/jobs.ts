@@ -40,7 +40,7 @@ export function useJobs() {
   const hasMore = first.data !== undefined && first.data.nextCursor !== null;
   const all = useQuery({
     queryKey: keys.allJobs,
-    queryFn: ({ signal }) => readAll(platform, signal),
+    queryFn: ({ signal }) => readAllJobs(platform, signal),
     enabled: hasMore,
   });
   const list = hasMore ? (all.data ?? first.data) : first.data;
@@ -54,7 +54,8 @@ export function useJobs() {
   };
 }
 
-async function readAll(platform: Platform, signal: AbortSignal): Promise<CronListResult> {
+/** Reads every job, page by page. */
+export async function readAllJobs(platform: Platform, signal?: AbortSignal): Promise<CronListResult> {
   const jobs = new Map<string, JobView>();
   let cursor: string | null = null;
   do {
@@ -63,7 +64,7 @@ async function readAll(platform: Platform, signal: AbortSignal): Promise<CronLis
       limit: pageSize,
       ...(cursor !== null && { cursor }),
     });
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     for (const view of page.jobs) {
       // A job that fires between two pages occurs twice; the later view wins.
       jobs.delete(view.job.id);

@@ -18,6 +18,8 @@ export const keys = {
   /** Separate from `extensions`: it is polled. */
   installStep: (name: string) => ["installStep", name],
   secrets: ["secrets"],
+  channels: ["channels"],
+  delivery: (id: string | undefined) => ["delivery", id],
   mcpAccess: ["mcpAccess"],
   skills: ["skills"],
   hooks: ["hooks"],
@@ -35,6 +37,7 @@ export const keys = {
   estimate: (schedule: WrittenSchedule | undefined, id: string | undefined) => ["estimate", schedule, id],
   checks: ["check"],
   check: (job: JobDraft) => ["check", job],
+  previews: ["preview"],
   preview: (schedule: WrittenSchedule | undefined, id: string | undefined, count: number) => [
     "preview",
     schedule,

@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aRun } from "@/test/fixtures";
+import { aJob, aPreview, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 test("row announces its state once and shows a short label", async () => {
@@ -33,7 +33,7 @@ test("row in the job editor shows its state once", async () => {
   const runs = [aRun({ id: "r1", state: "skipped", reason: "The computer was on battery" }), aRun({ id: "r2" })];
   const host = fakeHost({
     "cron.get": () => aJob(),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
     "runs.list": () => ({ runs, nextCursor: null, total: 2 }),
   });

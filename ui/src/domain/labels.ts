@@ -20,6 +20,8 @@ export const runTriggers = Object.keys(runTriggerLabels) as RunTrigger[];
 const deliveries: Record<DeliveryState, string> = {
   pending: "Pending",
   held: "Held for quiet hours",
+  sending: "Sending",
+  unknown: "No answer; sent again in a minute, marked as a repeat",
   delivered: "Delivered",
   failed: "Not delivered",
   suppressed: "Suppressed",
@@ -34,17 +36,20 @@ export function canNotify({ available, failing }: NotificationStatus): boolean {
   return available || failing;
 }
 
-/** Outcome of a test delivery. */
+/** Outcome of a test notification. */
 export function deliveryOutcome({ state, reason, attempts }: DeliveryView): string {
   switch (state) {
     case "delivered":
       return "Accepted by the system. If you saw nothing, check the system’s notification settings. Clicking it opens this page.";
     // Test deliveries are never held.
     case "held":
+    case "sending":
     case "pending":
       return attempts > 0
         ? `Tried ${attempts === 1 ? "once" : `${attempts} times`}, will retry. ${reason ?? ""}`
         : "Sending.";
+    case "unknown":
+      return "The system did not answer. Sent again in a minute.";
     case "failed":
       return reason ?? "The system rejected it.";
     case "suppressed":

@@ -14,7 +14,7 @@ import {
   RpcError,
 } from "@/platform";
 
-import { aStatus } from "./fixtures";
+import { aChannelList, aStatus } from "./fixtures";
 
 type Answers = { [M in Method]?: (params: ParamsOf<M>) => ResultOf<M> | Promise<ResultOf<M>> };
 
@@ -46,6 +46,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
         installedFolder: "/home/ada/skills/installed",
       }),
       "extensions.list": () => ({ extensions: [] }),
+      "channels.list": () => aChannelList(),
       "secrets.list": () => ({ secrets: [], warning: null }),
       "mcpAccess.list": () => ({ tokens: [], url: "http://127.0.0.1:7717/mcp" }),
       "cron.estimate": () => ({

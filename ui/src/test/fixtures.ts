@@ -2,7 +2,11 @@
 
 import type {
   ApprovalView,
+  ChannelsListResult,
+  ChannelView,
   ConfigView,
+  CronPreviewResult,
+  DeliveryView,
   ExtensionDetail,
   ExtensionView,
   GrantView,
@@ -49,8 +53,68 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<SavedJob, "job">> 
     incident: null,
     isPredecessorMissing: false,
     spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
+    routes: { reports: ["notification"], failures: ["notification"] },
     warnings: [],
     ...view,
+  };
+}
+
+export function aPreview(parts: Partial<CronPreviewResult> = {}): CronPreviewResult {
+  return {
+    text: "",
+    zone: "UTC",
+    localZone: "UTC",
+    next: [],
+    notes: [],
+    routes: { reports: ["notification"], failures: ["notification"] },
+    ...parts,
+  };
+}
+
+/** Telegram channel `phone` with the recipient Anna. */
+export function aChannel(parts: Partial<ChannelView> = {}): ChannelView {
+  return {
+    name: "phone",
+    kind: "telegram",
+    label: "Telegram",
+    details: "full",
+    recipients: [{ address: "7", label: "Anna", isPrivate: true }],
+    problem: null,
+    newestFailure: null,
+    lastDeliveredAtMs: null,
+    ...parts,
+  };
+}
+
+export function aChannelList(parts: Partial<ChannelsListResult> = {}): ChannelsListResult {
+  return {
+    channels: [],
+    deliverTo: { reports: ["notification"], failures: ["notification"], approvals: ["notification"] },
+    written: { deliverTo: null, deliverFailuresTo: null, deliverApprovalsTo: null },
+    last: "notification",
+    isHeadless: false,
+    ...parts,
+  };
+}
+
+/** Pending delivery of a notification. */
+export function aDelivery(parts: Partial<DeliveryView> = {}): DeliveryView {
+  return {
+    id: "d",
+    runId: "run-1",
+    channel: "notification",
+    to: null,
+    title: "Backup",
+    body: "",
+    state: "pending",
+    attempts: 0,
+    reason: null,
+    createdAtMs: noon,
+    nextAttemptAtMs: null,
+    settledAtMs: null,
+    heldUntilMs: null,
+    digestId: null,
+    ...parts,
   };
 }
 
@@ -342,6 +406,9 @@ export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
     registries: { servers: null, skills: null },
+    deliverTo: null,
+    deliverFailuresTo: null,
+    deliverApprovalsTo: null,
     gateway: { port: 7717 },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null,

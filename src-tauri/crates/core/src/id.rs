@@ -41,6 +41,9 @@ macro_rules! id {
 /// The prefix of a digest's id.
 const DIGEST: &str = "digest-";
 
+/// Separates the id of a message from the index of a route.
+const ROUTE: char = '@';
+
 id!(
     /// A job; a UUID, or any text for imported jobs.
     JobId
@@ -102,6 +105,18 @@ impl DeliveryId {
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
+    }
+
+    /// The id of the row for the route with this index. The first route has the id of the message itself.
+    #[must_use]
+    pub fn of_route(&self, index: usize) -> Self {
+        if index == 0 { self.clone() } else { Self(format!("{}{ROUTE}{index}", self.message())) }
+    }
+
+    /// The id of the message, which all routes share.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        self.0.split_once(ROUTE).map_or(self.as_str(), |(message, _)| message)
     }
 
     /// A new id of a digest, marked as such, because a click brings nothing but the id.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_agent::{Gate, SkillInstaller, SkillLibrary};
+use rouse_core::channel::{ChannelName, SharedDirectory};
 use rouse_core::extension::package::{ExtensionSource, FileChange, PackagePlan};
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
@@ -72,6 +73,10 @@ pub struct Context {
     pub desktop_apps: DesktopApps,
     /// Error of the newest notification; none after success.
     pub notification_error: watch::Receiver<Option<String>>,
+    /// The channels and recipients of messages.
+    pub channels: SharedDirectory,
+    /// Checks channels.
+    pub channel_checks: Arc<dyn ChannelChecks>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
     /// Notified after every call. The host releases memory when activity stops.
@@ -280,4 +285,10 @@ pub trait Backups: Send + Sync {
     fn list(&self) -> BoxFuture<'_, Result<BackupsView, RpcError>>;
     /// Creates a backup.
     fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>>;
+}
+
+/// Checks the set-up of channels, without sending.
+pub trait ChannelChecks: Send + Sync {
+    /// Why the channel cannot send now, for example for a missing secret: cause and remedy as sentences.
+    fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>>;
 }

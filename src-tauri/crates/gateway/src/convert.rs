@@ -110,7 +110,8 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
     wire::DeliveryView {
         id: delivery.id.to_string(),
         run_id: delivery.run_id.as_ref().map(ToString::to_string),
-        channel: delivery.channel.name().to_owned(),
+        channel: delivery.route.channel.to_string(),
+        to: delivery.route.to.clone(),
         title: delivery.title.clone(),
         body: delivery.body.clone(),
         state: delivery.state,

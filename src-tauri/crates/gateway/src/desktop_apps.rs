@@ -207,7 +207,8 @@ impl Drop for AttachedApp {
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::delivery::{Channel, DeliveryState};
+    use rouse_core::channel::{MessageKind, Route};
+    use rouse_core::delivery::DeliveryState;
     use rouse_core::{DeliveryId, RunId, UnixMs};
     use tokio::task::JoinHandle;
 
@@ -221,14 +222,18 @@ mod tests {
         Delivery {
             id: DeliveryId::new("d1"),
             run_id: Some(RunId::new("r1")),
-            channel: Channel::Notification,
-            to: None,
+            kind: MessageKind::Report,
+            route: Route::notification(),
             title: "Backup".to_owned(),
             body: "Done.".to_owned(),
+            text: None,
             state: DeliveryState::Pending,
             attempts: 0,
+            sent_parts: 0,
+            unconfirmed: 0,
             reason: None,
             created_at: UnixMs(0),
+            first_attempt_at: None,
             next_attempt_at: None,
             settled_at: None,
             quiet_hours: rouse_core::time::QuietPolicy::RESPECT,

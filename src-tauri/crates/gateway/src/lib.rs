@@ -33,8 +33,8 @@ pub use client::{
 };
 pub use command_text::command_text;
 pub use context::{
-    Backups, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets, ServerInspection,
-    SettingsAccess,
+    Backups, ChannelChecks, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
+    ServerInspection, SettingsAccess,
 };
 pub use desktop_apps::{DesktopApps, ShowError};
 pub use error::{ErrorCode, RpcError};

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, backup, chat, config, cron, deliveries, extensions, grants, heartbeat, hooks,
-    mcp_access, models, providers, registries, runs, secrets, sessions, skills, spending, system,
-    tools,
+    approvals, backup, channels, chat, config, cron, deliveries, extensions, grants, heartbeat,
+    hooks, mcp_access, models, providers, registries, runs, secrets, sessions, skills, spending,
+    system, tools,
 };
 use crate::wire::*;
 
@@ -90,6 +90,9 @@ methods! {
     "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
     "deliveries.test" => deliveries::test(EmptyObject) -> DeliveryView;
     "deliveries.answer" => deliveries::report(NotificationReport) -> ChangeResult;
+
+    "channels.list" => channels::list(EmptyObject) -> ChannelsListResult;
+    "channels.test" => channels::test(ChannelsTestParams) -> DeliveryView;
 
     "chat.send" => chat::send(ChatSendParams) -> ChatSendResult;
     "chat.abort" => chat::abort(ChatAbortParams) -> ChangeResult;

@@ -1,4 +1,4 @@
-//! Applies changed settings to the budget ledger, the scheduler, the models and the secrets.
+//! Applies changed settings to the budget ledger, the channels, the scheduler, the models and the secrets.
 //!
 //! Owns the order: firing is switched off without waiting for a model server. Pitfall: applying changes and
 //! refreshing models in one loop delays a change until a slow server has answered.
@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{BudgetLedger, Prices};
+use rouse_core::channel::SharedDirectory;
 use rouse_scheduler::{HeartbeatConfig, SchedulerConfig, SchedulerHandle};
 use tokio::sync::watch;
 
 use rouse_core::time::DayHours;
 
+use crate::channels::directory;
 use crate::config::Config;
 use crate::models::ModelCatalog;
 use crate::secrets::SecretVault;
@@ -21,6 +23,7 @@ use crate::settings::LiveSettings;
 pub(crate) async fn apply_changes(
     settings: Arc<LiveSettings>,
     ledger: Arc<BudgetLedger>,
+    (channels, is_headless): (SharedDirectory, bool),
     scheduler: SchedulerHandle,
 ) {
     let mut changes = settings.watch();
@@ -28,6 +31,7 @@ pub(crate) async fn apply_changes(
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         apply_budget(&ledger, &config);
+        channels.replace(directory(&config, is_headless));
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
             tracing::error!(%error, "a change of settings did not reach the scheduler");
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rouse_core::channel::SharedDirectory;
 use rouse_core::time::{Clock, Timer};
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
@@ -42,6 +43,8 @@ pub struct Scheduler {
     pub model: watch::Receiver<bool>,
     /// Set while a turn of the main session waits for a model.
     pub model_is_awaited: watch::Sender<bool>,
+    /// The channels and recipients of messages.
+    pub channels: SharedDirectory,
     /// Notified of new rows in the outbox.
     pub outbox: Arc<Notify>,
     /// The settings.
@@ -76,6 +79,7 @@ impl Scheduler {
             timer: self.timer,
             hooks: self.hooks,
             main_session: self.main_session,
+            channels: self.channels,
             outbox: self.outbox,
             config: self.config,
         };

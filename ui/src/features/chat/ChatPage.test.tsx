@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { changedJobReason } from "@/domain/changedJob";
 import { errorCode, type OpenMessage, RpcError, type SessionsGetResult } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
-import { aDetail, aJob, aMessage, anApproval, aStatus, aStep } from "@/test/fixtures";
+import { aDetail, aJob, aMessage, anApproval, aPreview, aStatus, aStep } from "@/test/fixtures";
 import { streamText } from "@/test/streamText";
 import { renderApp } from "@/test/renderApp";
 
@@ -287,9 +287,10 @@ test("proposed job can be approved or edited in the chat", async () => {
       incident: null,
       isPredecessorMissing: false,
       spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
+      routes: { reports: [], failures: [] },
       warnings: [],
     }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/chat", host);

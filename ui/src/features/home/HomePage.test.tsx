@@ -2,7 +2,7 @@ import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, anIncident, aRun, aStatus, noon } from "@/test/fixtures";
+import { aDelivery, aJob, anApproval, anIncident, aPreview, aRun, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const soon = () => Date.now() + 7_200_000;
@@ -17,7 +17,7 @@ test("five jobs are next, eight runs were lately", async () => {
     fakeHost({
       "cron.list": () => ({ jobs, broken: [], nextCursor: null }),
       "runs.list": () => ({ runs, nextCursor: null, total: 20 }),
-      "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+      "cron.preview": () => aPreview(),
     }),
   );
   const next = await screen.findByRole("list", { name: "Upcoming runs" });
@@ -33,7 +33,7 @@ test("reminder named by its text shows the text once", async () => {
     "/",
     fakeHost({
       "cron.list": () => ({ jobs, broken: [], nextCursor: null }),
-      "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+      "cron.preview": () => aPreview(),
     }),
   );
   const next = within(await screen.findByRole("list", { name: "Upcoming runs" }));
@@ -106,7 +106,7 @@ test("job row runs the job now", async () => {
   const host = fakeHost({
     "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })], broken: [], nextCursor: null }),
     "cron.run": () => ({ runId: "r" }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
   });
   const { user } = renderApp("/", host);
   await user.click(await screen.findByRole("button", { name: "Run Backup now" }));
@@ -181,7 +181,7 @@ test("slots before the end of a pause have no countdown", async () => {
     fakeHost({
       "system.status": () => aStatus({ cron: { pause: { untilMs: end } } }),
       "cron.list": () => ({ jobs, broken: [], nextCursor: null }),
-      "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+      "cron.preview": () => aPreview(),
     }),
   );
   const row = async (name: string) => (await screen.findByRole("link", { name })).closest("li")!;
@@ -193,21 +193,7 @@ test("slots before the end of a pause have no countdown", async () => {
 test("first start shows steps and can be dismissed", async () => {
   const host = fakeHost({
     "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: "ex-run" } }),
-    "deliveries.test": () => ({
-      id: "d",
-      runId: null,
-      channel: "notification",
-      title: "Rouse",
-      body: "",
-      state: "delivered",
-      attempts: 1,
-      reason: null,
-      createdAtMs: 0,
-      nextAttemptAtMs: null,
-      settledAtMs: 0,
-      heldUntilMs: null,
-      digestId: null,
-    }),
+    "deliveries.test": () => aDelivery({ runId: null, state: "delivered", attempts: 1 }),
     "providers.list": () => ({ active: null, providers: [] }),
     "system.dismissFirstStart": () => ({ changed: true }),
   });
@@ -280,21 +266,7 @@ test("failed test shows its reason and own job completes a step", async () => {
   const host = fakeHost({
     "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null } }),
     "cron.list": () => ({ jobs: [aJob({ id: "ex" }), aJob({ id: "own" })], broken: [], nextCursor: null }),
-    "deliveries.test": () => ({
-      id: "d",
-      runId: null,
-      channel: "notification",
-      title: "Rouse",
-      body: "",
-      state: "suppressed",
-      attempts: 0,
-      reason: "There is no desktop here.",
-      createdAtMs: 0,
-      nextAttemptAtMs: null,
-      settledAtMs: 0,
-      heldUntilMs: null,
-      digestId: null,
-    }),
+    "deliveries.test": () => aDelivery({ runId: null, state: "suppressed", reason: "There is no desktop here." }),
   });
   const { user } = renderApp("/", host);
   expect(await screen.findByText("You have 1 job.")).toBeInTheDocument();
@@ -322,13 +294,7 @@ test("disabled scheduler hides future ticks", async () => {
   const at = Date.now() + 3_600_000;
   const host = fakeHost({
     "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })], broken: [], nextCursor: null }),
-    "cron.preview": () => ({
-      text: "",
-      zone: "UTC",
-      localZone: "UTC",
-      next: [{ atMs: at, jobTime: "", localTime: "", note: null }],
-      notes: [],
-    }),
+    "cron.preview": () => aPreview({ next: [{ atMs: at, jobTime: "", localTime: "", note: null }] }),
   });
   renderApp("/", host);
   expect(await screen.findByRole("img", { name: /1 to come/ })).toBeInTheDocument();

@@ -5,8 +5,10 @@ import { Link } from "@tanstack/react-router";
 import { type Fact, Facts } from "@/components/Facts";
 import { useEngineNow } from "@/components/engineLost";
 import { Time } from "@/components/Time";
+import { useChannels } from "@/data/channels";
 import { isLive } from "@/domain/runState";
 import { totalUsage } from "@/domain/steps";
+import { recipientLabel } from "@/domain/channels";
 import { deliveryLabel } from "@/domain/labels";
 import { count, duration, money, plural } from "@/format/amount";
 import {
@@ -47,13 +49,7 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
           run.fallbackReason !== null && { name: "Fallback", value: run.fallbackReason, wide: true },
           tokens > 0 && { name: `Tokens${soFar}`, value: tokensFact(usage) },
           paid && { name: `Cost${soFar}`, value: money(usage.costMicroUsd) },
-          deliveries.length > 0 && {
-            name: "Delivery",
-            value: groupDeliveries(deliveries).map(([d, ...others]) => (
-              <DeliveryLine key={d.id} delivery={d} count={others.length + 1} />
-            )),
-            wide: true,
-          },
+          deliveries.length > 0 && { name: "Delivery", value: <DeliveryLines deliveries={deliveries} />, wide: true },
         ]}
       />
     </div>
@@ -159,8 +155,8 @@ function tokensFact(usage: Usage) {
 function groupDeliveries(deliveries: readonly DeliveryView[]): [DeliveryView, ...DeliveryView[]][] {
   const groups = new Map<string, [DeliveryView, ...DeliveryView[]]>();
   for (const delivery of deliveries) {
-    const { state, channel, reason, heldUntilMs } = delivery;
-    const key = JSON.stringify([state, channel, reason, heldUntilMs]);
+    const { state, channel, to, attempts, reason, heldUntilMs } = delivery;
+    const key = JSON.stringify([state, channel, to, attempts, reason, heldUntilMs]);
     const group = groups.get(key);
     if (group) group.push(delivery);
     else groups.set(key, [delivery]);
@@ -168,19 +164,44 @@ function groupDeliveries(deliveries: readonly DeliveryView[]): [DeliveryView, ..
   return [...groups.values()];
 }
 
-function DeliveryLine({ delivery, count: times }: { delivery: DeliveryView; count: number }) {
+function DeliveryLines({ deliveries }: { deliveries: readonly DeliveryView[] }) {
+  const { data, isPending } = useChannels({ enabled: deliveries.some(({ to }) => to !== null) });
+  return groupDeliveries(deliveries).map(([delivery, ...others]) => (
+    <DeliveryLine
+      key={delivery.id}
+      delivery={delivery}
+      count={others.length + 1}
+      recipient={isPending ? undefined : recipientLabel(data?.channels ?? [], delivery)}
+    />
+  ));
+}
+
+interface DeliveryLineProps {
+  delivery: DeliveryView;
+  count: number;
+  recipient: string | undefined;
+}
+
+/** `Not delivered · phone, Anna · 3 attempts · The bot is blocked.` */
+function DeliveryLine({ delivery, count: times, recipient }: DeliveryLineProps) {
+  const { state, channel, attempts, reason, heldUntilMs } = delivery;
+  const facts = [
+    recipient === undefined ? channel : `${channel}, ${recipient}`,
+    attempts > 1 && plural(attempts, "attempt"),
+    state !== "held" && reason,
+  ];
   return (
     <div title={delivery.body}>
-      {deliveryLabel(delivery.state)}
+      {deliveryLabel(state)}
       {times > 1 && `, ${plural(times, "time")}`}
       <span className={styles.aside}>
-        {delivery.state === "held" && delivery.heldUntilMs !== null && (
+        {state === "held" && heldUntilMs !== null && (
           <>
             {" "}
-            until <Time at={delivery.heldUntilMs} as="within" />
+            until <Time at={heldUntilMs} as="within" />
           </>
         )}
-        {delivery.state !== "held" && (delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`)}
+        {facts.filter(Boolean).map((fact) => ` · ${fact}`)}
       </span>
     </div>
   );

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aDetail, anApproval, aStatus, aStep, noon, noUsage } from "@/test/fixtures";
+import { aChannel, aChannelList, aDelivery, aDetail, anApproval, aStatus, aStep, noon, noUsage } from "@/test/fixtures";
 import { streamText } from "@/test/streamText";
 import { renderApp } from "@/test/renderApp";
 
@@ -366,22 +366,9 @@ test("duration excludes approval waits and overlaps count once", async () => {
 });
 
 test("viewing a run reports it as seen once per delivery", async () => {
-  const delivery = {
-    id: "d",
-    runId: "run-1",
-    channel: "notification",
-    title: "Backup",
-    body: "",
-    attempts: 1,
-    reason: null,
-    createdAtMs: noon,
-    nextAttemptAtMs: null,
-    settledAtMs: null,
-    heldUntilMs: null,
-    digestId: null,
-  };
+  const delivery = aDelivery({ attempts: 1 });
   const host = fakeHost({
-    "runs.get": () => aDetail({}, { deliveries: [{ ...delivery, state: "pending" }] }),
+    "runs.get": () => aDetail({}, { deliveries: [delivery] }),
     "runs.seen": () => ({ changed: true }),
   });
   renderApp("/runs/run-1", host);
@@ -393,30 +380,42 @@ test("viewing a run reports it as seen once per delivery", async () => {
 });
 
 test("equal deliveries group with their count", async () => {
-  const delivery = {
-    runId: "run-1",
-    channel: "notification",
-    title: "Backup",
-    body: "",
-    attempts: 1,
-    reason: "No desktop.",
-    createdAtMs: noon,
-    nextAttemptAtMs: null,
-    settledAtMs: null,
-    heldUntilMs: null,
-    digestId: null,
-  };
+  const suppressed = { attempts: 1, reason: "No desktop.", state: "suppressed" as const };
   const deliveries = [
-    { ...delivery, id: "a", state: "suppressed" as const },
-    { ...delivery, id: "b", state: "delivered" as const, reason: null },
-    { ...delivery, id: "c", state: "suppressed" as const },
+    aDelivery({ id: "a", ...suppressed }),
+    aDelivery({ id: "b", attempts: 1, state: "delivered" }),
+    aDelivery({ id: "c", ...suppressed }),
   ];
   renderApp(
     "/runs/run-1",
     fakeHost({ "runs.get": () => aDetail({}, { deliveries }), "runs.seen": () => ({ changed: true }) }),
   );
-  expect(await screen.findByText(/^Suppressed, 2 times/)).toHaveTextContent("Suppressed, 2 times: No desktop.");
-  expect(screen.getByText(/^Delivered/)).toHaveTextContent("Delivered by notification");
+  expect(await screen.findByText(/^Suppressed, 2 times/)).toHaveTextContent(
+    "Suppressed, 2 times · notification · No desktop.",
+  );
+  expect(screen.getByText(/^Delivered/)).toHaveTextContent("Delivered · notification");
+});
+
+test("delivery shows channel, recipient, attempts and reason", async () => {
+  const onPhone = { channel: "phone", attempts: 2 };
+  const deliveries = [
+    aDelivery({ ...onPhone, id: "a", to: "7", state: "sending" }),
+    aDelivery({ ...onPhone, id: "b", to: "8", state: "unknown", reason: "The service did not answer." }),
+    aDelivery({ id: "c", channel: "team", state: "failed", attempts: 1, reason: "The webhook is gone." }),
+  ];
+  renderApp(
+    "/runs/run-1",
+    fakeHost({
+      "runs.get": () => aDetail({}, { deliveries }),
+      "channels.list": () => aChannelList({ channels: [aChannel()] }),
+    }),
+  );
+  const sending = await screen.findByText(/^Sending/);
+  await waitFor(() => expect(sending).toHaveTextContent("Sending · phone, Anna · 2 attempts"));
+  expect(screen.getByText(/^No answer/)).toHaveTextContent(
+    "No answer; sent again in a minute, marked as a repeat · phone, 8 · 2 attempts · The service did not answer.",
+  );
+  expect(screen.getByText(/^Not delivered/)).toHaveTextContent("Not delivered · team · The webhook is gone.");
 });
 
 test("failed link stays open and shows its error", async () => {

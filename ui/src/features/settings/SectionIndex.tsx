@@ -17,6 +17,7 @@ const sections = [
   ["quiet-hours", "Quiet hours"],
   ["scheduling", "Scheduling"],
   ["notifications", "Notifications"],
+  ["channels", "Channels"],
   ["start-up", "Start-up"],
   ["spending", "Spending"],
   ["secrets", "Secrets"],

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 
 import { type ConfigView, errorCode, type ProviderView, type SkillView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aConfig, aStatus } from "@/test/fixtures";
+import { aConfig, aDelivery, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 import { maxBytes, readTextFile } from "./importFile";
@@ -94,7 +94,7 @@ test("each section is in the index in page order", async () => {
     section.getAttribute("aria-label"),
   ]);
   expect(links).toEqual(sections);
-  expect(links).toHaveLength(15);
+  expect(links).toHaveLength(16);
 });
 
 test("section address scrolls once the section exists", async () => {
@@ -341,21 +341,7 @@ test.each([
 });
 
 test("test notification shows its outcome, also a later one", async () => {
-  const delivery = {
-    id: "d",
-    runId: null,
-    channel: "notification",
-    title: "",
-    body: "",
-    state: "pending" as const,
-    attempts: 0,
-    reason: null,
-    createdAtMs: 0,
-    nextAttemptAtMs: null,
-    settledAtMs: null,
-    heldUntilMs: null,
-    digestId: null,
-  };
+  const delivery = aDelivery({ runId: null });
   const host = hostWith();
   host.answers["deliveries.test"] = () => delivery;
   host.answers["deliveries.get"] = () => ({ ...delivery, state: "suppressed", reason: "There is no desktop here." });

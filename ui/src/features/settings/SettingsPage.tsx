@@ -12,6 +12,7 @@ import type { ConfigView, SystemStatus } from "@/platform";
 
 import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
+import { ChannelsSection } from "./channels/ChannelsSection";
 import { DataSection } from "./DataSection";
 import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSections";
 import { ConfigFileNotice } from "./FileNotice";
@@ -59,6 +60,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <QuietSection config={config} />
         <SchedulingSection config={config} status={status} />
         <NotificationSection status={status} />
+        <ChannelsSection config={config} />
         <StartUpSection />
         <SpendingSection config={config} />
         <SecretsSection />

@@ -414,6 +414,104 @@ export type ChangeResult = {
 changed: boolean, };
 
 /**
+ * How much of a message a channel gets.
+ */
+export type ChannelDetails = "full" | "headline";
+
+/**
+ * A failed delivery of a channel.
+ */
+export type ChannelFailure = { 
+/**
+ * Time of the failure.
+ */
+atMs: number, 
+/**
+ * Cause, as sentences.
+ */
+reason: string, };
+
+/**
+ * The kind of a channel: the service and its protocol.
+ */
+export type ChannelKind = "telegram" | "email" | "ntfy" | "slack" | "discord" | "webhook" | "apprise" | "whatsapp";
+
+/**
+ * A channel of the settings.
+ */
+export type ChannelView = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * Kind.
+ */
+kind: ChannelKind, 
+/**
+ * Name of the kind for people, such as `Telegram`.
+ */
+label: string, 
+/**
+ * How much of a message the channel gets; none if unknown.
+ */
+details: ChannelDetails, 
+/**
+ * Recipients that the person has paired or written down.
+ */
+recipients: Array<RecipientView>, 
+/**
+ * Why the channel cannot send: cause and remedy as sentences.
+ */
+problem: string | null, 
+/**
+ * Newest failed delivery.
+ */
+newestFailure: ChannelFailure | null, 
+/**
+ * Time of the newest confirmed delivery.
+ */
+lastDeliveredAtMs: number | null, };
+
+/**
+ * `channels.list`.
+ */
+export type ChannelsListResult = { 
+/**
+ * The channels, by name.
+ */
+channels: Array<ChannelView>, 
+/**
+ * The default channels and recipients, as labels.
+ */
+deliverTo: DefaultRoutes, 
+/**
+ * The default channels as written in the settings.
+ */
+written: WrittenDefaults, 
+/**
+ * The present channel and recipient of `last`, as a label.
+ */
+last: string, 
+/**
+ * Whether this engine has no desktop, so that its own notifications are not shown.
+ */
+isHeadless: boolean, };
+
+/**
+ * `channels.test`.
+ */
+export type ChannelsTestParams = { 
+/**
+ * Channel.
+ */
+name: string, 
+/**
+ * Address of the recipient. Default: the only recipient.
+ */
+to?: string, };
+
+/**
  * `chat.abort`.
  */
 export type ChatAbortParams = { 
@@ -551,6 +649,18 @@ search: SearchSection,
  * Registries of servers and skills.
  */
 registries: RegistriesSection, 
+/**
+ * Channels of reports [default: the notification].
+ */
+deliverTo: Array<string> | null, 
+/**
+ * Channels of failures [default: those of reports].
+ */
+deliverFailuresTo: Array<string> | null, 
+/**
+ * Channels of requests for an approval or input [default: those of reports].
+ */
+deliverApprovalsTo: Array<string> | null, 
 /**
  * Address of the gateway.
  */
@@ -857,7 +967,11 @@ next: Array<PreviewSlot>,
 /**
  * Notes on clock changes among the slots, and on the jitter of a new job.
  */
-notes: Array<string>, };
+notes: Array<string>, 
+/**
+ * Channels and recipients of the next messages, as labels; the defaults for a new job.
+ */
+routes: JobRoutes, };
 
 /**
  * `cron.remove`.
@@ -1102,6 +1216,23 @@ answers: Record<string, unknown>, } | { "kind": "cancel" };
 export type DecisionSurface = "page" | "cli" | "notification" | "tray";
 
 /**
+ * The default channels and recipients of each kind of message, as labels.
+ */
+export type DefaultRoutes = { 
+/**
+ * Reports, reminders and messages of runs.
+ */
+reports: Array<string>, 
+/**
+ * Failures.
+ */
+failures: Array<string>, 
+/**
+ * Requests for an approval or input.
+ */
+approvals: Array<string>, };
+
+/**
  * A delivery by id.
  */
 export type DeliveryRef = { 
@@ -1113,12 +1244,16 @@ id: string, };
 /**
  * The state of a delivery.
  */
-export type DeliveryState = "pending" | "held" | "delivered" | "failed" | "suppressed";
+export type DeliveryState = "pending" | "held" | "sending" | "unknown" | "delivered" | "failed" | "suppressed";
 
 /**
  * A delivery.
  */
-export type DeliveryView = { id: string, runId: string | null, channel: string, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, heldUntilMs: number | null, digestId: string | null, };
+export type DeliveryView = { id: string, runId: string | null, channel: string, 
+/**
+ * Address of the recipient; none for a channel with a single place.
+ */
+to: string | null, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, heldUntilMs: number | null, digestId: string | null, };
 
 /**
  * How much a model reasons before it answers. Each model family has its own words for the levels.
@@ -2341,6 +2476,19 @@ export type JobRef = {
 id: string, };
 
 /**
+ * The channels and recipients of a job's messages, as labels.
+ */
+export type JobRoutes = { 
+/**
+ * Reports, reminders and messages of runs.
+ */
+reports: Array<string>, 
+/**
+ * Failures.
+ */
+failures: Array<string>, };
+
+/**
  * A server that a job uses.
  */
 export type JobServer = string;
@@ -2417,7 +2565,11 @@ isPredecessorMissing: boolean,
 /**
  * Spending since the first of the month, in the local zone.
  */
-spentThisMonth: SpentView, };
+spentThisMonth: SpentView, 
+/**
+ * Channels and recipients of the next messages, as labels.
+ */
+routes: JobRoutes, };
 
 /**
  * A problem that would affect the job now. Not an error: a missing file or model may appear later.
@@ -3095,6 +3247,10 @@ budget?: Budget,
  */
 notify?: Notify, 
 /**
+ * Channels of reports and failures: `NAME` or `NAME:RECIPIENT`; those of the settings when absent.
+ */
+deliverTo?: Array<string>, 
+/**
  * Whether notifications wait for the end of quiet hours.
  */
 quietHours?: QuietPolicy, 
@@ -3390,6 +3546,23 @@ export type QuietPolicy = QuietWord | QuietHours;
  * Whether the quiet hours of the settings apply.
  */
 export type QuietWord = "respect" | "ignore";
+
+/**
+ * A recipient of a channel.
+ */
+export type RecipientView = { 
+/**
+ * Address on the channel.
+ */
+address: string, 
+/**
+ * Name for people.
+ */
+label: string, 
+/**
+ * Whether only one person reads the place.
+ */
+isPrivate: boolean, };
 
 /**
  * The kind of a refusal. The aliases are names of older versions.
@@ -3829,7 +4002,11 @@ isPredecessorMissing: boolean,
 /**
  * Spending since the first of the month, in the local zone.
  */
-spentThisMonth: SpentView, };
+spentThisMonth: SpentView, 
+/**
+ * Channels and recipients of the next messages, as labels.
+ */
+routes: JobRoutes, };
 
 /**
  * The trigger of a job.
@@ -5251,6 +5428,23 @@ name: string,
 reason: string, };
 
 /**
+ * The default channels as written in the settings: `NAME` or `NAME:RECIPIENT`; none where not written.
+ */
+export type WrittenDefaults = { 
+/**
+ * Channels of reports.
+ */
+deliverTo: Array<string> | null, 
+/**
+ * Channels of failures.
+ */
+deliverFailuresTo: Array<string> | null, 
+/**
+ * Channels of requests for an approval or input.
+ */
+deliverApprovalsTo: Array<string> | null, };
+
+/**
  * A schedule as a client sends it. The engine sets zone and anchor, and converts the local time `at`.
  */
 export type WrittenSchedule = Schedule | { kind: "at"; at: string; tz?: string; jitterMs?: number } | { kind: "every"; everyMs: number; anchorMs?: number; jitterMs?: number } | { kind: "cron"; expr: string; tz?: string; jitterMs?: number };
@@ -5336,6 +5530,8 @@ export type Methods = {
   "deliveries.get": { params: DeliveryRef; result: DeliveryView };
   "deliveries.test": { params: EmptyObject; result: DeliveryView };
   "deliveries.answer": { params: NotificationReport; result: ChangeResult };
+  "channels.list": { params: EmptyObject; result: ChannelsListResult };
+  "channels.test": { params: ChannelsTestParams; result: DeliveryView };
   "chat.send": { params: ChatSendParams; result: ChatSendResult };
   "chat.abort": { params: ChatAbortParams; result: ChangeResult };
   "sessions.list": { params: SessionsListParams; result: SessionsListResult };

@@ -93,7 +93,7 @@ impl AgentDriver {
             prompt: job_turn.prompt(&scope, tools),
             policy,
             limits: TurnLimits { max_steps: driver.max_steps(turn.max_steps), is_attended: false },
-            quiet_hours: job.policies.quiet_hours.clone(),
+            job: Some(job),
             journal: Journal::new(steps, run.attempt),
             summary_time_limit: summary_time_limit(job),
             scope,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use rouse_core::SessionKey;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
-use rouse_core::time::QuietPolicy;
 use rouse_core::tool::ToolContext;
 use rouse_core::turn::{COMPLETE_RUN, TurnLimits};
 use rouse_store::RunStep;
@@ -89,7 +88,7 @@ impl AgentDriver {
                 rate_limit_wait: Duration::ZERO,
             },
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended },
-            quiet_hours: QuietPolicy::RESPECT,
+            job: None,
             journal,
             summary_time_limit: SUMMARY_TIME_LIMIT,
             scope: RunScope {

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_core::call_progress::{CallProgress, ProgressReporter};
+use rouse_core::channel::SharedDirectory;
 use rouse_core::extension::ToolServers;
 use rouse_core::job::ScheduleSpec;
 use rouse_core::message::Message;
@@ -79,7 +80,8 @@ impl AgentDriver {
         observer: AnswerObserver,
     ) -> Self {
         let ledger = BudgetLedger::new(store.clone());
-        let runtime = AgentRuntime { store, gate, clock, observer, skills: None };
+        let (channels, skills) = (SharedDirectory::default(), None);
+        let runtime = AgentRuntime { store, gate, clock, channels, observer, skills };
         let (main_skills, servers, progress) = (Vec::new(), None, None);
         Self { runtime, settings, main_skills, ledger, servers, progress }
     }
@@ -88,6 +90,13 @@ impl AgentDriver {
     #[must_use]
     pub fn with_skills(mut self, skills: SkillLibrary) -> Self {
         self.runtime.skills = Some(skills);
+        self
+    }
+
+    /// Sends the messages of runs to these channels.
+    #[must_use]
+    pub fn with_channels(mut self, channels: SharedDirectory) -> Self {
+        self.runtime.channels = channels;
         self
     }
 

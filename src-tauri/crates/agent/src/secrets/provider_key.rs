@@ -108,6 +108,18 @@ impl SecretBook {
         self.key(name, base_url)
     }
 
+    /// The secret `name` as the address of a service, if the secret is bound to the host of that address. Reads an
+    /// unavailable value again.
+    ///
+    /// # Errors
+    /// When the secret is not stored, is unavailable, is no address, or is not bound to its own host.
+    pub async fn address_for(&self, name: &str) -> Result<ApiKey, KeyError> {
+        self.reload(name).await;
+        let stored = self.value_and_hosts(name).map(|(value, _)| value.expose().to_owned());
+        // Without a value, the error is the one of a missing key; the host in its advice is a placeholder.
+        self.key(name, stored.as_deref().unwrap_or("https://example.org"))
+    }
+
     fn key(&self, name: &str, base_url: &str) -> Result<ApiKey, KeyError> {
         let destination = destination(base_url).ok_or(KeyError::Address)?;
         let host = BoundHost::of(&destination).to_string();

@@ -1,9 +1,10 @@
-//! A tool in a set, with its compiled schema.
+//! A tool in a set, with its schema, which is compiled at the first call.
 //!
-//! Owns the admission of one tool: its name and its schema. Patterns run on an engine without backtracking, so no schema
+//! Owns the admission of one tool: its name and its schema. A compiled schema takes several kilobytes, and most of
+//! hundreds of tools are never called. Patterns run on an engine without backtracking, so no schema
 //! can take unbounded time. Pitfall: quoting a value in a schema error; values may be long or secret.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -22,11 +23,11 @@ const MAX_ERROR_CHARACTERS: usize = 300;
 /// The most characters of a name in both wire formats.
 const MAX_NAME_CHARACTERS: usize = 64;
 
-/// A tool with the compiled schema.
+/// A tool with its schema.
 #[derive(Clone)]
 pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
-    schema: Arc<Validator>,
+    compiled: Arc<OnceLock<Validator>>,
 }
 
 /// Why a tool is not admitted.
@@ -49,7 +50,7 @@ pub enum AdmissionError {
 }
 
 impl RegisteredTool {
-    /// Checks the name and compiles the schema.
+    /// Checks the name and the schema.
     ///
     /// # Errors
     /// The name or the schema is invalid.
@@ -58,8 +59,8 @@ impl RegisteredTool {
         if !is_name(&spec.name) {
             return Err(AdmissionError::Name(spec.name.clone()));
         }
-        let schema = Arc::new(compile(spec)?);
-        Ok(Self { tool, schema })
+        compile(spec)?;
+        Ok(Self { tool, compiled: Arc::default() })
     }
 
     /// The schema errors of `arguments`, for the model; none for valid arguments. Quotes no value: values may be long
@@ -72,7 +73,7 @@ impl RegisteredTool {
             return Some(too_deep());
         }
         let errors: Vec<String> = self
-            .schema
+            .schema()
             .iter_errors(arguments)
             .take(MAX_ERRORS)
             .map(|error| {
@@ -84,6 +85,11 @@ impl RegisteredTool {
             })
             .collect();
         (!errors.is_empty()).then(|| errors.join("\n"))
+    }
+
+    fn schema(&self) -> &Validator {
+        let compile = || compile(self.tool.spec()).expect("BUG: an admitted schema is valid");
+        self.compiled.get_or_init(compile)
     }
 
     /// A schema error; for an unknown key, with the known keys.

@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use rouse_core::RunState;
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::run::Outcome;
-use rouse_core::time::QuietPolicy;
 use rouse_core::tool::{ToolOutput, ToolSpec};
 use rouse_core::turn::{Turn, TurnLimits, TurnStep};
+use rouse_core::{Job, RunState};
 use rouse_store::{SessionTaint, SkillText, StoreError};
 
 use super::end::{TurnEnd, over_budget};
@@ -32,7 +31,8 @@ pub(crate) struct Conversation<'r> {
     pub(crate) prompt: ModelPrompt,
     pub(crate) policy: RunPolicy,
     pub(crate) limits: TurnLimits,
-    pub(crate) quiet_hours: QuietPolicy,
+    /// The job; none in the main session.
+    pub(crate) job: Option<&'r Job>,
     /// The steps before a break.
     pub(crate) journal: Journal,
     pub(crate) summary_time_limit: Duration,
@@ -83,7 +83,7 @@ impl Conversation<'_> {
             scope: &self.scope,
             policy: &self.policy,
             journal: &self.journal,
-            quiet_hours: &self.quiet_hours,
+            job: self.job,
         }
     }
 

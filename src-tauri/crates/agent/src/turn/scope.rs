@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rouse_core::call_progress::CallProgress;
+use rouse_core::channel::SharedDirectory;
 use rouse_core::model::Delta;
 use rouse_core::tool::ToolContext;
 use rouse_core::{Clock, RunId, SessionKey, UnixMs};
@@ -39,6 +40,7 @@ pub(crate) struct AgentRuntime {
     pub(crate) store: Store,
     pub(crate) gate: Arc<Gate>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) channels: SharedDirectory,
     pub(crate) observer: AnswerObserver,
     pub(crate) skills: Option<SkillLibrary>,
 }

@@ -7,9 +7,9 @@
 //! Pitfall: returning an error before all begun calls have ended; the journal would miss their end.
 
 use futures_util::{StreamExt as _, stream};
+use rouse_core::Job;
 use rouse_core::approval::Approval;
 use rouse_core::message::ToolCallRequest;
-use rouse_core::time::QuietPolicy;
 use rouse_core::tool::{PendingCleanup, ToolContext, ToolEffect, ToolOutput};
 use rouse_core::turn::COMPLETE_RUN;
 use rouse_store::{RunStep, StepStatus};
@@ -32,7 +32,8 @@ pub(crate) struct ToolCaller<'r> {
     pub(crate) scope: &'r RunScope<'r>,
     pub(crate) policy: &'r RunPolicy,
     pub(crate) journal: &'r Journal,
-    pub(crate) quiet_hours: &'r QuietPolicy,
+    /// The job; none in the main session.
+    pub(crate) job: Option<&'r Job>,
 }
 
 /// The approval requests of an answer and the input requests of its calls, all sent at once.
@@ -229,6 +230,6 @@ impl ToolCaller<'_> {
     }
 
     async fn notify(&self, step: u32, title: Option<&str>, body: &str) -> Result<(), TurnEnd> {
-        Ok(notifications::send(self.scope, self.quiet_hours, step, title, body).await?)
+        Ok(notifications::send(self.scope, self.job, step, title, body).await?)
     }
 }

@@ -47,6 +47,7 @@ Examples:
   rouse config set quietHours 22:00-07:00
   rouse config set quietHours.days fri,sat
   rouse config set budget.usdPerDay 0.50
+  rouse config set deliverTo notification,phone
   rouse config set model.name none
 
 A change applies at once, unless the answer names the next start. It is written to the settings file, which `rouse config get` names. Comments stay.";
@@ -63,7 +64,8 @@ const METADATA_KEYS: [&str; 8] = [
     "overridden",
 ];
 /// Settings that are lists of names.
-const LISTS: [&str; 2] = ["quietHours.days", "heartbeat.skills"];
+const LISTS: [&str; 5] =
+    ["quietHours.days", "heartbeat.skills", "deliverTo", "deliverFailuresTo", "deliverApprovalsTo"];
 /// Daily hours, which are set as a whole.
 const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 /// The interval: a duration in the file, milliseconds in the answer.
@@ -142,7 +144,8 @@ async fn set(
 ) -> Result<(), CliError> {
     let in_ms = (key == INTERVAL_MS).then(|| format!("{value}ms"));
     let (key, value) = in_ms.as_deref().map_or((key, value), |value| (INTERVAL, value));
-    if key != INTERVAL && !is_part_of_hours(key) {
+    let is_absent_from_answer = is_part_of_hours(key) || is_channel_list(key);
+    if key != INTERVAL && !is_absent_from_answer {
         find_setting(answer, view, key)?;
     }
     let value = parse_value(key, value)?;
@@ -151,13 +154,15 @@ async fn set(
     } else {
         value
     };
+    let sent = value.clone();
     let patch = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
     let params = json!({ "patch": patch, "expectedRevision": answer["revision"] });
     let mut changed = engine.call("config.patch", params).await?;
     engine.print_answer(changed.clone(), |_, view: ConfigView| {
         print_warnings(&view);
         use_file_keys(&mut changed);
-        let value = find_setting(&changed, &view, key).unwrap_or(&Value::Null);
+        let absent = is_channel_list(key).then_some(&sent);
+        let value = find_setting(&changed, &view, key).ok().or(absent).unwrap_or(&Value::Null);
         let settings =
             if value.is_object() { flatten(value, key) } else { vec![(key.to_owned(), value)] };
         for (key, value) in settings {
@@ -260,6 +265,11 @@ fn is_part_of_hours(key: &str) -> bool {
     })
 }
 
+/// Whether `key` is a list of default channels. `rouse channels` shows their meaning.
+fn is_channel_list(key: &str) -> bool {
+    key.starts_with("deliver") && LISTS.contains(&key)
+}
+
 /// The leaves of `value` by dotted key; providers by the keys of the file.
 fn flatten<'a>(value: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
     if PROVIDER_LISTS.contains(&key) {
@@ -334,6 +344,7 @@ mod tests {
         assert_eq!(value("heartbeat.every", "30m"), json!("30m"));
         assert_eq!(value("heartbeat.every", "60000"), json!("60000"));
         assert_eq!(value("heartbeat.skills", "a, b"), json!(["a", "b"]));
+        assert_eq!(value("deliverTo", "notification,phone"), json!(["notification", "phone"]));
         assert_eq!(value("quietHours", "22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
         assert_eq!(value("quietHours.days", "fri, sat"), json!(["fri", "sat"]));
         assert_eq!(value("model.name", "none"), Value::Null);

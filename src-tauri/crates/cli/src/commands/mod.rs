@@ -7,6 +7,7 @@ mod heartbeat;
 mod config;
 mod tools;
 mod models;
+mod channels;
 mod secrets;
 mod skills;
 mod extensions;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Tools(tools::Args),
     /// Models: connect, list, test
     Models(CommandGroup<models::Command>),
+    /// Channels of messages: list, add, test, remove
+    Channels(CommandGroup<channels::Command>),
     /// Secrets that requests name and no model sees
     Secrets(CommandGroup<secrets::Command>),
     /// Skills: search, add, list, show, trust, remove
@@ -137,6 +140,7 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Heartbeat(group) => heartbeat::run(&group.into_command(), &engine).await,
         Command::Config(group) => config::run(group.into_command(), &engine).await,
         Command::Models(group) => models::run(group.into_command(), &engine).await,
+        Command::Channels(group) => channels::run(group.into_command(), &engine).await,
         Command::Secrets(group) => secrets::run(group.into_command(), &engine).await,
         Command::Skills(group) => skills::run(group.into_command(), &engine).await,
         Command::Mcp(group) => mcp::run(group.into_command(), &engine).await,

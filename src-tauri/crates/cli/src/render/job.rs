@@ -6,6 +6,7 @@ use rouse_gateway::wire::{IncidentView, JobView, RunState, SpentView};
 use serde_json::Value;
 
 use super::authorship::{author_facts, name_suffix};
+use super::channel::route_facts;
 use super::facts::{fact, fact_lines};
 use super::run_state::state_name;
 use super::spending::spent_text;
@@ -46,6 +47,7 @@ pub(crate) fn print_job(engine: &EngineConnection, view: &JobView, more: Vec<Job
         fact("Next run", next_run(engine, view)),
     ];
     facts.extend(job_facts(job));
+    facts.extend(route_facts(&view.routes));
     facts.extend(author_facts(job));
     if let Some(state) = last_state(job) {
         let error = job["state"]["lastError"].as_str().and_then(|error| error.lines().next());

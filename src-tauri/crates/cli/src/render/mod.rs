@@ -11,6 +11,7 @@ pub(crate) mod authorship;
 pub(crate) mod run_state;
 pub(crate) mod spending;
 pub(crate) mod grants;
+pub(crate) mod channel;
 pub(crate) mod job;
 pub(crate) mod run_table;
 pub(crate) mod run_detail;

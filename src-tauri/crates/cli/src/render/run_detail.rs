@@ -200,11 +200,20 @@ fn delivery_line(delivery: &DeliveryView, at: &dyn Fn(i64) -> String) -> String 
             None => format!("retry pending{reason}"),
         },
         (DeliveryState::Pending, _) => "pending".to_owned(),
+        (DeliveryState::Sending, _) => "being sent".to_owned(),
+        (DeliveryState::Unknown, _) => match delivery.next_attempt_at_ms {
+            Some(next) => format!("unconfirmed, repeated {}{reason}", at(next)),
+            None => format!("unconfirmed{reason}"),
+        },
         (DeliveryState::Delivered, _) => "delivered".to_owned(),
         (DeliveryState::Failed, _) => format!("failed{reason}"),
         (DeliveryState::Suppressed, _) => format!("not sent{reason}"),
     };
-    fact_line(&escape(&delivery.channel), &escape(&state))
+    let place = match &delivery.to {
+        Some(to) => format!("{} ({to})", delivery.channel),
+        None => delivery.channel.clone(),
+    };
+    fact_line(&escape(&place), &escape(&state))
 }
 
 #[cfg(test)]
@@ -310,6 +319,7 @@ mod tests {
                 id: "d".to_owned(),
                 run_id: None,
                 channel: "notification".to_owned(),
+                to: None,
                 title: "T".to_owned(),
                 body: "B".to_owned(),
                 state,

@@ -42,6 +42,21 @@ pub(crate) fn is_confirmed(line: &str) -> bool {
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
+/// Whether the line is `y`, `yes` or empty. The end of the input is no answer.
+pub(crate) fn is_not_declined(line: &str) -> bool {
+    is_confirmed(line) || (!line.is_empty() && line.trim().is_empty())
+}
+
+/// Reads secrets from a pipe, one per line.
+pub(crate) fn read_piped_secrets() -> Result<Vec<String>, CliError> {
+    if stdin().is_terminal() {
+        return Err(CliError::input("--secret-stdin needs a pipe or a file on standard input"));
+    }
+    let mut text = String::new();
+    stdin().take(MAX_SECRET).read_to_string(&mut text)?;
+    Ok(text.lines().map(|line| line.trim().to_owned()).collect())
+}
+
 /// Reads a secret from the keyboard without echo, or from a pipe.
 pub(crate) fn read_secret(label: &str) -> Result<String, CliError> {
     if stdin().is_terminal() {
@@ -50,4 +65,16 @@ pub(crate) fn read_secret(label: &str) -> Result<String, CliError> {
     let mut secret = String::new();
     stdin().take(MAX_SECRET).read_to_string(&mut secret)?;
     Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_line_agrees_and_end_of_input_does_not() {
+        let agrees = ["\n", " \r\n", "y\n", "Yes\n"].map(is_not_declined);
+        assert_eq!(agrees, [true; 4]);
+        assert_eq!(["", "n\n", "no\n", "later\n"].map(is_not_declined), [false; 4]);
+    }
 }

@@ -7,7 +7,7 @@ use rouse_core::text::stable_hash;
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{ConfigView, ProvidersListResult, UnmetSetting};
 use rouse_host::{ConfigFile, MachineFacts};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::engine::EngineConnection;
 use super::error::CliError;
@@ -31,6 +31,16 @@ pub(crate) async fn read_settings_or_file(
         }
         view => view,
     }
+}
+
+/// Changes the settings of the running engine. A file that was edited meanwhile is not changed.
+pub(crate) async fn patch_settings(
+    engine: &EngineConnection,
+    patch: Value,
+) -> Result<Value, CliError> {
+    let config = engine.call("config.get", json!({})).await?;
+    let params = json!({ "patch": patch, "expectedRevision": config["revision"] });
+    engine.call("config.patch", params).await
 }
 
 /// Whether the settings file differs from the revision that the engine has read.

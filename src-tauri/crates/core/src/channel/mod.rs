@@ -11,14 +11,16 @@ mod port;
 mod recipient;
 mod route;
 mod section;
+mod shared;
 
 pub use kind::ChannelKind;
 pub use message::{ChannelMessage, MessageButton, MessageKind, REPEAT_NOTICE};
 pub use name::{ChannelName, InvalidChannelName};
 pub use port::{Channel, SendOutcome};
 pub use recipient::Recipient;
-pub use route::{ChannelDirectory, ChannelEntry, DeliverTo, Route, RouteProblem};
+pub use route::{ChannelDirectory, ChannelEntry, DeliverTo, JobRouteProblem, Route, RouteProblem};
 pub use section::{ChannelDetails, ChannelSection, EmailSecurity};
+pub use shared::SharedDirectory;
 
 pub(crate) use route::channel_target_violation;
 pub(crate) use section::channel_section_violations;

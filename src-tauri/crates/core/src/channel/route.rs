@@ -10,6 +10,7 @@ use super::kind::ChannelKind;
 use super::message::MessageKind;
 use super::name::ChannelName;
 use super::recipient::Recipient;
+use super::section::ChannelDetails;
 use crate::job::{Job, Payload};
 
 /// A channel and a place on it.
@@ -42,7 +43,9 @@ impl Route {
 pub struct ChannelEntry {
     /// The kind.
     pub kind: ChannelKind,
-    /// The recipients that the person has paired or written down.
+    /// How much of a message is sent.
+    pub details: ChannelDetails,
+    /// The recipients that the person has written down.
     pub recipients: Vec<Recipient>,
 }
 
@@ -104,7 +107,9 @@ pub enum RouteProblem {
         names: Vec<String>,
     },
     /// The channel has no recipient yet.
-    #[error("{channel} has no recipient. Pair one with `rouse channels pair {channel}`")]
+    #[error(
+        "{channel} has no recipient. Set one with `rouse config set channels.{channel}.to ADDRESS`"
+    )]
     NoRecipient {
         /// The channel.
         channel: ChannelName,
@@ -127,12 +132,24 @@ pub enum RouteProblem {
         /// The addresses.
         addresses: Vec<String>,
     },
+    /// A job names a recipient and no channel.
+    #[error("a recipient needs a channel; name the channel too")]
+    NoChannelNamed,
     /// The channel has a single place.
     #[error("{channel} has no recipients to choose from; leave the recipient out")]
     NoChoice {
         /// The channel.
         channel: String,
     },
+}
+
+/// Why a job's channel or recipient cannot get messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRouteProblem {
+    /// The path of the field in the job document.
+    pub field: &'static str,
+    /// The cause.
+    pub cause: RouteProblem,
 }
 
 fn listed(names: &[String]) -> String {
@@ -214,11 +231,31 @@ impl ChannelDirectory {
         }
     }
 
-    /// Why the channel or recipient of a job cannot get its messages; none if they can.
+    /// Why a channel or recipient of a job cannot get its messages; none if they can.
     #[must_use]
-    pub fn job_problem(&self, job: &Job) -> Option<RouteProblem> {
-        let targets = own_targets(job)?;
-        targets.iter().find_map(|(name, to)| self.resolve(name, to.as_deref()).err())
+    pub fn job_problem(&self, job: &Job) -> Option<JobRouteProblem> {
+        let turn = match &job.payload {
+            Payload::AgentTurn(turn) => Some(turn),
+            Payload::SystemEvent { .. } | Payload::ToolCall(_) => None,
+        };
+        let problem = |field, cause| Some(JobRouteProblem { field, cause });
+        match turn.map(|turn| (turn.channel.as_deref(), turn.to.as_deref())) {
+            Some((Some(name), to)) => {
+                if let Err(cause) = self.resolve(name, to) {
+                    let is_recipient = matches!(cause, RouteProblem::UnknownRecipient { .. });
+                    return problem(
+                        if is_recipient { "payload.to" } else { "payload.channel" },
+                        cause,
+                    );
+                }
+            }
+            Some((None, Some(_))) => return problem("payload.to", RouteProblem::NoChannelNamed),
+            Some((None, None)) | None => {}
+        }
+        let targets = job.policies.deliver_to.iter().map(|target| split_target(target));
+        let cause =
+            targets.map(|(name, to)| self.resolve(&name, to.as_deref())).find_map(Result::err);
+        cause.and_then(|cause| problem("policies.deliverTo", cause))
     }
 
     /// A route in words for a person: `notification`, or the channel with its recipient.
@@ -273,7 +310,7 @@ impl ChannelDirectory {
 fn own_targets(job: &Job) -> Option<Vec<(String, Option<String>)>> {
     if let Payload::AgentTurn(turn) = &job.payload
         && let Some(channel) = &turn.channel
-        && turn.deliver != Some(false)
+        && turn.deliver == Some(true)
     {
         return Some(vec![(channel.clone(), turn.to.clone())]);
     }
@@ -342,7 +379,8 @@ mod tests {
             label: format!("Anna {address}"),
             is_private: true,
         };
-        ChannelEntry { kind, recipients: addresses.iter().map(recipient).collect() }
+        let details = ChannelDetails::Full;
+        ChannelEntry { kind, details, recipients: addresses.iter().map(recipient).collect() }
     }
 
     fn directory(reports: Option<&[&str]>) -> ChannelDirectory {
@@ -431,7 +469,11 @@ mod tests {
                 None,
                 "there is no channel `fax`; the channels are `notification`, `last`, `mail`, `new`, `phone`, `team`. Set one up with `rouse channels add`",
             ),
-            ("new", None, "new has no recipient. Pair one with `rouse channels pair new`"),
+            (
+                "new",
+                None,
+                "new has no recipient. Set one with `rouse config set channels.new.to ADDRESS`",
+            ),
             ("phone", Some("8"), "`8` is no recipient of phone; its recipients are `7`"),
             (
                 "team",

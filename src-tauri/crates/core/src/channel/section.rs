@@ -11,7 +11,6 @@ use ts_rs::TS;
 use super::kind::ChannelKind;
 use super::name::ChannelName;
 use crate::json_fields::FieldError;
-use crate::settings::is_web_address;
 
 /// How much of a message a channel gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
@@ -84,7 +83,7 @@ pub struct ChannelSection {
     /// The address of the sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The recipients: e-mail addresses, or phone numbers in the form +4915112345678.
+    /// The recipients: ids of Telegram chats, e-mail addresses, or phone numbers in the form +4915112345678.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub to: Vec<String>,
@@ -110,7 +109,7 @@ struct KindKeys {
 
 const fn keys_of(kind: ChannelKind) -> KindKeys {
     let (needed, optional): (&[&str], &[&str]) = match kind {
-        ChannelKind::Telegram => (&["tokenSecret"], &["url"]),
+        ChannelKind::Telegram => (&["tokenSecret", "to"], &["url"]),
         ChannelKind::Email => (&["server", "from", "to"], &["security", "user", "passwordSecret"]),
         ChannelKind::Ntfy => (&["url", "topicSecret"], &["tokenSecret"]),
         ChannelKind::Slack | ChannelKind::Discord => (&["urlSecret"], &[]),
@@ -187,7 +186,7 @@ fn address_violations(kind: ChannelKind, section: &Value) -> Vec<FieldError> {
         found.push(violation("url", "expected either url or urlSecret"));
     }
     if let Some(url) = section["url"].as_str()
-        && is_web_address(url)
+        && url.starts_with("http")
         && !is_safe_url(url)
     {
         let message =
@@ -197,16 +196,15 @@ fn address_violations(kind: ChannelKind, section: &Value) -> Vec<FieldError> {
     if kind == ChannelKind::Email && has("user") != has("passwordSecret") {
         found.push(violation("user", "expected user together with passwordSecret"));
     }
-    let is_address = |address: &str| match kind {
-        ChannelKind::Email => is_email_address(address),
-        _ => is_phone_number(address),
+    let (is_address, expected): (fn(&str) -> bool, _) = match kind {
+        ChannelKind::Email => {
+            (is_email_address, "expected e-mail addresses, such as anna@example.org")
+        }
+        ChannelKind::Telegram => (is_chat_id, "expected ids of chats, such as 123456789"),
+        _ => (is_phone_number, "expected phone numbers, such as +4915112345678"),
     };
     for address in section["to"].as_array().into_iter().flatten() {
         if !address.as_str().is_some_and(is_address) {
-            let expected = match kind {
-                ChannelKind::Email => "expected e-mail addresses, such as anna@example.org",
-                _ => "expected phone numbers, such as +4915112345678",
-            };
             found.push(violation("to", expected));
         }
     }
@@ -264,6 +262,11 @@ fn is_email_address(text: &str) -> bool {
     is_plain && parts.len() == 2 && parts.iter().all(|part| !part.is_empty())
 }
 
+/// Whether a text is the id of a Telegram chat: a person's is positive, a group's negative.
+fn is_chat_id(text: &str) -> bool {
+    text.parse::<i64>().is_ok_and(|id| id != 0)
+}
+
 fn is_phone_number(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or_default();
     (7..=15).contains(&digits.len()) && digits.chars().all(|c| c.is_ascii_digit())
@@ -287,7 +290,7 @@ mod tests {
     #[test]
     fn complete_sections_have_no_violations() {
         for section in [
-            json!({ "kind": "telegram", "tokenSecret": "bot" }),
+            json!({ "kind": "telegram", "tokenSecret": "bot", "to": ["123456789", "-1001234"] }),
             json!({ "kind": "email", "server": "smtp.example.org:465", "from": "a@b.org", "to": ["c@d.org"] }),
             json!({ "kind": "ntfy", "url": "https://ntfy.example.org", "topicSecret": "topic" }),
             json!({ "kind": "slack", "urlSecret": "hook" }),
@@ -302,8 +305,12 @@ mod tests {
     #[test]
     fn missing_and_unused_keys_are_named() {
         assert_eq!(
-            violations(json!({ "kind": "telegram", "server": "x" })),
-            ["phone.tokenSecret: is needed for Telegram", "phone.server: is not used for Telegram"]
+            violations(json!({ "kind": "telegram", "to": ["@anna"], "server": "x" })),
+            [
+                "phone.tokenSecret: is needed for Telegram",
+                "phone.server: is not used for Telegram",
+                "phone.to: expected ids of chats, such as 123456789",
+            ]
         );
         let both = json!({ "kind": "webhook", "url": "https://a.org", "urlSecret": "u", "signingSecret": "k" });
         assert_eq!(violations(both), ["phone.url: expected either url or urlSecret"]);

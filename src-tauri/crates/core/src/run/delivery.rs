@@ -1,72 +1,47 @@
-//! Deliveries: results of runs on their way to a channel.
+//! Deliveries: messages on their way to a channel, one row per route.
+//!
+//! Owns the states, the pauses between attempts and the age at which a delivery is given up. Pitfall: counting attempts; a
+//! computer without a network for an hour makes many.
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 use ts_rs::TS;
 
+use crate::channel::{MessageKind, Route};
 use crate::time::QuietPolicy;
 use crate::{DeliveryId, RunId, UnixMs};
 
-/// A channel of delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Channel {
-    /// A native notification on this machine.
-    Notification,
-    /// A channel by name, which may not be set up.
-    Named(String),
-}
-
-/// Reserved channel names without an implementation.
-const NOT_SET_UP: [&str; 3] = ["telegram", "whatsapp", "webhook"];
-
-impl Channel {
-    /// Why the named channel cannot deliver; none for a working channel.
-    #[must_use]
-    pub fn complaint(name: &str) -> Option<String> {
-        let what = match Self::from_name(name) {
-            Self::Notification => return None,
-            Self::Named(name) if NOT_SET_UP.contains(&name.as_str()) => {
-                format!("{name} is not set up")
-            }
-            Self::Named(name) => format!("there is no channel `{name}`"),
-        };
-        Some(format!("{what}; the channels are `notification` and `last`"))
-    }
-
-    /// The channel with this name. `last` is the notification until a conversation channel exists.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "notification" | "last" => Self::Notification,
-            other => Self::Named(other.to_owned()),
-        }
-    }
-
-    /// The name in JSON and SQL.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Notification => "notification",
-            Self::Named(name) => name,
-        }
-    }
-}
-
-/// A delivery to be committed with the outcome.
+/// A message to be committed with the outcome: one row of the outbox, for one route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDelivery {
     /// Identity, and the key of the notification.
     pub id: DeliveryId,
-    /// The channel.
-    pub channel: Channel,
-    /// The recipient on that channel.
-    pub to: Option<String>,
+    /// The kind.
+    pub kind: MessageKind,
+    /// The channel and recipient.
+    pub route: Route,
     /// The title, usually the job's name.
     pub title: String,
-    /// The text.
+    /// The text for a lock screen.
     pub body: String,
+    /// The whole text in Markdown, for a channel; the body when absent.
+    pub text: Option<String>,
     /// The quiet-hours policy.
     pub quiet_hours: QuietPolicy,
+}
+
+impl NewDelivery {
+    /// The same message on each of `routes`, as one row per route. A notification has no whole text: the run has it.
+    #[must_use]
+    pub fn on_routes(self, routes: Vec<Route>) -> Vec<Self> {
+        let row = |(index, route): (usize, Route)| Self {
+            id: self.id.of_route(index),
+            text: self.text.clone().filter(|_| !route.channel.is_notification()),
+            route,
+            ..self.clone()
+        };
+        routes.into_iter().enumerate().map(row).collect()
+    }
 }
 
 /// The state of a delivery.
@@ -80,9 +55,13 @@ pub enum DeliveryState {
     Pending,
     /// Held in the outbox until quiet hours end.
     Held,
+    /// Being sent to a channel that cannot recognise a repeat.
+    Sending,
+    /// Sent without an answer: the message may have arrived. One more attempt follows, marked as a repeat.
+    Unknown,
     /// Delivered.
     Delivered,
-    /// Failed after the last attempt.
+    /// Failed for good.
     Failed,
     /// Suppressed; the reason is on the row.
     Suppressed,
@@ -101,24 +80,32 @@ impl DeliveryState {
 pub struct Delivery {
     /// Identity.
     pub id: DeliveryId,
-    /// The run of the delivery; none for a test.
+    /// The run of the delivery; none for a digest or a test.
     pub run_id: Option<RunId>,
-    /// The channel.
-    pub channel: Channel,
-    /// The recipient on that channel.
-    pub to: Option<String>,
+    /// The kind.
+    pub kind: MessageKind,
+    /// The channel and recipient.
+    pub route: Route,
     /// The title, usually the job's name.
     pub title: String,
-    /// The text.
+    /// The text for a lock screen.
     pub body: String,
+    /// The whole text in Markdown, for a channel; the body when absent.
+    pub text: Option<String>,
     /// The state.
     pub state: DeliveryState,
     /// Attempts so far.
     pub attempts: u32,
-    /// Why the delivery failed or was suppressed.
+    /// Parts that the service has accepted.
+    pub sent_parts: u32,
+    /// Attempts without an answer.
+    pub unconfirmed: u32,
+    /// Why the delivery failed, was suppressed or waits.
     pub reason: Option<String>,
     /// When the delivery entered the outbox.
     pub created_at: UnixMs,
+    /// When the first attempt began.
+    pub first_attempt_at: Option<UnixMs>,
     /// When the next attempt is due.
     pub next_attempt_at: Option<UnixMs>,
     /// The instant of the final state.
@@ -131,19 +118,61 @@ pub struct Delivery {
     pub digest: Option<DeliveryId>,
 }
 
-/// The maximum pause between two attempts.
-pub const LONGEST_REDELIVERY_MS: i64 = 1_800_000;
+impl Delivery {
+    /// Whether the message may have arrived in an earlier attempt.
+    #[must_use]
+    pub const fn is_repeat(&self) -> bool {
+        self.unconfirmed > 0
+    }
 
-/// Milliseconds before attempt `attempts + 1`; none when no attempt is left.
-#[must_use]
-pub const fn redelivery_after_ms(attempts: u32) -> Option<i64> {
+    /// When the next attempt is due after a failed one; none if the delivery is given up, a day after its first attempt.
+    /// `after_ms` is the shortest pause that the service asks for.
+    #[must_use]
+    pub fn next_attempt(&self, now: UnixMs, after_ms: Option<i64>) -> Option<UnixMs> {
+        let first = self.first_attempt_at.unwrap_or(now);
+        let pause = redelivery_pause_ms(self.attempts).max(after_ms.unwrap_or(0));
+        (now.0 - first.0 < MAX_DELIVERY_AGE_MS).then(|| now.plus_ms(pause))
+    }
+}
+
+/// The age at which a delivery is given up: a day since its first attempt.
+pub const MAX_DELIVERY_AGE_MS: i64 = 24 * 3_600_000;
+
+/// The longest pause between two attempts, unless the service asks for a longer one.
+pub const MAX_REDELIVERY_PAUSE_MS: i64 = 900_000;
+
+/// The pause after this many attempts, in milliseconds.
+const fn redelivery_pause_ms(attempts: u32) -> i64 {
     match attempts {
-        0 => Some(0),
-        1 => Some(2_000),
-        2 => Some(10_000),
-        3 => Some(60_000),
-        4 => Some(300_000),
-        5 => Some(LONGEST_REDELIVERY_MS),
-        _ => None,
+        0 | 1 => 2_000,
+        2 => 10_000,
+        3 => 60_000,
+        4 => 300_000,
+        _ => MAX_REDELIVERY_PAUSE_MS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::ChannelName;
+
+    #[test]
+    fn message_has_one_row_per_route() {
+        let message = NewDelivery {
+            id: DeliveryId::new("d"),
+            kind: MessageKind::Report,
+            route: Route::notification(),
+            title: "Mail".to_owned(),
+            body: "Two mails.".to_owned(),
+            text: Some("Two mails.\n- one".to_owned()),
+            quiet_hours: QuietPolicy::RESPECT,
+        };
+        let routes = vec![Route::notification(), Route::of(ChannelName::new("phone"))];
+        let rows = message.on_routes(routes);
+        let ids: Vec<(&str, bool)> =
+            rows.iter().map(|row| (row.id.as_str(), row.text.is_some())).collect();
+        assert_eq!(ids, [("d", false), ("d@1", true)]);
+        assert!(rows.iter().all(|row| row.id.message() == "d"));
     }
 }

@@ -21,7 +21,6 @@ use crate::model::Effort;
 use crate::time::{DayHours, QuietHours};
 
 pub use provider::{HookPoint, ProviderKind, SearchKind};
-pub(crate) use schema::is_web_address;
 pub use schema::{is_secret_name, read_settings, settings_schema};
 
 /// The document.

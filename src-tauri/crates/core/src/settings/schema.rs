@@ -125,7 +125,7 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
 }
 
 /// Whether a text begins like an address of the web.
-pub(crate) fn is_web_address(text: &str) -> bool {
+fn is_web_address(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
 

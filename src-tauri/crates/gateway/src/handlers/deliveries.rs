@@ -1,7 +1,8 @@
 //! `deliveries.*`: deliveries, the test notification and reports of desktop apps.
 
 use rouse_core::DeliveryId;
-use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::channel::{MessageKind, Route};
+use rouse_core::delivery::NewDelivery;
 use rouse_core::time::QuietPolicy;
 
 use crate::context::Context;
@@ -22,10 +23,11 @@ pub(crate) async fn test(context: &Context, _: EmptyObject) -> Result<DeliveryVi
     let id = DeliveryId::generate(now);
     let delivery = NewDelivery {
         id: id.clone(),
-        channel: Channel::Notification,
-        to: None,
+        kind: MessageKind::Report,
+        route: Route::notification(),
         title: "Rouse".to_owned(),
         body: "Notifications work. Click to open Rouse.".to_owned(),
+        text: None,
         quiet_hours: QuietPolicy::IGNORE,
     };
     context.store.enqueue_delivery(None, &delivery, now).await?;

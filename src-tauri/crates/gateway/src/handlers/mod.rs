@@ -1,8 +1,10 @@
 //! Handlers, one file per subsystem: parse → authorise → one verb → convert. The server authenticates callers before.
 
 mod input;
+mod route_labels;
 pub(crate) mod approvals;
 pub(crate) mod backup;
+pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod cron;

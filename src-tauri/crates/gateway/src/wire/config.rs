@@ -50,6 +50,12 @@ pub struct ConfigView {
     pub search: SearchSection,
     /// Registries of servers and skills.
     pub registries: RegistriesSection,
+    /// Channels of reports [default: the notification].
+    pub deliver_to: Option<Vec<String>>,
+    /// Channels of failures [default: those of reports].
+    pub deliver_failures_to: Option<Vec<String>>,
+    /// Channels of requests for an approval or input [default: those of reports].
+    pub deliver_approvals_to: Option<Vec<String>>,
     /// Address of the gateway.
     pub gateway: GatewaySection,
     /// Retention limits.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use super::announcement::IncidentView;
+use super::channel::JobRoutes;
 use super::job::{Follower, Job, JobDraft, RunState, WrittenSchedule};
 use super::run::RunView;
 use super::spending::SpentView;
@@ -31,6 +32,8 @@ pub struct JobView {
     pub is_predecessor_missing: bool,
     /// Spending since the first of the month, in the local zone.
     pub spent_this_month: SpentView,
+    /// Channels and recipients of the next messages, as labels.
+    pub routes: JobRoutes,
 }
 
 /// `cron.add`, `cron.update`: the saved job.
@@ -255,6 +258,8 @@ pub struct CronPreviewResult {
     pub next: Vec<PreviewSlot>,
     /// Notes on clock changes among the slots, and on the jitter of a new job.
     pub notes: Vec<String>,
+    /// Channels and recipients of the next messages, as labels; the defaults for a new job.
+    pub routes: JobRoutes,
 }
 
 /// One slot of a preview.

@@ -12,6 +12,8 @@ pub struct DeliveryView {
     pub id: String,
     pub run_id: Option<String>,
     pub channel: String,
+    /// Address of the recipient; none for a channel with a single place.
+    pub to: Option<String>,
     pub title: String,
     pub body: String,
     pub state: DeliveryState,

@@ -6,6 +6,7 @@
 mod announcement;
 mod approval;
 mod backup;
+mod channel;
 mod config;
 mod cron;
 mod delivery;
@@ -32,6 +33,7 @@ mod transfer;
 pub use announcement::*;
 pub use approval::*;
 pub use backup::*;
+pub use channel::*;
 pub use config::*;
 pub use cron::*;
 pub use delivery::*;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_agent::{Gate, SkillInstaller, SkillLibrary, ToolRegistry};
+use rouse_core::channel::{ChannelName, SharedDirectory};
 use rouse_core::job::Job;
 use rouse_core::settings::BudgetSection;
 use rouse_core::skills::SkillArchives;
@@ -19,9 +20,9 @@ use rouse_gateway::wire::{
     SkillDownloadParams, SkillSearchParams, SkillSearchResult,
 };
 use rouse_gateway::{
-    Auth, Backups, BoundPort, Client, Context, DesktopApps, Endpoint, EngineInfo, ErrorCode,
-    EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models, Registries,
-    RpcError, Secrets, SettingsAccess, UiFile, UiFiles,
+    Auth, Backups, BoundPort, ChannelChecks, Client, Context, DesktopApps, Endpoint, EngineInfo,
+    ErrorCode, EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models,
+    Registries, RpcError, Secrets, SettingsAccess, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -105,6 +106,8 @@ impl GatewayFixture {
             desktop_apps: DesktopApps::new(events.clone()),
             events,
             notification_error,
+            channels: SharedDirectory::default(),
+            channel_checks: Arc::new(NoChannels),
             outbox: Arc::new(Notify::new()),
             activity: Arc::new(Notify::new()),
             engine: EngineInfo {
@@ -231,6 +234,7 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
         main_session: Arc::new(InstantRunner),
         model: watch::channel(false).1,
         model_is_awaited: watch::Sender::new(false),
+        channels: SharedDirectory::default(),
         outbox: Arc::new(Notify::new()),
         config: SchedulerConfig {
             max_concurrent_runs: 2,
@@ -402,6 +406,14 @@ impl Registries for NoRegistries {
 
 fn no_registry() -> RpcError {
     RpcError::new(ErrorCode::Conflict, "There is no registry.")
+}
+
+struct NoChannels;
+
+impl ChannelChecks for NoChannels {
+    fn problem<'a>(&'a self, _: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
 }
 
 struct NoBackups;

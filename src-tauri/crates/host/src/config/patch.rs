@@ -82,7 +82,7 @@ fn toml_item(path: &str, leaf: &Value) -> Result<(String, Option<Item>), String>
             _ => Err("expected milliseconds, at least 60000".to_owned()),
         };
     }
-    if !is_editable(path) || !has_plain_provider_name(path) {
+    if !is_editable(path) || !has_plain_table_name(path) {
         return Err(if is_setting(path) {
             "can be changed in the settings file only, with an editor".to_owned()
         } else {
@@ -107,8 +107,9 @@ fn toml_item(path: &str, leaf: &Value) -> Result<(String, Option<Item>), String>
 }
 
 /// A name with a dot would be another table.
-fn has_plain_provider_name(path: &str) -> bool {
-    let Some(name) = path.strip_prefix("providers.") else { return true };
+fn has_plain_table_name(path: &str) -> bool {
+    let name = ["providers.", "channels."].iter().find_map(|table| path.strip_prefix(table));
+    let Some(name) = name else { return true };
     let name = name.split('.').next().unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }

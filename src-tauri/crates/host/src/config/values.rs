@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rouse_agent::{HookCommand, Price, SecretBook};
+use rouse_core::channel::{ChannelSection, DeliverTo};
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::settings::{
@@ -42,6 +43,10 @@ pub struct Config {
     pub search: SearchSection,
     /// Registries of servers and skills.
     pub registries: RegistriesSection,
+    /// Channels by name.
+    pub channels: BTreeMap<String, ChannelSection>,
+    /// The default channels of each kind of message.
+    pub deliver_to: DeliverTo,
     /// Hook commands; changes apply at the next start.
     pub hooks: Vec<HookCommand>,
     /// Stored history.
@@ -95,6 +100,12 @@ pub(super) fn read(
         tools: settings.tools,
         search: settings.search,
         registries: settings.registries,
+        channels: settings.channels,
+        deliver_to: DeliverTo {
+            reports: settings.deliver_to,
+            failures: settings.deliver_failures_to,
+            approvals: settings.deliver_approvals_to,
+        },
         hooks: hooks::commands(&settings.hooks, &mut errors),
         retention: settings.retention,
         budget: settings.budget,

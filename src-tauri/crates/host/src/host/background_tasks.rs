@@ -20,7 +20,7 @@ use crate::machine::{self, SystemMachine};
 use crate::memory;
 use crate::notifier::{AttachedNotifier, Notifier};
 use crate::options::HostOptions;
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, OutboxParts};
 use crate::retention::Retention;
 
 impl Components {
@@ -42,19 +42,20 @@ impl Components {
         scheduler: &SchedulerHandle,
         closing: &CancellationToken,
     ) -> Result<Outbox, HostError> {
-        Ok(Outbox {
+        let parts = OutboxParts {
             store: self.store.clone(),
             scheduler: scheduler.clone(),
             clock: Arc::clone(&self.clock),
-            timer: options.build_timer()?,
             settings: self.settings.watch(),
             notifier: self.notifier(options),
+            channels: self.channels.clone(),
+            senders: Arc::clone(&self.senders),
             safety: Safety::new(Arc::clone(&self.book)),
             hooks: self.hooks.clone(),
             notification_error: self.notification_error.clone(),
-            signal: Arc::clone(&self.outbox),
             closing: closing.clone(),
-        })
+        };
+        Ok(Outbox { parts, timer: options.build_timer()?, signal: Arc::clone(&self.outbox) })
     }
 
     /// Starts the background tasks of the engine.
@@ -74,8 +75,12 @@ impl Components {
             finished_runs: Arc::clone(&self.finished_runs),
             closing: closing.clone(),
         };
-        let settings =
-            apply_changes(Arc::clone(&self.settings), Arc::clone(&self.ledger), scheduler.clone());
+        let settings = apply_changes(
+            Arc::clone(&self.settings),
+            Arc::clone(&self.ledger),
+            (self.channels.clone(), options.notifier.is_none()),
+            scheduler.clone(),
+        );
         let models = refresh_models(
             self.settings.watch(),
             Arc::clone(&self.models),

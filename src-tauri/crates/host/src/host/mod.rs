@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInstaller};
+use rouse_core::channel::SharedDirectory;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
@@ -23,12 +24,13 @@ use rouse_gateway::{
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::{EventListener, Store};
-use rouse_tools::GatewayPorts;
+use rouse_tools::{GatewayPorts, HttpConfig};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::apply_settings::{apply_budget, scheduler_config};
+use crate::channels::{ChannelSenders, directory};
 use crate::config::{ConfigFile, MachineFacts};
 use crate::database_loss;
 use crate::endpoint::{RETRY_AFTER, port_notice, retry_endpoint, write_endpoint};
@@ -82,6 +84,8 @@ struct Components {
     hooks: Hooks,
     model_is_awaited: watch::Sender<bool>,
     outbox: Arc<Notify>,
+    channels: SharedDirectory,
+    senders: Arc<ChannelSenders>,
     finished_runs: Arc<FinishedRuns>,
     /// Notified after every commit and every gateway call. Memory is released when activity stops.
     activity: Arc<Notify>,
@@ -228,6 +232,8 @@ impl Components {
         let hooks = hooks::build(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         Ok(Self {
+            channels: shared_directory(options, &settings),
+            senders: Arc::new(channel_senders(&settings, &book, &clock)),
             store,
             clock,
             settings,
@@ -277,6 +283,7 @@ impl Components {
             main_session,
             model: self.models.available(),
             model_is_awaited: self.model_is_awaited.clone(),
+            channels: self.channels.clone(),
             outbox: Arc::clone(&self.outbox),
             config: scheduler_config(&self.settings.now()),
         };
@@ -323,6 +330,8 @@ impl Components {
             live_progress: self.live_progress.clone(),
             desktop_apps: self.desktop_apps.clone(),
             notification_error: self.notification_error.subscribe(),
+            channels: self.channels.clone(),
+            channel_checks: Arc::clone(&self.senders) as _,
             outbox: Arc::clone(&self.outbox),
             activity: Arc::clone(&self.activity),
             engine,
@@ -338,6 +347,21 @@ impl Components {
         };
         Ok((BoundPort::bind(port, allow_any_port).await?, auth))
     }
+}
+
+fn shared_directory(options: &HostOptions, settings: &LiveSettings) -> SharedDirectory {
+    let channels = SharedDirectory::default();
+    channels.replace(directory(&settings.now(), options.notifier.is_none()));
+    channels
+}
+
+fn channel_senders(
+    settings: &LiveSettings,
+    secrets: &Arc<SecretBook>,
+    clock: &Arc<dyn Clock>,
+) -> ChannelSenders {
+    let (settings, http) = (settings.watch(), HttpConfig::default());
+    ChannelSenders { settings, secrets: Arc::clone(secrets), http, clock: Arc::clone(clock) }
 }
 
 /// Raises the limit of open files, and logs an exposed directory and an unknown zone.

@@ -26,14 +26,14 @@ impl Engine {
     pub(super) async fn park(&mut self, run: &Run, outcome: &Outcome) -> Result<(), StoreError> {
         let now = self.clock.now();
         let job = self.job_of(run).await?;
-        let notification =
-            announce_approval(job.as_ref(), run, &outcome.approvals, DeliveryId::generate(now));
+        let (key, channels) = (DeliveryId::generate(now), &self.channels.now());
+        let deliveries = announce_approval(job.as_ref(), run, &outcome.approvals, key, channels);
         let park = ParkRequest {
             run_id: run.id.clone(),
             approvals: outcome.approvals.clone(),
             usage: outcome.usage,
             worked_ms: run.worked_ms,
-            deliveries: vec![notification],
+            deliveries,
             now,
         };
         let is_parked = match self.store.park_run(&park).await {

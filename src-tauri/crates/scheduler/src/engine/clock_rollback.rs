@@ -7,7 +7,7 @@
 //! replanning may have written an event by the new clock.
 
 use rouse_core::UnixMs;
-use rouse_core::delivery::LONGEST_REDELIVERY_MS;
+use rouse_core::delivery::MAX_REDELIVERY_PAUSE_MS;
 use rouse_store::StoreError;
 
 use super::Engine;
@@ -38,7 +38,7 @@ impl Engine {
             tracing::warn!(now = now.0, "the computer's clock shows a time long ago");
             return Ok(());
         }
-        if self.store.adjust_after_clock_rollback(LONGEST_REDELIVERY_MS, now).await? {
+        if self.store.adjust_after_clock_rollback(MAX_REDELIVERY_PAUSE_MS, now).await? {
             tracing::info!(now = now.0, "instants of a clock that was ahead were advanced");
             self.parked.invalidate_expiry();
             self.outbox.notify_one();

@@ -100,6 +100,7 @@ impl Engine {
     fn announce_missed(&self, job: &Job, run: &Run, reason: Option<&str>) -> Announcement {
         let key = DeliveryId::generate(self.clock.now());
         let zone = self.zones.zones.local();
-        announce_missed(job, run, reason.unwrap_or("No details"), zone, key)
+        let reason = reason.unwrap_or("No details");
+        announce_missed(job, run, reason, zone, key, &self.channels.now())
     }
 }

@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
+use rouse_core::channel::SharedDirectory;
 use rouse_core::decide::Firing;
 use rouse_core::time::{Clock, Timer};
 use rouse_store::{Store, StoreError};
@@ -68,6 +69,7 @@ pub(crate) struct Engine {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) hooks: Arc<dyn RunHooks>,
     pub(crate) main_session: Arc<dyn MainSession>,
+    pub(crate) channels: SharedDirectory,
     pub(crate) outbox: Arc<Notify>,
     pub(crate) config: SchedulerConfig,
     pub(crate) pause: Option<JobsPause>,

@@ -170,7 +170,9 @@ impl Engine {
     ) -> Result<Announcement, StoreError> {
         let previous = self.previous_result(job).await?;
         let previous_result = previous.as_ref();
-        let ended = FinishedRun { job, run, outcome, job_effect, incident, previous_result };
+        let channels = &*self.channels.now();
+        let ended =
+            FinishedRun { job, run, outcome, job_effect, incident, previous_result, channels };
         Ok(announce(&ended, DeliveryId::generate(self.clock.now())))
     }
 

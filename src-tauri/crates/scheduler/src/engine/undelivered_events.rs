@@ -39,8 +39,10 @@ impl Engine {
                 Err(StoreError::Unreadable { .. }) => None,
                 job => job?,
             };
-            let delivery = announce_reminder(event.key, &event.job_name, &event.text, job.as_ref());
-            reminders.extend(delivery.map(|delivery| (event.run_id, delivery)));
+            let (key, job) = (event.key, job.as_ref());
+            let channels = &self.channels.now();
+            let rows = announce_reminder(key, &event.job_name, &event.text, job, channels);
+            reminders.extend(rows.into_iter().map(|row| (event.run_id.clone(), row)));
         }
         Ok(reminders)
     }

@@ -1,5 +1,6 @@
 //! Clock rollbacks while Rouse is off.
 
+use rouse_core::channel::ChannelName;
 use rouse_core::time::Clock as _;
 use rouse_core::{Job, Outcome, Run, UnixMs};
 use rouse_scheduler::ManualRunMode;
@@ -84,7 +85,7 @@ async fn leave_far_ahead(stage: &Stage) -> (Job, Run) {
 async fn check_advanced(stage: &Stage, job: &Job, parked: &Run) {
     stage.settle().await;
     let now = stage.now();
-    let due = stage.store.due_deliveries(now, 9).await.expect("read");
+    let due = stage.store.due_deliveries(&ChannelName::notification(), now, 9).await.expect("read");
     let due: Vec<_> = due.into_iter().filter_map(|delivery| delivery.run_id).collect();
     assert_eq!(
         (due.len(), due.contains(&parked.id)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use rouse_core::channel::SharedDirectory;
 use rouse_core::event::Event;
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::time::Clock as _;
@@ -366,6 +367,7 @@ async fn start(
         main_session: Arc::clone(main) as Arc<dyn MainSession>,
         model: model.subscribe(),
         model_is_awaited: watch::Sender::new(false),
+        channels: SharedDirectory::default(),
         outbox: Arc::clone(outbox),
         config: config.clone(),
     };

@@ -8,7 +8,8 @@ use rouse_core::approval::{
     ApprovalScope, ApprovalStateKind, DecisionSurface, Fingerprint, GrantScope, Surroundings,
 };
 use rouse_core::attachment::MediaKind;
-use rouse_core::delivery::{Channel, DeliveryState};
+use rouse_core::channel::{ChannelName, MessageKind, Route};
+use rouse_core::delivery::DeliveryState;
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
 use rouse_core::input_request::InputExchange;
@@ -56,6 +57,12 @@ impl<'r, T: FromColumn<'r>> FromColumns<'r> for T {
     fn from_columns(row: &mut RowReader<'r>) -> sqlx::Result<Self> {
         row.next += 1;
         Self::from_stored(row.row.try_get(row.next - 1)?)
+    }
+}
+
+impl<'r> FromColumns<'r> for Route {
+    fn from_columns(row: &mut RowReader<'r>) -> sqlx::Result<Self> {
+        Ok(Self { channel: row.read()?, to: row.read()?, thread: row.read()? })
     }
 }
 
@@ -133,9 +140,8 @@ stored_as!(i64: UnixMs; |at| Ok(UnixMs(at)));
 // A negative count can only come from a damaged row and reads as zero.
 stored_as!(i64: u32; |count| Ok(u32::try_from(count.max(0)).unwrap_or(u32::MAX)));
 stored_as!(i64: u64; |amount| Ok(u64::try_from(amount).unwrap_or(0)));
-stored_as!(String: ApprovalId, DeliveryId, Fingerprint, GrantId, JobId, RunId, SessionKey; |id| Ok(Self::new(id)));
-stored_as!(&'r str: Channel; |name| Ok(Self::from_name(name)));
-stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, MediaKind, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
+stored_as!(String: ApprovalId, ChannelName, DeliveryId, Fingerprint, GrantId, JobId, RunId, SessionKey; |id| Ok(Self::new(id)));
+stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, MediaKind, MessageKind, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
     name.parse().map_err(|_| unknown_name(name))
 });
 stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value; parse_json);

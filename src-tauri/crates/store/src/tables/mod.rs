@@ -26,6 +26,7 @@ pub(crate) mod taint;
 pub(crate) mod system_events;
 pub(crate) mod reminders;
 pub(crate) mod outbox;
+pub(crate) mod channel_outcomes;
 pub(crate) mod incidents;
 pub(crate) mod causes;
 pub(crate) mod webhooks;
@@ -34,6 +35,7 @@ pub(crate) mod fetches;
 
 pub use call_attachments::CallAttachment;
 pub use causes::FiredRun;
+pub use channel_outcomes::ChannelOutcome;
 pub use due_jobs::{DueJob, DueJobs};
 pub use job_list::{JobPage, JobQuery};
 pub use job_plans::PlannedJob;

@@ -1,10 +1,12 @@
 //! The table `outbox`: deliveries, from the decision to notify until they are settled.
 //!
-//! A row is inserted before the first attempt and ends delivered, failed or suppressed, with a reason. A delivery that waits
-//! for the end of quiet hours is held; deliveries in a digest are settled with it. A settled row never changes, so a late
-//! reply of a channel is ignored. Power loss may undo a settlement: the delivery is repeated under the same id, which is
-//! better than a loss.
+//! A row is inserted before the first attempt and ends delivered, failed or suppressed, with a reason. Rows of one message
+//! share the id before `@`. A row that waits for an attempt has `next_attempt_at`. A delivery that waits for the end of quiet
+//! hours is held; deliveries in a digest are settled with it. A settled row never changes, so a late reply of a channel is
+//! ignored. Power loss may undo a settlement: a notification is repeated under the same id, and another message is marked
+//! as a repeat.
 
+use rouse_core::channel::ChannelName;
 use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
 use rouse_core::event::EventKind;
 use rouse_core::job::to_json;
@@ -22,21 +24,29 @@ use crate::sql::{
 /// The columns that `Delivery` reads, in order.
 macro_rules! delivery_columns {
     () => {
-        "id, run_id, channel, recipient, title, body, state, attempts, reason, created_at, next_attempt_at, settled_at,
-         quiet_hours, held_until, digest"
+        "id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+         created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest"
     };
 }
 
 pub(crate) const DUE: &str = concat!(
     "SELECT ",
     delivery_columns!(),
-    " FROM outbox WHERE state = 'pending' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2"
+    " FROM outbox WHERE channel = ?1 AND next_attempt_at <= ?2 ORDER BY next_attempt_at LIMIT ?3"
 );
-pub(crate) const NEXT_ATTEMPT: &str = "SELECT next_attempt_at FROM outbox
-    WHERE state = 'pending' ORDER BY next_attempt_at LIMIT 1";
+/// One search per channel, however many deliveries wait.
+pub(crate) const DUE_CHANNELS: &str = "WITH RECURSIVE names (channel) AS (
+        SELECT min(channel) FROM outbox WHERE next_attempt_at IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(channel) FROM outbox WHERE next_attempt_at IS NOT NULL AND channel > names.channel)
+        FROM names WHERE channel IS NOT NULL)
+    SELECT channel, (SELECT min(next_attempt_at) FROM outbox
+        WHERE outbox.channel = names.channel AND next_attempt_at IS NOT NULL)
+    FROM names WHERE channel IS NOT NULL";
 const INSERT: &str = "INSERT INTO outbox
-        (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at, quiet_hours)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7, ?8)";
+        (id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, created_at, next_attempt_at,
+         quiet_hours)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', 0, ?10, ?10, ?11)";
 const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
 const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = ?1");
 pub(crate) const OF_RUN: &str = concat!(
@@ -49,36 +59,84 @@ pub(crate) const HELD: &str = concat!(
     delivery_columns!(),
     " FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, rowid"
 );
-const HELD_UNTIL: &str = "SELECT held_until FROM outbox WHERE id = ?1";
-const HOLD: &str = "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL
-    WHERE id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
-        AND (state = 'pending' OR held_until IS NOT ?2) RETURNING run_id";
-const RELEASE: &str = "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = ?2
-    WHERE id = ?1 AND state = 'held' AND digest IS NULL RETURNING run_id";
+/// Rows of the message `?1`: its id, or its id with `@` and the index of a route. `A` follows `@`.
+macro_rules! of_message {
+    () => {
+        "(id = ?1 OR id >= ?1 || '@' AND id < ?1 || 'A')"
+    };
+}
+const CHANNELS_OF_MESSAGE: &str = concat!("SELECT channel FROM outbox WHERE ", of_message!());
+const HELD_UNTIL: &str =
+    concat!("SELECT max(held_until) FROM outbox WHERE ", of_message!(), " AND state = 'held'");
+const HOLD: &str = concat!(
+    "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL WHERE ",
+    of_message!(),
+    " AND state IN ('pending', 'held') AND digest IS NULL
+        AND (state = 'pending' OR held_until IS NOT ?2) RETURNING id, run_id"
+);
+macro_rules! release {
+    ($rows:expr) => {
+        concat!(
+            "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = ?2 WHERE ",
+            $rows,
+            " AND state = 'held' AND digest IS NULL RETURNING id, run_id"
+        )
+    };
+}
+const RELEASE: &str = release!("id = ?1");
+const RELEASE_MESSAGE: &str = release!(of_message!());
 pub(crate) const ADD_TO_DIGEST: &str = "UPDATE outbox SET digest = ?2, state = 'held', next_attempt_at = NULL
     WHERE id IN (SELECT value FROM json_each(?1)) AND state IN ('pending', 'held') AND digest IS NULL
     RETURNING id";
 pub(crate) const SETTLE_DIGESTED: &str =
     "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4
     WHERE digest = ?1 AND state = 'held' RETURNING id, run_id";
-/// A run with a pending approval has no deliveries but those that announce it.
 const SUPPRESS_APPROVALS: &str =
     "UPDATE outbox SET state = ?2, reason = 'The approval was decided before it was announced.', settled_at = ?3,
         next_attempt_at = NULL
-    WHERE run_id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
+    WHERE run_id = ?1 AND kind = 'approval' AND state IN ('pending', 'held', 'unknown') AND digest IS NULL
         AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING id";
-const SETTLE: &str =
-    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
-        attempts = attempts + 1
-    WHERE id = ?1 AND state = 'pending' RETURNING run_id";
-const POSTPONE: &str =
-    "UPDATE outbox SET reason = ?2, next_attempt_at = ?3, attempts = attempts + 1
-    WHERE id = ?1 AND state = 'pending' RETURNING run_id";
+/// An attempt in the state `sending` was counted at its beginning.
+macro_rules! count_attempt {
+    () => {
+        "attempts = attempts + (state <> 'sending')"
+    };
+}
+const SETTLE: &str = concat!(
+    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL, ",
+    count_attempt!(),
+    " WHERE id = ?1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
+);
+const POSTPONE: &str = concat!(
+    "UPDATE outbox SET state = iif(unconfirmed > 0, 'unknown', 'pending'), reason = ?2, next_attempt_at = ?3,
+        first_attempt_at = coalesce(first_attempt_at, ?4), ",
+    count_attempt!(),
+    " WHERE id = ?1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
+);
+const BEGIN_SEND: &str =
+    "UPDATE outbox SET state = 'sending', next_attempt_at = NULL, attempts = attempts + 1,
+        first_attempt_at = coalesce(first_attempt_at, ?2)
+    WHERE id = ?1 AND state IN ('pending', 'unknown') RETURNING run_id";
+const ACCEPT_PART: &str = "UPDATE outbox SET sent_parts = ?2,
+        message_ids = json_insert(coalesce(message_ids, '[]'), '$[#]', ?3)
+    WHERE id = ?1 AND state = 'sending'";
+const MARK_UNKNOWN: &str =
+    "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
+        reason = ?2, next_attempt_at = ?3
+    WHERE id = ?1 AND state = 'sending' RETURNING run_id";
+const READDRESS: &str =
+    "UPDATE outbox SET state = iif(unconfirmed > 0, 'unknown', 'pending'), recipient = ?2,
+        next_attempt_at = ?3
+    WHERE id = ?1 AND state = 'sending' RETURNING run_id";
+pub(crate) const RECOVER_SENDING: &str =
+    "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
+        reason = 'Rouse ended while the message was sent.', next_attempt_at = ?1
+    WHERE state = 'sending'";
 
 from_columns!(
     Delivery:
-    id, run_id, channel, to, title, body, state, attempts, reason, created_at, next_attempt_at,
-    settled_at, quiet_hours, held_until, digest
+    id, run_id, kind, route, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+    created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest
 );
 
 impl<'r> FromColumn<'r> for QuietPolicy {
@@ -92,18 +150,20 @@ impl<'r> FromColumn<'r> for QuietPolicy {
 }
 
 impl Store {
-    /// Pending deliveries whose next attempt is not after `now`, the earliest first.
+    /// Deliveries on `channel` whose next attempt is not after `now`, the earliest first.
     pub async fn due_deliveries(
         &self,
+        channel: &ChannelName,
         now: UnixMs,
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        self.fetch_all("read the outbox", sqlx::query(DUE).bind(now.0).bind(limit)).await
+        let query = sqlx::query(DUE).bind(channel.as_str()).bind(now.0).bind(limit);
+        self.fetch_all("read the outbox", query).await
     }
 
-    /// The earliest next attempt of a pending delivery.
-    pub async fn next_delivery_at(&self) -> Result<Option<UnixMs>, StoreError> {
-        self.fetch_optional("read the outbox", sqlx::query(NEXT_ATTEMPT)).await
+    /// The channels with deliveries that wait for an attempt, each with its earliest attempt.
+    pub async fn due_channels(&self) -> Result<Vec<(ChannelName, UnixMs)>, StoreError> {
+        self.fetch_all("read the outbox", sqlx::query(DUE_CHANNELS)).await
     }
 
     /// One delivery.
@@ -121,19 +181,64 @@ impl Store {
         self.fetch_all("read the held deliveries", sqlx::query(HELD)).await
     }
 
-    /// Inserts a delivery apart from an outcome. Event `delivery`.
+    /// Inserts the rows of a message apart from an outcome. Event `delivery`.
+    pub async fn enqueue_deliveries(
+        &self,
+        run: Option<&RunId>,
+        rows: &[NewDelivery],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin("put a delivery into the outbox", Durability::Full, now).await?;
+        for row in rows {
+            enqueue(&mut tx, run, row).await?;
+        }
+        tx.commit().await
+    }
+
+    /// Inserts one delivery apart from an outcome. Event `delivery`.
     pub async fn enqueue_delivery(
         &self,
         run: Option<&RunId>,
         delivery: &NewDelivery,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let mut tx = self.begin("put a delivery into the outbox", Durability::Full, now).await?;
-        enqueue(&mut tx, run, delivery).await?;
+        self.enqueue_deliveries(run, std::slice::from_ref(delivery), now).await
+    }
+
+    /// The channels of all rows of a message.
+    pub async fn channels_of_message(
+        &self,
+        delivery: &DeliveryId,
+    ) -> Result<Vec<ChannelName>, StoreError> {
+        let query = sqlx::query(CHANNELS_OF_MESSAGE).bind(delivery.message());
+        self.fetch_all("read the message", query).await
+    }
+
+    /// Marks a delivery as being sent, before the first byte leaves. False if the delivery no longer waits. Event `delivery`.
+    pub async fn begin_send(&self, id: &DeliveryId, now: UnixMs) -> Result<bool, StoreError> {
+        let query = sqlx::query(BEGIN_SEND).bind(id.as_str()).bind(now.0);
+        let mut tx = self.begin("begin to send a delivery", Durability::Full, now).await?;
+        match change_delivery(&mut tx, query, id, DeliveryState::Sending).await? {
+            Some(_) => tx.commit().await.map(|()| true),
+            None => tx.roll_back().await.map(|()| false),
+        }
+    }
+
+    /// Records that the service accepted the parts before `sent_parts`.
+    pub async fn accept_part(
+        &self,
+        id: &DeliveryId,
+        sent_parts: u32,
+        message_id: Option<&str>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(ACCEPT_PART).bind(id.as_str()).bind(sent_parts).bind(message_id);
+        let mut tx = self.begin("save the attempt of a delivery", Durability::Normal, now).await?;
+        tx.execute(query).await?;
         tx.commit().await
     }
 
-    /// Settles a pending delivery after an attempt; a digest with all its deliveries. Event `delivery`.
+    /// Settles a delivery after an attempt; a digest with all its deliveries. Event `delivery`.
     pub async fn settle_delivery(
         &self,
         id: &DeliveryId,
@@ -141,13 +246,35 @@ impl Store {
         reason: Option<&str>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
+        self.settle_with_fallback(id, (state, reason), None, now).await
+    }
+
+    /// Settles a delivery as failed and inserts the row that takes the message over, unless that row exists. Event
+    /// `delivery`.
+    pub async fn fail_delivery(
+        &self,
+        id: &DeliveryId,
+        reason: &str,
+        fallback: Option<&NewDelivery>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        self.settle_with_fallback(id, (DeliveryState::Failed, Some(reason)), fallback, now).await
+    }
+
+    async fn settle_with_fallback(
+        &self,
+        id: &DeliveryId,
+        (state, reason): (DeliveryState, Option<&str>),
+        fallback: Option<&NewDelivery>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let query =
             sqlx::query(SETTLE).bind(id.as_str()).bind(state.name()).bind(reason).bind(now.0);
-        let action = "save the attempt of a delivery";
-        let mut tx = self.begin(action, Durability::Normal, now).await?;
-        if change_delivery(&mut tx, query, id, state).await?.is_none() {
+        let durability = if fallback.is_some() { Durability::Full } else { Durability::Normal };
+        let mut tx = self.begin("save the attempt of a delivery", durability, now).await?;
+        let Some(run) = change_delivery(&mut tx, query, id, state).await? else {
             return tx.roll_back().await;
-        }
+        };
         let digested = sqlx::query(SETTLE_DIGESTED)
             .bind(id.as_str())
             .bind(state.name())
@@ -157,10 +284,13 @@ impl Store {
         for (id, run) in digested {
             tx.emit(EventKind::Delivery, delivery_event(&id, run.as_ref(), state));
         }
+        if let Some(fallback) = fallback {
+            enqueue_once(&mut tx, run.as_ref(), fallback).await?;
+        }
         tx.commit().await
     }
 
-    /// Postpones a pending delivery after an attempt. Event `delivery`.
+    /// Postpones a delivery after an attempt that did not reach the recipient. Event `delivery`.
     pub async fn postpone_delivery(
         &self,
         id: &DeliveryId,
@@ -168,12 +298,56 @@ impl Store {
         next_attempt_at: UnixMs,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason).bind(next_attempt_at.0);
-        let action = "save the attempt of a delivery";
-        let mut tx = self.begin(action, Durability::Normal, now).await?;
-        match change_delivery(&mut tx, query, id, DeliveryState::Pending).await? {
+        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason);
+        let query = query.bind(next_attempt_at.0).bind(now.0);
+        self.change_after_attempt(id, query, DeliveryState::Pending, now).await
+    }
+
+    /// Records an attempt without an answer; one more attempt of the whole message follows at `next_attempt_at`. Event
+    /// `delivery`.
+    pub async fn mark_unconfirmed(
+        &self,
+        id: &DeliveryId,
+        reason: &str,
+        next_attempt_at: UnixMs,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(MARK_UNKNOWN).bind(id.as_str()).bind(reason);
+        let query = query.bind(next_attempt_at.0);
+        self.change_after_attempt(id, query, DeliveryState::Unknown, now).await
+    }
+
+    /// Gives a delivery the new address of its recipient, for an attempt now. Event `delivery`.
+    pub async fn readdress_delivery(
+        &self,
+        id: &DeliveryId,
+        to: &str,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(READDRESS).bind(id.as_str()).bind(to).bind(now.0);
+        self.change_after_attempt(id, query, DeliveryState::Pending, now).await
+    }
+
+    async fn change_after_attempt(
+        &self,
+        id: &DeliveryId,
+        query: Query,
+        state: DeliveryState,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin("save the attempt of a delivery", Durability::Normal, now).await?;
+        match change_delivery(&mut tx, query, id, state).await? {
             Some(_) => tx.commit().await,
             None => tx.roll_back().await,
+        }
+    }
+
+    /// Marks the deliveries that an earlier process was sending as unconfirmed.
+    pub async fn recover_sending(&self, now: UnixMs) -> Result<(), StoreError> {
+        let mut tx = self.begin("recover the outbox", Durability::Full, now).await?;
+        match tx.execute(sqlx::query(RECOVER_SENDING).bind(now.0)).await? {
+            0 => tx.roll_back().await,
+            _ => tx.commit().await,
         }
     }
 
@@ -211,31 +385,54 @@ async fn change_delivery(
     Ok(changed)
 }
 
-/// Holds a pending or held delivery until `until`, unless digested; the inner option is the run.
+/// Holds the pending and held rows of a message until `until`, unless digested. Returns the runs of the changed rows.
 pub(crate) async fn hold(
     tx: &mut Transaction,
     id: &DeliveryId,
     until: UnixMs,
-) -> Result<Option<Option<RunId>>, StoreError> {
-    let query = sqlx::query(HOLD).bind(id.as_str()).bind(until.0);
-    change_delivery(tx, query, id, DeliveryState::Held).await
+) -> Result<Vec<Option<RunId>>, StoreError> {
+    let query = sqlx::query(HOLD).bind(id.message()).bind(until.0);
+    change_rows(tx, query, DeliveryState::Held).await
 }
 
-/// Makes a held delivery pending, unless digested; the inner option is the run.
+/// Makes a held row pending, unless digested. Returns the run of the changed row.
 pub(crate) async fn release(
     tx: &mut Transaction,
     id: &DeliveryId,
-) -> Result<Option<Option<RunId>>, StoreError> {
+) -> Result<Vec<Option<RunId>>, StoreError> {
     let query = sqlx::query(RELEASE).bind(id.as_str()).bind(tx.now().0);
-    change_delivery(tx, query, id, DeliveryState::Pending).await
+    change_rows(tx, query, DeliveryState::Pending).await
 }
 
-/// The end of a delivery's hold.
+/// Makes the held rows of a message pending, unless digested. Returns the runs of the changed rows.
+pub(crate) async fn release_rows_of_message(
+    tx: &mut Transaction,
+    id: &DeliveryId,
+) -> Result<Vec<Option<RunId>>, StoreError> {
+    let query = sqlx::query(RELEASE_MESSAGE).bind(id.message()).bind(tx.now().0);
+    change_rows(tx, query, DeliveryState::Pending).await
+}
+
+async fn change_rows(
+    tx: &mut Transaction,
+    query: Query,
+    state: DeliveryState,
+) -> Result<Vec<Option<RunId>>, StoreError> {
+    let changed: Vec<(DeliveryId, Option<RunId>)> = tx.fetch_all(query).await?;
+    let mut runs = Vec::with_capacity(changed.len());
+    for (id, run) in changed {
+        tx.emit(EventKind::Delivery, delivery_event(&id, run.as_ref(), state));
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+/// The end of the hold of a message.
 pub(crate) async fn held_until(
     tx: &mut Transaction,
     id: &DeliveryId,
 ) -> Result<Option<UnixMs>, StoreError> {
-    let until = tx.fetch_optional(sqlx::query(HELD_UNTIL).bind(id.as_str())).await?;
+    let until = tx.fetch_optional(sqlx::query(HELD_UNTIL).bind(id.message())).await?;
     Ok(until.flatten())
 }
 
@@ -262,10 +459,13 @@ pub(crate) async fn enqueue(
     let query = sqlx::query(INSERT)
         .bind(delivery.id.as_str())
         .bind(run.map(RunId::as_str))
-        .bind(delivery.channel.name())
-        .bind(delivery.to.as_deref())
+        .bind(delivery.kind.name())
+        .bind(delivery.route.channel.as_str())
+        .bind(delivery.route.to.as_deref())
+        .bind(delivery.route.thread.as_deref())
         .bind(strip_invisible(&delivery.title))
         .bind(strip_invisible(&delivery.body))
+        .bind(delivery.text.as_deref())
         .bind(tx.now().0)
         .bind(
             (delivery.quiet_hours != QuietPolicy::RESPECT)
@@ -279,11 +479,11 @@ pub(crate) async fn enqueue(
 /// Inserts a pending delivery, unless the id is in the outbox.
 pub(crate) async fn enqueue_once(
     tx: &mut Transaction,
-    run: &RunId,
+    run: Option<&RunId>,
     delivery: &NewDelivery,
 ) -> Result<(), StoreError> {
     if tx.exists(sqlx::query(EXISTS).bind(delivery.id.as_str())).await? {
         return Ok(());
     }
-    enqueue(tx, Some(run), delivery).await
+    enqueue(tx, run, delivery).await
 }

@@ -514,13 +514,17 @@ async fn released_approval_keeps_lifetime_from_release() {
             approvals: vec![approval("a", "ls")],
             usage: Usage::default(),
             worked_ms: 0,
-            deliveries: vec![delivery("d1")],
+            deliveries: delivery("d1")
+                .on_routes(vec![Route::notification(), Route::of(ChannelName::new("phone"))]),
             now: NOW,
         };
         fixture.store.park_run(&park).await.unwrap();
-        let id = DeliveryId::new("d1");
-        fixture.store.hold_delivery(&id, NOW.plus_ms(morning), NOW).await.unwrap();
-        fixture.store.release_delivery(&id, NOW.plus_ms(let_go)).await.unwrap();
+        for row in &park.deliveries {
+            fixture.store.hold_delivery(&row.id, NOW.plus_ms(morning), NOW).await.unwrap();
+        }
+        for row in &park.deliveries {
+            fixture.store.release_approval(&row.id, NOW.plus_ms(let_go)).await.unwrap();
+        }
         let asked = fixture.store.pending_approvals().await.unwrap().remove(0);
         assert_eq!(asked.expires_at, NOW.plus_ms(ends + 30 * MINUTE), "let go at {let_go}");
     }

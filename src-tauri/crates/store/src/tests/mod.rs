@@ -38,7 +38,8 @@ mod batches;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::channel::{ChannelName, MessageKind, Route};
+use rouse_core::delivery::NewDelivery;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::stored_job_from_json;
@@ -183,10 +184,11 @@ fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>
 fn delivery(id: &str) -> NewDelivery {
     NewDelivery {
         id: DeliveryId::new(id),
-        channel: Channel::Notification,
-        to: None,
+        kind: MessageKind::Report,
+        route: Route::notification(),
         title: "Job a".to_owned(),
         body: "Done.".to_owned(),
+        text: None,
         quiet_hours: QuietPolicy::RESPECT,
     }
 }

@@ -3,6 +3,7 @@
 use rouse_core::delivery::{Delivery, DeliveryState};
 
 use super::*;
+use crate::ChannelOutcome;
 
 fn delivery_event(id: &str, state: &str) -> (EventKind, Value) {
     (EventKind::Delivery, json!({ "deliveryId": id, "state": state }))
@@ -11,37 +12,48 @@ fn delivery_event(id: &str, state: &str) -> (EventKind, Value) {
 #[tokio::test]
 async fn delivery_is_due_until_settled() {
     let fixture = Fixture::new().await;
-    assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
-    let named = NewDelivery {
-        channel: Channel::Named("telegram".to_owned()),
-        to: Some("me".to_owned()),
-        ..delivery("d1")
+    let due_at = async || fixture.store.due_channels().await.unwrap().pop().map(|(_, at)| at);
+    assert_eq!(due_at().await, None);
+    let phone = ChannelName::new("phone");
+    let route = Route {
+        to: Some("7".to_owned()),
+        thread: Some("43".to_owned()),
+        ..Route::of(phone.clone())
     };
+    let text = Some("Two **mails**.".to_owned());
+    let named = NewDelivery { kind: MessageKind::Failure, route, text, ..delivery("d1") };
     fixture.store.enqueue_delivery(None, &named, NOW).await.unwrap();
     let wanted = Delivery {
         id: named.id.clone(),
         run_id: None,
-        channel: named.channel.clone(),
-        to: named.to.clone(),
+        kind: named.kind,
+        route: named.route.clone(),
         title: named.title.clone(),
         body: named.body.clone(),
+        text: named.text.clone(),
         state: DeliveryState::Pending,
         attempts: 0,
+        sent_parts: 0,
+        unconfirmed: 0,
         reason: None,
         created_at: NOW,
+        first_attempt_at: None,
         next_attempt_at: Some(NOW),
         settled_at: None,
         quiet_hours: QuietPolicy::RESPECT,
         held_until: None,
         digest: None,
     };
-    assert_eq!(fixture.store.due_deliveries(NOW, 5).await.unwrap(), std::slice::from_ref(&wanted));
-    assert_eq!(fixture.store.due_deliveries(NOW.plus_ms(-1), 5).await.unwrap(), []);
+    assert_eq!(
+        fixture.store.due_deliveries(&phone, NOW, 5).await.unwrap(),
+        std::slice::from_ref(&wanted)
+    );
+    assert_eq!(fixture.store.due_deliveries(&phone, NOW.plus_ms(-1), 5).await.unwrap(), []);
 
     let later = NOW.plus_ms(2_000);
     fixture.store.postpone_delivery(&named.id, "no network", later, NOW).await.unwrap();
-    assert_eq!(fixture.store.due_deliveries(NOW, 5).await.unwrap(), []);
-    assert_eq!(fixture.store.next_delivery_at().await.unwrap(), Some(later));
+    assert_eq!(fixture.store.due_deliveries(&phone, NOW, 5).await.unwrap(), []);
+    assert_eq!(due_at().await, Some(later));
     let settled_at = NOW.plus_ms(3_000);
     fixture
         .store
@@ -52,12 +64,13 @@ async fn delivery_is_due_until_settled() {
     let wanted = Delivery {
         state: DeliveryState::Delivered,
         attempts: 2,
+        first_attempt_at: Some(NOW),
         next_attempt_at: None,
         settled_at: Some(settled_at),
         ..wanted
     };
     assert_eq!(settled, wanted);
-    assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
+    assert_eq!(due_at().await, None);
     assert_eq!(
         fixture.take_events(),
         [
@@ -97,6 +110,33 @@ async fn settled_delivery_never_changes() {
 }
 
 #[tokio::test]
+async fn channel_outcomes_are_the_newest_of_each_state() {
+    let fixture = Fixture::new().await;
+    let phone = ChannelName::new("phone");
+    for (id, state, reason, minute) in [
+        ("d1", DeliveryState::Failed, Some("old"), 1),
+        ("d2", DeliveryState::Failed, Some("blocked"), 3),
+        ("d3", DeliveryState::Delivered, None, 2),
+        ("d4", DeliveryState::Suppressed, Some("decided"), 4),
+    ] {
+        let named = NewDelivery { route: Route::of(phone.clone()), ..delivery(id) };
+        fixture.store.enqueue_delivery(None, &named, NOW).await.unwrap();
+        let at = NOW.plus_ms(minute * 60_000);
+        fixture.store.settle_delivery(&named.id, state, reason, at).await.unwrap();
+    }
+    let mut outcomes = fixture.store.channel_outcomes().await.unwrap();
+    outcomes.sort_by_key(|outcome| outcome.at);
+    let outcome = |state, reason: Option<&str>, minute: i64| ChannelOutcome {
+        channel: phone.clone(),
+        state,
+        at: NOW.plus_ms(minute * 60_000),
+        reason: reason.map(str::to_owned),
+    };
+    let delivered = outcome(DeliveryState::Delivered, None, 2);
+    assert_eq!(outcomes, [delivered, outcome(DeliveryState::Failed, Some("blocked"), 3)]);
+}
+
+#[tokio::test]
 async fn due_deliveries_are_ordered_by_attempt() {
     let fixture = Fixture::new().await;
     let run = fixture.queued("a").await;
@@ -106,7 +146,11 @@ async fn due_deliveries_are_ordered_by_attempt() {
     let ids = |deliveries: Vec<Delivery>| -> Vec<String> {
         deliveries.into_iter().map(|delivery| delivery.id.to_string()).collect()
     };
-    let due = fixture.store.due_deliveries(NOW.plus_ms(9), 2).await.unwrap();
+    let due = fixture
+        .store
+        .due_deliveries(&ChannelName::notification(), NOW.plus_ms(9), 2)
+        .await
+        .unwrap();
     assert_eq!(ids(due), ["old", "other"]);
     assert_eq!(ids(fixture.store.deliveries_of(&run).await.unwrap()), ["old", "young"]);
 }
@@ -124,8 +168,11 @@ async fn held_delivery_survives_a_restart() {
     fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
     fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
     assert_eq!(fixture.take_events(), [delivery_event("d1", "held")], "no change, no event");
-    assert_eq!(fixture.store.due_deliveries(morning, 5).await.unwrap(), []);
-    assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
+    assert_eq!(
+        fixture.store.due_deliveries(&ChannelName::notification(), morning, 5).await.unwrap(),
+        []
+    );
+    assert_eq!(fixture.store.due_channels().await.unwrap(), []);
 
     fixture.store.close().await;
     let store = Store::open(&fixture.path(), listener(&fixture.events)).await.unwrap();
@@ -133,7 +180,7 @@ async fn held_delivery_survives_a_restart() {
     assert_eq!((held[0].id.clone(), held[0].held_until), (id.clone(), Some(morning)));
     assert_eq!(held[0].quiet_hours, quiet_hours);
     store.release_delivery(&id, morning).await.unwrap();
-    let due = store.due_deliveries(morning, 5).await.unwrap();
+    let due = store.due_deliveries(&ChannelName::notification(), morning, 5).await.unwrap();
     assert_eq!((due[0].state, due[0].held_until), (DeliveryState::Pending, None));
     assert_eq!(store.held_deliveries().await.unwrap(), []);
 }
@@ -179,4 +226,70 @@ async fn digested_deliveries_settle_with_their_digest() {
     let query = crate::RunQuery { digest: Some(digest.id), ..crate::RunQuery::default() };
     let page = store.runs(&query).await.unwrap();
     assert_eq!((page.total, page.runs[0].id.clone()), (1, run));
+}
+
+#[tokio::test]
+async fn crash_while_sending_leaves_an_unconfirmed_delivery() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let phone = ChannelName::new("phone");
+    let message = NewDelivery { route: Route::of(phone.clone()), ..delivery("d1") };
+    store.enqueue_delivery(None, &message, NOW).await.unwrap();
+    assert!(store.begin_send(&message.id, NOW).await.unwrap());
+    assert!(!store.begin_send(&message.id, NOW).await.unwrap(), "one sender at a time");
+    store.accept_part(&message.id, 1, Some("55"), NOW).await.unwrap();
+    assert_eq!(store.due_channels().await.unwrap(), [], "not due while being sent");
+
+    let later = NOW.plus_ms(5);
+    store.recover_sending(later).await.unwrap();
+    let due = store.due_deliveries(&phone, later, 5).await.unwrap();
+    let facts = (due[0].state, due[0].sent_parts, due[0].attempts, due[0].is_repeat());
+    assert_eq!(facts, (DeliveryState::Unknown, 0, 1, true), "the whole message is repeated");
+
+    assert!(store.begin_send(&message.id, later).await.unwrap());
+    store.postpone_delivery(&message.id, "no network", later, later).await.unwrap();
+    let due = store.due_deliveries(&phone, later, 5).await.unwrap();
+    let facts = (due[0].state, due[0].unconfirmed, due[0].attempts);
+    assert_eq!(facts, (DeliveryState::Unknown, 1, 2), "a repeat that did not leave stays a repeat");
+    assert!(store.begin_send(&message.id, later).await.unwrap());
+    store.mark_unconfirmed(&message.id, "no answer", later, later).await.unwrap();
+    assert_eq!(store.delivery(&message.id).await.unwrap().unwrap().unconfirmed, 2);
+}
+
+#[tokio::test]
+async fn failed_delivery_hands_its_message_over_once() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let run = fixture.queued("a").await;
+    let (phone, mail) = (ChannelName::new("phone"), ChannelName::new("mail"));
+    let message = NewDelivery { route: Route::of(phone.clone()), ..delivery("d1") };
+    store.enqueue_delivery(Some(&run), &message, NOW).await.unwrap();
+    let fallback = NewDelivery {
+        id: message.id.of_route(1),
+        route: Route::of(mail.clone()),
+        ..message.clone()
+    };
+    for _ in 0..2 {
+        store.fail_delivery(&message.id, "revoked", Some(&fallback), NOW).await.unwrap();
+    }
+    assert_eq!(store.channels_of_message(&fallback.id).await.unwrap(), [phone, mail.clone()]);
+    assert_eq!(store.due_channels().await.unwrap(), [(mail, NOW)]);
+    let taken_over = store.delivery(&fallback.id).await.unwrap().unwrap();
+    assert_eq!(taken_over.run_id, Some(run));
+}
+
+#[tokio::test]
+async fn due_channels_are_independent() {
+    let fixture = Fixture::new().await;
+    let on = |id: &str, channel: &str| NewDelivery {
+        route: Route::of(ChannelName::new(channel)),
+        ..delivery(id)
+    };
+    for (index, channel) in ["phone", "mail", "phone"].into_iter().enumerate() {
+        let at = NOW.plus_ms(i64::try_from(index).unwrap());
+        fixture.store.enqueue_delivery(None, &on(&index.to_string(), channel), at).await.unwrap();
+    }
+    let due = fixture.store.due_channels().await.unwrap();
+    let expected = [("mail", NOW.plus_ms(1)), ("phone", NOW)];
+    assert_eq!(due, expected.map(|(name, at)| (ChannelName::new(name), at)));
 }

@@ -236,16 +236,14 @@ async fn run_list_queries_use_indexes() {
 async fn queue_and_journal_queries_use_indexes() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    check_ordered(store, outbox::DUE, &["USING INDEX outbox_pending (next_attempt_at<?)"]).await;
-    check_ordered(store, outbox::NEXT_ATTEMPT, &["USING COVERING INDEX outbox_pending"]).await;
+    let due = "USING INDEX outbox_due (channel=? AND next_attempt_at<?)";
+    check_ordered(store, outbox::DUE, &[due]).await;
+    let of_channel = "USING COVERING INDEX outbox_due (channel=?";
+    check(store, outbox::DUE_CHANNELS, &["USING COVERING INDEX outbox_due", of_channel]).await;
+    check(store, outbox::RECOVER_SENDING, &["USING INDEX outbox_sending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
     check(store, clock_rollback::SHIFT_RUNS, &["INDEX runs_by_time (created_at>?)"]).await;
-    check(
-        store,
-        clock_rollback::SHIFT_PENDING,
-        &["USING INDEX outbox_pending (next_attempt_at>?)"],
-    )
-    .await;
+    check(store, clock_rollback::SHIFT_PENDING, &["USING INDEX outbox_due"]).await;
     check(store, clock_rollback::SHIFT_HELD, &["USING INDEX outbox_held (created_at>?)"]).await;
     let by_digest = "USING INDEX outbox_by_digest (digest=?)";
     check(store, outbox::SETTLE_DIGESTED, &[by_digest]).await;

@@ -192,7 +192,11 @@ async fn used_up_budget_is_announced_once() {
         let end = RunEnd { deliveries: vec![delivery(id)], ..end_of(run, outcome) };
         fixture.store.finish_run(&end).await.unwrap();
     }
-    let due = fixture.store.due_deliveries(NOW.plus_ms(DAY_MS), 10).await.unwrap();
+    let due = fixture
+        .store
+        .due_deliveries(&ChannelName::notification(), NOW.plus_ms(DAY_MS), 10)
+        .await
+        .unwrap();
     let ids: Vec<&str> = due.iter().map(|delivery| delivery.id.as_str()).collect();
     assert_eq!(ids, ["d1", "d3"]);
 }

@@ -41,7 +41,7 @@ const OPEN_RUNS: &str =
     "SELECT id FROM runs WHERE finished_at IS NULL AND state IN ('queued', 'running')";
 const SUPPRESS_ALL: &str =
     "UPDATE outbox SET state = ?1, reason = ?2, settled_at = ?3, next_attempt_at = NULL
-    WHERE state IN ('pending', 'held')";
+    WHERE state IN ('pending', 'held', 'sending', 'unknown')";
 const DRAIN_ALL: &str = "UPDATE system_events SET drained_at = ?1 WHERE drained_at IS NULL";
 
 /// Copies the database at `from` to the new file `to`, mode 0600, beside running writers. On an error there is no copy.

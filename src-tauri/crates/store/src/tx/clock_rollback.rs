@@ -14,7 +14,7 @@ use crate::tables::grants::shift_grants;
 pub(crate) const SHIFT_RUNS: &str = "UPDATE runs SET created_at = ?1 WHERE created_at > ?1";
 pub(crate) const SHIFT_PENDING: &str =
     "UPDATE outbox SET next_attempt_at = ?1, created_at = min(created_at, ?1)
-    WHERE state = 'pending' AND next_attempt_at > ?1 AND (created_at > ?1 OR next_attempt_at > ?2)";
+    WHERE next_attempt_at > ?1 AND (created_at > ?1 OR next_attempt_at > ?2)";
 pub(crate) const SHIFT_HELD: &str =
     "UPDATE outbox SET created_at = ?1, held_until = min(held_until, ?1)
     WHERE state = 'held' AND created_at > ?1";

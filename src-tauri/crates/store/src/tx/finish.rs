@@ -204,7 +204,7 @@ impl Store {
             enqueue(&mut tx, Some(run_id), delivery).await?;
         }
         for (queued_by, delivery) in reminders {
-            enqueue_once(&mut tx, queued_by, delivery).await?;
+            enqueue_once(&mut tx, Some(queued_by), delivery).await?;
         }
         if let Some(rerun) = rerun {
             insert_runs(&mut tx, &[rerun]).await?;
@@ -243,7 +243,7 @@ async fn finish(tx: &mut Transaction, end: &RunEnd) -> Result<Option<Run>, Store
         enqueue(tx, Some(&run.id), delivery).await?;
     }
     for (queued_by, delivery) in &end.reminders {
-        enqueue_once(tx, queued_by, delivery).await?;
+        enqueue_once(tx, Some(queued_by), delivery).await?;
     }
     insert_fired_runs(tx, &end.fired).await?;
     apply_incident_step(tx, &run, &end.incident).await?;

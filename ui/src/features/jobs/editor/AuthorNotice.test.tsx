@@ -2,13 +2,13 @@ import { screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob } from "@/test/fixtures";
+import { aJob, aPreview } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 function hostWith(parts: Parameters<typeof aJob>[0]) {
   return fakeHost({
     "cron.get": () => aJob(parts),
-    "cron.preview": () => ({ text: "Daily at 14:00", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily at 14:00" }),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
 }

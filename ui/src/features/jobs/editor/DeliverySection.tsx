@@ -1,4 +1,4 @@
-/* Delivery: result, notify policy and quiet hours. */
+/* Delivery: result, notify policy, quiet hours and channels. */
 
 import { memo } from "react";
 
@@ -8,6 +8,7 @@ import type { Notify } from "@/platform";
 
 import { JobSelect, useJobField } from "./jobFields";
 import { ConditionField } from "./ConditionField";
+import { DeliverToField } from "./DeliverToField";
 import styles from "./JobEditor.module.css";
 import type { QuietHoursChoice, NotifyWhenChoice } from "@/features/jobs/form/jobForm";
 
@@ -57,6 +58,7 @@ export const DeliverySection = memo(function DeliverySection({ jobId }: { jobId?
             }
           />
         </div>
+        <DeliverToField />
       </div>
     </Section>
   );

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aTool } from "@/test/fixtures";
+import { aJob, aPreview, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const catalog = {
@@ -18,7 +18,7 @@ test("tools without use are hidden and a selected one removable", async () => {
   const payload = { kind: "agentTurn" as const, message: "Look.", tools: ["routine_create"] };
   const host = fakeHost({
     "cron.get": () => aJob({ payload }),
-    "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily" }),
     "tools.catalog": () => ({
       tools: [...catalog.tools, aTool({ name: "routine_create", attendedOnly: true, canBeTried: false })],
       refused: [],
@@ -40,7 +40,7 @@ test("backticks in a tool description show as code", async () => {
   };
   const host = fakeHost({
     "cron.get": () => aJob({ payload: { kind: "toolCall", tool: "look", arguments: {} } }),
-    "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily" }),
     "tools.catalog": () => ({
       tools: [aTool({ name: "look", description: "Reads `path` of the workspace.", parameters })],
       refused: [],
@@ -62,7 +62,7 @@ test.each([
 ])("%s explains the default answer limit", async (_, policies, tokensPerDay, words) => {
   const host = fakeHost({
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look." }, policies }),
-    "cron.preview": () => ({ text: "Daily", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily" }),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const nothing = { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 };

@@ -2,14 +2,14 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob } from "@/test/fixtures";
+import { aJob, aPreview } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 test("Escape leaves the field, then the page", async () => {
   const host = fakeHost({
     "cron.list": () => ({ jobs: [aJob({ id: "job-7" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "job-7" }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/jobs?filter=active", host);
@@ -32,7 +32,7 @@ test("Escape leaves the field, then the page", async () => {
 test("Escape closes a popup before leaving the field", async () => {
   const host = fakeHost({
     "cron.get": () => aJob({ id: "job-7" }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user, path } = renderApp("/jobs/job-7", host);
@@ -52,7 +52,7 @@ test("Ctrl+S saves anywhere except in a dialog", async () => {
   const host = fakeHost({
     "cron.get": () => saved,
     "cron.update": ({ patch }) => (saved = aJob({ ...saved.job, ...(patch as object) })),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   const { user } = renderApp("/jobs/job-7", host);
@@ -76,7 +76,7 @@ test("delivery fields are in one section", async () => {
   const host = fakeHost({
     "cron.get": () =>
       aJob({ id: "job-7", payload: { kind: "toolCall", tool: "http", arguments: {}, notifyWhen: "changed" } }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
   renderApp("/jobs/job-7", host);

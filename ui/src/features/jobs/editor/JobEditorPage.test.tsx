@@ -5,15 +5,12 @@ import { localZone } from "@/format/time";
 import { wallTime } from "@/format/wall";
 import { errorCode, type Job, RpcError, type Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
+import { aJob, anIncident, aPreview, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const http = aTool({ description: "Fetches a URL." });
-const preview = {
+const preview = aPreview({
   text: "Weekdays at 09:00",
-  zone: "UTC",
-  localZone: "UTC",
-  notes: [],
   next: [
     {
       atMs: noon,
@@ -22,7 +19,7 @@ const preview = {
       note: "The clock goes back.",
     },
   ],
-};
+});
 
 function hostWith(job: Job = aJob().job) {
   let current = job;

@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aGrant, aJob, aTool } from "@/test/fixtures";
+import { aGrant, aJob, aPreview, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const name = () => screen.findByRole("textbox", { name: "Name" });
@@ -11,7 +11,7 @@ function hostWithCommand(hosts: string[]) {
   return fakeHost({
     "cron.get": () =>
       aJob({ payload: { kind: "toolCall", tool: "run_command", arguments: { command: "true" } }, policies: { hosts } }),
-    "cron.preview": () => ({ text: "Every hour", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Every hour" }),
     "tools.catalog": () => ({ tools: [aTool({ name: "run_command", domain: "container" })], refused: [] }),
   });
 }
@@ -38,7 +38,7 @@ test("existing hosts of a fixed command can be removed", async () => {
 test("grants show in the editor and link to revocation", async () => {
   const host = fakeHost({
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look" } }),
-    "cron.preview": () => ({ text: "Every hour", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Every hour" }),
     "grants.list": () => ({
       grants: [
         aGrant({

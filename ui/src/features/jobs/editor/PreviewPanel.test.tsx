@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aRun, aStatus, aTool, noon } from "@/test/fixtures";
+import { aJob, aPreview, aRun, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
-const preview = { text: "Weekdays at 09:00", zone: "UTC", localZone: "UTC", notes: [], next: [] };
+const preview = aPreview({ text: "Weekdays at 09:00" });
 
 function hostWith(job: Job) {
   return fakeHost({ "cron.get": () => aJob(job), "cron.preview": () => preview });

@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 
 import { Button } from "@/components/Button";
+import { cx } from "@/components/cx";
 import { useEngineNow } from "@/components/engineLost";
 import { VisibleText } from "@/components/VisibleText";
 import { SkeletonBar } from "@/components/Placeholders";
@@ -13,11 +14,21 @@ import { skipLabel } from "@/domain/skipReason";
 import { approverOf, approvalNeed, rightsOf } from "@/domain/tools";
 import { payloadSummary } from "@/domain/labels";
 import { spendingLabel } from "@/format/amount";
+import { isEqualJson } from "@/format/json";
 import { withFullStop } from "@/format/text";
 import { absolute, clock24h, otherZoneName, relative, zoneName } from "@/format/time";
 import { showUnambiguous } from "@/format/visible";
 import { offsetOf, wallToUtc } from "@/format/wall";
-import type { CronPreviewResult, GrantOffers, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
+import type {
+  CronPreviewResult,
+  GrantOffers,
+  Job,
+  JobDraft,
+  JobRoutes,
+  PreviewSlot,
+  SpentView,
+  ToolView,
+} from "@/platform";
 
 import { hasSlots, jobDraftFrom, type JobForm, scheduleFrom } from "@/features/jobs/form/jobForm";
 import styles from "./PreviewPanel.module.css";
@@ -55,6 +66,7 @@ export function PreviewPanel({ values, draft, preview, problem, expiredText, job
           <NextSlots preview={preview} problem={problem} />
         </div>
       )}
+      {preview && <DeliveryPart values={values} routes={preview.routes} job={job} />}
       <AccessPart values={values} offers={offers} onAllow={onAllow} />
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
@@ -66,6 +78,34 @@ export function PreviewPanel({ values, draft, preview, problem, expiredText, job
       </div>
       {job && <CreatedBy job={job} />}
     </aside>
+  );
+}
+
+interface DeliveryPartProps {
+  values: JobForm;
+  /** Routes of the stored job, or of the settings for a new job. */
+  routes: JobRoutes;
+  job: Job | undefined;
+}
+
+/** Channels and recipients of the next messages. */
+function DeliveryPart({ values, routes: { reports, failures }, job }: DeliveryPartProps) {
+  const isChanged = !isEqualJson(values.deliverTo, job?.policies?.deliverTo ?? []);
+  const hasReports = values.what !== "agentTurn" || values.deliver;
+  return (
+    <div className={cx(styles.part, styles.routes)}>
+      <h3 className={styles.head}>Delivered to</h3>
+      {isChanged ? (
+        <p className={styles.quiet}>Shown after saving.</p>
+      ) : hasReports && isEqualJson(reports, failures) ? (
+        <p>Reports and failures: {reports.join(", ")}</p>
+      ) : (
+        <>
+          <p>Reports: {hasReports ? reports.join(", ") : "not delivered"}</p>
+          <p>Failures: {failures.join(", ")}</p>
+        </>
+      )}
+    </div>
   );
 }
 

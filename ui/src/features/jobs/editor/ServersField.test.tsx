@@ -2,13 +2,13 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anExtension, aServerTool, aTool } from "@/test/fixtures";
+import { aJob, anExtension, aPreview, aServerTool, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 function hostWith(payload: { servers?: string[]; tools?: string[] }) {
   return fakeHost({
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look", ...payload } }),
-    "cron.preview": () => ({ text: "Daily at 14:00", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily at 14:00" }),
     "cron.update": () => aJob(),
     "extensions.list": () => ({
       extensions: [

@@ -2,13 +2,13 @@ import { screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob } from "@/test/fixtures";
+import { aJob, aPreview } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 test("unavailable skill shows its reason", async () => {
   const host = fakeHost({
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look", skills: ["broken"] } }),
-    "cron.preview": () => ({ text: "Daily at 14:00", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Daily at 14:00" }),
     "cron.check": () => ({ warnings: [{ field: "payload.skills[0]", message: "the skill `broken` has no SKILL.md" }] }),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 
 import type { Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, noon } from "@/test/fixtures";
+import { aJob, anApproval, aPreview, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 function hostWith() {
   return fakeHost({
     "cron.add": (draft) => aJob({ ...draft, schedule: draft.schedule as Schedule, id: "job-new" }),
-    "cron.preview": () => ({ text: "Once", zone: "UTC", localZone: "UTC", notes: [], next: [] }),
+    "cron.preview": () => aPreview({ text: "Once" }),
     "tools.catalog": () => ({ tools: [], refused: [] }),
   });
 }

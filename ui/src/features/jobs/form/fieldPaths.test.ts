@@ -49,6 +49,7 @@ test.each([
   ["policies.misfire.mode", "misfire"],
   ["policies.budget.tokensPerRun", "tokensPerRun"],
   ["policies.budget.usdPerDay", "usdPerDay"],
+  ["policies.deliverTo[0]", "deliverTo"],
   ["payload.fallbacks[1]", "fallbacks"],
   ["payload.servers[0]", "servers"],
   ["payload.contextPaths[1]", "contextPaths"],

@@ -58,6 +58,7 @@ export const jobFields = {
   usdPerRun: field("policies.budget.usdPerRun", number),
   usdPerDay: field("policies.budget.usdPerDay", number),
   notify: field("policies.notify", withDefault<Notify>("findings")),
+  deliverTo: field("policies.deliverTo", names),
   approvals: field("policies.approvals", withDefault<Approvals>("ask")),
   approvalTime: field("policies.approvalSeconds", duration),
   hosts: field("policies.hosts", wordList("\n")),

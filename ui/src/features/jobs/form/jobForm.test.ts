@@ -37,6 +37,7 @@ const full: Job = aJob({
     cooldownSeconds: 60,
     budget: { tokensPerRun: 1_000, tokensPerDay: 9_000, usdPerRun: 0.25, usdPerDay: 1.5 },
     notify: "always",
+    deliverTo: ["notification", "phone:7"],
     approvals: "deny",
     approvalSeconds: 90,
     hosts: ["example.com", "api.example.com:8443"],

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { SavedJob, Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, aRun, aStatus } from "@/test/fixtures";
+import { aJob, anApproval, aPreview, aRun, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const backup = aJob(
@@ -277,7 +277,7 @@ test("job awaiting approval shows so in list and editor", async () => {
   const host = fakeHost({
     "cron.list": () => ({ jobs: [aJob({ id: "job-1", name: "Weekly notes" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "job-1", name: "Weekly notes" }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "cron.preview": () => aPreview(),
     "tools.catalog": () => ({ tools: [], refused: [] }),
     "approvals.list": () => ({
       approvals: [anApproval({ expiresAtMs: Date.now() + 600_000 }), anApproval({ id: "ask-2", jobId: "job-2" })],

@@ -28,7 +28,7 @@ pub(crate) struct PayloadArgs {
     /// Notify: always, failure, changed or a CEL condition [default: always]
     #[arg(long, alias = "notify-if", value_name = "WHEN", value_parser = parse_notify_when)]
     notify_when: Option<Value>,
-    /// Deliver the report to a channel
+    /// Deliver messages to the channel of --channel
     #[arg(
         hide = true,
         long,
@@ -39,7 +39,7 @@ pub(crate) struct PayloadArgs {
         hide_possible_values = true,
     )]
     deliver: Option<bool>,
-    /// Channel: notification or last; "" for the default
+    /// Channel by name, see `rouse channels`; "" for the default
     #[arg(hide = true, long, value_name = "NAME")]
     channel: Option<String>,
     /// Recipient on the channel; "" for the default

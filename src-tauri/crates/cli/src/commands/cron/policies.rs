@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::budget::BudgetArgs;
 use super::field_values::{
-    choice, milliseconds, parse_number, seconds, set, set_object, text_value,
+    NONE, choice, milliseconds, names_value, parse_number, seconds, set, set_object, text_value,
 };
 use super::permissions::PermissionArgs;
 use super::quiet_hours::QuietHoursArgs;
@@ -64,6 +64,9 @@ pub(crate) struct PolicyArgs {
     /// Notify: always, findings, failure, never [default: findings]
     #[arg(long, hide_possible_values = true, value_parser = choice::<Notify>())]
     notify: Option<Notify>,
+    /// Channels, comma-separated: phone,mail:anna@example.org [default: those of the settings]
+    #[arg(long, value_name = "NAMES")]
+    deliver_to: Option<String>,
     #[command(flatten)]
     quiet_hours: QuietHoursArgs,
     #[command(flatten)]
@@ -120,6 +123,9 @@ impl PolicyArgs {
         set(&mut policies, "pauseAfterFailures", self.pause_after_failures.clone());
         self.budget.apply(&mut policies);
         set(&mut policies, "notify", self.notify.map(|notify| json!(notify)));
+        let channels = self.deliver_to.as_deref();
+        let channels = channels.map(|names| if names.is_empty() { NONE } else { names });
+        set(&mut policies, "deliverTo", names_value(channels, NONE));
         set(&mut policies, "quietHours", self.quiet_hours.to_json());
         self.permissions.apply(&mut policies)?;
         for (object, key, flag, duration) in [
@@ -173,6 +179,7 @@ mod tests {
             ("timeout", "[default: 10m]"),
             ("retry-backoff", "[default: 1s]"),
             ("notify", "[default: findings]"),
+            ("deliver-to", "[default: those of the settings]"),
             ("notify-when", "[default: always]"),
             ("hosts", "[default: any public host]"),
             ("folder", "[default: none]"),

@@ -5,6 +5,8 @@ use rouse_gateway::wire::CronPreviewResult;
 use serde_json::json;
 
 use super::schedule::{SCHEDULE_FLAGS, ScheduleArgs};
+use crate::render::channel::route_facts;
+use crate::render::facts::fact_lines;
 use crate::render::time::instant_in_zones;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
@@ -36,6 +38,9 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
             }
             for note in &preview.notes {
                 anstream::println!("{note}");
+            }
+            for line in fact_lines(&route_facts(&preview.routes)) {
+                anstream::println!("{line}");
             }
         })
         .await

@@ -1,5 +1,6 @@
 //! `rouse doctor`: checks of this installation, and fixes.
 
+mod channels;
 mod servers;
 
 use std::io::ErrorKind;
@@ -56,6 +57,7 @@ pub(crate) async fn run(engine: &EngineConnection) -> Result<(), CliError> {
             }
             findings.extend(check_packages(engine).await);
             findings.extend(check_servers(engine).await);
+            findings.extend(channels::check_channels(engine).await);
             findings.extend(check_skills(engine).await);
             match secret_problems(engine).await {
                 Ok(problems) => findings.extend(problems.into_iter().map(healthy)),

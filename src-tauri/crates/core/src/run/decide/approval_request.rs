@@ -2,7 +2,8 @@
 //! over shoulders and kept by the system, and the request itself is a click away. An input request has its message.
 
 use crate::approval::Approval;
-use crate::delivery::{Channel, NewDelivery};
+use crate::channel::{ChannelDirectory, MessageKind, Route};
+use crate::delivery::NewDelivery;
 use crate::input_request::InputPrompt;
 use crate::naming::place_of_call;
 use crate::text::{first_line, strip_invisible};
@@ -11,14 +12,15 @@ use crate::{DeliveryId, Job, Run};
 /// The most characters of a server's message in a notification.
 const MAX_MESSAGE: usize = 200;
 
-/// The notification of a run that waits for approvals.
+/// The messages of a run that waits for approvals, one for each route.
 #[must_use]
 pub fn announce_approval(
     job: Option<&Job>,
     run: &Run,
     approvals: &[Approval],
     id: DeliveryId,
-) -> NewDelivery {
+    channels: &ChannelDirectory,
+) -> Vec<NewDelivery> {
     let body = match approvals {
         [Approval { input: Some(input), .. }] => input_body(&input.request.prompt),
         [one] => {
@@ -28,14 +30,17 @@ pub fn announce_approval(
         }
         several => format!("Needs {} approvals.", several.len()),
     };
-    NewDelivery {
+    let kind = MessageKind::Approval;
+    let message = NewDelivery {
         id,
-        channel: Channel::Notification,
-        to: None,
+        kind,
+        route: Route::notification(),
         title: run.job_name.clone(),
         body,
+        text: None,
         quiet_hours: job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
-    }
+    };
+    message.on_routes(channels.routes(kind, job))
 }
 
 fn input_body(prompt: &InputPrompt) -> String {

@@ -7,8 +7,9 @@
 
 use super::incident::{SETTLED_MS, unchecked_condition};
 use super::job_effect::JobEffect;
+use crate::channel::{ChannelDirectory, MessageKind, Route};
 use crate::condition::ConditionVerdict;
-use crate::delivery::{Channel, NewDelivery};
+use crate::delivery::NewDelivery;
 use crate::incident::{IncidentKind, IncidentStep};
 use crate::job::{Job, Notify, NotifyWhen, NotifyWord, Payload};
 use crate::run::{Outcome, Run};
@@ -45,23 +46,38 @@ pub struct FinishedRun<'a> {
     pub incident: &'a IncidentStep,
     /// The previous result of the same `toolCall`.
     pub previous_result: Option<&'a serde_json::Value>,
+    /// The channels and recipients.
+    pub channels: &'a ChannelDirectory,
 }
 
 /// Decides the notification of a finished run.
 #[must_use]
 pub fn announce(ended: &FinishedRun<'_>, key: DeliveryId) -> Announcement {
-    let delivery = notifies(ended).then(|| NewDelivery {
-        id: key,
-        channel: channel_of(ended.job),
-        to: recipient_of(ended.job),
-        title: title_of(ended),
-        body: notification_body(ended),
-        quiet_hours: ended.job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
-    });
+    let deliveries = if notifies(ended) { message_of(ended, key) } else { Vec::new() };
     Announcement {
-        deliveries: delivery.into_iter().collect(),
+        deliveries,
         system_event: ended.job.and_then(|job| main_session_event(job, ended.outcome)),
     }
+}
+
+/// The message of a finished run, for each of its routes.
+fn message_of(ended: &FinishedRun<'_>, key: DeliveryId) -> Vec<NewDelivery> {
+    let text = notification_text(ended);
+    let kind = if is_failure_message(ended) { MessageKind::Failure } else { MessageKind::Report };
+    let message = NewDelivery {
+        id: key,
+        kind,
+        route: Route::notification(),
+        title: title_of(ended),
+        body: text.body,
+        text: Some(text.whole),
+        quiet_hours: ended.job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
+    };
+    message.on_routes(ended.channels.routes(kind, ended.job))
+}
+
+fn is_failure_message(ended: &FinishedRun<'_>) -> bool {
+    is_bad_end(ended.outcome.state) || ended.job_effect.pause_reason().is_some()
 }
 
 /// The notification of the reminder `text` of the job called `name`, without a model turn. `job` is the job if it
@@ -72,17 +88,23 @@ pub fn announce_reminder(
     name: &str,
     text: &str,
     job: Option<&Job>,
-) -> Option<NewDelivery> {
+    channels: &ChannelDirectory,
+) -> Vec<NewDelivery> {
     let policies = job.map(|job| &job.policies);
     let notify = policies.and_then(|policies| policies.notify).unwrap_or_default();
-    policy_notifies(notify, RunState::Succeeded).then(|| NewDelivery {
+    if !policy_notifies(notify, RunState::Succeeded) {
+        return Vec::new();
+    }
+    let message = NewDelivery {
         id: key,
-        channel: Channel::Notification,
-        to: None,
+        kind: MessageKind::Report,
+        route: Route::notification(),
         title: notification_title(name, None),
         body: first_sentence(text, MOST_CHARACTERS),
+        text: Some(text.to_owned()),
         quiet_hours: policies.map_or(QuietPolicy::RESPECT, |policies| policies.quiet_hours.clone()),
-    })
+    };
+    message.on_routes(channels.routes(MessageKind::Report, job))
 }
 
 /// The system event for the main session: the job's own event, or the summary of an agent run. Committed with the
@@ -164,22 +186,6 @@ const fn policy_notifies(notify: Notify, state: RunState) -> bool {
     }
 }
 
-fn channel_of(job: Option<&Job>) -> Channel {
-    match job.map(|job| &job.payload) {
-        Some(Payload::AgentTurn(turn)) if turn.deliver == Some(true) => {
-            turn.channel.as_deref().map_or(Channel::Notification, Channel::from_name)
-        }
-        _ => Channel::Notification,
-    }
-}
-
-fn recipient_of(job: Option<&Job>) -> Option<String> {
-    match job.map(|job| &job.payload) {
-        Some(Payload::AgentTurn(turn)) => turn.to.clone(),
-        _ => None,
-    }
-}
-
 /// The job's name; a budget of everything belongs to no job.
 fn title_of(ended: &FinishedRun<'_>) -> String {
     match &ended.outcome.budget {
@@ -202,28 +208,55 @@ pub fn notification_title(job_name: &str, title: Option<&str>) -> String {
     }
 }
 
-fn notification_body(ended: &FinishedRun<'_>) -> String {
+/// The text of a message.
+struct MessageText {
+    /// The plain text for a lock screen.
+    body: String,
+    /// The whole text in Markdown.
+    whole: String,
+}
+
+impl MessageText {
+    /// A plain text, with its first sentence for a lock screen.
+    fn plain(text: String) -> Self {
+        Self { body: first_sentence_or_done(&text), whole: text }
+    }
+}
+
+fn notification_text(ended: &FinishedRun<'_>) -> MessageText {
     let outcome = ended.outcome;
     if let Some(stop) =
         outcome.budget.as_ref().filter(|_| ended.job_effect.pause_reason().is_none())
     {
         // A text of Rouse's own, without a model's words.
-        return stop.words.clone();
+        return MessageText { body: stop.words.clone(), whole: stop.words.clone() };
     }
-    let text = match (ended.job_effect, ended.incident) {
-        (JobEffect::Pause(reason), _) => Some(match &outcome.error {
+    match (ended.job_effect, ended.incident) {
+        (JobEffect::Pause(reason), _) => MessageText::plain(match &outcome.error {
             Some(error) => format!("{reason}: {}", strip_backticks(error)),
             None => format!("{reason}."),
         }),
         (_, IncidentStep::Resolved { of, failures, after_ms }) => {
-            Some(resolved_text(ended, *of, *failures, *after_ms))
+            MessageText::plain(resolved_text(ended, *of, *failures, *after_ms))
         }
         (_, IncidentStep::Reopened { failures, after_ms, .. }) => {
-            Some(reopened_text(ended, *failures, *after_ms))
+            MessageText::plain(reopened_text(ended, *failures, *after_ms))
         }
-        _ => outcome_text(ended),
-    };
-    let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
+        _ => {
+            let plain = outcome_text(ended).unwrap_or_default();
+            let is_broken = matches!(outcome.verdict, Some(ConditionVerdict::Broken(_)));
+            let whole = match outcome.state {
+                RunState::Succeeded if !is_broken => outcome.summary.clone(),
+                _ => None,
+            };
+            let body = first_sentence_or_done(&plain);
+            MessageText { body, whole: whole.unwrap_or(plain) }
+        }
+    }
+}
+
+fn first_sentence_or_done(text: &str) -> String {
+    let sentence = first_sentence(text, MOST_CHARACTERS);
     if sentence.is_empty() { "Done.".to_owned() } else { sentence }
 }
 
@@ -344,10 +377,11 @@ fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::fixtures::{job, job_doing, run};
+    use super::super::fixtures::{job, job_doing, no_channels, run};
     use super::*;
     use crate::RunTrigger;
     use crate::budget::BudgetStop;
+    use crate::channel::ChannelName;
     use RunState::{
         Cancelled, Failed, Interrupted, Missed, NothingToReport, Skipped, Succeeded, TimedOut,
     };
@@ -355,7 +389,8 @@ mod tests {
     /// A finished run without an effect on the job.
     fn ended<'a>(job: Option<&'a Job>, run: &'a Run, outcome: &'a Outcome) -> FinishedRun<'a> {
         let (job_effect, incident) = (&JobEffect::Keep, &IncidentStep::Nothing);
-        FinishedRun { job, run, outcome, job_effect, incident, previous_result: None }
+        let (previous_result, channels) = (None, no_channels());
+        FinishedRun { job, run, outcome, job_effect, incident, previous_result, channels }
     }
 
     fn announce_end(job: Option<&Job>, outcome: &Outcome) -> Announcement {
@@ -367,6 +402,10 @@ mod tests {
         let run = run();
         let ended = FinishedRun { incident, ..ended(Some(job), &run, outcome) };
         announce(&ended, DeliveryId::new("d")).deliveries.pop().map(|delivery| delivery.body)
+    }
+
+    fn body_of(ended: &FinishedRun<'_>) -> String {
+        super::notification_text(ended).body
     }
 
     fn is_notified(job: &Job, state: RunState) -> bool {
@@ -547,20 +586,19 @@ mod tests {
             job_doing(payload)
         };
         let outcome = Outcome::succeeded("Two mails.");
-        let to = |job: &Job| {
-            announce_end(Some(job), &outcome).deliveries.pop().map(|d| (d.channel, d.to))
+        let route = |job: &Job| {
+            announce_end(Some(job), &outcome).deliveries.pop().map(|delivery| delivery.route)
         };
         let named = turn(json!({ "deliver": true, "channel": "telegram", "to": "7" }));
-        assert_eq!(to(&named), Some((Channel::Named("telegram".into()), Some("7".into()))));
-        assert_eq!(
-            to(&turn(json!({ "deliver": true, "channel": "last" }))),
-            Some((Channel::Notification, None))
-        );
-        assert_eq!(to(&turn(json!({}))), Some((Channel::Notification, None)));
+        let unresolved = Route { to: Some("7".into()), ..Route::of(ChannelName::new("telegram")) };
+        assert_eq!(route(&named), Some(unresolved), "the channel is not set up");
+        let last = turn(json!({ "deliver": true, "channel": "last" }));
         let unasked = turn(json!({ "channel": "telegram", "to": "7" }));
-        assert_eq!(to(&unasked).map(|(channel, _)| channel), Some(Channel::Notification));
+        for job in [last, unasked, turn(json!({}))] {
+            assert_eq!(route(&job), Some(Route::notification()));
+        }
         let silent = turn(json!({ "deliver": false }));
-        assert_eq!(to(&silent), None);
+        assert_eq!(route(&silent), None);
         assert!(is_notified(&silent, Failed), "a failure still notifies");
     }
 
@@ -642,7 +680,7 @@ mod tests {
     #[test]
     fn body_states_the_outcome() {
         let (job, run) = (job(), run());
-        let body = |outcome: &Outcome| notification_body(&ended(Some(&job), &run, outcome));
+        let body = |outcome: &Outcome| body_of(&ended(Some(&job), &run, outcome));
         for (outcome, text) in [
             (Outcome::succeeded("It rains. Take a coat."), "It rains."),
             (Outcome::succeeded("  \n "), "Done."),
@@ -660,8 +698,7 @@ mod tests {
         let run = run();
         let asks = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
         let calls = job_doing(json!({ "kind": "toolCall", "tool": "echo", "arguments": {} }));
-        let body =
-            |job: Option<&Job>, outcome: &Outcome| notification_body(&ended(job, &run, outcome));
+        let body = |job: Option<&Job>, outcome: &Outcome| body_of(&ended(job, &run, outcome));
         let result =
             Outcome::succeeded("## **Two** mails\n\n- one from [Ada](https://example.org)");
         assert_eq!(body(Some(&asks), &result), "Two mails");

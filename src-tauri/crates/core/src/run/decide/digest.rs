@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::delivery::{LEFT_OUT, WORKS_AGAIN};
-use crate::delivery::{Channel, Delivery, NewDelivery};
+use crate::channel::{MessageKind, Route};
+use crate::delivery::{Delivery, NewDelivery};
 use crate::text::strip_invisible;
 use crate::time::QuietPolicy;
 use crate::{DeliveryId, JobId, RunId, RunState};
@@ -37,6 +38,7 @@ pub struct DigestRun {
 pub fn build_mass_digest(
     deliveries: &[Delivery],
     state: RunState,
+    route: &Route,
     id: DeliveryId,
 ) -> Option<NewDelivery> {
     let what = match state {
@@ -46,24 +48,33 @@ pub fn build_mass_digest(
     };
     let title = format!("{} {what}", deliveries.len());
     (deliveries.len() >= CROWD)
-        .then(|| NewDelivery { title, ..build_digest(deliveries, &HashMap::new(), id) })
+        .then(|| NewDelivery { title, ..build_digest(deliveries, &HashMap::new(), route, id) })
 }
 
-/// The digest of at least two `held` deliveries. Jobs that need attention come first.
+/// The digest of at least two `held` deliveries of one route. Jobs that need attention come first.
 #[must_use]
 pub fn build_digest(
     held: &[Delivery],
     runs: &HashMap<RunId, DigestRun>,
+    route: &Route,
     id: DeliveryId,
 ) -> NewDelivery {
+    let has_failure = held.iter().any(|delivery| delivery.kind == MessageKind::Failure);
     NewDelivery {
         id,
-        channel: Channel::Notification,
-        to: None,
+        kind: if has_failure { MessageKind::Failure } else { MessageKind::Report },
+        route: route.clone(),
         title: format!("{} results while you slept", held.len()),
         body: body(held, runs),
+        text: (!route.channel.is_notification()).then(|| whole_text(held)),
         quiet_hours: QuietPolicy::IGNORE,
     }
+}
+
+/// Every held message with its first sentence, as a list.
+fn whole_text(held: &[Delivery]) -> String {
+    let line = |delivery: &Delivery| format!("- **{}**: {}", delivery.title, delivery.body);
+    held.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The status of a job in a digest, ordered by need for attention.
@@ -157,14 +168,18 @@ mod tests {
         Delivery {
             id: DeliveryId::new("d"),
             run_id: None,
-            channel: Channel::Notification,
-            to: None,
+            kind: MessageKind::Report,
+            route: Route::notification(),
             title: title.to_owned(),
             body: "Done.".to_owned(),
+            text: None,
             state: DeliveryState::Held,
             attempts: 0,
+            sent_parts: 0,
+            unconfirmed: 0,
             reason: None,
             created_at: UnixMs(0),
+            first_attempt_at: None,
             next_attempt_at: None,
             settled_at: None,
             quiet_hours: QuietPolicy::RESPECT,
@@ -175,7 +190,7 @@ mod tests {
 
     fn of(titles: &[&str]) -> NewDelivery {
         let held: Vec<Delivery> = titles.iter().map(|title| held(title)).collect();
-        build_digest(&held, &HashMap::new(), DeliveryId::new("digest-1"))
+        build_digest(&held, &HashMap::new(), &Route::notification(), DeliveryId::new("digest-1"))
     }
 
     /// A status of deliveries, the oldest first, each of a run of the job `id` called `title`.
@@ -201,7 +216,7 @@ mod tests {
                 let job = run.job_id.as_ref().map_or("", JobId::as_str);
                 run.is_paused = self.paused.contains(&job);
             }
-            build_digest(&self.held, &self.runs, DeliveryId::new("d")).body
+            build_digest(&self.held, &self.runs, &Route::notification(), DeliveryId::new("d")).body
         }
     }
 
@@ -285,8 +300,13 @@ mod tests {
     fn mass_digest_names_missed_and_interrupted_runs() {
         let many: Vec<Delivery> = (0..10).map(|n| held(&format!("Look {n}"))).collect();
         let of = |deliveries: &[Delivery], state| {
-            build_mass_digest(deliveries, state, DeliveryId::new("digest-1"))
-                .map(|digest| digest.title)
+            build_mass_digest(
+                deliveries,
+                state,
+                &Route::notification(),
+                DeliveryId::new("digest-1"),
+            )
+            .map(|digest| digest.title)
         };
         assert_eq!(of(&many, RunState::Missed).as_deref(), Some("10 jobs missed their time"));
         let cut_off = "10 jobs were cut off when Rouse stopped";

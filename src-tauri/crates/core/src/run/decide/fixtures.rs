@@ -1,9 +1,18 @@
 //! Jobs and runs for the tests of this folder.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
+use crate::channel::ChannelDirectory;
 use crate::job::{Job, Policies, job_from_json};
 use crate::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
+
+/// A computer with the native notification only.
+pub(super) fn no_channels() -> &'static ChannelDirectory {
+    static NONE: LazyLock<ChannelDirectory> = LazyLock::new(ChannelDirectory::default);
+    &NONE
+}
 
 /// A job every minute on the minute.
 pub(super) fn job() -> Job {

@@ -5,6 +5,7 @@
 
 use super::delivery::{Announcement, FinishedRun, announce};
 use super::job_effect::JobEffect;
+use crate::channel::ChannelDirectory;
 use crate::incident::IncidentStep;
 use crate::job::Job;
 use crate::run::{Outcome, Run};
@@ -22,6 +23,7 @@ pub fn announce_missed(
     reason: &str,
     zone: Zone,
     key: DeliveryId,
+    channels: &ChannelDirectory,
 ) -> Announcement {
     let reason = format!(
         "{} ({}); to run it now: rouse cron run {} --force",
@@ -32,10 +34,10 @@ pub fn announce_missed(
     let outcome = Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) };
     let (job_effect, incident) = (&JobEffect::Keep, &IncidentStep::Nothing);
     let job = Some(job);
-    announce(
-        &FinishedRun { job, run, outcome: &outcome, job_effect, incident, previous_result: None },
-        key,
-    )
+    let outcome = &outcome;
+    let previous_result = None;
+    let ended = FinishedRun { job, run, outcome, job_effect, incident, previous_result, channels };
+    announce(&ended, key)
 }
 
 fn slots(run: &Run, zone: Zone) -> String {
@@ -61,14 +63,15 @@ fn shell_word(job: &Job) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{job, job_with, run};
+    use super::super::fixtures::{job, job_with, no_channels, run};
     use super::*;
     use crate::UnixMs;
     use crate::job::Notify;
 
     fn bodies(job: &Job, run: &Run) -> Vec<String> {
         let zone = chrono_tz::Europe::Berlin.into();
-        let announcement = announce_missed(job, run, "Too late", zone, DeliveryId::new("d"));
+        let announcement =
+            announce_missed(job, run, "Too late", zone, DeliveryId::new("d"), no_channels());
         announcement.deliveries.into_iter().map(|delivery| delivery.body).collect()
     }
 

@@ -1,31 +1,26 @@
-//! The check of a job's channel.
+//! The check of a job's channels and recipients.
 //!
-//! Refuses a new job with a channel that is not set up, because its deliveries would fail. An existing job that already has
-//! such a channel can still be edited. An import accepts such a job, disabled and with a warning.
+//! Refuses a new job with a channel that is not set up or a recipient that no person has written down, because its
+//! deliveries would fail. An existing job that already has such a channel can still be edited. An import accepts such a
+//! job, disabled and with a warning.
 
-use rouse_core::delivery::Channel;
-use rouse_core::job::{Job, Payload};
+use rouse_core::channel::ChannelDirectory;
+use rouse_core::job::Job;
 
 use crate::error::RpcError;
 
-/// Refuses a channel that is not set up, unless the job had this channel `before`.
-pub(super) fn check_channel(job: &Job, before: Option<&Job>) -> Result<(), RpcError> {
-    match channel_problem(job) {
-        Some(problem) if before.and_then(channel_name) != channel_name(job) => {
-            Err(RpcError::field("payload.channel", &problem))
+/// Refuses a channel or recipient that cannot get messages, unless the job had it `before`.
+pub(super) fn check_channel(
+    channels: &ChannelDirectory,
+    job: &Job,
+    before: Option<&Job>,
+) -> Result<(), RpcError> {
+    match channels.job_problem(job) {
+        Some(problem)
+            if before.and_then(|job| channels.job_problem(job)) != Some(problem.clone()) =>
+        {
+            Err(RpcError::field(problem.field, &problem.cause.to_string()))
         }
         _ => Ok(()),
-    }
-}
-
-/// Why the job's channel cannot deliver; none if it can.
-pub(super) fn channel_problem(job: &Job) -> Option<String> {
-    Channel::complaint(channel_name(job)?)
-}
-
-fn channel_name(job: &Job) -> Option<&str> {
-    match &job.payload {
-        Payload::AgentTurn(turn) => turn.channel.as_deref(),
-        Payload::SystemEvent { .. } | Payload::ToolCall(_) => None,
     }
 }

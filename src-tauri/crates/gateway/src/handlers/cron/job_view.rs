@@ -11,6 +11,7 @@ use super::schedule::{schedule_text, schedule_zone};
 use crate::context::Context;
 use crate::convert::incident_view;
 use crate::error::RpcError;
+use crate::handlers::route_labels::RouteLabels;
 use crate::handlers::spending::spent_view;
 use crate::wire::{IncidentView, JobView};
 
@@ -34,6 +35,7 @@ pub(super) async fn job_views(context: &Context, jobs: &[Job]) -> Result<Vec<Job
     for job in jobs {
         texts.push(schedule_text(context, &job.schedule.spec).await?);
     }
+    let labels = RouteLabels::of(context.channels.now());
     let views =
         jobs.iter().zip(texts).map(|(job, (schedule_text, is_predecessor_missing))| JobView {
             job: to_json(job),
@@ -43,6 +45,7 @@ pub(super) async fn job_views(context: &Context, jobs: &[Job]) -> Result<Vec<Job
             recent: recent.remove(&job.id).unwrap_or_default(),
             incident: incidents.remove(&job.id),
             spent_this_month: spent_view(spent.remove(&job.id).unwrap_or_default()),
+            routes: labels.job_routes(Some(job)),
             live_run_ids: live_runs
                 .remove(&job.id)
                 .unwrap_or_default()

@@ -119,7 +119,7 @@ pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<Save
     // The engine owns the state: a last run in the future would prevent all firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
     check_call(context, &job).await?;
-    check_channel(&job, None)?;
+    check_channel(&context.channels.now(), &job, None)?;
     let job = context.scheduler.add_job(job).await?;
     saved(context, &job).await
 }
@@ -136,12 +136,15 @@ pub(crate) async fn update(
     // Only the patch is checked: existing content must not prevent another change.
     check_secrets(context, "", &params.patch).await?;
     let id = JobId::new(params.id.as_str());
-    if params.patch.get("payload").is_some() {
+    let changes_payload = params.patch.get("payload").is_some();
+    if changes_payload || params.patch.pointer("/policies/deliverTo").is_some() {
         let current = find_job(context, &params.id).await?;
         let (now, zones) = (context.clock.now(), context.clock.zones());
         let patched = patch_job(&current, params.patch.clone(), now, zones)?;
-        check_call(context, &patched).await?;
-        check_channel(&patched, Some(&current))?;
+        if changes_payload {
+            check_call(context, &patched).await?;
+        }
+        check_channel(&context.channels.now(), &patched, Some(&current))?;
     }
     let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
     saved(context, &job).await

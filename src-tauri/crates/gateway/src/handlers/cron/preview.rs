@@ -1,18 +1,19 @@
 //! `cron.preview`: the next slots, with notes on clock changes. Uses the same functions as the engine.
 
 use chrono::SecondsFormat;
-use rouse_core::UnixMs;
 use rouse_core::job::{JobError, ScheduleSpec};
 use rouse_core::schedule::{
     ClockNote, CronPattern, Transition, Zone, Zones, format_duration, instant_note,
     interval_effect, transitions_in,
 };
 use rouse_core::slots::Slots;
+use rouse_core::{JobId, UnixMs};
 
 use super::schedule::{compile_slots, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
+use crate::handlers::route_labels::RouteLabels;
+use crate::wire::{CronPreviewParams, CronPreviewResult, JobRoutes, PreviewSlot};
 
 /// Maximum number of notes on clock changes; the rest is counted.
 const MAX_NOTES: usize = 3;
@@ -45,7 +46,17 @@ pub(crate) async fn preview(
         local_zone: local.name().to_owned(),
         notes: jitter.into_iter().chain(changes.into_iter().flatten()).collect(),
         next: next.into_iter().map(|at| slot_view(at, &slots, &clock, (zone, local))).collect(),
+        routes: preview_routes(context, params.id.as_deref()).await?,
     })
+}
+
+/// The routes of a stored job, or of a new one.
+async fn preview_routes(context: &Context, id: Option<&str>) -> Result<JobRoutes, RpcError> {
+    let job = match id {
+        Some(id) => context.store.job(&JobId::new(id)).await?,
+        None => None,
+    };
+    Ok(RouteLabels::of(context.channels.now()).job_routes(job.as_ref()))
 }
 
 /// The description and the next slots of a job, enabled or not.

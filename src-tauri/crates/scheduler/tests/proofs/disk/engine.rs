@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex};
 
 use rouse_core::approval::{ApprovalState, Authorization};
+use rouse_core::channel::SharedDirectory;
 use rouse_core::job::Job;
 use rouse_core::time::Clock as _;
 use rouse_core::tool::BoxFuture;
@@ -155,6 +156,7 @@ pub(super) async fn start(
         main_session: Arc::new(IdleMainSession),
         model: watch::Sender::new(false).subscribe(),
         model_is_awaited: watch::Sender::new(false),
+        channels: SharedDirectory::default(),
         outbox: Arc::new(Notify::new()),
         config: SchedulerConfig {
             max_concurrent_runs: 3,

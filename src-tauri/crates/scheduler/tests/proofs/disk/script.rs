@@ -4,7 +4,8 @@ use rouse_core::approval::{
     Approval, ApprovalDecision, ApprovalState, Authorization, DecisionSurface, Fingerprint,
     GrantScope, NewGrant, Surroundings,
 };
-use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::channel::{MessageKind, Route};
+use rouse_core::delivery::NewDelivery;
 use rouse_core::job::job_from_json;
 use rouse_core::run::Usage;
 use rouse_core::slots::DecidedSlots;
@@ -207,10 +208,11 @@ impl<'d> Script<'d> {
         let id = DeliveryId::new(format!("delivery-{round}"));
         let delivery = NewDelivery {
             id: id.clone(),
-            channel: Channel::Notification,
-            to: None,
+            kind: MessageKind::Report,
+            route: Route::notification(),
             title: "Job".to_owned(),
             body: "Done. ".repeat(100),
+            text: None,
             quiet_hours: QuietPolicy::default(),
         };
         let outcome = Outcome::succeeded("Done.");

@@ -87,7 +87,7 @@ fn describe_job(job: &Value) -> String {
         lines.push("Disabled: it does not fire until it is enabled.".to_owned());
     }
     lines.extend(describe_tools(&job["payload"]));
-    let delivery = ["Notify when", "Notify about", "Deliver", "Channel", "To"];
+    let delivery = ["Notify when", "Notify about", "Deliver", "Channel", "To", "Deliver to"];
     let facts = job_facts(job).into_iter().filter(|fact| delivery.contains(&fact.label.as_str()));
     lines.extend(facts.map(|fact| format!("{}: {}", fact.label, fact.text)));
     lines.push(describe_task(&job["payload"]));

@@ -28,7 +28,6 @@ use serde_json::Value;
 use self::field_warning::warning;
 use self::grant_offers::GrantTargets;
 use self::ineffective_settings::{DAY_MS, ineffective_settings};
-use super::channel::channel_problem;
 use super::estimate::slots_within;
 use super::schedule::schedule_text;
 use crate::context::Context;
@@ -106,10 +105,11 @@ pub(super) async fn warnings_of_known(
         }
         Payload::SystemEvent { .. } => {}
     }
-    let channel = channel_problem(job).map(|problem| {
-        warning("payload.channel", format!("The outcome cannot be delivered: {problem}."))
-    });
-    warnings.extend(channel);
+    let problem = context.channels.now().job_problem(job);
+    warnings.extend(problem.map(|problem| {
+        let message = format!("The outcome cannot be delivered: {}.", problem.cause);
+        warning(problem.field, message)
+    }));
     Ok(warnings)
 }
 

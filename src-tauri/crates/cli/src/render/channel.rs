@@ -1,0 +1,161 @@
+//! Channels: the table, the default channels, and the routes of a job.
+//!
+//! A failure counts until a later message is delivered. Names and reasons are escaped, because a service chooses them.
+
+use rouse_core::job::JobFact;
+use rouse_gateway::wire::{
+    ChannelFailure, ChannelView, ChannelsListResult, DefaultRoutes, JobRoutes,
+};
+
+use super::facts::{fact, fact_lines};
+use super::table::{new_table, print_rows};
+use super::text::{escape, shorten};
+use super::time::local_time;
+use crate::resolve::engine::EngineConnection;
+
+/// Maximum characters of the recipients in the table.
+const MAX_RECIPIENTS: usize = 48;
+/// The label of the native notification.
+const NOTIFICATION: &str = "notification";
+
+/// Prints the channels, their problems and the default channels.
+pub(crate) fn print_channels(engine: &EngineConnection, list: &ChannelsListResult) {
+    if list.channels.is_empty() {
+        anstream::println!("No channels. Add one: rouse channels add NAME --kind KIND");
+    } else {
+        let mut table = new_table(&["NAME", "KIND", "RECIPIENTS", "STATE"]);
+        for channel in &list.channels {
+            let failed_at = open_failure(channel).map(|failure| local_time(engine, failure.at_ms));
+            table.add_row([
+                escape(&channel.name),
+                escape(&channel.label),
+                recipients_text(channel),
+                state_text(channel, failed_at),
+            ]);
+        }
+        print_rows(&table);
+        list.channels.iter().filter_map(problem_line).for_each(|line| anstream::println!("{line}"));
+    }
+    for line in fact_lines(&default_facts(list)) {
+        anstream::println!("{line}");
+    }
+}
+
+/// The newest failure, unless a later message was delivered.
+pub(crate) fn open_failure(channel: &ChannelView) -> Option<&ChannelFailure> {
+    let is_newest = |failure: &&ChannelFailure| {
+        channel.last_delivered_at_ms.is_none_or(|at| at < failure.at_ms)
+    };
+    channel.newest_failure.as_ref().filter(is_newest)
+}
+
+/// The channels and recipients of a job; none if all messages are notifications.
+pub(crate) fn route_facts(routes: &JobRoutes) -> Vec<JobFact> {
+    if routes.reports == [NOTIFICATION] && routes.failures == [NOTIFICATION] {
+        return Vec::new();
+    }
+    if routes.reports == routes.failures {
+        return vec![fact("Delivered to", routes_text(&routes.reports))];
+    }
+    vec![
+        fact("Reports to", routes_text(&routes.reports)),
+        fact("Failures to", routes_text(&routes.failures)),
+    ]
+}
+
+fn default_facts(list: &ChannelsListResult) -> Vec<JobFact> {
+    let DefaultRoutes { reports, failures, approvals } = &list.deliver_to;
+    vec![
+        fact("Reports to", routes_text(reports)),
+        fact("Failures to", routes_text(failures)),
+        fact("Approvals to", routes_text(approvals)),
+    ]
+}
+
+fn routes_text(labels: &[String]) -> String {
+    escape(&labels.join(", "))
+}
+
+fn recipients_text(channel: &ChannelView) -> String {
+    let labels = channel.recipients.iter().map(|recipient| recipient.label.as_str());
+    shorten(&labels.collect::<Vec<_>>().join(", "), MAX_RECIPIENTS)
+}
+
+fn state_text(channel: &ChannelView, failed_at: Option<String>) -> String {
+    match (&channel.problem, failed_at) {
+        (Some(_), _) => "problem".to_owned(),
+        (None, Some(at)) => format!("failed {at}"),
+        (None, None) => "ready".to_owned(),
+    }
+}
+
+fn problem_line(channel: &ChannelView) -> Option<String> {
+    let failure = open_failure(channel).map(|failure| &failure.reason);
+    let reason = channel.problem.as_ref().or(failure)?;
+    Some(format!("{}: {}", escape(&channel.name), escape(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_gateway::wire::{ChannelDetails, ChannelKind};
+
+    use super::*;
+
+    fn channel(failed_at: Option<i64>, delivered_at: Option<i64>) -> ChannelView {
+        let failure = |at_ms| ChannelFailure { at_ms, reason: "Blocked.".to_owned() };
+        ChannelView {
+            name: "phone".to_owned(),
+            kind: ChannelKind::Telegram,
+            label: "Telegram".to_owned(),
+            details: ChannelDetails::Full,
+            recipients: Vec::new(),
+            problem: None,
+            newest_failure: failed_at.map(failure),
+            last_delivered_at_ms: delivered_at,
+        }
+    }
+
+    #[test]
+    fn failure_counts_until_a_later_delivery() {
+        for (failed_at, delivered_at, is_open) in [
+            (None, Some(1), false),
+            (Some(2), None, true),
+            (Some(2), Some(1), true),
+            (Some(1), Some(2), false),
+        ] {
+            let channel = channel(failed_at, delivered_at);
+            assert_eq!(open_failure(&channel).is_some(), is_open, "{failed_at:?} {delivered_at:?}");
+        }
+    }
+
+    #[test]
+    fn problem_has_priority_over_a_failure() {
+        let failing = channel(Some(2), None);
+        assert_eq!(state_text(&failing, Some("07:30".to_owned())), "failed 07:30");
+        assert_eq!(problem_line(&failing).as_deref(), Some("phone: Blocked."));
+        let broken = ChannelView { problem: Some("No token.".to_owned()), ..failing };
+        assert_eq!(state_text(&broken, Some("07:30".to_owned())), "problem");
+        assert_eq!(problem_line(&broken).as_deref(), Some("phone: No token."));
+        assert_eq!(state_text(&channel(None, Some(1)), None), "ready");
+    }
+
+    #[test]
+    fn routes_of_a_job_appear_beside_other_channels() {
+        let texts = |reports: &[&str], failures: &[&str]| {
+            let owned = |labels: &[&str]| labels.iter().map(ToString::to_string).collect();
+            let routes = JobRoutes { reports: owned(reports), failures: owned(failures) };
+            let facts = route_facts(&routes);
+            facts
+                .into_iter()
+                .map(|fact| format!("{} {}", fact.label, fact.text))
+                .collect::<Vec<_>>()
+        };
+        assert!(texts(&["notification"], &["notification"]).is_empty());
+        assert_eq!(texts(&["mail (E-mail)"], &["mail (E-mail)"]), ["Delivered to mail (E-mail)"]);
+        let different = texts(&["notification", "team (Slack)"], &["team (Slack)"]);
+        assert_eq!(
+            different,
+            ["Reports to notification, team (Slack)", "Failures to team (Slack)"]
+        );
+    }
+}

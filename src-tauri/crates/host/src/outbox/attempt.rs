@@ -1,0 +1,187 @@
+//! One attempt of a delivery, and what follows its outcome.
+//!
+//! A message to a channel is marked as being sent before the first byte leaves. A lost answer leads to one more attempt,
+//! marked as a repeat; after a second lost answer the delivery has failed as not confirmed. A failed delivery hands its
+//! message over to the next default channel, with the reason in the text. A notification needs no mark: its id replaces an
+//! earlier one. Pitfall: retrying a lost answer like a refused connection; the person would get the message many times.
+
+use std::time::Duration;
+
+use rouse_core::channel::{Channel, ChannelDetails, ChannelMessage, ChannelName, SendOutcome};
+use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
+use rouse_core::text::strip_quote;
+use rouse_core::time::QuietPolicy;
+use rouse_store::StoreError;
+
+use super::{OutboxParts, pause};
+use crate::notifier::NotifyError;
+
+/// The pause before the one repeat of a message without an answer, in milliseconds.
+const REPEAT_PAUSE_MS: i64 = 60_000;
+
+/// The pause between two parts of a message: chat services allow about one message per second.
+const PART_PAUSE: Duration = Duration::from_secs(1);
+
+impl OutboxParts {
+    /// Attempts a prepared delivery.
+    pub(super) async fn attempt(&self, delivery: &Delivery) -> Result<(), StoreError> {
+        if delivery.route.channel.is_notification() {
+            return self.attempt_notification(delivery).await;
+        }
+        match self.senders.sender(&delivery.route.channel).await {
+            Ok(channel) => self.attempt_channel(delivery, channel.as_ref()).await,
+            Err(reason) => self.fail(delivery, &reason).await,
+        }
+    }
+
+    async fn attempt_notification(&self, delivery: &Delivery) -> Result<(), StoreError> {
+        let shown = self.notifier.show(delivery).await;
+        let why_not = shown.as_ref().err().map(ToString::to_string);
+        self.notification_error.send_if_modified(|reason| {
+            let is_changed = *reason != why_not;
+            *reason = why_not;
+            is_changed
+        });
+        let (id, now) = (&delivery.id, self.clock.now());
+        match shown {
+            Ok(()) => self.store.settle_delivery(id, DeliveryState::Delivered, None, now).await,
+            Err(NotifyError::Never(reason)) => {
+                let state = DeliveryState::Suppressed;
+                self.store.settle_delivery(id, state, Some(&reason), now).await
+            }
+            Err(NotifyError::Later(reason)) => self.postpone(delivery, &reason, None).await,
+        }
+    }
+
+    async fn attempt_channel(
+        &self,
+        delivery: &Delivery,
+        channel: &dyn Channel,
+    ) -> Result<(), StoreError> {
+        if delivery.unconfirmed > 1 {
+            let reason = delivery.reason.as_deref().unwrap_or("No answer");
+            return self.fail(delivery, &format!("Not confirmed. {reason}")).await;
+        }
+        if !self.store.begin_send(&delivery.id, self.clock.now()).await? {
+            return Ok(());
+        }
+        let details = self.details_of(&delivery.route.channel);
+        let message = channel_message(delivery, details);
+        let parts = channel.render(&message);
+        let sent = usize::try_from(delivery.sent_parts).unwrap_or(usize::MAX);
+        for index in sent..parts.len() {
+            if index > 0 {
+                pause(PART_PAUSE, &self.closing).await;
+            }
+            match channel.send(&message, &parts, index).await {
+                SendOutcome::Accepted { message_id } => {
+                    let accepted = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                    let (id, now) = (&delivery.id, self.clock.now());
+                    self.store.accept_part(id, accepted, message_id.as_deref(), now).await?;
+                }
+                outcome => return self.settle_outcome(delivery, outcome).await,
+            }
+        }
+        let (state, now) = (DeliveryState::Delivered, self.clock.now());
+        self.store.settle_delivery(&delivery.id, state, None, now).await
+    }
+
+    fn details_of(&self, channel: &ChannelName) -> ChannelDetails {
+        let channels = self.channels.now();
+        channels.channels.get(channel).map(|entry| entry.details).unwrap_or_default()
+    }
+
+    /// Records what follows an outcome that is not an acceptance.
+    async fn settle_outcome(
+        &self,
+        delivery: &Delivery,
+        outcome: SendOutcome,
+    ) -> Result<(), StoreError> {
+        let (id, now) = (&delivery.id, self.clock.now());
+        match outcome {
+            SendOutcome::Accepted { .. } => Ok(()),
+            SendOutcome::Later { reason, after } => self.postpone(delivery, &reason, after).await,
+            SendOutcome::Unknown { reason } => {
+                tracing::warn!(reason = strip_quote(&reason), "a delivery has no answer");
+                let again_at = now.plus_ms(REPEAT_PAUSE_MS);
+                self.store.mark_unconfirmed(id, &reason, again_at, now).await
+            }
+            SendOutcome::Refused { reason } | SendOutcome::Broken { reason } => {
+                self.fail(delivery, &reason).await
+            }
+            SendOutcome::Moved { to } if delivery.route.to.as_ref() == Some(&to) => {
+                self.fail(delivery, "The service names the same address as the new one.").await
+            }
+            SendOutcome::Moved { to } => self.store.readdress_delivery(id, &to, now).await,
+        }
+    }
+
+    /// Postpones a delivery that did not reach its recipient, or gives it up a day after its first attempt.
+    pub(super) async fn postpone(
+        &self,
+        delivery: &Delivery,
+        reason: &str,
+        after: Option<Duration>,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        tracing::warn!(reason = strip_quote(reason), "a delivery attempt failed");
+        let after_ms = after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+        let counted = Delivery { attempts: delivery.attempts + 1, ..delivery.clone() };
+        match counted.next_attempt(now, after_ms) {
+            Some(next) => self.store.postpone_delivery(&delivery.id, reason, next, now).await,
+            None => self.fail(delivery, &format!("Given up after a day. {reason}")).await,
+        }
+    }
+
+    /// Fails a delivery and hands its message over to the next default channel that does not have it.
+    async fn fail(&self, delivery: &Delivery, reason: &str) -> Result<(), StoreError> {
+        tracing::warn!(reason = strip_quote(reason), "a delivery failed");
+        let fallback = self.fallback_of(delivery, reason).await?;
+        self.store.fail_delivery(&delivery.id, reason, fallback.as_ref(), self.clock.now()).await
+    }
+
+    async fn fallback_of(
+        &self,
+        delivery: &Delivery,
+        reason: &str,
+    ) -> Result<Option<NewDelivery>, StoreError> {
+        let channel = &delivery.route.channel;
+        let used: Vec<ChannelName> = self.store.channels_of_message(&delivery.id).await?;
+        let Some(route) = self.channels.now().fallback(delivery.kind, channel, &used) else {
+            return Ok(None);
+        };
+        let note = format!("{channel} did not deliver this: {reason}");
+        let text = delivery.text.as_deref().unwrap_or(&delivery.body);
+        let is_notification = route.channel.is_notification();
+        Ok(Some(NewDelivery {
+            id: delivery.id.of_route(used.len()),
+            kind: delivery.kind,
+            route,
+            title: delivery.title.clone(),
+            body: format!("{} ({note})", delivery.body),
+            text: (!is_notification).then(|| format!("{text}\n\n{note}")),
+            quiet_hours: QuietPolicy::IGNORE,
+        }))
+    }
+}
+
+/// The message of a prepared delivery.
+fn channel_message(delivery: &Delivery, details: ChannelDetails) -> ChannelMessage {
+    let text = match (details, &delivery.text) {
+        (ChannelDetails::Full, Some(text)) => text,
+        (ChannelDetails::Full, None) | (ChannelDetails::Headline, _) => &delivery.body,
+    };
+    ChannelMessage {
+        delivery: delivery.id.clone(),
+        kind: delivery.kind,
+        run: delivery.run_id.clone(),
+        created_at: delivery.created_at,
+        to: delivery.route.to.clone(),
+        thread: delivery.route.thread.clone(),
+        title: delivery.title.clone(),
+        headline: delivery.body.clone(),
+        text: text.clone(),
+        buttons: Vec::new(),
+        is_repeat: delivery.is_repeat(),
+    }
+}
