@@ -87,10 +87,11 @@ const fn priority(kind: MessageKind) -> u8 {
     }
 }
 
-/// The id of a part, equal in every attempt. Parts with the same id would replace each other.
+/// The id of a part, equal in every attempt, of letters, digits, `_` and `-`. Parts with the same id would replace each
+/// other.
 fn sequence_id(message: &ChannelMessage, index: usize) -> String {
-    let delivery = message.delivery.as_str();
-    if index == 0 { delivery.to_owned() } else { format!("{delivery}-{}", index + 1) }
+    let delivery = message.delivery.as_str().replace('@', "_");
+    if index == 0 { delivery } else { format!("{delivery}-{}", index + 1) }
 }
 
 fn outcome(answer: &Answer) -> SendOutcome {
