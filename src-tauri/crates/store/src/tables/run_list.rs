@@ -112,8 +112,9 @@ impl RunFilter {
             filter.add("created_at < ?", BoundValue::Number(to.0));
         }
         if let Some(digest) = &query.digest {
+            // A digest that another channel took over has an id of its own, and the same message.
             let in_digest = "id IN (SELECT run_id FROM outbox WHERE digest = ?)";
-            filter.add(in_digest, BoundValue::Text(digest.to_string()));
+            filter.add(in_digest, BoundValue::Text(digest.message().to_owned()));
         }
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
             let in_json = json!(text).to_string();
