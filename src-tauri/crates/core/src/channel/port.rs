@@ -24,7 +24,7 @@ pub trait Channel: Send + Sync {
     ) -> BoxFuture<'a, SendOutcome>;
 }
 
-/// What the service answered to one part.
+/// The answer of the service to one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
     /// The service confirmed the message.

@@ -9,7 +9,7 @@ mod attempt;
 mod holding;
 mod worker;
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use rouse_core::{Clock, UnixMs};
 use rouse_scheduler::SchedulerHandle;
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::channels::ChannelSenders;
@@ -61,7 +61,7 @@ impl Outbox {
     /// Works until the engine closes.
     pub(crate) async fn run(mut self) {
         let mut workers = JoinSet::new();
-        let mut busy = BTreeSet::new();
+        let mut busy = HashMap::new();
         let mut is_recovered = false;
         while !self.parts.closing.is_cancelled() {
             match self.dispatch(&mut workers, &mut busy, &mut is_recovered).await {
@@ -85,19 +85,19 @@ impl Outbox {
     /// Starts a worker for each channel with due deliveries. Returns the next instant, or none to wait for a new delivery.
     async fn dispatch(
         &self,
-        workers: &mut JoinSet<ChannelName>,
-        busy: &mut BTreeSet<ChannelName>,
+        workers: &mut JoinSet<()>,
+        busy: &mut HashMap<Id, ChannelName>,
         is_recovered: &mut bool,
     ) -> Result<Option<UnixMs>, StoreError> {
         let now = self.parts.clock.now();
         if !*is_recovered {
-            self.parts.store.recover_sending(now).await?;
+            self.parts.store.recover_sending(None, now).await?;
             *is_recovered = true;
         }
         let quiet_end = self.parts.release_held().await?;
         let mut next = quiet_end;
         for (channel, due_at) in self.parts.store.due_channels().await? {
-            if busy.contains(&channel) {
+            if busy.values().any(|busy| *busy == channel) {
                 // The end of the worker leads here again.
                 continue;
             }
@@ -106,28 +106,29 @@ impl Outbox {
                 continue;
             }
             self.parts.collect_digests(&channel).await?;
-            busy.insert(channel.clone());
-            workers.spawn(self.parts.clone().work(channel));
+            let worker = workers.spawn(self.parts.clone().work(channel.clone()));
+            busy.insert(worker.id(), channel);
         }
         Ok(next)
     }
 
     /// Waits for a new delivery, the armed instant, the end of a worker, a clock change or a changed setting.
-    async fn wait(&mut self, workers: &mut JoinSet<ChannelName>, busy: &mut BTreeSet<ChannelName>) {
+    async fn wait(&mut self, workers: &mut JoinSet<()>, busy: &mut HashMap<Id, ChannelName>) {
         let Self { timer, signal, parts } = self;
         tokio::select! {
             () = parts.closing.cancelled() => {}
             () = signal.notified() => {}
             _ = timer.wait() => {}
             () = changed(&mut parts.settings) => {}
-            Some(ended) = workers.join_next() => match ended {
-                Ok(channel) => {
-                    busy.remove(&channel);
+            Some(ended) = workers.join_next_with_id() => match ended {
+                Ok((id, ())) => {
+                    busy.remove(&id);
                 }
                 Err(error) => {
                     tracing::error!(%error, "the worker of a channel ended with a panic");
-                    // Which channel is unknown; a second worker of a busy channel finds its rows claimed.
-                    busy.clear();
+                    if let Some(channel) = busy.remove(&error.id()) {
+                        parts.recover_sending(&channel).await;
+                    }
                 }
             },
         }

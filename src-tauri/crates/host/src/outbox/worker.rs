@@ -23,20 +23,29 @@ pub(super) enum Withheld {
 }
 
 impl OutboxParts {
-    /// Sends the due deliveries of `channel`. Returns the channel.
-    pub(super) async fn work(self, channel: ChannelName) -> ChannelName {
+    /// Sends the due deliveries of `channel`.
+    pub(super) async fn work(self, channel: ChannelName) {
         loop {
             match self.send_batch(&channel).await {
-                Ok(0) => return channel,
+                Ok(0) => return,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::error!(%error, %channel, "the outbox cannot be written");
                     pause(STORE_PAUSE, &self.closing).await;
+                    self.recover_sending(&channel).await;
                 }
             }
             if self.closing.is_cancelled() {
-                return channel;
+                return;
             }
+        }
+    }
+
+    /// Takes up deliveries that a failed worker of `channel` left in the state `sending`.
+    pub(super) async fn recover_sending(&self, channel: &ChannelName) {
+        let recovered = self.store.recover_sending(Some(channel), self.clock.now()).await;
+        if let Err(error) = recovered {
+            tracing::error!(%error, %channel, "unconfirmed deliveries wait for the next start");
         }
     }
 

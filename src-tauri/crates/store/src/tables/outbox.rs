@@ -131,7 +131,7 @@ const READDRESS: &str =
 pub(crate) const RECOVER_SENDING: &str =
     "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
         reason = 'Rouse ended while the message was sent.', next_attempt_at = ?1
-    WHERE state = 'sending'";
+    WHERE state = 'sending' AND (?2 IS NULL OR channel = ?2)";
 
 from_columns!(
     Delivery:
@@ -342,10 +342,15 @@ impl Store {
         }
     }
 
-    /// Marks the deliveries that an earlier process was sending as unconfirmed.
-    pub async fn recover_sending(&self, now: UnixMs) -> Result<(), StoreError> {
+    /// Marks the deliveries that an earlier sender of `channel` left as unconfirmed; without a channel, those of all.
+    pub async fn recover_sending(
+        &self,
+        channel: Option<&ChannelName>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let mut tx = self.begin("recover the outbox", Durability::Full, now).await?;
-        match tx.execute(sqlx::query(RECOVER_SENDING).bind(now.0)).await? {
+        let query = sqlx::query(RECOVER_SENDING).bind(now.0);
+        match tx.execute(query.bind(channel.map(ChannelName::as_str))).await? {
             0 => tx.roll_back().await,
             _ => tx.commit().await,
         }

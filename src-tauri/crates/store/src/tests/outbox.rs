@@ -242,7 +242,9 @@ async fn crash_while_sending_leaves_an_unconfirmed_delivery() {
     assert_eq!(store.due_channels().await.unwrap(), [], "not due while being sent");
 
     let later = NOW.plus_ms(5);
-    store.recover_sending(later).await.unwrap();
+    store.recover_sending(Some(&ChannelName::new("mail")), later).await.unwrap();
+    assert_eq!(store.due_channels().await.unwrap(), [], "another channel");
+    store.recover_sending(None, later).await.unwrap();
     let due = store.due_deliveries(&phone, later, 5).await.unwrap();
     let facts = (due[0].state, due[0].sent_parts, due[0].attempts, due[0].is_repeat());
     assert_eq!(facts, (DeliveryState::Unknown, 0, 1, true), "the whole message is repeated");
