@@ -17,6 +17,7 @@ mod trials;
 mod memory;
 mod settings;
 mod channels;
+mod telegram;
 mod delivery;
 mod hooks;
 mod hook_approvals;

@@ -29,8 +29,9 @@ use crate::registries::Registries;
 use crate::sign_ins::SignIns;
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
-    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    RefusedToolView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    ModelsListResult, ModelsTestParams, NotificationStatus, PairingState, PairingView,
+    ProvidersListResult, PullView, ReceivingView, RefusedToolView, SecretRemoved, SecretSetParams,
+    SecretView, SecretsListResult,
 };
 
 /// The dependencies of all handlers.
@@ -75,8 +76,8 @@ pub struct Context {
     pub notification_error: watch::Receiver<Option<String>>,
     /// The channels and recipients of messages.
     pub channels: SharedDirectory,
-    /// Checks channels.
-    pub channel_checks: Arc<dyn ChannelChecks>,
+    /// The checks and pairings of channels.
+    pub channel_access: Arc<dyn ChannelAccess>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
     /// Notified after every call. The host releases memory when activity stops.
@@ -287,8 +288,40 @@ pub trait Backups: Send + Sync {
     fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>>;
 }
 
-/// Checks the set-up of channels, without sending.
-pub trait ChannelChecks: Send + Sync {
+/// Access to the channels: their checks, what they receive, and the pairing of chats.
+pub trait ChannelAccess: Send + Sync {
     /// Why the channel cannot send now, for example for a missing secret: cause and remedy as sentences.
     fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>>;
+    /// How messages from the channel arrive; none for a channel that only sends.
+    fn receiving(&self, name: &ChannelName) -> Option<ReceivingView>;
+    /// Starts a pairing with a new one-time link; an earlier link of the channel is no longer valid.
+    ///
+    /// # Errors
+    /// The channel pairs no chats, or its service does not answer.
+    fn pair<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Result<PairingView, RpcError>>;
+    /// The newest pairing of the channel, as soon as its state is not `known`; at the latest after 25 seconds. None without a
+    /// pairing.
+    fn pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        known: Option<PairingState>,
+    ) -> BoxFuture<'a, Option<PairingView>>;
+    /// Accepts or refuses the person who opened the link.
+    ///
+    /// # Errors
+    /// Nobody waits for the confirmation.
+    fn confirm_pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        is_accepted: bool,
+    ) -> BoxFuture<'a, Result<PairingView, RpcError>>;
+    /// Removes a paired recipient. Returns false without one.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn unpair<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        address: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RpcError>>;
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use rouse_core::JobId;
-use rouse_scheduler::{WebhookOutcome, WebhookRequest};
+use rouse_core::approval::ApprovalDecision;
+use rouse_core::{ApprovalId, JobId, RunId};
+use rouse_scheduler::{ChatMessage, WebhookOutcome, WebhookRequest};
+use rouse_store::DecisionResult;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -63,8 +65,34 @@ impl Gateway {
         Ok(self.context.scheduler.call_webhook(call.await).await?)
     }
 
-    /// Queues a system event with untrusted text.
-    pub(crate) async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
+    /// Sends a chat message of a paired recipient to the main session. A message with a key is taken once.
+    ///
+    /// # Errors
+    /// As of `chat.send`.
+    pub async fn chat_on_channel(&self, message: ChatMessage) -> Result<RunId, RpcError> {
+        let sent = handlers::chat::accept(&self.context, message).await;
+        self.context.activity.notify_one();
+        sent
+    }
+
+    /// Takes a decision of a paired recipient about an approval. `by` names the channel and the recipient.
+    ///
+    /// # Errors
+    /// No such approval, or an approval that needs its page.
+    pub async fn decide_on_channel(
+        &self,
+        id: &ApprovalId,
+        decision: ApprovalDecision,
+        by: String,
+    ) -> Result<DecisionResult, RpcError> {
+        handlers::approvals::decide_on_channel(&self.context, id, decision, by).await
+    }
+
+    /// Queues a system event with untrusted text. `params` as of `wake`.
+    ///
+    /// # Errors
+    /// As of `wake`.
+    pub async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
         let params = table::parse_params(params)?;
         let result = handlers::heartbeat::wake_untrusted(&self.context, params).await?;
         self.context.activity.notify_one();

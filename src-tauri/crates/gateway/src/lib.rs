@@ -33,7 +33,7 @@ pub use client::{
 };
 pub use command_text::command_text;
 pub use context::{
-    Backups, ChannelChecks, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
+    Backups, ChannelAccess, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
     ServerInspection, SettingsAccess,
 };
 pub use desktop_apps::{DesktopApps, ShowError};

@@ -93,6 +93,10 @@ methods! {
 
     "channels.list" => channels::list(EmptyObject) -> ChannelsListResult;
     "channels.test" => channels::test(ChannelsTestParams) -> DeliveryView;
+    "channels.pair" => channels::pair(ChannelRef) -> PairingView;
+    "channels.pairing" => channels::pairing(ChannelPairingParams) -> ChannelPairingResult;
+    "channels.confirmPairing" => channels::confirm_pairing(ConfirmPairingParams) -> PairingView;
+    "channels.unpair" => channels::unpair(ChannelUnpairParams) -> ChangeResult;
 
     "chat.send" => chat::send(ChatSendParams) -> ChatSendResult;
     "chat.abort" => chat::abort(ChatAbortParams) -> ChangeResult;

@@ -4,7 +4,7 @@
 
 use rouse_core::approval::{
     Approval, ApprovalDecision, ApprovalScope, ApprovalState, ApprovalStateKind, Authorization,
-    DecisionSurface,
+    DecisionSource, DecisionSurface,
 };
 use rouse_core::event::EventKind;
 use rouse_core::input_request::InputAnswer;
@@ -21,7 +21,7 @@ use crate::sql::{
 macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
-         asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at, input"
+         asked_at, expires_at, state, scope, reason, decided_at, answered_from, decided_by, used_at, input"
     };
 }
 pub(crate) use approval_columns;
@@ -29,7 +29,7 @@ pub(crate) use approval_columns;
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL, ?15)"
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL, NULL, ?15)"
 );
 pub(crate) const GET: &str =
     concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = ?1");
@@ -52,7 +52,7 @@ pub(crate) const NEXT_EXPIRY: &str =
     "SELECT min(expires_at) FROM approvals WHERE state = 'pending'";
 const DECIDE: &str = concat!(
     "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5, answered_from = ?6,
-        input = json_set(input, '$.answer', json(?7))
+        decided_by = ?8, input = json_set(input, '$.answer', json(?7))
      WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
     approval_columns!()
 );
@@ -94,6 +94,14 @@ from_columns!(
     id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview,
     reason, is_highest, requested_at, expires_at, state, decided_from, used_at, input
 );
+
+/// Two columns: surface and name; none before a decision.
+impl FromColumns<'_> for Option<DecisionSource> {
+    fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {
+        let (surface, name) = row.read::<(Option<DecisionSurface>, Option<String>)>()?;
+        Ok(surface.map(|surface| DecisionSource { surface, name }))
+    }
+}
 
 /// Four columns: name, scope, reason and instant of the decision.
 impl FromColumns<'_> for ApprovalState {
@@ -173,7 +181,7 @@ pub(crate) async fn write_decision(
     tx: &mut Transaction,
     id: &ApprovalId,
     answer: &ApprovalDecision,
-    from: DecisionSurface,
+    from: &DecisionSource,
 ) -> Result<Option<Approval>, StoreError> {
     let (state, scope, reason) = match answer {
         ApprovalDecision::Once => ("approved", Some(ApprovalScope::Once), None),
@@ -197,8 +205,9 @@ pub(crate) async fn write_decision(
         .bind(scope.map(ApprovalScope::name))
         .bind(reason)
         .bind(tx.now().0)
-        .bind(from.name())
-        .bind(input_answer);
+        .bind(from.surface.name())
+        .bind(input_answer)
+        .bind(from.name.as_deref());
     Ok(change_approvals(tx, query).await?.pop())
 }
 

@@ -12,7 +12,7 @@ use rouse_core::event::EventKind;
 use rouse_core::job::to_json;
 use rouse_core::text::strip_invisible;
 use rouse_core::time::QuietPolicy;
-use rouse_core::{DeliveryId, RunId, UnixMs};
+use rouse_core::{ApprovalId, DeliveryId, RunId, UnixMs};
 use serde_json::Value;
 
 use super::event_data::delivery_event;
@@ -24,7 +24,7 @@ use crate::sql::{
 /// The columns that `Delivery` reads, in order.
 macro_rules! delivery_columns {
     () => {
-        "id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+        "id, run_id, kind, approval_id, channel, recipient, thread, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
          created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest"
     };
 }
@@ -44,9 +44,9 @@ pub(crate) const DUE_CHANNELS: &str = "WITH RECURSIVE names (channel) AS (
         WHERE outbox.channel = names.channel AND next_attempt_at IS NOT NULL)
     FROM names WHERE channel IS NOT NULL";
 const INSERT: &str = "INSERT INTO outbox
-        (id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, created_at, next_attempt_at,
-         quiet_hours)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', 0, ?10, ?10, ?11)";
+        (id, run_id, kind, approval_id, channel, recipient, thread, title, body, text, state, attempts, created_at,
+         next_attempt_at, quiet_hours)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'pending', 0, ?11, ?11, ?12)";
 const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
 const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = ?1");
 pub(crate) const OF_RUN: &str = concat!(
@@ -95,7 +95,8 @@ const SUPPRESS_APPROVALS: &str =
     "UPDATE outbox SET state = ?2, reason = 'The approval was decided before it was announced.', settled_at = ?3,
         next_attempt_at = NULL
     WHERE run_id = ?1 AND kind = 'approval' AND state IN ('pending', 'held', 'unknown') AND digest IS NULL
-        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING id";
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending'
+            AND id = coalesce(outbox.approval_id, id)) RETURNING id";
 /// An attempt in the state `sending` was counted at its beginning.
 macro_rules! count_attempt {
     () => {
@@ -135,7 +136,7 @@ pub(crate) const RECOVER_SENDING: &str =
 
 from_columns!(
     Delivery:
-    id, run_id, kind, route, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+    id, run_id, kind, approval, route, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
     created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest
 );
 
@@ -259,6 +260,17 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         self.settle_with_fallback(id, (DeliveryState::Failed, Some(reason)), fallback, now).await
+    }
+
+    /// Inserts an answer to a received message, unless the id is in the outbox. Event `delivery`.
+    pub async fn enqueue_answer(
+        &self,
+        answer: &NewDelivery,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin("put an answer into the outbox", Durability::Full, now).await?;
+        enqueue_once(&mut tx, None, answer).await?;
+        tx.commit().await
     }
 
     async fn settle_with_fallback(
@@ -441,7 +453,7 @@ pub(crate) async fn held_until(
     Ok(until.flatten())
 }
 
-/// Suppresses the open deliveries that announce approvals of a run, once no approval is pending.
+/// Suppresses the open deliveries of a run that announce no pending approval.
 pub(crate) async fn suppress_approval_deliveries(
     tx: &mut Transaction,
     run: &RunId,
@@ -465,6 +477,7 @@ pub(crate) async fn enqueue(
         .bind(delivery.id.as_str())
         .bind(run.map(RunId::as_str))
         .bind(delivery.kind.name())
+        .bind(delivery.approval.as_ref().map(ApprovalId::as_str))
         .bind(delivery.route.channel.as_str())
         .bind(delivery.route.to.as_deref())
         .bind(delivery.route.thread.as_deref())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use rouse_core::approval::{Approval, ApprovalDecision, DecisionSurface, Grant};
+use rouse_core::approval::{Approval, ApprovalDecision, DecisionSource, Grant};
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
@@ -111,11 +111,11 @@ impl Store {
         &self,
         id: &ApprovalId,
         answer: &ApprovalDecision,
-        from: DecisionSurface,
+        from: impl Into<DecisionSource>,
         now: UnixMs,
     ) -> Result<DecisionResult, StoreError> {
         let mut tx = self.begin("save the decision", Durability::Full, now).await?;
-        let Some(approval) = write_decision(&mut tx, id, answer, from).await? else {
+        let Some(approval) = write_decision(&mut tx, id, answer, &from.into()).await? else {
             tx.roll_back().await?;
             let stored = self.approval(id).await?;
             let stored = stored.ok_or_else(|| StoreError::not_found("approval", id))?;

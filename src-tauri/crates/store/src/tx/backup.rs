@@ -14,6 +14,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::finish::interrupt;
 use crate::sql::{Durability, Store, StoreError, await_reply, connect_options, create_file};
+use crate::tables::recipients::unpair_all;
 use crate::tables::settings::{PENDING_MAIN_TURN, put_setting};
 
 /// The setting of a restored file; null once the work is ended.
@@ -104,7 +105,7 @@ impl Store {
     }
 
     /// Ends the work of a restored file for `reason`: interrupts queued and running runs, suppresses open deliveries, drains
-    /// queued events and drops a requested main turn. Approvals stay pending.
+    /// queued events, drops a requested main turn and unpairs all recipients. Approvals stay pending.
     pub async fn end_restored_work(&self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
         let action = "end the work of the backup";
         let open: Vec<RunId> = self.fetch_all(action, sqlx::query(OPEN_RUNS)).await?;
@@ -115,6 +116,8 @@ impl Store {
         let suppress = sqlx::query(SUPPRESS_ALL).bind(DeliveryState::Suppressed.name());
         tx.execute(suppress.bind(reason).bind(now.0)).await?;
         tx.execute(sqlx::query(DRAIN_ALL).bind(now.0)).await?;
+        // A backup must not pair a lost phone again.
+        unpair_all(&mut tx).await?;
         put_setting(&mut tx, PENDING_MAIN_TURN, &Value::Null).await?;
         tx.commit().await
     }

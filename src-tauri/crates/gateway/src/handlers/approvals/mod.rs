@@ -6,7 +6,8 @@ mod input_answer;
 use std::collections::BTreeMap;
 
 use rouse_core::approval::{
-    Approval, ApprovalDecision, ArgumentRule, DecisionSurface, GrantError, GrantScope, NewGrant,
+    Approval, ApprovalDecision, ArgumentRule, DecisionSource, DecisionSurface, GrantError,
+    GrantScope, NewGrant,
 };
 use rouse_core::input_request::InputAnswer;
 use rouse_core::{ApprovalId, UnixMs};
@@ -57,6 +58,9 @@ pub(crate) async fn decide(
         }
         None => parse_decision(context, params.decision, &approval)?,
     };
+    if params.from == DecisionSurface::Channel {
+        return Err(RpcError::field("from", "must be a surface of this computer"));
+    }
     check_surface(&approval, &decision, params.from)?;
     let decided = context.scheduler.decide(&approval.id, decision, params.from).await?;
     let (applied, approval) = match &decided {
@@ -66,13 +70,29 @@ pub(crate) async fn decide(
     Ok(ApprovalsDecideResult { applied, approval: view(context, approval).await? })
 }
 
+/// Takes a decision of a paired recipient. `by` names the channel and the recipient.
+pub(crate) async fn decide_on_channel(
+    context: &Context,
+    id: &ApprovalId,
+    decision: ApprovalDecision,
+    by: String,
+) -> Result<DecisionResult, RpcError> {
+    let approval = find(context, id.as_str()).await?;
+    check_surface(&approval, &decision, DecisionSurface::Channel)?;
+    let from = DecisionSource { surface: DecisionSurface::Channel, name: Some(by) };
+    Ok(context.scheduler.decide(id, decision, from).await?)
+}
+
 /// Refuses to allow a call of the highest rule from a surface that cannot show the whole call.
 fn check_surface(
     approval: &Approval,
     decision: &ApprovalDecision,
     from: DecisionSurface,
 ) -> Result<(), RpcError> {
-    let is_partial = matches!(from, DecisionSurface::Notification | DecisionSurface::Tray);
+    let is_partial = matches!(
+        from,
+        DecisionSurface::Notification | DecisionSurface::Tray | DecisionSurface::Channel
+    );
     let is_deny = match decision {
         ApprovalDecision::Deny { .. } => true,
         ApprovalDecision::Answer(answer) => !matches!(answer, InputAnswer::Accept { .. }),
