@@ -17,13 +17,13 @@ use crate::fixture::ScriptServer;
 const USER: &str = "rouse";
 const PASSWORD: &str = "tea-and-toast";
 
-struct MailServer {
+struct SmtpPeer {
     script: ScriptServer,
     security: EmailSecurity,
     folder: TempDir,
 }
 
-impl MailServer {
+impl SmtpPeer {
     fn start(security: EmailSecurity) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let authority = authority_in(&folder);
@@ -79,7 +79,7 @@ async fn send(settings: EmailSettings) -> SendOutcome {
 #[tokio::test]
 async fn email_arrives_over_each_kind_of_connection() {
     for security in [EmailSecurity::None, EmailSecurity::Starttls, EmailSecurity::Tls] {
-        let server = MailServer::start(security);
+        let server = SmtpPeer::start(security);
         let outcome = send(server.settings("anna")).await;
         let id = "<0199-7@example.org>";
         let accepted = SendOutcome::Accepted { message_id: Some(id.to_owned()) };
@@ -106,7 +106,7 @@ async fn email_arrives_over_each_kind_of_connection() {
 
 #[tokio::test]
 async fn answers_of_the_server_have_their_class() {
-    let server = MailServer::start(EmailSecurity::None);
+    let server = SmtpPeer::start(EmailSecurity::None);
     let refused = send(server.settings("refused")).await;
     assert!(
         matches!(&refused, SendOutcome::Refused { reason } if reason.contains("(550 5.1.1)")),
@@ -134,7 +134,7 @@ async fn answers_of_the_server_have_their_class() {
 #[tokio::test]
 async fn unknown_authority_gets_no_login_and_no_email() {
     for security in [EmailSecurity::Starttls, EmailSecurity::Tls] {
-        let server = MailServer::start(security);
+        let server = SmtpPeer::start(security);
         let settings = EmailSettings { root_certificate: None, ..server.settings("anna") };
         let outcome = send(settings).await;
         assert!(
@@ -147,7 +147,7 @@ async fn unknown_authority_gets_no_login_and_no_email() {
 
 #[tokio::test]
 async fn wrong_password_breaks_the_channel() {
-    let server = MailServer::start(EmailSecurity::Starttls);
+    let server = SmtpPeer::start(EmailSecurity::Starttls);
     let wrong = Some("coffee".to_owned());
     let outcome = send(EmailSettings { password: wrong, ..server.settings("anna") }).await;
     assert!(
@@ -159,7 +159,7 @@ async fn wrong_password_breaks_the_channel() {
 
 #[tokio::test]
 async fn unconfirmed_email_is_repeated_once_with_its_id() {
-    let server = MailServer::start(EmailSecurity::None);
+    let server = SmtpPeer::start(EmailSecurity::None);
     let home = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(home.path()).build().await;
     let mail = json!({
