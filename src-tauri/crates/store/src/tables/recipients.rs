@@ -1,13 +1,16 @@
-//! The tables `recipients` and `received_offsets`: paired places on channels, and how far their messages are handled.
+//! The tables `recipients` and `received_offsets`: paired places on channels, how far their messages are handled, and the
+//! answers to them.
 //!
 //! A recipient that the settings name is no row here: only a paired one can decide approvals and write to the main session.
 //! Never stores a pairing code. Pitfall: an offset by the name of a channel; another bot counts its messages anew.
 
 use rouse_core::UnixMs;
 use rouse_core::channel::{ChannelName, Recipient};
+use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use serde_json::json;
 
+use super::outbox::enqueue_once;
 use crate::sql::{Durability, FromColumns, RowReader, Store, StoreError, Transaction};
 
 const ALL: &str = "SELECT channel, address, label FROM recipients ORDER BY channel, paired_at";
@@ -70,6 +73,17 @@ impl Store {
         }
         tx.emit(EventKind::Config, json!({ "recipients": channel.as_str() }));
         tx.commit().await.map(|()| true)
+    }
+
+    /// Inserts an answer to a received message, unless the id is in the outbox. Event `delivery`.
+    pub async fn enqueue_answer(
+        &self,
+        answer: &NewDelivery,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin("put an answer into the outbox", Durability::Full, now).await?;
+        enqueue_once(&mut tx, None, answer).await?;
+        tx.commit().await
     }
 
     /// The first update of `source` that was not handled; none before the first one.

@@ -46,16 +46,16 @@ pub struct WebhookSecret {
 /// How long a call is known by its key.
 const KEY_LIFETIME_MS: i64 = 24 * 3_600_000;
 
-pub(crate) const SECRET: &str = "SELECT secret_hash, made_at FROM webhooks WHERE job_id = ?1";
-const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VALUES (?1, ?2, ?3)
-    ON CONFLICT (job_id) DO UPDATE SET secret_hash = ?2, made_at = ?3";
+pub(crate) const SECRET: &str = "SELECT secret_hash, made_at FROM webhooks WHERE job_id = $1";
+const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VALUES ($1, $2, $3)
+    ON CONFLICT (job_id) DO UPDATE SET secret_hash = $2, made_at = $3";
 const DELETE_ORPHANS: &str = "DELETE FROM webhooks WHERE job_id NOT IN (SELECT id FROM jobs)";
 const HAS_ANY: &str =
     "SELECT EXISTS (SELECT 1 FROM webhooks WHERE job_id IN (SELECT id FROM jobs))";
-pub(crate) const CALL: &str = "SELECT run_id, body_hash, reason FROM webhook_calls WHERE job_id = ?1 AND key = ?2 AND at > ?3";
-const PUT_CALL: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at, body_hash, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (job_id, key) DO UPDATE SET run_id = ?3, at = ?4, body_hash = ?5, reason = ?6";
-pub(crate) const DELETE_EXPIRED_CALLS: &str = "DELETE FROM webhook_calls WHERE at <= ?1";
+pub(crate) const CALL: &str = "SELECT run_id, body_hash, reason FROM webhook_calls WHERE job_id = $1 AND key = $2 AND at > $3";
+const PUT_CALL: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at, body_hash, reason) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (job_id, key) DO UPDATE SET run_id = $3, at = $4, body_hash = $5, reason = $6";
+pub(crate) const DELETE_EXPIRED_CALLS: &str = "DELETE FROM webhook_calls WHERE at <= $1";
 
 from_columns!(WebhookSecret: hash, made_at);
 

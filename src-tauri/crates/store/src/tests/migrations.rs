@@ -89,7 +89,7 @@ async fn rows(path: &std::path::Path, of: Option<&TableRows>) -> TableRows {
         let columns: Vec<String> = match of {
             Some(of) if !of.contains_key(&table) => continue,
             Some(of) => of[&table].0.clone(),
-            None => sqlx::query_scalar("SELECT name FROM pragma_table_info(?1)")
+            None => sqlx::query_scalar("SELECT name FROM pragma_table_info($1)")
                 .bind(&table)
                 .fetch_all(&mut connection)
                 .await

@@ -24,20 +24,20 @@ use crate::tables::outbox::{enqueue, suppress_approval_deliveries};
 use crate::tables::runs::{add_usage, run_columns};
 
 const PARK: &str = concat!(
-    "UPDATE runs SET state = 'awaitingApproval', worked_ms = ?6, ",
-    add_usage!("?2", "?3", "?4", "?5"),
-    " WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'awaitingApproval', worked_ms = $6, ",
+    add_usage!("$2", "$3", "$4", "$5"),
+    " WHERE id = $1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 /// Unless another approval of the run is pending.
 const UNPARK: &str = concat!(
-    "UPDATE runs SET state = 'queued' WHERE id = ?1 AND state = 'awaitingApproval'
-        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING ",
+    "UPDATE runs SET state = 'queued' WHERE id = $1 AND state = 'awaitingApproval'
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = $1 AND state = 'pending') RETURNING ",
     run_columns!()
 );
 pub(crate) const WITHDRAW: &str = concat!(
-    "UPDATE approvals SET state = 'withdrawn', decided_at = ?2
-     WHERE run_id = ?1 AND state = 'pending' RETURNING ",
+    "UPDATE approvals SET state = 'withdrawn', decided_at = $2
+     WHERE run_id = $1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
 
