@@ -51,9 +51,18 @@ pub(crate) fn npm_server(server: &str, arguments: &[&str]) -> Value {
 
 /// A reference server of PyPI over stdio.
 pub(crate) fn python_server(server: &str, arguments: &[&str]) -> Value {
+    stdio_server(&python_program(server), arguments.iter().copied())
+}
+
+/// The Python with the packages of PyPI.
+#[cfg(target_os = "linux")]
+pub(crate) fn python() -> PathBuf {
+    python_program("python")
+}
+
+fn python_program(name: &str) -> PathBuf {
     let programs = if cfg!(windows) { "Scripts" } else { "bin" };
-    let program = peers_folder().join("python").join(programs);
-    stdio_server(&program.join(format!("{server}{EXE_SUFFIX}")), arguments.iter().copied())
+    peers_folder().join("python").join(programs).join(format!("{name}{EXE_SUFFIX}"))
 }
 
 /// Lets a server use `folder`: its path, and `:write` for write access.

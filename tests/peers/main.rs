@@ -1,10 +1,16 @@
-//! Real MCP servers and the conformance suites, in pinned versions.
+//! Real MCP servers, the conformance suites, and a queue in PostgreSQL, in pinned versions.
 //!
 //! The servers run behind the whole engine in this process, confined on Linux. The suites judge `rouse` as a client and
-//! the engine as a server. `cargo xtask test --only peers` installs both.
+//! the engine as a server. `cargo xtask test --only peers` installs both. PostgreSQL comes from the system.
 
 mod fixture;
 mod npm_servers;
 mod python_servers;
 mod http_server;
 mod conformance;
+#[cfg(target_os = "linux")]
+mod holding_proxy;
+#[cfg(target_os = "linux")]
+mod postgres;
+#[cfg(target_os = "linux")]
+mod postgres_queue;
