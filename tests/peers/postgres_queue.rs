@@ -23,13 +23,13 @@ const ROWS: usize = 6;
 const ROW_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// `rouse serve` over a data directory.
-struct Engine {
+struct QueueEngine {
     _process: ServeProcess,
     address: String,
     client: Client,
 }
 
-impl Engine {
+impl QueueEngine {
     fn start(home: &TempDir) -> Self {
         let process = ServeProcess::start(rouse_command(home.path(), home.path()).args(SERVE));
         let ready: Value = serde_json::from_str(&process.ready_line).expect("the engine is ready");
@@ -106,7 +106,7 @@ fn table_definition() -> String {
 }
 
 /// Adds the job of the page. Returns its id.
-async fn add_job(engine: &Engine) -> String {
+async fn add_job(engine: &QueueEngine) -> String {
     let mut job = echo_job(&json!({ "kind": "webhook" }));
     job["policies"] = json!({ "overlap": "queue" });
     let view = engine.call("cron.add", job).await;
@@ -128,7 +128,7 @@ async fn each_row_fires_once_while_both_sides_are_killed() {
     let cluster = PostgresCluster::start();
     cluster.sql(&table_definition());
     let home = tempfile::tempdir().expect("a folder");
-    let engine = Engine::start(&home);
+    let engine = QueueEngine::start(&home);
     let proxy = HoldingProxy::start(&engine.address);
     let job = add_job(&engine).await;
     let webhook = engine.call("cron.webhook", json!({ "id": job })).await;
@@ -159,7 +159,7 @@ async fn each_row_fires_once_while_both_sides_are_killed() {
     let call = proxy.wait_for_held();
     engine.kill();
     drop(call);
-    let engine = Engine::start(&home);
+    let engine = QueueEngine::start(&home);
     proxy.set_engine(&engine.address);
     wait_for_rows(&lines, 2..=ROWS);
     drop(workers);

@@ -242,6 +242,18 @@ async fn rotation_ends_the_old_signing_key_at_once() {
 }
 
 #[tokio::test]
+async fn unusable_signing_key_is_no_wrong_signature() {
+    let hook = SignedWebhook::new().await;
+    let value = json!({ "name": hook.name, "value": "no signing key" });
+    hook.engine.call("secrets.set", value).await;
+    let (status, reply) = hook.send(&hook.call("a")).await;
+    assert_eq!(status, 503, "{reply}");
+    assert!(error(&reply).contains("whsec_"), "{reply}");
+    assert_eq!(hook.run_count().await, 0);
+    hook.engine.host.stop().await;
+}
+
+#[tokio::test]
 async fn call_without_a_webhook_or_key_is_refused_alike() {
     let hook = SignedWebhook::new().await;
     let keyless = hook.engine.add_job(echo_job(&json!({ "kind": "webhook" }))).await;
