@@ -107,6 +107,12 @@ impl Drop for ScriptServer {
     }
 }
 
+/// The Python with the packages of PyPI.
+#[cfg(target_os = "linux")]
+pub(crate) fn python() -> PathBuf {
+    python_program("python")
+}
+
 /// Lets a server use `folder`: its path, and `:write` for write access.
 pub(crate) fn with_folder(mut server: Value, folder: &str) -> Value {
     server["transport"]["folders"] = json!([folder]);

@@ -1,7 +1,8 @@
-//! Real MCP servers, the conformance suites, a real mail server and Apprise, in pinned versions.
+//! Real MCP servers, the conformance suites, a real mail server, Apprise, and a queue in PostgreSQL, in pinned versions.
 //!
 //! The MCP servers run behind the whole engine in this process, confined on Linux. The suites judge `rouse` as a client
-//! and the engine as a server. `cargo xtask test --only peers` installs all peers.
+//! and the engine as a server. `cargo xtask test --only peers` installs all peers but PostgreSQL, which comes from the
+//! system.
 
 mod fixture;
 mod npm_servers;
@@ -10,3 +11,9 @@ mod http_server;
 mod mail_server;
 mod apprise;
 mod conformance;
+#[cfg(target_os = "linux")]
+mod holding_proxy;
+#[cfg(target_os = "linux")]
+mod postgres;
+#[cfg(target_os = "linux")]
+mod postgres_queue;

@@ -30,6 +30,7 @@ mod transfer;
 mod unknown_keys;
 mod provider_keys;
 mod server;
+mod signed_webhooks;
 mod input_validation;
 #[cfg(unix)]
 mod fingerprint;

@@ -27,7 +27,7 @@ pub use apprise_line::{AppriseLineError, ImportedChannel, read_apprise_line};
 pub use discord::{DiscordChannel, DiscordSettings};
 pub use email::{EmailChannel, EmailSettings};
 pub use ntfy::{NtfyChannel, NtfySettings};
-pub use signature::{SignatureProblem, verify_signature};
+pub use signature::{SignatureProblem, sign_message, verify_signature};
 pub use slack::{SlackChannel, SlackSettings};
 pub use telegram::{
     BotAccount, ChatAddress, PairingQr, PollProblem, PrivateSender, TELEGRAM_ROOT, TelegramApi,

@@ -27,6 +27,7 @@ use crate::live_progress::LiveProgress;
 use crate::live_text::LiveText;
 use crate::registries::Registries;
 use crate::sign_ins::SignIns;
+use crate::signed_webhook::{SignatureError, SignedMessage};
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
     ModelsListResult, ModelsTestParams, NotificationStatus, PairingState, PairingView,
@@ -167,6 +168,18 @@ pub trait Secrets: Send + Sync {
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
     /// Removes a secret.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
+    /// Stores the signing key of a webhook. No call can receive the value.
+    fn set_signing_key<'a>(
+        &'a self,
+        name: &'a str,
+        key: String,
+    ) -> BoxFuture<'a, Result<SecretView, RpcError>>;
+    /// Checks a signed message with the signing key `name`. A missing key is a mismatch, found in the same time.
+    fn check_signature<'a>(
+        &'a self,
+        name: &'a str,
+        message: SignedMessage,
+    ) -> BoxFuture<'a, Result<(), SignatureError>>;
 }
 
 /// Access to the installed extensions and their servers. Never judges a consent.

@@ -14,6 +14,7 @@ use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::Subscription;
 use crate::sign_in_callback::CallbackQuery;
+use crate::signed_webhook::{SignatureError, SignedMessage};
 use crate::{handlers, sign_in_callback, table};
 
 /// The gateway of this process, for the shell and the server. Cheap to clone.
@@ -49,6 +50,15 @@ impl Gateway {
         secret: &str,
     ) -> Result<bool, RpcError> {
         handlers::cron::verify_webhook_secret(&self.context, id, secret).await
+    }
+
+    /// Checks the signature of a call of the job's webhook.
+    pub(crate) async fn check_webhook_signature(
+        &self,
+        id: &JobId,
+        message: SignedMessage,
+    ) -> Result<Result<(), SignatureError>, RpcError> {
+        handlers::cron::check_webhook_signature(&self.context, id, message).await
     }
 
     /// Fires the job of a webhook call, with stored secrets redacted.

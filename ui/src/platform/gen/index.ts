@@ -5526,26 +5526,38 @@ export type WebhookParams = {
  */
 id: string, 
 /**
- * Replaces the secret.
+ * Replaces the secret, or with `sign` the signing key. The old one becomes invalid at once.
  */
-rotate?: boolean, };
+rotate?: boolean, 
+/**
+ * Answers with the signing key instead of the secret, and creates the key if missing.
+ */
+sign?: boolean, };
 
 /**
  * `cron.webhook`: the webhook of a job.
  */
 export type WebhookView = { 
 /**
- * URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
+ * URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`, or with a signature.
  */
 url: string, 
 /**
- * The secret, only in the response that created it.
+ * The secret or the signing key (`whsec_…`), only in the response that created it.
  */
 secret: string | null, 
 /**
- * Creation time of the secret.
+ * Creation time of the secret or the signing key.
  */
-madeAtMs: number, };
+madeAtMs: number, 
+/**
+ * Name of the stored secret with the signing key, with `sign`.
+ */
+signingSecret: string | null, 
+/**
+ * Why the signing key is unavailable, or outside the keyring.
+ */
+problem: string | null, };
 
 /**
  * A granted tool that is withheld from the model.

@@ -22,7 +22,7 @@ use rouse_gateway::wire::{
 use rouse_gateway::{
     Auth, Backups, BoundPort, ChannelAccess, Client, Context, DesktopApps, Endpoint, EngineInfo,
     ErrorCode, EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models,
-    Registries, RpcError, Secrets, SettingsAccess, UiFile, UiFiles,
+    Registries, RpcError, Secrets, SettingsAccess, SignatureError, SignedMessage, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -475,6 +475,24 @@ impl Secrets for NoSecrets {
 
     fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
         Box::pin(async { Ok(SecretRemoved { changed: false, manual_cleanup: None }) })
+    }
+
+    fn set_signing_key<'a>(
+        &'a self,
+        _: &'a str,
+        _: String,
+    ) -> BoxFuture<'a, Result<SecretView, RpcError>> {
+        Box::pin(async {
+            Err(RpcError::new(ErrorCode::Conflict, "There is no storage for secrets."))
+        })
+    }
+
+    fn check_signature<'a>(
+        &'a self,
+        _: &'a str,
+        _: SignedMessage,
+    ) -> BoxFuture<'a, Result<(), SignatureError>> {
+        Box::pin(async { Err(SignatureError::Mismatch) })
     }
 }
 

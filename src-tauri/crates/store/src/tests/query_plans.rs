@@ -8,9 +8,9 @@ use crate::RunQuery;
 use crate::sql::{DELETE_MEMORY_TEXTS, SEARCH_MEMORY};
 use crate::tables::run_list::{RunCursor, RunFilter};
 use crate::tables::{
-    approvals, call_attachments, causes, due_jobs, events, fetches, grants, incidents, job_list,
-    job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions, spending, steps,
-    summaries, system_events, taint, unreadable_jobs, webhooks,
+    approvals, call_attachments, causes, channel_outcomes, due_jobs, events, fetches, grants,
+    incidents, job_list, job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions,
+    spending, steps, summaries, system_events, taint, unreadable_jobs, webhooks,
 };
 use crate::tx::{
     approve, attempts, claim as claims, clock_rollback, coalesce, finish, job_edit, missed_slots,
