@@ -406,6 +406,7 @@ export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
     registries: { servers: null, skills: null },
+    computers: {},
     deliverTo: null,
     deliverFailuresTo: null,
     deliverApprovalsTo: null,
