@@ -25,6 +25,7 @@ pub(crate) enum Requirement {
     Accessibility,
     Fonts,
     Python,
+    SshServer,
 }
 
 /// Program names of Chromium.
@@ -58,6 +59,7 @@ impl Requirement {
         Self::Accessibility,
         Self::Fonts,
         Self::Python,
+        Self::SshServer,
     ];
 
     /// The reason, for the confirmation prompt.
@@ -80,6 +82,7 @@ impl Requirement {
             Self::Accessibility => "answers the window's accessibility calls",
             Self::Fonts => "renders the text of pages",
             Self::Python => "runs MCP servers in the tests",
+            Self::SshServer => "is another computer in the tests",
         }
     }
 
@@ -110,6 +113,7 @@ impl Requirement {
             Self::Accessibility => [&["at-spi2-core"], &["at-spi2-core"], &["at-spi2-core"]],
             Self::Fonts => [&["fonts-dejavu-core"], &["dejavu-sans-fonts"], &["ttf-dejavu"]],
             Self::Python => [&["python3-venv"], &["python3"], &["python"]],
+            Self::SshServer => [&["openssh-server"], &["openssh-server"], &["openssh"]],
         };
         match installer {
             Installer::Apt => apt,
