@@ -16,10 +16,8 @@ pub(crate) fn find_computer(
     home: &Home,
     clock: &SystemClock,
 ) -> Result<(SshAddress, RemoteComputer), CliError> {
-    let section = match text.contains(['@', ':']) {
-        true => None,
-        false => configured_computer(text, home, clock)?,
-    };
+    let is_address = text.contains(['@', ':']);
+    let section = if is_address { None } else { configured_computer(text, home, clock)? };
     let written = section.as_ref().map_or(text, |section| &section.address);
     let address = SshAddress::parse(written).map_err(|problem| {
         CliError::input(format!("--on: {problem}, or a name of your settings"))

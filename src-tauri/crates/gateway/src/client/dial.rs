@@ -142,9 +142,9 @@ impl DialRelay {
         let method = request["method"].as_str().unwrap_or_default().to_owned();
         let params = request.get_mut("params").map(Value::take).unwrap_or_default();
         let result = match method.as_str() {
-            SUBSCRIBE => self.subscribe(params).await,
-            NEXT => self.next(params).await,
-            UNSUBSCRIBE => self.unsubscribe(params),
+            SUBSCRIBE => self.subscribe(&params).await,
+            NEXT => self.next(&params).await,
+            UNSUBSCRIBE => self.unsubscribe(&params),
             _ => self.call(&method, params).await,
         };
         let id = request.get_mut("id").map(Value::take)?;
@@ -159,7 +159,7 @@ impl DialRelay {
         client.call(method, params).await.map_err(unreachable_error)
     }
 
-    async fn subscribe(&self, params: Value) -> Result<Value, RpcError> {
+    async fn subscribe(&self, params: &Value) -> Result<Value, RpcError> {
         let subscribe: Subscribe = read(params)?;
         let client = Client::find(&self.home).map_err(unreachable_error)?;
         let messages = client.subscribe(subscribe).await.map_err(unreachable_error)?;
@@ -174,7 +174,7 @@ impl DialRelay {
         Ok(json!(SubscriptionId { subscription: id }))
     }
 
-    async fn next(&self, params: Value) -> Result<Value, RpcError> {
+    async fn next(&self, params: &Value) -> Result<Value, RpcError> {
         let SubscriptionId { subscription: id } = read(params)?;
         let subscription = self.lock().open.get(&id).cloned();
         let batch = match subscription {
@@ -187,7 +187,7 @@ impl DialRelay {
         Ok(json!(batch))
     }
 
-    fn unsubscribe(&self, params: Value) -> Result<Value, RpcError> {
+    fn unsubscribe(&self, params: &Value) -> Result<Value, RpcError> {
         let SubscriptionId { subscription: id } = read(params)?;
         if let Some(subscription) = self.lock().open.remove(&id) {
             subscription.closed.cancel();
@@ -228,8 +228,8 @@ impl DialSubscription {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, RpcError> {
-    serde_path_to_error::deserialize(&params).map_err(|error| RpcError::invalid_params(&error))
+fn read<T: serde::de::DeserializeOwned>(params: &Value) -> Result<T, RpcError> {
+    serde_path_to_error::deserialize(params).map_err(|error| RpcError::invalid_params(&error))
 }
 
 /// The error of the engine, or the reason why it cannot be reached.

@@ -54,7 +54,7 @@ impl LoopbackClient {
         Ok(Self { endpoint, token, token_path, response_timeout: None })
     }
 
-    pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
+    pub(super) async fn call(&self, method: &str, params: &Value) -> Result<Value, ClientError> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let mut response = self.post("/rpc", &request).await?;
         if let Some(error) = response.get_mut("error") {
@@ -281,7 +281,7 @@ mod tests {
             token_path: std::path::PathBuf::new(),
             response_timeout: Some(Duration::from_millis(20)),
         };
-        let result = client.call("cron.list", json!({})).await;
+        let result = client.call("cron.list", &json!({})).await;
         assert!(matches!(result, Err(ClientError::TimedOut { .. })), "{result:?}");
     }
 }

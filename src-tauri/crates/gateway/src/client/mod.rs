@@ -90,8 +90,8 @@ impl Client {
     /// `NotRunning` without a listener, `Rpc` with the error of the engine, `Remote` between the computers.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         match &self.0 {
-            ClientTransport::Loopback(client) => client.call(method, params).await,
-            ClientTransport::Remote(client) => client.call(method, params).await,
+            ClientTransport::Loopback(client) => client.call(method, &params).await,
+            ClientTransport::Remote(client) => client.call(method, &params).await,
         }
     }
 

@@ -44,7 +44,7 @@ impl RemoteClient {
         Self { computer: Arc::new(computer), connection: Arc::default(), response_timeout: None }
     }
 
-    pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
+    pub(super) async fn call(&self, method: &str, params: &Value) -> Result<Value, ClientError> {
         self.request(method, params).await.map(|(_, result)| result)
     }
 
@@ -57,8 +57,7 @@ impl RemoteClient {
         &self,
         subscribe: Subscribe,
     ) -> Result<RemoteSubscription, ClientError> {
-        let params = json!(subscribe);
-        let (engine, result) = self.request(SUBSCRIBE, params).await?;
+        let (engine, result) = self.request(SUBSCRIBE, &json!(subscribe)).await?;
         let id: SubscriptionId = serde_json::from_value(result).map_err(|_| {
             let address = self.computer.address().clone();
             RemoteError::Incompatible { address, version: None }
@@ -81,14 +80,14 @@ impl RemoteClient {
     async fn request(
         &self,
         method: &str,
-        params: Value,
+        params: &Value,
     ) -> Result<(Arc<DialledEngine>, Value), ClientError> {
         let mut engine = self.connected().await?;
-        let mut sent = engine.pipe.send(method, &params).await;
+        let mut sent = engine.pipe.send(method, params).await;
         if sent.is_none() {
             // Not sent, so a second connection repeats nothing.
             engine = self.connected().await?;
-            sent = engine.pipe.send(method, &params).await;
+            sent = engine.pipe.send(method, params).await;
         }
         let reply = match sent {
             Some(mut reply) => self.wait_in_time(method, &mut reply).await?,

@@ -53,8 +53,8 @@ impl Pipe {
         // Not aborted: the end of the queue lets the writer close the connection.
         tokio::spawn(write(output, queue));
         let reader = tokio::spawn(read(input, Arc::clone(&replies)));
-        let _reader = AbortOnDropHandle::new(reader);
-        Self { requests, replies, last_id: AtomicU64::new(0), _reader }
+        let last_id = AtomicU64::new(0);
+        Self { requests, replies, last_id, _reader: AbortOnDropHandle::new(reader) }
     }
 
     /// Whether the connection has ended.
