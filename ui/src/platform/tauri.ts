@@ -63,6 +63,7 @@ export const tauri: Platform = {
     set: (on) => invoke("autostart_set", { on }),
   },
   shellInfo: () => invoke<ShellInfo>("shell_info"),
+  showComputer: (name) => invoke("show_computer", { name }),
   quit: () => invoke("quit"),
   onShellChanged: (changed) => listening("rouse://shell", changed),
   preference,

@@ -19,6 +19,7 @@ import type {
   SavedJob,
   ServerDefinition,
   ServerToolsPage,
+  ShellInfo,
   StepView,
   SystemStatus,
   ToolDefinition,
@@ -472,4 +473,9 @@ export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
       ...cron,
     },
   };
+}
+
+/** Shell of the app's window. */
+export function aShell(shell: Partial<ShellInfo> = {}): ShellInfo {
+  return { tray: true, engine: "here", computer: null, computers: [], ...shell };
 }
