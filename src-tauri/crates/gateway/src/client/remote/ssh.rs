@@ -41,13 +41,8 @@ const SIGN_IN_PROBLEMS: [&str; 4] = [
     "Too many authentication failures",
     "No more authentication methods",
 ];
-/// Last words of a shell that does not find a program: sh, cmd and PowerShell.
-const MISSING_PROGRAM: [&str; 4] = [
-    "command not found",
-    "is not recognized",
-    "CommandNotFoundException",
-    "No such file or directory",
-];
+/// Last words of cmd and PowerShell, which have no exit code for a missing program.
+const MISSING_PROGRAM: [&str; 2] = ["is not recognized", "CommandNotFoundException"];
 
 /// A computer to reach over SSH.
 #[derive(Debug, Clone)]
