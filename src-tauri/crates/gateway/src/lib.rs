@@ -31,6 +31,7 @@ mod typescript;
 pub use auth::{Auth, AuthError, McpTokenError, McpTokens, page_proof};
 pub use client::{
     Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream, McpOrigin,
+    RemoteComputer, RemoteError, serve_dial,
 };
 pub use command_text::command_text;
 pub use context::{

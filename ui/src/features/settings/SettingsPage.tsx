@@ -13,6 +13,7 @@ import type { ConfigView, SystemStatus } from "@/platform";
 import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
 import { ChannelsSection } from "./channels/ChannelsSection";
+import { ComputersSection } from "./ComputersSection";
 import { DataSection } from "./DataSection";
 import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSections";
 import { ConfigFileNotice } from "./FileNotice";
@@ -61,6 +62,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <SchedulingSection config={config} status={status} />
         <NotificationSection status={status} />
         <ChannelsSection config={config} />
+        <ComputersSection config={config} />
         <StartUpSection />
         <SpendingSection config={config} />
         <SecretsSection />

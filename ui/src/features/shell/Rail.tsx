@@ -17,6 +17,7 @@ import { Button } from "react-aria-components";
 import { Kbd, modKey } from "@/components/Kbd";
 
 import { AttachedEngineLine } from "./AttachedEngineLine";
+import { ComputerSwitcher } from "./ComputerSwitcher";
 import { EngineLine } from "./EngineLine";
 import { Logo } from "./Logo";
 import styles from "./Rail.module.css";
@@ -48,6 +49,7 @@ export function Rail({ onSearch, waiting }: Props) {
         <Logo />
         <span className={styles.word}>Rouse</span>
       </div>
+      <ComputerSwitcher />
       <Button className={styles.search} onPress={onSearch} aria-label="Search and commands">
         <Search size={14} aria-hidden />
         <span className={styles.label}>Search</span>

@@ -10,10 +10,11 @@ import { Toasts } from "@/components/Toasts";
 import { ScrollerContext } from "@/components/VirtualList";
 import { isUnauthenticated, isUnreachable } from "@/data/client";
 import { useOpenApprovals } from "@/data/approvals";
-import { useStatus } from "@/data/queries";
+import { usePlatform } from "@/data/platform";
+import { useShellInfo, useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
-import { EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
+import { ComputerUnavailable, EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
 import { EngineLostBanner, useEngineLostSince } from "./EngineLostBanner";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { ApprovalAnnouncer } from "./ApprovalAnnouncer";
@@ -33,7 +34,11 @@ export function Shell({ children }: { children: ReactNode }) {
   useFocusAfterNavigation(scroller);
   const waiting = useOpenApprovals().data;
   const goneSince = useEngineLostSince();
+  const platform = usePlatform();
+  const computer = useShellInfo().data?.computer;
 
+  if (status.error && !status.data && typeof computer === "string")
+    return <ComputerUnavailable name={computer} error={status.error} onBack={() => void platform.showComputer(null)} />;
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
   if (status.error && !status.data && !isUnreachable(status.error))
     return <EngineFailed error={status.error} onRetry={() => void status.refetch()} />;
