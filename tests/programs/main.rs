@@ -37,6 +37,7 @@ mod unread_output;
 mod backups;
 mod damaged_database;
 mod crash_recovery;
+mod channel_faults;
 mod kills;
 mod concurrent_starts;
 mod soak;
