@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::SettingsDocument;
+use super::host_name::host_name_violation;
 use super::registry_address::registry_address_violation;
 use crate::channel::{channel_section_violations, channel_target_violation};
 use crate::json_fields::{DocumentSchema, FieldError};
@@ -17,10 +18,11 @@ use crate::skills::is_skill_name;
 use crate::time::{lower_days, time_of_day};
 
 /// The formats of texts, checked by `format_violation`.
-const FORMATS: [&str; 9] = [
+const FORMATS: [&str; 10] = [
     "channel-target",
     "heartbeat-interval",
     "hook-timeout",
+    "host-name",
     "registry-address",
     "secret-name",
     "skill-name",
@@ -109,6 +111,7 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
             let is_valid = matches!(parse_duration(text), Ok(1..=MAX_HOOK_TIMEOUT_MS));
             (!is_valid).then(|| "expected a duration of at most 10m, such as 5s".to_owned())
         }
+        "host-name" => host_name_violation(text),
         "registry-address" => registry_address_violation(text),
         "secret-name" => (!is_secret_name(text) || looks_like_key(text)).then(|| {
             "expected the name of a stored secret (1 to 64 small letters, digits, _ and -), never the key itself".to_owned()
