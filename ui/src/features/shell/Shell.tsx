@@ -1,5 +1,6 @@
 /* Frame: rail, page, dialogs. Shows a full page if the engine is unavailable, and a banner after a later loss. */
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 
@@ -10,6 +11,7 @@ import { Toasts } from "@/components/Toasts";
 import { ScrollerContext } from "@/components/VirtualList";
 import { isUnauthenticated, isUnreachable } from "@/data/client";
 import { useOpenApprovals } from "@/data/approvals";
+import { usePlatform } from "@/data/platform";
 import { useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
@@ -17,11 +19,15 @@ import { EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
 import { EngineLostBanner, useEngineLostSince } from "./EngineLostBanner";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { ApprovalAnnouncer } from "./ApprovalAnnouncer";
+import { PairingPage } from "./PairingPage";
 import { Rail } from "./Rail";
 import styles from "./Shell.module.css";
 
 export function Shell({ children }: { children: ReactNode }) {
   const status = useStatus();
+  const platform = usePlatform();
+  const client = useQueryClient();
+  const [pairing, setPairing] = useState(() => platform.pairing());
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const [open, setOpen] = useState<"commands" | "help" | null>(null);
   useShortcutListener();
@@ -34,6 +40,16 @@ export function Shell({ children }: { children: ReactNode }) {
   const waiting = useOpenApprovals().data;
   const goneSince = useEngineLostSince();
 
+  if (pairing)
+    return (
+      <PairingPage
+        pairing={pairing}
+        onPaired={() => {
+          setPairing(null);
+          void client.invalidateQueries();
+        }}
+      />
+    );
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
   if (status.error && !status.data && !isUnreachable(status.error))
     return <EngineFailed error={status.error} onRetry={() => void status.refetch()} />;

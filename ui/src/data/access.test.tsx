@@ -1,0 +1,30 @@
+import { screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import type { DeviceScope } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { renderApp } from "@/test/renderApp";
+
+function hostOf(scope: DeviceScope | null) {
+  const host = fakeHost();
+  host.device = () => scope && { name: "Phone", scope };
+  return host;
+}
+
+test.each([
+  ["read", false],
+  ["approve", false],
+  ["write", true],
+  [null, true],
+] as const)("new job with scope %s: offered %s", async (scope, isOffered) => {
+  renderApp("/jobs", hostOf(scope));
+  await screen.findByRole("heading", { name: "Jobs", level: 1 });
+  expect(screen.queryAllByRole("link", { name: "New job" }).length > 0).toBe(isOffered);
+});
+
+test("chat without write says why nothing can be sent", async () => {
+  renderApp("/chat", hostOf("approve"));
+  const field = await screen.findByRole("textbox", { name: "Message" });
+  expect(field).toBeDisabled();
+  expect(field).toHaveAttribute("placeholder", "This device may read only");
+});
