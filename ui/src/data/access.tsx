@@ -21,6 +21,11 @@ export function useMay(method: Method): boolean {
   return device === null || order.indexOf(methodScopes[method]) <= order.indexOf(device.scope);
 }
 
+/** Why this page may decide no approval; undefined if it may. */
+export function useDecisionRefusal(): string | undefined {
+  return useMay("approvals.decide") ? undefined : notForDevice;
+}
+
 /** Shows an action only if this page may call its method. */
 export function Allowed({ to, children }: { to: Method; children: ReactNode }) {
   return useMay(to) ? children : null;

@@ -86,7 +86,7 @@ export function ChatPage() {
         returned={returned}
         isAnswering={data !== undefined && data.open.length > 0}
         isStreaming={data?.open.some(({ state }) => state === "running") ?? false}
-        lockReason={!maySend ? "This device may read only" : model === null ? "No model yet" : undefined}
+        lockReason={!maySend ? "This device may not send messages" : model === null ? "No model yet" : undefined}
       />
     </Page>
   );

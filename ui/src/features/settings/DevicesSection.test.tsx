@@ -55,7 +55,7 @@ test("pairing shows link, code and the paired device", async () => {
   await user.click((await section()).getByRole("button", { name: "Pair a device" }));
   const form = within(await screen.findByRole("form", { name: "Device" }));
   expect(form.getByText("It may see everything and decide approvals.")).toBeInTheDocument();
-  await user.click(form.getByRole("radio", { name: "Read only" }));
+  await user.click(form.getByRole("radio", { name: "Read" }));
   await user.type(form.getByRole("textbox", { name: "Name" }), " Tablet ");
   await user.click(form.getByRole("button", { name: "Show code" }));
   const dialog = within(await screen.findByRole("dialog", { name: "Scan with the device" }));

@@ -26,7 +26,11 @@ import { type DevicePairing, type DeviceScope, type DeviceView, fieldErrors } fr
 import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
 
-const scopes = (["read", "approve", "write"] as const).map((id) => ({ id, label: scopeLabels[id] }));
+const scopes = [
+  { id: "read", label: "Read" },
+  { id: "approve", label: "Approve" },
+  { id: "write", label: "Write" },
+] as const;
 
 export function DevicesSection() {
   const { data, error, refetch } = useDevices();
@@ -179,7 +183,7 @@ interface CodeProps {
 
 function PairingCode({ pairing: { links, expiresAtMs }, isPaired, onAgain, onClose }: CodeProps) {
   const { copyText } = usePlatform();
-  const left = Math.max(0, Math.ceil((expiresAtMs - useNow(1_000)) / 1_000));
+  const left = Math.max(0, Math.floor((expiresAtMs - useNow(1_000)) / 1_000));
   const remote = links.filter(({ isLocal }) => !isLocal);
   const shown = remote.length > 0 ? remote : links;
   const isOver = left === 0 && !isPaired;
