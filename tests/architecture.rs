@@ -22,6 +22,8 @@ mod window_policy;
 mod markdown_style;
 #[path = "architecture/names.rs"]
 mod names;
+#[path = "architecture/portable_sql.rs"]
+mod portable_sql;
 
 /// Fails with a violation per line.
 #[track_caller]
@@ -86,6 +88,14 @@ fn only_the_host_reads_the_clock() {
     assert_no_violations(
         "clock reads in SQL",
         &rust_style::clock_readers_in_sql(&source_files::sql()),
+    );
+}
+
+#[test]
+fn sql_outside_the_dialect_modules_is_portable() {
+    assert_no_violations(
+        "SQL that only SQLite understands; name it in store/src/sql with its counterpart in PostgreSQL",
+        &portable_sql::sqlite_only(&source_files::sql()),
     );
 }
 

@@ -3,7 +3,7 @@
 //! `cargo xtask bench -- next replan` measures only these parts: of `scheduling` (`next`, `downtime`, `replan`,
 //! `claim_finish`, `mass_claim`, `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`,
 //! `large_write`), of `servers` (`server_calls`, `server_memory`, `server_tokens`) and of the programs (`load`, `command`,
-//! `burst`, `memory`). Measurements of many jobs have 1,000 jobs, with `-- --large` 10,000.
+//! `burst`, `memory`, `outbox`). Measurements of many jobs have 1,000 jobs, with `-- --large` 10,000.
 //!
 //! Starts release builds, talks to them as a client, and prints each figure with its goal and, where the machine sets
 //! a bound, with that baseline. Never fails a build: timings depend on the machine.
@@ -17,6 +17,7 @@ mod engine;
 mod burst;
 mod load;
 mod memory;
+mod outbox;
 mod report;
 mod command;
 mod peer_mode;
@@ -46,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// The parts that measure whole programs.
-const PROGRAM_PARTS: [&str; 4] = ["load", "command", "burst", "memory"];
+const PROGRAM_PARTS: [&str; 5] = ["load", "command", "burst", "memory", "outbox"];
 
 async fn measure_programs(
     is_selected: impl Fn(&str) -> bool,
@@ -65,6 +66,9 @@ async fn measure_programs(
     if is_selected("memory") {
         memory::measure_engine(&programs, report).await?;
         memory::measure_app(&programs, report)?;
+    }
+    if is_selected("outbox") {
+        outbox::measure(&programs, report).await?;
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
-//! The installed peers, and calls of their tools.
+//! The installed peers, calls of their tools, and servers of channels.
 //!
-//! Owns the layout of `target/mcp-peers`. Never installs anything. Pitfall: a slow machine; the first start of a server
-//! compiles its files, so the time limit of the start is long.
+//! Owns the layout of `target/mcp-peers`, and the scripts of `tests/peers/python` as servers. Never installs anything.
+//! Pitfall: a slow machine; the first start of a server compiles its files, so the time limit of the start is long.
 
 use std::env::consts::EXE_SUFFIX;
+use std::io::{BufRead as _, BufReader, Lines};
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rouse_tests::mcp::steps_of;
 use rouse_tests::{TestEngine, program_path};
@@ -49,11 +51,66 @@ pub(crate) fn npm_server(server: &str, arguments: &[&str]) -> Value {
     stdio_server(&node(), [script].into_iter().chain(arguments.iter().copied()))
 }
 
+/// A program of the Python environment.
+pub(crate) fn python_program(name: &str) -> PathBuf {
+    let programs = if cfg!(windows) { "Scripts" } else { "bin" };
+    peers_folder().join("python").join(programs).join(format!("{name}{EXE_SUFFIX}"))
+}
+
 /// A reference server of PyPI over stdio.
 pub(crate) fn python_server(server: &str, arguments: &[&str]) -> Value {
-    let programs = if cfg!(windows) { "Scripts" } else { "bin" };
-    let program = peers_folder().join("python").join(programs);
-    stdio_server(&program.join(format!("{server}{EXE_SUFFIX}")), arguments.iter().copied())
+    stdio_server(&python_program(server), arguments.iter().copied())
+}
+
+/// A script of `tests/peers/python`, which listens on a loopback port and prints what it got. Dropping kills the process.
+pub(crate) struct ScriptServer {
+    process: Child,
+    output: Lines<BufReader<ChildStdout>>,
+    pub(crate) port: u16,
+}
+
+impl ScriptServer {
+    /// Starts a script and waits until it listens.
+    pub(crate) fn start(script: &str, arguments: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join("python");
+        let mut process = Command::new(python_program("python"))
+            .arg(folder.join(script))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Python starts");
+        let mut output = BufReader::new(process.stdout.take().expect("a pipe")).lines();
+        let first = output.next().unwrap_or_else(|| panic!("{script} ended before it listened"));
+        let line = first.expect("a text");
+        let port = line.strip_prefix("port ").and_then(|port| port.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("{script} printed no port: {line}"));
+        Self { process, output, port }
+    }
+
+    /// Ends the script. Returns what it printed since.
+    pub(crate) fn stop(mut self) -> Vec<Value> {
+        // The end of its input ends the script.
+        drop(self.process.stdin.take());
+        let lines = self.output.by_ref().map(|line| line.expect("a text"));
+        lines.map(|line| serde_json::from_str(&line).expect("JSON")).collect()
+    }
+}
+
+impl Drop for ScriptServer {
+    fn drop(&mut self) {
+        // The process may have ended.
+        if self.process.kill().is_ok() {
+            self.process.wait().expect("an exit status");
+        }
+    }
+}
+
+/// The Python with the packages of PyPI.
+#[cfg(target_os = "linux")]
+pub(crate) fn python() -> PathBuf {
+    python_program("python")
 }
 
 /// Lets a server use `folder`: its path, and `:write` for write access.

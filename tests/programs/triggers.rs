@@ -162,6 +162,23 @@ async fn webhook_job_is_created_called_and_shown() {
     }
 }
 
+#[tokio::test]
+async fn webhook_signing_key_is_shown_once() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    add(&home, &["--webhook", "--name", "Deploy"]);
+    let first = home.rouse(["cron", "webhook", "Deploy", "--sign"]);
+    assert!(first.ok().contains("key    whsec_"), "{first:#?}");
+    assert!(first.out.contains("ROUSE_KEYRING=0"), "the key is in the file: {first:#?}");
+    let again = home.rouse(["--json", "cron", "webhook", "Deploy", "--sign"]).json();
+    assert_eq!(again["secret"], Value::Null);
+    let listed = home.rouse(["secrets", "list"]);
+    assert!(listed.ok().contains("signatures of a webhook"), "{listed:#?}");
+    let rotated = home.rouse(["--json", "cron", "webhook", "Deploy", "--sign", "--rotate"]).json();
+    assert!(rotated["secret"].as_str().is_some_and(|key| !first.out.contains(key)), "{rotated}");
+    drop(engine);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn command_gets_its_event_in_environment() {

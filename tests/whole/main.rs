@@ -17,6 +17,7 @@ mod trials;
 mod memory;
 mod settings;
 mod channels;
+mod telegram;
 mod delivery;
 mod hooks;
 mod hook_approvals;
@@ -29,6 +30,7 @@ mod transfer;
 mod unknown_keys;
 mod provider_keys;
 mod server;
+mod signed_webhooks;
 mod input_validation;
 #[cfg(unix)]
 mod fingerprint;

@@ -1,4 +1,4 @@
-//! The MCP peers of the tests: real servers and the conformance suites.
+//! The peers of the tests: real MCP servers, the conformance suites, a mail server and Apprise.
 //!
 //! Owns `target/mcp-peers`. The lock files in `tests/peers` decide every version, and no script of a package runs.
 //! Pitfall: running npm in the sources would put `node_modules` into the tests.
@@ -66,7 +66,7 @@ fn install_python(requirements: &Path, folder: &Path) -> Result<(), ChoreError> 
 
 fn with_advice(error: &ChoreError) -> ChoreError {
     ChoreError::new(format!(
-        "{error}\n      The MCP peers come from the registries of npm and PyPI. Check the network connection, then \
+        "{error}\n      The peers come from the registries of npm and PyPI. Check the network connection, then \
          run `cargo xtask test --only peers`."
     ))
 }

@@ -14,7 +14,7 @@ mod claim_finish;
 mod downtime;
 
 use crate::report::Report;
-pub(crate) use fixture::timed;
+pub(crate) use fixture::{timed, timed_async};
 
 /// Measures the selected parts.
 pub(crate) async fn measure(

@@ -5,7 +5,7 @@ import { aChannel, aDelivery } from "@/test/fixtures";
 
 import { recipientLabel, targetsOf, testOutcome } from "./channels";
 
-const two = ["Anna", "Ben"].map((label, at) => ({ address: `${at + 7}`, label, isPrivate: true }));
+const two = ["Anna", "Ben"].map((label, at) => ({ address: `${at + 7}`, label, isPrivate: true, isPaired: false }));
 
 test("targets are the notification, channels and their recipients", () => {
   const channels = [aChannel(), aChannel({ name: "family", recipients: two })];

@@ -78,8 +78,9 @@ export function aChannel(parts: Partial<ChannelView> = {}): ChannelView {
     kind: "telegram",
     label: "Telegram",
     details: "full",
-    recipients: [{ address: "7", label: "Anna", isPrivate: true }],
+    recipients: [{ address: "7", label: "Anna", isPrivate: true, isPaired: false }],
     problem: null,
+    receiving: null,
     newestFailure: null,
     lastDeliveredAtMs: null,
     ...parts,
@@ -222,6 +223,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
     reason: null,
     decidedAtMs: null,
     decidedFrom: null,
+    decidedBy: null,
     blockedWork: {
       text: "Only this run. Later runs of the job are not blocked.",
       otherApprovals: 0,

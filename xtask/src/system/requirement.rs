@@ -25,6 +25,8 @@ pub(crate) enum Requirement {
     Accessibility,
     Fonts,
     Python,
+    Postgres,
+    SshServer,
 }
 
 /// Program names of Chromium.
@@ -58,6 +60,8 @@ impl Requirement {
         Self::Accessibility,
         Self::Fonts,
         Self::Python,
+        Self::Postgres,
+        Self::SshServer,
     ];
 
     /// The reason, for the confirmation prompt.
@@ -80,6 +84,8 @@ impl Requirement {
             Self::Accessibility => "answers the window's accessibility calls",
             Self::Fonts => "renders the text of pages",
             Self::Python => "runs MCP servers in the tests",
+            Self::Postgres => "holds the queue of a test",
+            Self::SshServer => "answers connections of a test",
         }
     }
 
@@ -110,6 +116,8 @@ impl Requirement {
             Self::Accessibility => [&["at-spi2-core"], &["at-spi2-core"], &["at-spi2-core"]],
             Self::Fonts => [&["fonts-dejavu-core"], &["dejavu-sans-fonts"], &["ttf-dejavu"]],
             Self::Python => [&["python3-venv"], &["python3"], &["python"]],
+            Self::Postgres => [&["postgresql"], &["postgresql-server"], &["postgresql"]],
+            Self::SshServer => [&["openssh-server"], &["openssh-server"], &["openssh"]],
         };
         match installer {
             Installer::Apt => apt,

@@ -78,7 +78,7 @@ impl CheckStep {
             Self::Clippy => "Rust passes clippy, and the lock file of fuzz is up to date",
             Self::Build => "Rust builds, with all tests",
             Self::Types => "TypeScript types match the gateway",
-            Self::Peers => "MCP peers of the Rust tests are installed",
+            Self::Peers => "peers of the Rust tests are installed",
             Self::Rust => "Rust tests",
             Self::DocTests => "Rust doc tests",
             Self::Docs => "Rust documentation has no broken links",

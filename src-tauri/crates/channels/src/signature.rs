@@ -64,6 +64,19 @@ impl SigningKey {
     }
 }
 
+/// The signature of a message, such as `v1,K5oZ…=`.
+///
+/// # Errors
+/// The secret is invalid.
+pub fn sign_message(
+    secret: &str,
+    id: &str,
+    timestamp: &str,
+    body: &[u8],
+) -> Result<String, SignatureProblem> {
+    Ok(SigningKey::parse(secret)?.sign(id, timestamp, body))
+}
+
 /// Checks a received webhook: `id`, `timestamp` and `signatures` are its headers `webhook-id`, `webhook-timestamp` and
 /// `webhook-signature`, and `body` is its body byte for byte. One valid signature of the list is enough.
 ///

@@ -6,7 +6,7 @@
 
 use rouse_core::UnixMs;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use ts_rs::TS;
 
@@ -108,15 +108,6 @@ impl Caller {
             Self::Device(device) => device.revoked.clone(),
         }
     }
-
-    /// Sets the surface of a decision: a device decides on its page, and cannot claim another surface.
-    pub(crate) fn set_decision_surface(&self, method: &str, params: &mut Value) {
-        if let (Self::Device(_), "approvals.decide", Some(params)) =
-            (self, method, params.as_object_mut())
-        {
-            params.insert("from".to_owned(), json!("page"));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -167,14 +158,5 @@ mod tests {
         caller.revocation().cancel();
         assert!(!caller.is_valid(UnixMs(0)));
         assert!(Caller::Owner.is_valid(UnixMs(i64::MAX)));
-    }
-
-    #[test]
-    fn device_cannot_claim_another_surface() {
-        let mut params = json!({ "id": "a", "from": "cli" });
-        Caller::Owner.set_decision_surface("approvals.decide", &mut params);
-        assert_eq!(params["from"], "cli");
-        device(DeviceScope::Approve).set_decision_surface("approvals.decide", &mut params);
-        assert_eq!(params["from"], "page");
     }
 }

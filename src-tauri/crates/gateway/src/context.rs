@@ -27,10 +27,12 @@ use crate::live_progress::LiveProgress;
 use crate::live_text::LiveText;
 use crate::registries::Registries;
 use crate::sign_ins::SignIns;
+use crate::signed_webhook::{SignatureError, SignedMessage};
 use crate::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
-    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    RefusedToolView, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    ModelsListResult, ModelsTestParams, NotificationStatus, PairingState, PairingView,
+    ProvidersListResult, PullView, ReceivingView, RefusedToolView, SecretRemoved, SecretSetParams,
+    SecretView, SecretsListResult,
 };
 
 /// The dependencies of all handlers.
@@ -77,8 +79,8 @@ pub struct Context {
     pub notification_error: watch::Receiver<Option<String>>,
     /// The channels and recipients of messages.
     pub channels: SharedDirectory,
-    /// Checks channels.
-    pub channel_checks: Arc<dyn ChannelChecks>,
+    /// The checks and pairings of channels.
+    pub channel_access: Arc<dyn ChannelAccess>,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
     /// Notified after every call. The host releases memory when activity stops.
@@ -170,6 +172,18 @@ pub trait Secrets: Send + Sync {
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
     /// Removes a secret.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
+    /// Stores the signing key of a webhook. No call can receive the value.
+    fn set_signing_key<'a>(
+        &'a self,
+        name: &'a str,
+        key: String,
+    ) -> BoxFuture<'a, Result<SecretView, RpcError>>;
+    /// Checks a signed message with the signing key `name`. A missing key is a mismatch, found in the same time.
+    fn check_signature<'a>(
+        &'a self,
+        name: &'a str,
+        message: SignedMessage,
+    ) -> BoxFuture<'a, Result<(), SignatureError>>;
 }
 
 /// Access to the installed extensions and their servers. Never judges a consent.
@@ -291,8 +305,40 @@ pub trait Backups: Send + Sync {
     fn create(&self) -> BoxFuture<'_, Result<BackupView, RpcError>>;
 }
 
-/// Checks the set-up of channels, without sending.
-pub trait ChannelChecks: Send + Sync {
+/// Access to the channels: their checks, what they receive, and the pairing of chats.
+pub trait ChannelAccess: Send + Sync {
     /// Why the channel cannot send now, for example for a missing secret: cause and remedy as sentences.
     fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>>;
+    /// How messages from the channel arrive; none for a channel that only sends.
+    fn receiving(&self, name: &ChannelName) -> Option<ReceivingView>;
+    /// Starts a pairing with a new one-time link; an earlier link of the channel is no longer valid.
+    ///
+    /// # Errors
+    /// The channel pairs no chats, or its service does not answer.
+    fn pair<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Result<PairingView, RpcError>>;
+    /// The newest pairing of the channel, as soon as its state is not `known`; at the latest after 25 seconds. None without a
+    /// pairing.
+    fn pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        known: Option<PairingState>,
+    ) -> BoxFuture<'a, Option<PairingView>>;
+    /// Accepts or refuses the person who opened the link.
+    ///
+    /// # Errors
+    /// Nobody waits for the confirmation.
+    fn confirm_pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        is_accepted: bool,
+    ) -> BoxFuture<'a, Result<PairingView, RpcError>>;
+    /// Removes a paired recipient. Returns false without one.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn unpair<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        address: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RpcError>>;
 }

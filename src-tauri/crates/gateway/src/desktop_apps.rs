@@ -223,6 +223,7 @@ mod tests {
             id: DeliveryId::new("d1"),
             run_id: Some(RunId::new("r1")),
             kind: MessageKind::Report,
+            approval: None,
             route: Route::notification(),
             title: "Backup".to_owned(),
             body: "Done.".to_owned(),

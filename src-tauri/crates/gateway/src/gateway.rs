@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use rouse_core::JobId;
-use rouse_scheduler::{WebhookOutcome, WebhookRequest};
+use rouse_core::approval::ApprovalDecision;
+use rouse_core::{ApprovalId, JobId, RunId};
+use rouse_scheduler::{ChatMessage, WebhookOutcome, WebhookRequest};
+use rouse_store::DecisionResult;
 use serde_json::Value;
 
 use crate::caller::Caller;
@@ -13,6 +15,7 @@ use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::Subscription;
 use crate::sign_in_callback::CallbackQuery;
+use crate::signed_webhook::{SignatureError, SignedMessage};
 use crate::{handlers, sign_in_callback, table};
 
 /// The gateway of this process, for the shell and the server. Cheap to clone.
@@ -64,6 +67,15 @@ impl Gateway {
         handlers::cron::verify_webhook_secret(&self.context, id, secret).await
     }
 
+    /// Checks the signature of a call of the job's webhook.
+    pub(crate) async fn check_webhook_signature(
+        &self,
+        id: &JobId,
+        message: SignedMessage,
+    ) -> Result<Result<(), SignatureError>, RpcError> {
+        handlers::cron::check_webhook_signature(&self.context, id, message).await
+    }
+
     /// Fires the job of a webhook call, with stored secrets redacted.
     pub(crate) async fn call_webhook(
         &self,
@@ -78,8 +90,34 @@ impl Gateway {
         Ok(self.context.scheduler.call_webhook(call.await).await?)
     }
 
-    /// Queues a system event with untrusted text.
-    pub(crate) async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
+    /// Sends a chat message of a paired recipient to the main session. A message with a key is taken once.
+    ///
+    /// # Errors
+    /// As of `chat.send`.
+    pub async fn chat_on_channel(&self, message: ChatMessage) -> Result<RunId, RpcError> {
+        let sent = handlers::chat::accept(&self.context, message).await;
+        self.context.activity.notify_one();
+        sent
+    }
+
+    /// Takes a decision of a paired recipient about an approval. `by` names the channel and the recipient.
+    ///
+    /// # Errors
+    /// No such approval, or an approval that needs its page.
+    pub async fn decide_on_channel(
+        &self,
+        id: &ApprovalId,
+        decision: ApprovalDecision,
+        by: String,
+    ) -> Result<DecisionResult, RpcError> {
+        handlers::approvals::decide_on_channel(&self.context, id, decision, by).await
+    }
+
+    /// Queues a system event with untrusted text. `params` as of `wake`.
+    ///
+    /// # Errors
+    /// As of `wake`.
+    pub async fn wake_untrusted(&self, params: Value) -> Result<Value, RpcError> {
         let params = table::parse_params(params)?;
         let result = handlers::heartbeat::wake_untrusted(&self.context, params).await?;
         self.context.activity.notify_one();

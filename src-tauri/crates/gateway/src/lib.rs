@@ -20,6 +20,7 @@ mod private_file;
 mod caller;
 mod auth;
 mod webhook_secret;
+mod signed_webhook;
 mod handlers;
 mod table;
 mod gateway;
@@ -35,7 +36,7 @@ pub use client::{
 };
 pub use command_text::command_text;
 pub use context::{
-    Backups, ChannelChecks, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
+    Backups, ChannelAccess, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
     ServerInspection, SettingsAccess,
 };
 pub use desktop_apps::{DesktopApps, ShowError};
@@ -49,5 +50,6 @@ pub use private_file::write_private;
 pub use registries::Registries;
 pub use server::{BoundPort, GatewayServer, ServerError, UiFile, UiFiles};
 pub use sign_ins::SignIns;
+pub use signed_webhook::{SignatureError, SignedMessage, create_signing_key};
 pub use table::{METHOD_SCOPES, METHODS};
 pub use typescript::export_types;

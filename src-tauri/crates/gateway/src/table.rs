@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::caller::{Caller, MethodScope};
+use crate::caller::{Caller, DeviceCaller, MethodScope};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
@@ -34,9 +34,11 @@ macro_rules! methods {
             context: &Context,
             caller: &Caller,
             name: &str,
-            mut params: Value,
+            params: Value,
         ) -> Result<Value, RpcError> {
-            caller.set_decision_surface(name, &mut params);
+            if let (Caller::Device(device), "approvals.decide") = (caller, name) {
+                return decide_on_device(context, caller, device, params).await;
+            }
             match name {
                 $($name => {
                     caller.check_scope(name, MethodScope::$scope)?;
@@ -105,6 +107,10 @@ methods! {
 
     "channels.list" [Read] => channels::list(EmptyObject) -> ChannelsListResult;
     "channels.test" [Write] => channels::test(ChannelsTestParams) -> DeliveryView;
+    "channels.pair" [Admin] => channels::pair(ChannelRef) -> PairingView;
+    "channels.pairing" [Admin] => channels::pairing(ChannelPairingParams) -> ChannelPairingResult;
+    "channels.confirmPairing" [Admin] => channels::confirm_pairing(ConfirmPairingParams) -> PairingView;
+    "channels.unpair" [Admin] => channels::unpair(ChannelUnpairParams) -> ChangeResult;
 
     "chat.send" [Write] => chat::send(ChatSendParams) -> ChatSendResult;
     "chat.abort" [Write] => chat::abort(ChatAbortParams) -> ChangeResult;
@@ -176,6 +182,19 @@ methods! {
     "system.status" [Read] => system::status(EmptyObject) -> SystemStatus;
     "system.storage" [Read] => system::storage(EmptyObject) -> StorageView;
     "system.dismissFirstStart" [Write] => system::dismiss_first_start(EmptyObject) -> ChangeResult;
+}
+
+/// `approvals.decide` on a device: the decision is stored with the name of the device.
+async fn decide_on_device(
+    context: &Context,
+    caller: &Caller,
+    device: &DeviceCaller,
+    params: Value,
+) -> Result<Value, RpcError> {
+    caller.check_scope("approvals.decide", MethodScope::Approve)?;
+    let params = parse_params(params)?;
+    let name = device.name.clone();
+    result_json(&approvals::decide_on_device(context, params, name).await?)
 }
 
 pub(crate) fn parse_params<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {

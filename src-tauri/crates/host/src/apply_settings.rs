@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{BudgetLedger, Prices};
-use rouse_core::channel::SharedDirectory;
 use rouse_scheduler::{HeartbeatConfig, SchedulerConfig, SchedulerHandle};
 use tokio::sync::watch;
 
 use rouse_core::time::DayHours;
 
-use crate::channels::directory;
 use crate::config::Config;
 use crate::models::ModelCatalog;
+use crate::receiver::DirectoryKeeper;
 use crate::secrets::SecretVault;
 use crate::settings::LiveSettings;
 
@@ -23,7 +22,7 @@ use crate::settings::LiveSettings;
 pub(crate) async fn apply_changes(
     settings: Arc<LiveSettings>,
     ledger: Arc<BudgetLedger>,
-    (channels, is_headless): (SharedDirectory, bool),
+    directory: Arc<DirectoryKeeper>,
     scheduler: SchedulerHandle,
 ) {
     let mut changes = settings.watch();
@@ -31,7 +30,9 @@ pub(crate) async fn apply_changes(
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         apply_budget(&ledger, &config);
-        channels.replace(directory(&config, is_headless));
+        if let Err(error) = directory.rebuild().await {
+            tracing::error!(%error, "a change of the channels was not applied");
+        }
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
             tracing::error!(%error, "a change of settings did not reach the scheduler");
         }

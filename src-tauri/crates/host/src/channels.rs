@@ -18,8 +18,6 @@ use rouse_core::channel::{
     EmailSecurity, Recipient,
 };
 use rouse_core::http_exchange::HttpExchange;
-use rouse_core::tool::BoxFuture;
-use rouse_gateway::ChannelChecks;
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig};
 use tokio::sync::watch;
 
@@ -39,20 +37,32 @@ fn mail_server_url(server: &str, security: EmailSecurity) -> String {
     if has_port { format!("{scheme}://{server}") } else { format!("{scheme}://{server}:{port}") }
 }
 
-/// The directory of the channels in `config`. `is_headless` tells that this engine has no desktop.
-pub(crate) fn directory(config: &Config, is_headless: bool) -> ChannelDirectory {
+/// The directory of the channels in `config`, with the `paired` recipients first. `is_headless` tells that this engine has no
+/// desktop.
+pub(crate) fn directory(
+    config: &Config,
+    paired: &[Recipient],
+    is_headless: bool,
+) -> ChannelDirectory {
     let entry = |(name, section): (&String, &ChannelSection)| {
         let channel = ChannelName::new(name);
-        let recipients = section.to.iter().map(|address| Recipient {
+        let is_of_channel = |recipient: &&Recipient| recipient.channel == channel;
+        let mut recipients: Vec<Recipient> = paired.iter().filter(is_of_channel).cloned().collect();
+        let written = section.to.iter().map(|address| Recipient {
             channel: channel.clone(),
             address: address.clone(),
             label: address.clone(),
             // The id of a Telegram group is negative.
             is_private: !address.starts_with('-'),
+            is_paired: false,
         });
+        for recipient in written {
+            if recipients.iter().all(|known| known.address != recipient.address) {
+                recipients.push(recipient);
+            }
+        }
         let ChannelSection { kind, details, .. } = *section;
-        let entry = ChannelEntry { kind, details, recipients: recipients.collect() };
-        (channel, entry)
+        (channel, ChannelEntry { kind, details, recipients })
     };
     ChannelDirectory {
         channels: config.channels.iter().map(entry).collect::<BTreeMap<_, _>>(),
@@ -76,11 +86,29 @@ impl ChannelSenders {
     /// # Errors
     /// The channel is not set up, or a secret is missing: cause and remedy as sentences.
     pub(crate) async fn sender(&self, name: &ChannelName) -> Result<Arc<dyn Channel>, String> {
-        let section = self.settings.borrow().channels.get(name.as_str()).cloned();
-        let section = section.ok_or_else(|| {
-            format!("The channel {name} is not set up. Set it up with `rouse channels add {name}`.")
-        })?;
+        let section = self.section(name)?;
         SenderParts { senders: self, name, section: &section }.sender().await
+    }
+
+    /// The bot of a Telegram channel, with HTTP connections of its own.
+    ///
+    /// # Errors
+    /// As of [`Self::sender`].
+    pub(crate) async fn telegram(
+        &self,
+        name: &ChannelName,
+    ) -> Result<(Arc<dyn HttpExchange>, TelegramSettings), String> {
+        let section = self.section(name)?;
+        let settings = SenderParts { senders: self, name, section: &section }.telegram().await?;
+        let root = settings.root.as_deref().unwrap_or(TELEGRAM_ROOT);
+        Ok((self.http_to(root), settings))
+    }
+
+    fn section(&self, name: &ChannelName) -> Result<ChannelSection, String> {
+        let section = self.settings.borrow().channels.get(name.as_str()).cloned();
+        section.ok_or_else(|| {
+            format!("The channel {name} is not set up. Set it up with `rouse channels add {name}`.")
+        })
     }
 
     /// Guarded HTTP that may reach `url` in the person's own network too.
@@ -104,13 +132,8 @@ impl SenderParts<'_> {
         Ok(match section.kind {
             ChannelKind::Email => Arc::new(EmailChannel::new(self.email_settings().await?)),
             ChannelKind::Telegram => {
-                let root = section.url.as_deref().unwrap_or(TELEGRAM_ROOT);
-                let settings = TelegramSettings {
-                    name: self.name.clone(),
-                    token: self.secret(section.token_secret.as_deref(), root).await?,
-                    root: section.url.clone(),
-                };
-                Arc::new(TelegramChannel::new(self.http(root), settings))
+                let (http, settings) = self.senders.telegram(self.name).await?;
+                Arc::new(TelegramChannel::new(http, settings))
             }
             ChannelKind::Ntfy => {
                 let url = self.plain_url()?;
@@ -155,6 +178,15 @@ impl SenderParts<'_> {
                 };
                 Arc::new(WhatsappChannel::new(self.http(host), settings))
             }
+        })
+    }
+
+    async fn telegram(&self) -> Result<TelegramSettings, String> {
+        let root = self.section.url.as_deref().unwrap_or(TELEGRAM_ROOT);
+        Ok(TelegramSettings {
+            name: self.name.clone(),
+            token: self.secret(self.section.token_secret.as_deref(), root).await?,
+            root: self.section.url.clone(),
         })
     }
 
@@ -208,11 +240,5 @@ impl SenderParts<'_> {
 
     fn unusable(&self, cause: &str) -> String {
         format!("The channel {} cannot send: {cause}.", self.name)
-    }
-}
-
-impl ChannelChecks for ChannelSenders {
-    fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move { self.sender(name).await.err() })
     }
 }

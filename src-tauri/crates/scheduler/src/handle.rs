@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rouse_core::approval::{ApprovalDecision, DecisionSurface};
+use rouse_core::approval::{ApprovalDecision, DecisionSource};
 use rouse_core::run::ManualRunMode;
 use rouse_core::{ApprovalId, Job, JobId, RunId, UnixMs};
 use rouse_store::{DecisionResult, SOURCE_HOOK, SOURCE_WAKE};
@@ -15,7 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::config::SchedulerConfig;
 use crate::error::SchedulerError;
 use crate::state::store_backoff::ProblemText;
-use crate::status::{DeletedJob, SchedulerStatus, TickReport, WebhookOutcome, WebhookRequest};
+use crate::status::{
+    ChatMessage, DeletedJob, SchedulerStatus, TickReport, WebhookOutcome, WebhookRequest,
+};
 
 /// The channel for an answer.
 pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, SchedulerError>>;
@@ -59,7 +61,7 @@ pub(crate) enum EngineRequest {
     Decide {
         id: ApprovalId,
         answer: Box<ApprovalDecision>,
-        from: DecisionSurface,
+        from: DecisionSource,
         reply: ReplySender<DecisionResult>,
     },
     Pause {
@@ -83,8 +85,7 @@ pub(crate) enum EngineRequest {
         reply: ReplySender<()>,
     },
     Chat {
-        text: String,
-        key: Option<String>,
+        message: ChatMessage,
         reply: ReplySender<RunId>,
     },
     TryTool {
@@ -246,9 +247,9 @@ impl SchedulerHandle {
         &self,
         id: &ApprovalId,
         answer: ApprovalDecision,
-        from: DecisionSurface,
+        from: impl Into<DecisionSource>,
     ) -> Result<DecisionResult, SchedulerError> {
-        let (id, answer) = (id.clone(), Box::new(answer));
+        let (id, answer, from) = (id.clone(), Box::new(answer), from.into());
         self.request(|reply| EngineRequest::Decide { id, answer, from, reply }).await
     }
 
@@ -305,14 +306,12 @@ impl SchedulerHandle {
         self.request(|reply| EngineRequest::QueueWake { text, source: SOURCE_HOOK, reply }).await
     }
 
-    /// Sends a chat message to the main session, as a separate run behind earlier turns. A message with a `key` is
-    /// taken once.
+    /// Sends a chat message to the main session, as a separate run behind earlier turns.
     ///
     /// # Errors
     /// Another message with the same key, or a failure of the store.
-    pub async fn chat(&self, text: &str, key: Option<&str>) -> Result<RunId, SchedulerError> {
-        let (text, key) = (text.to_owned(), key.map(str::to_owned));
-        self.request(|reply| EngineRequest::Chat { text, key, reply }).await
+    pub async fn chat(&self, message: ChatMessage) -> Result<RunId, SchedulerError> {
+        self.request(|reply| EngineRequest::Chat { message, reply }).await
     }
 
     /// Tries a tool: a single call through the gate, as a separate run.

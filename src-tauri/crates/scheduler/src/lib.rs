@@ -32,8 +32,8 @@ pub use rouse_core::run::ManualRunMode;
 pub use scheduler::Scheduler;
 pub use state::{lanes, permits};
 pub use status::{
-    DeletedJob, HeartbeatRequest, HeartbeatSkip, HeartbeatSnapshot, JobsPause, PendingReason,
-    SchedulerStatus, TickReport, UpcomingSlot, WebhookOutcome, WebhookRequest,
+    ChatMessage, DeletedJob, HeartbeatRequest, HeartbeatSkip, HeartbeatSnapshot, JobsPause,
+    PendingReason, SchedulerStatus, TickReport, UpcomingSlot, WebhookOutcome, WebhookRequest,
 };
 
 /// Requests for a heartbeat turn within this time share a turn, unless the caller sets another time.

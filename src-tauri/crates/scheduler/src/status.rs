@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rouse_core::channel::Route;
 use rouse_core::job::Job;
 use rouse_core::{JobId, RunId, UnixMs};
 
@@ -149,6 +150,17 @@ pub struct DeletedJob {
     pub stopped_runs: u32,
     /// Whether the deleting run continues.
     pub caller_continues: bool,
+}
+
+/// A chat message for the main session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatMessage {
+    /// The text.
+    pub text: String,
+    /// The idempotency key; a message with a key is taken once.
+    pub key: Option<String>,
+    /// The place on a channel that gets the answer; none for a message of the app.
+    pub reply_to: Option<Route>,
 }
 
 /// A call of a job's webhook.

@@ -30,11 +30,12 @@ pub use sql::{
 };
 pub use tables::{
     CallAttachment, ChannelOutcome, DueJob, DueJobs, FiredRun, JobCounts, JobPage, JobQuery,
-    JournalNote, NewStep, OLD_QUEUED_EVENTS_NOTE, PENDING_MAIN_TURN, PlannedJob, PriorWebhookCall,
-    QUEUED_EVENTS_NOTE, RunPage, RunQuery, RunStep, SOURCE_HOOK, SOURCE_WAKE, SessionReads,
-    SessionRow, SessionTaint, SkillText, StepEnd, StoredMessage, StoredSetting, SystemEvent,
-    TranscriptEntry, TranscriptRow, TranscriptSummary, USAGE_IF_INTERRUPTED, UndeliveredReminder,
-    UnreadableJob, WebhookCall, WebhookSecret,
+    JournalNote, NewReplyButton, NewStep, OLD_QUEUED_EVENTS_NOTE, OutdatedButtons,
+    PENDING_MAIN_TURN, PlannedJob, PressedButton, PriorWebhookCall, QUEUED_EVENTS_NOTE, RunPage,
+    RunQuery, RunStep, SOURCE_HOOK, SOURCE_WAKE, SessionReads, SessionRow, SessionTaint, SkillText,
+    StepEnd, StoredMessage, StoredSetting, SystemEvent, TranscriptEntry, TranscriptRow,
+    TranscriptSummary, USAGE_IF_INTERRUPTED, UndeliveredReminder, UnreadableJob, WebhookCall,
+    WebhookSecret,
 };
 pub use tx::{
     Backoff, Claim, ClaimResult, CoalescedSlot, DecisionResult, HistorySize, Interruption,

@@ -21,6 +21,7 @@ const decisionSources: Record<DecisionSurface, string> = {
   cli: "from the command line",
   notification: "from the notification",
   tray: "from the tray",
+  channel: "on a channel",
 };
 
 const titles: Record<string, string> = {
@@ -62,8 +63,9 @@ export function decisionLabel({ state, scope, reason, inputAnswer }: ApprovalVie
 
 /** `Allowed once from the command line, 07:31`. */
 export function decisionSummary(approval: ApprovalView, now: number): string {
-  const { decidedFrom, decidedAtMs } = approval;
-  const where = decidedFrom === null ? "" : ` ${decisionSources[decidedFrom]}`;
+  const { decidedFrom, decidedBy, decidedAtMs } = approval;
+  const where =
+    decidedBy !== null ? ` from ${decidedBy}` : decidedFrom === null ? "" : ` ${decisionSources[decidedFrom]}`;
   return `${decisionLabel(approval)}${where}${decidedAtMs === null ? "" : `, ${when(decidedAtMs, now)}`}`;
 }
 

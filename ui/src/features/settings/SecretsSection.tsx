@@ -82,8 +82,9 @@ export function SecretsSection() {
   );
 }
 
-/** Receivers of the value. */
+/** Receivers of the value. The signing key of a webhook has none. */
 function receivers({ hosts, servers }: SecretView): string {
+  if (hosts.length === 0 && servers.length === 0) return "Checks the signatures of a webhook";
   const named = servers.length > 0 && `the MCP ${servers.length === 1 ? "server" : "servers"} ${servers.join(", ")}`;
   return `Sent to ${[hosts.join(", "), named].filter(Boolean).join(" and ")} only`;
 }

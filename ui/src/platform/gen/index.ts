@@ -186,6 +186,10 @@ decidedAtMs: number | null,
  */
 decidedFrom: DecisionSurface | null, 
 /**
+ * Channel and recipient of the decision, or the device; none on this computer.
+ */
+decidedBy: string | null, 
+/**
  * Work that waits for the decision; none once decided.
  */
 blockedWork: BlockedWork | null, 
@@ -437,6 +441,50 @@ reason: string, };
 export type ChannelKind = "telegram" | "email" | "ntfy" | "slack" | "discord" | "webhook" | "apprise" | "whatsapp";
 
 /**
+ * `channels.pairing`.
+ */
+export type ChannelPairingParams = { 
+/**
+ * Channel.
+ */
+name: string, 
+/**
+ * The known state: the answer comes with another state, or after 25 seconds. Default: the answer comes at once.
+ */
+known?: PairingState, };
+
+/**
+ * `channels.pairing`.
+ */
+export type ChannelPairingResult = { 
+/**
+ * Newest pairing of the channel since the start of the engine; none without one.
+ */
+pairing: PairingView | null, };
+
+/**
+ * A channel by name.
+ */
+export type ChannelRef = { 
+/**
+ * Channel.
+ */
+name: string, };
+
+/**
+ * `channels.unpair`.
+ */
+export type ChannelUnpairParams = { 
+/**
+ * Channel.
+ */
+name: string, 
+/**
+ * Address of the recipient. Default: the only paired one.
+ */
+address?: string, };
+
+/**
  * A channel of the settings.
  */
 export type ChannelView = { 
@@ -464,6 +512,10 @@ recipients: Array<RecipientView>,
  * Why the channel cannot send: cause and remedy as sentences.
  */
 problem: string | null, 
+/**
+ * How messages from the channel arrive; none for a channel that only sends.
+ */
+receiving: ReceivingView | null, 
 /**
  * Newest failed delivery.
  */
@@ -681,6 +733,19 @@ prices: PricesView,
  * Keys that an environment variable overrides.
  */
 overridden: Array<OverriddenKey>, };
+
+/**
+ * `channels.confirmPairing`.
+ */
+export type ConfirmPairingParams = { 
+/**
+ * Channel.
+ */
+name: string, 
+/**
+ * Whether the person who opened the link is the right one.
+ */
+accept: boolean, };
 
 /**
  * A page to read before a consent.
@@ -1213,7 +1278,7 @@ answers: Record<string, unknown>, } | { "kind": "cancel" };
 /**
  * The surface on which a person decided.
  */
-export type DecisionSurface = "page" | "cli" | "notification" | "tray";
+export type DecisionSurface = "page" | "cli" | "notification" | "tray" | "channel";
 
 /**
  * The default channels and recipients of each kind of message, as labels.
@@ -3293,6 +3358,44 @@ scope: DeviceScope,
 expiresAtMs: number, };
 
 /**
+ * State of a pairing.
+ */
+export type PairingState = "waiting" | "confirming" | "paired" | "refused" | "expired";
+
+/**
+ * `channels.pair`, `channels.pairing` and `channels.confirmPairing`.
+ */
+export type PairingView = { 
+/**
+ * Channel.
+ */
+channel: string, 
+/**
+ * State.
+ */
+state: PairingState, 
+/**
+ * One-time link that the person opens on the phone.
+ */
+link: string, 
+/**
+ * QR code of the link, as SVG.
+ */
+qrSvg: string, 
+/**
+ * QR code of the link, as text for a terminal.
+ */
+qrText: string, 
+/**
+ * Expiry of the link.
+ */
+expiresAtMs: number, 
+/**
+ * Name of the person who opened the link.
+ */
+person: string | null, };
+
+/**
  * The global pause.
  */
 export type PauseView = { 
@@ -3669,6 +3772,32 @@ export type QuietPolicy = QuietWord | QuietHours;
 export type QuietWord = "respect" | "ignore";
 
 /**
+ * Whether messages from a channel arrive.
+ */
+export type ReceivingState = "off" | "connecting" | "listening" | "failed";
+
+/**
+ * How messages from a channel arrive.
+ */
+export type ReceivingView = { 
+/**
+ * State.
+ */
+state: ReceivingState, 
+/**
+ * Start of the state.
+ */
+sinceMs: number, 
+/**
+ * Why no message arrives: cause and remedy as sentences.
+ */
+problem: string | null, 
+/**
+ * Ignored messages of people that are not paired, since the start of the engine.
+ */
+ignored: number, };
+
+/**
  * A recipient of a channel.
  */
 export type RecipientView = { 
@@ -3683,7 +3812,11 @@ label: string,
 /**
  * Whether only one person reads the place.
  */
-isPrivate: boolean, };
+isPrivate: boolean, 
+/**
+ * Whether the person has paired the place, so that it can decide approvals and write to the main session.
+ */
+isPaired: boolean, };
 
 /**
  * The kind of a refusal. The aliases are names of older versions.
@@ -5514,26 +5647,38 @@ export type WebhookParams = {
  */
 id: string, 
 /**
- * Replaces the secret.
+ * Replaces the secret, or with `sign` the signing key. The old one becomes invalid at once.
  */
-rotate?: boolean, };
+rotate?: boolean, 
+/**
+ * Answers with the signing key instead of the secret, and creates the key if missing.
+ */
+sign?: boolean, };
 
 /**
  * `cron.webhook`: the webhook of a job.
  */
 export type WebhookView = { 
 /**
- * URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
+ * URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`, or with a signature.
  */
 url: string, 
 /**
- * The secret, only in the response that created it.
+ * The secret or the signing key (`whsec_…`), only in the response that created it.
  */
 secret: string | null, 
 /**
- * Creation time of the secret.
+ * Creation time of the secret or the signing key.
  */
-madeAtMs: number, };
+madeAtMs: number, 
+/**
+ * Name of the stored secret with the signing key, with `sign`.
+ */
+signingSecret: string | null, 
+/**
+ * Why the signing key is unavailable, or outside the keyring.
+ */
+problem: string | null, };
 
 /**
  * A granted tool that is withheld from the model.
@@ -5653,6 +5798,10 @@ export type Methods = {
   "deliveries.answer": { params: NotificationReport; result: ChangeResult };
   "channels.list": { params: EmptyObject; result: ChannelsListResult };
   "channels.test": { params: ChannelsTestParams; result: DeliveryView };
+  "channels.pair": { params: ChannelRef; result: PairingView };
+  "channels.pairing": { params: ChannelPairingParams; result: ChannelPairingResult };
+  "channels.confirmPairing": { params: ConfirmPairingParams; result: PairingView };
+  "channels.unpair": { params: ChannelUnpairParams; result: ChangeResult };
   "chat.send": { params: ChatSendParams; result: ChatSendResult };
   "chat.abort": { params: ChatAbortParams; result: ChangeResult };
   "sessions.list": { params: SessionsListParams; result: SessionsListResult };
@@ -5757,6 +5906,10 @@ export const methodScopes: Record<keyof Methods, MethodScope> = {
   "deliveries.answer": "admin",
   "channels.list": "read",
   "channels.test": "write",
+  "channels.pair": "admin",
+  "channels.pairing": "admin",
+  "channels.confirmPairing": "admin",
+  "channels.unpair": "admin",
   "chat.send": "write",
   "chat.abort": "write",
   "sessions.list": "read",

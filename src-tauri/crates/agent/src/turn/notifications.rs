@@ -43,6 +43,7 @@ pub(super) async fn send(
     let message = NewDelivery {
         id: DeliveryId::new(key),
         kind,
+        approval: None,
         route: Route::notification(),
         title: notification_title(&scope.tool_context.job_name, title.as_deref()),
         body,

@@ -43,6 +43,20 @@ pub struct TelegramSettings {
     pub root: Option<String>,
 }
 
+impl TelegramSettings {
+    /// The id of the bot, which is the first half of the token and no secret.
+    #[must_use]
+    pub fn bot_id(&self) -> &str {
+        self.token.trim().split(':').next().unwrap_or_default()
+    }
+
+    /// Whether both settings lead to the same bot on the same server.
+    #[must_use]
+    pub fn has_same_account(&self, other: &Self) -> bool {
+        self.token == other.token && self.root == other.root
+    }
+}
+
 /// A chat, and a topic in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatAddress {

@@ -54,6 +54,18 @@ impl TelegramPoll {
         Self { api: TelegramApi::new(http, settings), has_no_webhook: AtomicBool::new(false) }
     }
 
+    /// Removes a webhook of the bot before the first poll, and after a conflict.
+    ///
+    /// # Errors
+    /// The removal failed; see [`PollProblem`].
+    pub async fn prepare(&self) -> Result<(), PollProblem> {
+        if !self.has_no_webhook.load(Ordering::Relaxed) {
+            self.api.delete_webhook().await.map_err(|error| self.problem_of(error))?;
+            self.has_no_webhook.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Waits up to 50 seconds for the updates from `offset` on, which confirms all earlier ones. The list is empty after a
     /// round trip without an update.
     ///
@@ -63,10 +75,7 @@ impl TelegramPoll {
         &self,
         offset: Option<i64>,
     ) -> Result<Vec<TelegramUpdate>, PollProblem> {
-        if !self.has_no_webhook.load(Ordering::Relaxed) {
-            self.api.delete_webhook().await.map_err(|error| self.problem_of(error))?;
-            self.has_no_webhook.store(true, Ordering::Relaxed);
-        }
+        self.prepare().await?;
         let polled = self.api.get_updates(offset).await;
         let updates = polled.map_err(|error| self.problem_of(error))?;
         Ok(updates.iter().filter_map(TelegramUpdate::read).collect())

@@ -110,8 +110,11 @@ async fn check_known(name: &str, engine: &EngineConnection) -> Result<(), CliErr
     ))
 }
 
-/// The hosts, then the MCP servers.
+/// The hosts, then the MCP servers. The signing key of a webhook has neither.
 fn bindings(secret: &SecretView) -> Vec<String> {
+    if secret.hosts.is_empty() && secret.servers.is_empty() {
+        return vec!["signatures of a webhook".to_owned()];
+    }
     let servers = secret.servers.iter().map(|server| format!("the server {server}"));
     secret.hosts.iter().cloned().chain(servers).collect()
 }

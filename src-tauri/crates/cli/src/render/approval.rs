@@ -165,13 +165,15 @@ pub(crate) fn late_decision(decided: &ApprovalsDecideResult) -> Option<String> {
 
 /// The state of an approval as the predicate of a sentence.
 pub(crate) fn outcome_text(approval: &ApprovalView) -> String {
-    let from = match approval.decided_from {
+    let by = approval.decided_by.as_deref().map(|by| format!(" from {}", escape(by)));
+    let from = by.as_deref().unwrap_or(match approval.decided_from {
         Some(DecisionSurface::Page) => " in a window",
         Some(DecisionSurface::Cli) => " on the command line",
         Some(DecisionSurface::Notification) => " in a notification",
         Some(DecisionSurface::Tray) => " in the tray",
+        Some(DecisionSurface::Channel) => " on a channel",
         None => "",
-    };
+    });
     if let Some(answer) = &approval.input_answer {
         return format!("was {}{from}", answer_verb(answer));
     }

@@ -82,16 +82,19 @@ fn recipients_text(channel: &ChannelView) -> String {
 }
 
 fn state_text(channel: &ChannelView, failed_at: Option<String>) -> String {
+    let is_deaf = channel.receiving.as_ref().is_some_and(|view| view.problem.is_some());
     match (&channel.problem, failed_at) {
         (Some(_), _) => "problem".to_owned(),
         (None, Some(at)) => format!("failed {at}"),
+        (None, None) if is_deaf => "sends, receives nothing".to_owned(),
         (None, None) => "ready".to_owned(),
     }
 }
 
 fn problem_line(channel: &ChannelView) -> Option<String> {
     let failure = open_failure(channel).map(|failure| &failure.reason);
-    let reason = channel.problem.as_ref().or(failure)?;
+    let deaf = channel.receiving.as_ref().and_then(|view| view.problem.as_ref());
+    let reason = channel.problem.as_ref().or(failure).or(deaf)?;
     Some(format!("{}: {}", escape(&channel.name), escape(reason)))
 }
 
@@ -110,6 +113,7 @@ mod tests {
             details: ChannelDetails::Full,
             recipients: Vec::new(),
             problem: None,
+            receiving: None,
             newest_failure: failed_at.map(failure),
             last_delivered_at_ms: delivered_at,
         }

@@ -9,6 +9,7 @@ mod message;
 mod name;
 mod port;
 mod recipient;
+mod route_problem;
 mod route;
 mod section;
 mod shared;
@@ -18,7 +19,8 @@ pub use message::{ChannelMessage, MessageButton, MessageKind, REPEAT_NOTICE};
 pub use name::{ChannelName, InvalidChannelName};
 pub use port::{Channel, SendOutcome};
 pub use recipient::Recipient;
-pub use route::{ChannelDirectory, ChannelEntry, DeliverTo, JobRouteProblem, Route, RouteProblem};
+pub use route::{ChannelDirectory, ChannelEntry, DeliverTo, Route};
+pub use route_problem::{JobRouteProblem, RouteProblem};
 pub use section::{ChannelDetails, ChannelSection, EmailSecurity};
 pub use shared::SharedDirectory;
 

@@ -11,6 +11,8 @@ pub struct Recipient {
     pub address: String,
     /// The name for people, such as `Anna (@anna)`.
     pub label: String,
-    /// Whether only one person reads the place. Approval requests go to private places only.
+    /// Whether only one person reads the place.
     pub is_private: bool,
+    /// Whether the person has paired the place. Only a paired place can decide approvals and write to the main session.
+    pub is_paired: bool,
 }

@@ -6,21 +6,26 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::kind::ChannelKind;
 use super::message::MessageKind;
 use super::name::ChannelName;
 use super::recipient::Recipient;
+use super::route_problem::{JobRouteProblem, RouteProblem};
 use super::section::ChannelDetails;
 use crate::job::{Job, Payload};
 
 /// A channel and a place on it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Route {
     /// The channel.
     pub channel: ChannelName,
     /// The address of the recipient; none for a channel with a single place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The topic or thread of the recipient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
 }
 
@@ -84,85 +89,6 @@ pub struct ChannelDirectory {
     pub is_headless: bool,
 }
 
-/// Why a channel and recipient are no route.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RouteProblem {
-    /// No channel has this name.
-    #[error(
-        "there is no channel `{name}`; the channels are {}. Set one up with `rouse channels add`",
-        listed(known)
-    )]
-    NoChannel {
-        /// The name.
-        name: String,
-        /// The names of all channels.
-        known: Vec<String>,
-    },
-    /// Several channels have the kind with this name.
-    #[error("{} channels are of the kind `{kind}`; name one of {}", names.len(), listed(names))]
-    SeveralChannels {
-        /// The kind.
-        kind: &'static str,
-        /// The names of the channels.
-        names: Vec<String>,
-    },
-    /// The channel has no recipient yet.
-    #[error(
-        "{channel} has no recipient. Set one with `rouse config set channels.{channel}.to ADDRESS`"
-    )]
-    NoRecipient {
-        /// The channel.
-        channel: ChannelName,
-    },
-    /// The channel has several recipients, and none is named.
-    #[error("{channel} has several recipients; name one of {}", listed(addresses))]
-    SeveralRecipients {
-        /// The channel.
-        channel: ChannelName,
-        /// The addresses.
-        addresses: Vec<String>,
-    },
-    /// The recipient is not among those that the person has paired or written down.
-    #[error("`{to}` is no recipient of {channel}; {}", known_recipients(addresses))]
-    UnknownRecipient {
-        /// The channel.
-        channel: ChannelName,
-        /// The named recipient.
-        to: String,
-        /// The addresses.
-        addresses: Vec<String>,
-    },
-    /// A job names a recipient and no channel.
-    #[error("a recipient needs a channel; name the channel too")]
-    NoChannelNamed,
-    /// The channel has a single place.
-    #[error("{channel} has no recipients to choose from; leave the recipient out")]
-    NoChoice {
-        /// The channel.
-        channel: String,
-    },
-}
-
-/// Why a job's channel or recipient cannot get messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobRouteProblem {
-    /// The path of the field in the job document.
-    pub field: &'static str,
-    /// The cause.
-    pub cause: RouteProblem,
-}
-
-fn listed(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn known_recipients(addresses: &[String]) -> String {
-    match addresses {
-        [] => "no recipient is paired or written down".to_owned(),
-        known => format!("its recipients are {}", listed(known)),
-    }
-}
-
 impl ChannelDirectory {
     /// The routes of a message of this kind. Settings of `job` override the defaults for reports and failures.
     #[must_use]
@@ -206,7 +132,7 @@ impl ChannelDirectory {
         let no_choice = || RouteProblem::NoChoice { channel: name.to_owned() };
         if name == ChannelName::LAST {
             return match to {
-                None => Ok(self.last.clone().unwrap_or_else(Route::notification)),
+                None => Ok(self.last_route()),
                 Some(_) => Err(no_choice()),
             };
         }
@@ -229,6 +155,19 @@ impl ChannelDirectory {
                 Some(_) => Err(no_choice()),
             },
         }
+    }
+
+    /// The present route of `last`: the notification after the recipient was removed.
+    fn last_route(&self) -> Route {
+        let known = self.last.as_ref().filter(|last| self.recipient(last).is_some());
+        known.cloned().unwrap_or_else(Route::notification)
+    }
+
+    /// The recipient of a route; none for a channel with a single place, and for an unknown address.
+    #[must_use]
+    pub fn recipient(&self, route: &Route) -> Option<&Recipient> {
+        let (entry, to) = (self.channels.get(&route.channel)?, route.to.as_ref()?);
+        entry.recipients.iter().find(|recipient| recipient.address == *to)
     }
 
     /// Why a channel or recipient of a job cannot get its messages; none if they can.
@@ -265,8 +204,7 @@ impl ChannelDirectory {
             return route.channel.to_string();
         };
         let recipient = route.to.as_deref().map(|to| {
-            let known = entry.recipients.iter().find(|recipient| recipient.address == to);
-            format!(", {}", known.map_or(to, |recipient| &recipient.label))
+            format!(", {}", self.recipient(route).map_or(to, |recipient| &recipient.label))
         });
         format!("{} ({}{})", route.channel, entry.kind.label(), recipient.unwrap_or_default())
     }
@@ -345,7 +283,7 @@ fn recipient_route(
     let addresses = || entry.recipients.iter().map(|known| known.address.clone()).collect();
     let Some(to) = to else {
         return match entry.recipients.as_slice() {
-            [] => Err(RouteProblem::NoRecipient { channel: channel.clone() }),
+            [] => Err(RouteProblem::NoRecipient { channel: channel.clone(), kind: entry.kind }),
             [only] => Ok(Route { to: Some(only.address.clone()), ..Route::of(channel.clone()) }),
             _ => Err(RouteProblem::SeveralRecipients {
                 channel: channel.clone(),
@@ -378,6 +316,7 @@ mod tests {
             address: (*address).to_owned(),
             label: format!("Anna {address}"),
             is_private: true,
+            is_paired: true,
         };
         let details = ChannelDetails::Full;
         ChannelEntry { kind, details, recipients: addresses.iter().map(recipient).collect() }
@@ -445,6 +384,8 @@ mod tests {
         assert_eq!(labels(&known, MessageKind::Report, None), ["notification"]);
         known.last = Some(known.resolve("phone", None).expect("a route"));
         assert_eq!(labels(&known, MessageKind::Report, None), ["phone (Telegram, Anna 7)"]);
+        known.channels.insert(ChannelName::new("phone"), entry(ChannelKind::Telegram, &["8"]));
+        assert_eq!(labels(&known, MessageKind::Report, None), ["notification"], "unpaired");
     }
 
     #[test]

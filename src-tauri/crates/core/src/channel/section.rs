@@ -109,7 +109,7 @@ struct KindKeys {
 
 const fn keys_of(kind: ChannelKind) -> KindKeys {
     let (needed, optional): (&[&str], &[&str]) = match kind {
-        ChannelKind::Telegram => (&["tokenSecret", "to"], &["url"]),
+        ChannelKind::Telegram => (&["tokenSecret"], &["to", "url"]),
         ChannelKind::Email => (&["server", "from", "to"], &["security", "user", "passwordSecret"]),
         ChannelKind::Ntfy => (&["url", "topicSecret"], &["tokenSecret"]),
         ChannelKind::Slack | ChannelKind::Discord => (&["urlSecret"], &[]),

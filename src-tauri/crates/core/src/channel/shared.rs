@@ -15,8 +15,9 @@ impl SharedDirectory {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the directory, after a change of settings, recipients or the newest place.
-    pub fn replace(&self, directory: ChannelDirectory) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(directory);
+    /// Changes the directory, after a change of settings, recipients or the newest place.
+    pub fn update(&self, change: impl FnOnce(&mut ChannelDirectory)) {
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut current));
     }
 }

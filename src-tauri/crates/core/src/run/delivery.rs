@@ -9,7 +9,7 @@ use ts_rs::TS;
 
 use crate::channel::{MessageKind, Route};
 use crate::time::QuietPolicy;
-use crate::{DeliveryId, RunId, UnixMs};
+use crate::{ApprovalId, DeliveryId, RunId, UnixMs};
 
 /// A message to be committed with the outcome: one row of the outbox, for one route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct NewDelivery {
     pub id: DeliveryId,
     /// The kind.
     pub kind: MessageKind,
+    /// The approval that the message requests; none for other messages, and for a message about several approvals.
+    pub approval: Option<ApprovalId>,
     /// The channel and recipient.
     pub route: Route,
     /// The title, usually the job's name.
@@ -84,6 +86,8 @@ pub struct Delivery {
     pub run_id: Option<RunId>,
     /// The kind.
     pub kind: MessageKind,
+    /// The approval that the message requests; none for other messages, and for a message about several approvals.
+    pub approval: Option<ApprovalId>,
     /// The channel and recipient.
     pub route: Route,
     /// The title, usually the job's name.
@@ -162,6 +166,7 @@ mod tests {
         let message = NewDelivery {
             id: DeliveryId::new("d"),
             kind: MessageKind::Report,
+            approval: None,
             route: Route::notification(),
             title: "Mail".to_owned(),
             body: "Two mails.".to_owned(),

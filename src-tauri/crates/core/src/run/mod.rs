@@ -20,6 +20,7 @@ pub use self::step::{StepKind, StepStatus};
 pub use self::usage::Usage;
 use crate::approval::Approval;
 use crate::budget::BudgetStop;
+use crate::channel::Route;
 use crate::condition::ConditionVerdict;
 use crate::naming::for_log;
 use crate::{JobId, RunId, SessionKey, UnixMs};
@@ -142,6 +143,14 @@ impl Run {
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.trigger == RunTrigger::Chat || self.is_trial()
+    }
+
+    /// The place that gets the answer to a chat message of a channel; none for a message of the app.
+    #[must_use]
+    pub fn reply_to(&self) -> Option<Route> {
+        let route = self.payload.get("replyTo").filter(|_| self.trigger == RunTrigger::Chat)?;
+        // silent-ok: an unreadable route is read as a message of the app, which has the answer.
+        serde_json::from_value(route.clone()).ok()
     }
 
     /// The slot of the work: the run's own slot, or the slot of the interrupted run.

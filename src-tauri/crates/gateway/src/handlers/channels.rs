@@ -1,13 +1,15 @@
-//! `channels.*`: the channels of the settings, and the test of a channel.
+//! `channels.*`: the channels of the settings, the test of a channel, and the pairing of chats.
 //!
-//! Changes nothing; `config.patch` changes the settings. Pitfall: calling a channel ready after the check of its
+//! Never changes the settings; `config.patch` does. Pitfall: calling a channel ready after the check of its
 //! set-up alone; the newest failure stands beside the check.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rouse_core::DeliveryId;
-use rouse_core::channel::{ChannelEntry, ChannelName, DeliverTo, MessageKind, RouteProblem};
+use rouse_core::channel::{
+    ChannelEntry, ChannelName, DeliverTo, MessageKind, Recipient, RouteProblem,
+};
 use rouse_core::delivery::{DeliveryState, NewDelivery};
 use rouse_core::time::QuietPolicy;
 use rouse_store::ChannelOutcome;
@@ -17,8 +19,9 @@ use super::route_labels::RouteLabels;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{
-    ChannelFailure, ChannelView, ChannelsListResult, ChannelsTestParams, DeliveryRef, DeliveryView,
-    EmptyObject, RecipientView, WrittenDefaults,
+    ChangeResult, ChannelFailure, ChannelPairingParams, ChannelPairingResult, ChannelRef,
+    ChannelUnpairParams, ChannelView, ChannelsListResult, ChannelsTestParams, ConfirmPairingParams,
+    DeliveryRef, DeliveryView, EmptyObject, PairingView, RecipientView, WrittenDefaults,
 };
 
 /// The newest outcome of each channel and state.
@@ -60,6 +63,7 @@ async fn channel_view(
         address: recipient.address.clone(),
         label: recipient.label.clone(),
         is_private: recipient.is_private,
+        is_paired: recipient.is_paired,
     });
     ChannelView {
         name: name.to_string(),
@@ -67,7 +71,8 @@ async fn channel_view(
         label: entry.kind.label().to_owned(),
         details: entry.details,
         recipients: recipients.collect(),
-        problem: context.channel_checks.problem(name).await,
+        problem: context.channel_access.problem(name).await,
+        receiving: context.channel_access.receiving(name),
         newest_failure: failure.map(|failure| ChannelFailure {
             at_ms: failure.at.0,
             reason: failure.reason.unwrap_or_default(),
@@ -96,6 +101,7 @@ pub(crate) async fn test(
     let delivery = NewDelivery {
         id: id.clone(),
         kind: MessageKind::Report,
+        approval: None,
         title: "Rouse".to_owned(),
         body: format!("Messages arrive. This is a test of the channel {}.", route.channel),
         route,
@@ -105,6 +111,71 @@ pub(crate) async fn test(
     context.store.enqueue_delivery(None, &delivery, now).await?;
     context.outbox.notify_one();
     deliveries::get(context, DeliveryRef { id: id.to_string() }).await
+}
+
+/// Starts a pairing.
+pub(crate) async fn pair(context: &Context, params: ChannelRef) -> Result<PairingView, RpcError> {
+    let name = find(context, &params.name)?;
+    context.channel_access.pair(&name).await
+}
+
+pub(crate) async fn pairing(
+    context: &Context,
+    params: ChannelPairingParams,
+) -> Result<ChannelPairingResult, RpcError> {
+    let name = find(context, &params.name)?;
+    let pairing = context.channel_access.pairing(&name, params.known).await;
+    Ok(ChannelPairingResult { pairing })
+}
+
+/// Accepts or refuses the person who opened the link.
+pub(crate) async fn confirm_pairing(
+    context: &Context,
+    params: ConfirmPairingParams,
+) -> Result<PairingView, RpcError> {
+    let name = find(context, &params.name)?;
+    context.channel_access.confirm_pairing(&name, params.accept).await
+}
+
+/// Removes a paired recipient, also of a channel that the settings no longer have.
+pub(crate) async fn unpair(
+    context: &Context,
+    params: ChannelUnpairParams,
+) -> Result<ChangeResult, RpcError> {
+    let name = ChannelName::new(params.name);
+    let address = match params.address {
+        Some(address) => address,
+        None => only_paired_address(context, &name)?,
+    };
+    let changed = context.channel_access.unpair(&name, &address).await?;
+    Ok(ChangeResult { changed })
+}
+
+fn only_paired_address(context: &Context, name: &ChannelName) -> Result<String, RpcError> {
+    let directory = context.channels.now();
+    let entry = directory.channels.get(name);
+    let recipients = entry.map(|entry| entry.recipients.as_slice()).unwrap_or_default();
+    let paired: Vec<&Recipient> =
+        recipients.iter().filter(|recipient| recipient.is_paired).collect();
+    match paired.as_slice() {
+        [only] => Ok(only.address.clone()),
+        [] => Err(RpcError::field("name", &format!("{name} has no paired recipient"))),
+        several => {
+            let addresses: Vec<&str> =
+                several.iter().map(|recipient| recipient.address.as_str()).collect();
+            let message = format!("{name} has several; name one of {}", addresses.join(", "));
+            Err(RpcError::field("address", &message))
+        }
+    }
+}
+
+fn find(context: &Context, name: &str) -> Result<ChannelName, RpcError> {
+    let name = ChannelName::new(name);
+    if context.channels.now().channels.contains_key(&name) {
+        return Ok(name);
+    }
+    let message = format!("there is no channel `{name}`. Set it up with `rouse channels add`");
+    Err(RpcError::field("name", &message))
 }
 
 fn route_error(problem: &RouteProblem) -> RpcError {

@@ -1,6 +1,7 @@
 //! `chat.*`: chat messages for the main session. Each message is a run, whose events carry the answer.
 
 use rouse_core::{Run, RunId, RunState, RunTrigger};
+use rouse_scheduler::ChatMessage;
 use rouse_store::RunQuery;
 use serde_json::json;
 
@@ -19,23 +20,34 @@ pub(crate) async fn send(
     context: &Context,
     params: ChatSendParams,
 ) -> Result<ChatSendResult, RpcError> {
-    let text = params.text.trim();
+    let message = ChatMessage { text: params.text, key: params.key, reply_to: None };
+    let run_id = accept(context, message).await?;
+    Ok(ChatSendResult { run_id: run_id.to_string() })
+}
+
+/// Checks a message and sends it to the main session. Moves `last` to the place of the message.
+pub(crate) async fn accept(context: &Context, message: ChatMessage) -> Result<RunId, RpcError> {
+    let ChatMessage { text, key, reply_to } = message;
+    let text = text.trim();
     if text.is_empty() {
         return Err(RpcError::field("text", "must not be empty"));
     }
     if text.chars().count() > MAX_CHARS {
         return Err(RpcError::field("text", "must be at most 50,000 characters"));
     }
-    let key = params.key.as_deref();
+    let key = key.as_deref();
     if key.is_some_and(|key| !is_key(key)) {
         return Err(RpcError::field("key", "must be 8 to 64 letters, digits, _ and -"));
     }
     super::input::check_secrets(context, "key", &json!(key)).await?;
-    let text = &context.gate.safety().redact_stored(text);
+    let message = ChatMessage {
+        text: context.gate.safety().redact_stored(text),
+        key: key.map(str::to_owned),
+        reply_to: reply_to.clone(),
+    };
     // A repeated message needs no further checks.
     if is_accepted(context, key).await? {
-        let run_id = context.scheduler.chat(text, key).await?;
-        return Ok(ChatSendResult { run_id: run_id.to_string() });
+        return Ok(context.scheduler.chat(message).await?);
     }
     if context.models.active_label().is_none() {
         // Detection at the start may not be finished, or a server may have been started since.
@@ -48,8 +60,9 @@ pub(crate) async fn send(
     if open_messages(context).await?.len() >= MAX_OPEN {
         return Err(RpcError::new(ErrorCode::Conflict, TOO_MANY_OPEN));
     }
-    let run_id = context.scheduler.chat(text, key).await?;
-    Ok(ChatSendResult { run_id: run_id.to_string() })
+    let run_id = context.scheduler.chat(message).await?;
+    context.channels.update(|directory| directory.last = reply_to);
+    Ok(run_id)
 }
 
 fn is_key(key: &str) -> bool {

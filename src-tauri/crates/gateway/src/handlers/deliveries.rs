@@ -24,6 +24,7 @@ pub(crate) async fn test(context: &Context, _: EmptyObject) -> Result<DeliveryVi
     let delivery = NewDelivery {
         id: id.clone(),
         kind: MessageKind::Report,
+        approval: None,
         route: Route::notification(),
         title: "Rouse".to_owned(),
         body: "Notifications work. Click to open Rouse.".to_owned(),

@@ -76,6 +76,7 @@ mod tests {
             address: "7".to_owned(),
             label: "Anna".to_owned(),
             is_private: true,
+            is_paired: true,
         };
         let entry = ChannelEntry {
             kind: ChannelKind::Telegram,

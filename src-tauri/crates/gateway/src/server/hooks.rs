@@ -1,11 +1,14 @@
 //! `POST /hooks/wake` and `POST /hooks/jobs/<id>`: inbound hooks for scripts and other programs on this computer.
 //!
-//! A wake needs the token. A job needs only the secret of its webhook, so a script with this secret can do nothing else.
-//! Requests of browsers are refused. An unknown job, a job without a webhook and a wrong secret get the same response in the
-//! same time. The rate limit counts authenticated calls only, and the body is read last. The body is untrusted input: stored
-//! with the run, never an instruction.
+//! A wake needs the token. A job needs only the secret of its webhook or a signature, so a script with this secret can do
+//! nothing else. Requests of browsers are refused. An unknown job, a job without a webhook and a wrong secret get the same
+//! response in the same time. The rate limit counts authenticated calls only. The body is read last; only a signature needs
+//! the body first. The body is untrusted input: stored with the run, never an instruction.
+//!
+//! Pitfall: an `Idempotency-Key` beside a signature. No signature covers it, so a captured call could fire again.
 
-use axum::extract::{FromRequestParts, Path, State};
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,9 +21,12 @@ use super::error_response::{error_response, too_many_requests};
 use super::guard::{JsonContentType, bearer_token, has_token};
 use super::state::RouterState;
 use crate::error::{ErrorCode, RpcError};
+use crate::signed_webhook::{SignatureError, SignedMessage};
 
-/// Maximum length of an `Idempotency-Key`.
+/// Maximum length of an `Idempotency-Key` and of a `webhook-id`.
 const MAX_KEY_BYTES: usize = 255;
+/// The header that makes a call a signed one.
+const SIGNATURE: &str = "webhook-signature";
 /// Name of the rate limit of wakes. No job id contains a slash.
 const WAKE_LIMIT: &str = "/hooks/wake";
 
@@ -53,23 +59,93 @@ impl FromRequestParts<RouterState> for WakeCaller {
     }
 }
 
-/// A caller with the secret of the job's webhook, within the rate limit.
-pub(super) struct WebhookCaller(JobId);
+/// A call of a job's webhook with the secret or a valid signature, within the rate limit.
+pub(super) struct VerifiedCall {
+    job_id: JobId,
+    body: Bytes,
+    /// The idempotency key.
+    key: Option<String>,
+}
 
-impl FromRequestParts<RouterState> for WebhookCaller {
+impl FromRequest<RouterState> for VerifiedCall {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, Response> {
-        let unauthorized =
-            || error_response(StatusCode::UNAUTHORIZED, "Unknown webhook or wrong secret.");
-        let path = Path::<String>::from_request_parts(parts, state).await;
-        let Path(id) = path.map_err(|_| unauthorized())?;
-        let secret = webhook_secret(&parts.headers).unwrap_or_default();
-        let job_id = JobId::new(id);
-        match state.gateway.verify_webhook_secret(&job_id, secret).await {
-            Ok(true) => check_rate(state, job_id.as_str()).map(|()| Self(job_id)),
-            Ok(false) => Err(unauthorized()),
-            Err(error) => Err(rpc_error_response(&error)),
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let Ok(Path(id)) = Path::<String>::from_request_parts(&mut parts, state).await else {
+            return Err(wrong_secret());
+        };
+        let headers = parts.headers.clone();
+        let (id, request) = (JobId::new(id), Request::from_parts(parts, body));
+        if headers.contains_key(SIGNATURE) {
+            verify_signed_call(id, &headers, request, state).await
+        } else {
+            verify_secret_call(id, &headers, request, state).await
+        }
+    }
+}
+
+async fn verify_secret_call(
+    job_id: JobId,
+    headers: &HeaderMap,
+    request: Request,
+    state: &RouterState,
+) -> Result<VerifiedCall, Response> {
+    let secret = webhook_secret(headers).unwrap_or_default();
+    match state.gateway.verify_webhook_secret(&job_id, secret).await {
+        Ok(true) => check_rate(state, job_id.as_str())?,
+        Ok(false) => return Err(wrong_secret()),
+        Err(error) => return Err(rpc_error_response(&error)),
+    }
+    let CompleteBody(body) = CompleteBody::from_request(request, state).await?;
+    let key = headers.get("idempotency-key").map(|key| checked_key(key.to_str().ok()));
+    Ok(VerifiedCall { job_id, body, key: key.transpose()? })
+}
+
+/// Judges a call by its signature alone. A missing header is an invalid one.
+async fn verify_signed_call(
+    job_id: JobId,
+    headers: &HeaderMap,
+    request: Request,
+    state: &RouterState,
+) -> Result<VerifiedCall, Response> {
+    let received_at = state.clock.now();
+    let CompleteBody(body) = CompleteBody::from_request(request, state).await?;
+    let text_of = |name: &str| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
+    let id = text_of("webhook-id");
+    let message = SignedMessage {
+        id: id.clone(),
+        timestamp: text_of("webhook-timestamp"),
+        signatures: text_of(SIGNATURE),
+        body: body.clone(),
+        received_at,
+    };
+    let checked = state.gateway.check_webhook_signature(&job_id, message).await;
+    if let Err(error) = checked.map_err(|error| rpc_error_response(&error))? {
+        let status = match error {
+            SignatureError::KeyUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            SignatureError::Header(_) | SignatureError::Mismatch => StatusCode::UNAUTHORIZED,
+        };
+        return Err(error_response(status, &error.to_string()));
+    }
+    check_rate(state, job_id.as_str())?;
+    Ok(VerifiedCall { job_id, body, key: Some(checked_key(Some(&id))?) })
+}
+
+fn wrong_secret() -> Response {
+    error_response(StatusCode::UNAUTHORIZED, "Unknown webhook or wrong secret.")
+}
+
+#[expect(clippy::result_large_err, reason = "the error is the response")]
+fn checked_key(key: Option<&str>) -> Result<String, Response> {
+    match key {
+        Some(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) => Ok(key.to_owned()),
+        _ => {
+            let message = "An Idempotency-Key or webhook-id has 1 to 255 plain characters.";
+            Err(error_response(StatusCode::BAD_REQUEST, message))
         }
     }
 }
@@ -106,29 +182,15 @@ pub(super) async fn wake(
 /// `POST /hooks/jobs/<id>`: fires the job.
 pub(super) async fn fire(
     _: NonBrowser,
-    WebhookCaller(job_id): WebhookCaller,
     State(state): State<RouterState>,
-    headers: HeaderMap,
-    CompleteBody(body): CompleteBody,
+    VerifiedCall { job_id, body, key }: VerifiedCall,
 ) -> Response {
     let Ok(body) = String::from_utf8(body.into()) else {
         return error_response(StatusCode::BAD_REQUEST, "Send text in UTF-8.");
     };
-    let key = match idempotency_key(&headers) {
-        Ok(key) => key,
-        Err(message) => return error_response(StatusCode::BAD_REQUEST, message),
-    };
     match state.gateway.call_webhook(WebhookRequest { job_id, body, key }).await {
         Ok(outcome) => outcome_response(outcome),
         Err(error) => rpc_error_response(&error),
-    }
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match key.to_str() {
-        Ok(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => Err("An Idempotency-Key has 1 to 255 plain characters."),
     }
 }
 
@@ -142,7 +204,7 @@ fn outcome_response(outcome: WebhookOutcome) -> Response {
         }
         WebhookOutcome::KeyConflict => error_response(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "This Idempotency-Key was used with another body. Send a new key.",
+            "This Idempotency-Key or webhook-id was used with another body. Send a new one.",
         ),
         WebhookOutcome::Refused(reason) => error_response(StatusCode::CONFLICT, &reason),
     }

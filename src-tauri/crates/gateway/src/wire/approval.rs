@@ -63,6 +63,8 @@ pub struct ApprovalView {
     pub decided_at_ms: Option<i64>,
     /// Surface of the decision.
     pub decided_from: Option<DecisionSurface>,
+    /// Channel and recipient of the decision, or the device; none on this computer.
+    pub decided_by: Option<String>,
     /// Work that waits for the decision; none once decided.
     pub blocked_work: Option<BlockedWork>,
     /// What the server of the call asks the person; none for an approval of the call itself.

@@ -36,6 +36,8 @@ pub struct ChannelView {
     pub recipients: Vec<RecipientView>,
     /// Why the channel cannot send: cause and remedy as sentences.
     pub problem: Option<String>,
+    /// How messages from the channel arrive; none for a channel that only sends.
+    pub receiving: Option<ReceivingView>,
     /// Newest failed delivery.
     pub newest_failure: Option<ChannelFailure>,
     /// Time of the newest confirmed delivery.
@@ -52,6 +54,120 @@ pub struct RecipientView {
     pub label: String,
     /// Whether only one person reads the place.
     pub is_private: bool,
+    /// Whether the person has paired the place, so that it can decide approvals and write to the main session.
+    pub is_paired: bool,
+}
+
+/// How messages from a channel arrive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceivingView {
+    /// State.
+    pub state: ReceivingState,
+    /// Start of the state.
+    pub since_ms: i64,
+    /// Why no message arrives: cause and remedy as sentences.
+    pub problem: Option<String>,
+    /// Ignored messages of people that are not paired, since the start of the engine.
+    pub ignored: u32,
+}
+
+/// Whether messages from a channel arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ReceivingState {
+    /// Off: nobody is paired.
+    Off,
+    /// Connecting.
+    Connecting,
+    /// Messages arrive.
+    Listening,
+    /// No message arrives.
+    Failed,
+}
+
+/// `channels.pair`, `channels.pairing` and `channels.confirmPairing`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PairingView {
+    /// Channel.
+    pub channel: String,
+    /// State.
+    pub state: PairingState,
+    /// One-time link that the person opens on the phone.
+    pub link: String,
+    /// QR code of the link, as SVG.
+    pub qr_svg: String,
+    /// QR code of the link, as text for a terminal.
+    pub qr_text: String,
+    /// Expiry of the link.
+    pub expires_at_ms: i64,
+    /// Name of the person who opened the link.
+    pub person: Option<String>,
+}
+
+/// State of a pairing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum PairingState {
+    /// Nobody has opened the link.
+    Waiting,
+    /// Somebody has opened the link; `channels.confirmPairing` follows.
+    Confirming,
+    /// Paired.
+    Paired,
+    /// The person on this computer refused the person who opened the link.
+    Refused,
+    /// The link expired.
+    Expired,
+}
+
+/// A channel by name.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelRef {
+    /// Channel.
+    pub name: String,
+}
+
+/// `channels.pairing`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ChannelPairingParams {
+    /// Channel.
+    pub name: String,
+    /// The known state: the answer comes with another state, or after 25 seconds. Default: the answer comes at once.
+    pub known: Option<PairingState>,
+}
+
+/// `channels.pairing`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelPairingResult {
+    /// Newest pairing of the channel since the start of the engine; none without one.
+    pub pairing: Option<PairingView>,
+}
+
+/// `channels.confirmPairing`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmPairingParams {
+    /// Channel.
+    pub name: String,
+    /// Whether the person who opened the link is the right one.
+    pub accept: bool,
+}
+
+/// `channels.unpair`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct ChannelUnpairParams {
+    /// Channel.
+    pub name: String,
+    /// Address of the recipient. Default: the only paired one.
+    pub address: Option<String>,
 }
 
 /// A failed delivery of a channel.

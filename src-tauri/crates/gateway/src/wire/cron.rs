@@ -283,20 +283,26 @@ pub struct PreviewSlot {
 pub struct WebhookParams {
     /// The job.
     pub id: String,
-    /// Replaces the secret.
+    /// Replaces the secret, or with `sign` the signing key. The old one becomes invalid at once.
     pub rotate: Option<bool>,
+    /// Answers with the signing key instead of the secret, and creates the key if missing.
+    pub sign: Option<bool>,
 }
 
 /// `cron.webhook`: the webhook of a job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookView {
-    /// URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
+    /// URL for POST requests, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`, or with a signature.
     pub url: String,
-    /// The secret, only in the response that created it.
+    /// The secret or the signing key (`whsec_…`), only in the response that created it.
     pub secret: Option<String>,
-    /// Creation time of the secret.
+    /// Creation time of the secret or the signing key.
     pub made_at_ms: i64,
+    /// Name of the stored secret with the signing key, with `sign`.
+    pub signing_secret: Option<String>,
+    /// Why the signing key is unavailable, or outside the keyring.
+    pub problem: Option<String>,
 }
 
 /// `cron.status`.

@@ -5,6 +5,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPai
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use futures_util::StreamExt as _;
+use rouse_core::JobId;
 use rouse_gateway::wire::DeviceScope;
 use rouse_gateway::{ErrorCode, METHOD_SCOPES, MethodScope, page_proof};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::fixture::{GatewayFixture, NAME};
+use crate::tool_offers::park_run;
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -210,6 +212,26 @@ async fn device_calls_exactly_the_methods_of_its_scope() {
             assert_eq!((status, code), (200, Some(expected)), "{method} with {scope:?}: {reply}");
         }
     }
+    fixture.stop().await;
+}
+
+#[tokio::test]
+async fn decision_on_a_device_is_stored_with_its_name() {
+    let fixture = GatewayFixture::new().await;
+    let job = fixture.add("Tidy").await["id"].as_str().expect("an id").to_owned();
+    let phone = Phone::paired(&fixture, "Anna's phone", DeviceScope::Approve).await;
+    let page = phone.page(&fixture).await;
+    let approval = park_run(&fixture, &JobId::new(job), true).await;
+    let id = approval.id.as_str();
+    // A device cannot claim another surface.
+    let decision = json!({ "id": id, "decision": { "kind": "once" }, "from": "cli" });
+    let (_, reply) = page.call(&fixture, "approvals.decide", decision).await;
+    let decided = &reply["result"]["approval"];
+    assert_eq!(
+        (&decided["state"], &decided["decidedFrom"], &decided["decidedBy"]),
+        (&json!("approved"), &json!("page"), &json!("Anna's phone")),
+        "{reply}"
+    );
     fixture.stop().await;
 }
 

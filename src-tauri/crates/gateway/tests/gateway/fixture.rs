@@ -14,15 +14,16 @@ use rouse_core::tool::{BoxFuture, Tool};
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
     BackupView, BackupsView, ConfigView, EngineMode, FailingModel, ModelTestView, ModelsListParams,
-    ModelsListResult, ModelsTestParams, NotificationStatus, ProvidersListResult, PullView,
-    RegistryEntryParams, RegistrySearchParams, RegistrySearchResult, RegistryServerView,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult, SkillDownload,
-    SkillDownloadParams, SkillSearchParams, SkillSearchResult,
+    ModelsListResult, ModelsTestParams, NotificationStatus, PairingState, PairingView,
+    ProvidersListResult, PullView, ReceivingView, RegistryEntryParams, RegistrySearchParams,
+    RegistrySearchResult, RegistryServerView, SecretRemoved, SecretSetParams, SecretView,
+    SecretsListResult, SkillDownload, SkillDownloadParams, SkillSearchParams, SkillSearchResult,
 };
 use rouse_gateway::{
-    Auth, Backups, BoundPort, ChannelChecks, Client, Context, DesktopApps, Devices, Endpoint,
+    Auth, Backups, BoundPort, ChannelAccess, Client, Context, DesktopApps, Devices, Endpoint,
     EngineInfo, ErrorCode, EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens,
-    Models, Registries, RpcError, Secrets, SettingsAccess, UiFile, UiFiles,
+    Models, Registries, RpcError, Secrets, SettingsAccess, SignatureError, SignedMessage, UiFile,
+    UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -111,7 +112,7 @@ impl GatewayFixture {
             events,
             notification_error,
             channels: SharedDirectory::default(),
-            channel_checks: Arc::new(NoChannels),
+            channel_access: Arc::new(NoChannels),
             outbox: Arc::new(Notify::new()),
             activity: Arc::new(Notify::new()),
             engine: EngineInfo {
@@ -427,9 +428,41 @@ fn no_registry() -> RpcError {
 
 struct NoChannels;
 
-impl ChannelChecks for NoChannels {
+impl ChannelAccess for NoChannels {
     fn problem<'a>(&'a self, _: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
+    }
+
+    fn receiving(&self, _: &ChannelName) -> Option<ReceivingView> {
+        None
+    }
+
+    fn pair<'a>(&'a self, _: &'a ChannelName) -> BoxFuture<'a, Result<PairingView, RpcError>> {
+        Box::pin(async { Err(RpcError::new(ErrorCode::Conflict, "There is no channel.")) })
+    }
+
+    fn pairing<'a>(
+        &'a self,
+        _: &'a ChannelName,
+        _: Option<PairingState>,
+    ) -> BoxFuture<'a, Option<PairingView>> {
+        Box::pin(async { None })
+    }
+
+    fn confirm_pairing<'a>(
+        &'a self,
+        _: &'a ChannelName,
+        _: bool,
+    ) -> BoxFuture<'a, Result<PairingView, RpcError>> {
+        Box::pin(async { Err(RpcError::new(ErrorCode::Conflict, "There is no channel.")) })
+    }
+
+    fn unpair<'a>(
+        &'a self,
+        _: &'a ChannelName,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RpcError>> {
+        Box::pin(async { Ok(false) })
     }
 }
 
@@ -460,6 +493,24 @@ impl Secrets for NoSecrets {
 
     fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
         Box::pin(async { Ok(SecretRemoved { changed: false, manual_cleanup: None }) })
+    }
+
+    fn set_signing_key<'a>(
+        &'a self,
+        _: &'a str,
+        _: String,
+    ) -> BoxFuture<'a, Result<SecretView, RpcError>> {
+        Box::pin(async {
+            Err(RpcError::new(ErrorCode::Conflict, "There is no storage for secrets."))
+        })
+    }
+
+    fn check_signature<'a>(
+        &'a self,
+        _: &'a str,
+        _: SignedMessage,
+    ) -> BoxFuture<'a, Result<(), SignatureError>> {
+        Box::pin(async { Err(SignatureError::Mismatch) })
     }
 }
 

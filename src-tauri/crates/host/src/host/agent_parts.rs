@@ -84,7 +84,7 @@ impl Components {
         )
         .with_ledger(Arc::clone(&self.ledger))
         .with_skills(self.skills.library().clone())
-        .with_channels(self.channels.clone())
+        .with_channels(self.directory.channels.clone())
         .with_progress(self.progress_observer())
         .with_servers(Arc::new(servers.pool.clone()));
         Ok(AgentParts { agent, gate, servers })

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use rouse_agent::Safety;
+use rouse_gateway::Gateway;
 use rouse_scheduler::SchedulerHandle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,7 @@ use crate::memory;
 use crate::notifier::{AttachedNotifier, Notifier};
 use crate::options::HostOptions;
 use crate::outbox::{Outbox, OutboxParts};
+use crate::receiver::ReceiverParts;
 use crate::retention::Retention;
 
 impl Components {
@@ -48,7 +50,7 @@ impl Components {
             clock: Arc::clone(&self.clock),
             settings: self.settings.watch(),
             notifier: self.notifier(options),
-            channels: self.channels.clone(),
+            channels: self.directory.channels.clone(),
             senders: Arc::clone(&self.senders),
             safety: Safety::new(Arc::clone(&self.book)),
             hooks: self.hooks.clone(),
@@ -63,9 +65,21 @@ impl Components {
         &self,
         home: &Home,
         options: &HostOptions,
-        scheduler: &SchedulerHandle,
+        (scheduler, gateway): (&SchedulerHandle, &Gateway),
         closing: &CancellationToken,
     ) -> Result<Vec<JoinHandle<()>>, HostError> {
+        let receiver = ReceiverParts {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            settings: self.settings.watch(),
+            senders: Arc::clone(&self.senders),
+            channels: self.directory.channels.clone(),
+            gateway: gateway.clone(),
+            safety: Safety::new(Arc::clone(&self.book)),
+            status: Arc::clone(&self.receiver),
+            approvals: Arc::clone(&self.approval_signal),
+            closing: closing.clone(),
+        };
         let outbox = self.outbox(options, scheduler, closing)?;
         let retention = Retention {
             store: self.store.clone(),
@@ -78,7 +92,7 @@ impl Components {
         let settings = apply_changes(
             Arc::clone(&self.settings),
             Arc::clone(&self.ledger),
-            (self.channels.clone(), options.notifier.is_none()),
+            Arc::clone(&self.directory),
             scheduler.clone(),
         );
         let models = refresh_models(
@@ -110,6 +124,7 @@ impl Components {
         Ok(vec![
             tokio::spawn(memory_release),
             tokio::spawn(outbox.run()),
+            tokio::spawn(receiver.run()),
             tokio::spawn(retention.run()),
             tokio::spawn(daily_backup.run()),
             tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),

@@ -14,7 +14,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInstaller};
-use rouse_core::channel::SharedDirectory;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
@@ -30,7 +29,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::apply_settings::{apply_budget, scheduler_config};
-use crate::channels::{ChannelSenders, directory};
+use crate::channels::ChannelSenders;
 use crate::config::{ConfigFile, MachineFacts};
 use crate::database_loss;
 use crate::endpoint::{RETRY_AFTER, port_notice, retry_endpoint, write_endpoint};
@@ -45,6 +44,7 @@ use crate::models::ModelCatalog;
 use crate::notifier;
 use crate::options::HostOptions;
 use crate::orphans::kill_orphan_commands;
+use crate::receiver::{ChannelService, DirectoryKeeper, ReceiverStatus};
 use crate::retention::FinishedRuns;
 use crate::routines::{GatewayRoutines, RoutineLink};
 use crate::runner::{MainSessionWork, PayloadRunner};
@@ -84,8 +84,11 @@ struct Components {
     hooks: Hooks,
     model_is_awaited: watch::Sender<bool>,
     outbox: Arc<Notify>,
-    channels: SharedDirectory,
+    directory: Arc<DirectoryKeeper>,
     senders: Arc<ChannelSenders>,
+    receiver: Arc<ReceiverStatus>,
+    /// Notified after every change of an approval.
+    approval_signal: Arc<Notify>,
     finished_runs: Arc<FinishedRuns>,
     /// Notified after every commit and every gateway call. Memory is released when activity stops.
     activity: Arc<Notify>,
@@ -140,7 +143,8 @@ impl Host {
         let (clock, ui) = (Arc::clone(&components.clock), Arc::clone(&options.ui));
         let server = GatewayServer::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
-        let mut tasks = components.spawn_tasks(&options.home, &options, &scheduler, &closing)?;
+        let mut tasks =
+            components.spawn_tasks(&options.home, &options, (&scheduler, &gateway), &closing)?;
         let (store, clock) = (components.store.clone(), Arc::clone(&components.clock));
         let committed = Arc::clone(&components.sign_in_signal);
         tasks.extend(servers.spawn_tasks(store, clock, committed, &closing));
@@ -229,7 +233,9 @@ impl Components {
         let commit_signals: [Arc<Notify>; 3] = std::array::from_fn(|_| Arc::default());
         let [activity, committed, sign_in_signal] = commit_signals.clone();
         let runs = Arc::clone(&finished_runs);
-        let listener = listener(events.clone(), Arc::clone(&outbox), runs, commit_signals);
+        let approval_signal = Arc::new(Notify::new());
+        let row_signals = (Arc::clone(&outbox), Arc::clone(&approval_signal));
+        let listener = listener(events.clone(), row_signals, runs, commit_signals);
         let store = Store::open(&home.database(), listener).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
@@ -252,8 +258,13 @@ impl Components {
         let skills = skill_installer(home, &settings.now().workspace, &store);
         let hooks = hooks::build(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
+        let is_headless = options.notifier.is_none();
+        let directory = DirectoryKeeper::new(store.clone(), settings.watch(), is_headless);
+        directory.load().await?;
         Ok(Self {
-            channels: shared_directory(options, &settings),
+            directory: Arc::new(directory),
+            receiver: Arc::default(),
+            approval_signal,
             senders: Arc::new(channel_senders(&settings, &book, &clock)),
             store,
             clock,
@@ -304,7 +315,7 @@ impl Components {
             main_session,
             model: self.models.available(),
             model_is_awaited: self.model_is_awaited.clone(),
-            channels: self.channels.clone(),
+            channels: self.directory.channels.clone(),
             outbox: Arc::clone(&self.outbox),
             config: scheduler_config(&self.settings.now()),
         };
@@ -354,12 +365,22 @@ impl Components {
             live_progress: self.live_progress.clone(),
             desktop_apps: self.desktop_apps.clone(),
             notification_error: self.notification_error.subscribe(),
-            channels: self.channels.clone(),
-            channel_checks: Arc::clone(&self.senders) as _,
+            channels: self.directory.channels.clone(),
+            channel_access: Arc::new(self.channel_service()),
             outbox: Arc::clone(&self.outbox),
             activity: Arc::clone(&self.activity),
             engine,
         })
+    }
+
+    fn channel_service(&self) -> ChannelService {
+        ChannelService {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            senders: Arc::clone(&self.senders),
+            directory: Arc::clone(&self.directory),
+            status: Arc::clone(&self.receiver),
+        }
     }
 
     async fn bind_port(&self, options: &HostOptions) -> Result<(BoundPort, Arc<Auth>), HostError> {
@@ -371,12 +392,6 @@ impl Components {
         };
         Ok((BoundPort::bind(port, allow_any_port).await?, auth))
     }
-}
-
-fn shared_directory(options: &HostOptions, settings: &LiveSettings) -> SharedDirectory {
-    let channels = SharedDirectory::default();
-    channels.replace(directory(&settings.now(), options.notifier.is_none()));
-    channels
 }
 
 fn channel_senders(
@@ -461,10 +476,10 @@ async fn kill_late_commands(home: Home) {
     }
 }
 
-/// Publishes events to clients and wakes the outbox for every new delivery.
+/// Publishes events to clients, and wakes the outbox for every new delivery and the receiver for every changed approval.
 fn listener(
     events: EventBus,
-    outbox: Arc<Notify>,
+    (outbox, approvals): (Arc<Notify>, Arc<Notify>),
     finished_runs: Arc<FinishedRuns>,
     commit_signals: [Arc<Notify>; 3],
 ) -> EventListener {
@@ -473,6 +488,9 @@ fn listener(
         commit_signals.iter().for_each(|signal| signal.notify_one());
         if committed.iter().any(|event| event.kind == EventKind::Delivery) {
             outbox.notify_one();
+        }
+        if committed.iter().any(|event| event.kind == EventKind::Approval) {
+            approvals.notify_one();
         }
         events.publish(committed);
     })

@@ -7,14 +7,18 @@
 
 use std::time::Duration;
 
-use rouse_core::channel::{Channel, ChannelDetails, ChannelMessage, ChannelName, SendOutcome};
+use rouse_core::channel::{
+    Channel, ChannelDetails, ChannelMessage, ChannelName, MessageButton, SendOutcome,
+};
+use rouse_core::decide::has_decision_buttons;
 use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
 use rouse_core::text::strip_quote;
 use rouse_core::time::QuietPolicy;
-use rouse_store::StoreError;
+use rouse_store::{NewReplyButton, StoreError};
 
 use super::{OutboxParts, pause};
 use crate::notifier::NotifyError;
+use crate::random_code::random_code;
 
 /// The pause before the one repeat of a message without an answer, in milliseconds.
 const REPEAT_PAUSE_MS: i64 = 60_000;
@@ -66,7 +70,8 @@ impl OutboxParts {
             return Ok(());
         }
         let details = self.details_of(&delivery.route.channel);
-        let message = channel_message(delivery, details);
+        let buttons = self.new_buttons(delivery, details).await?;
+        let message = channel_message(delivery, details, buttons);
         let parts = channel.render(&message);
         let sent = usize::try_from(delivery.sent_parts).unwrap_or(usize::MAX);
         for index in sent..parts.len() {
@@ -84,6 +89,35 @@ impl OutboxParts {
         }
         let (state, now) = (DeliveryState::Delivered, self.clock.now());
         self.store.settle_delivery(&delivery.id, state, None, now).await
+    }
+
+    /// New buttons for a request to a paired person, whose message shows the whole call.
+    async fn new_buttons(
+        &self,
+        delivery: &Delivery,
+        details: ChannelDetails,
+    ) -> Result<Vec<MessageButton>, StoreError> {
+        let directory = self.channels.now();
+        let recipient = directory.recipient(&delivery.route);
+        let shows_call = details == ChannelDetails::Full && delivery.text.is_some();
+        let Some(approval) = delivery
+            .approval
+            .as_ref()
+            .filter(|_| shows_call && recipient.is_some_and(|recipient| recipient.is_paired))
+        else {
+            return Ok(Vec::new());
+        };
+        let approval = self.store.approval(approval).await?;
+        if !approval.is_some_and(|approval| has_decision_buttons(&approval)) {
+            return Ok(Vec::new());
+        }
+        let [allow, deny] =
+            [true, false].map(|is_allow| NewReplyButton { data: random_code(), is_allow });
+        let buttons = [("Allow once", &allow), ("Deny", &deny)].map(|(label, button)| {
+            MessageButton { label: label.to_owned(), data: button.data.clone() }
+        });
+        self.store.add_reply_buttons(&delivery.id, &[allow, deny], self.clock.now()).await?;
+        Ok(buttons.into())
     }
 
     fn details_of(&self, channel: &ChannelName) -> ChannelDetails {
@@ -156,8 +190,12 @@ impl OutboxParts {
         Ok(Some(NewDelivery {
             id: delivery.id.of_route(used.len()),
             kind: delivery.kind,
+            approval: delivery.approval.clone(),
             route,
-            title: delivery.title.clone(),
+            title: match delivery.title.as_str() {
+                "" => "Rouse".to_owned(),
+                title => title.to_owned(),
+            },
             body: format!("{} ({note})", delivery.body),
             text: (!is_notification).then(|| format!("{text}\n\n{note}")),
             quiet_hours: QuietPolicy::IGNORE,
@@ -166,7 +204,11 @@ impl OutboxParts {
 }
 
 /// The message of a prepared delivery.
-fn channel_message(delivery: &Delivery, details: ChannelDetails) -> ChannelMessage {
+fn channel_message(
+    delivery: &Delivery,
+    details: ChannelDetails,
+    buttons: Vec<MessageButton>,
+) -> ChannelMessage {
     let text = match (details, &delivery.text) {
         (ChannelDetails::Full, Some(text)) => text,
         (ChannelDetails::Full, None) | (ChannelDetails::Headline, _) => &delivery.body,
@@ -181,7 +223,7 @@ fn channel_message(delivery: &Delivery, details: ChannelDetails) -> ChannelMessa
         title: delivery.title.clone(),
         headline: delivery.body.clone(),
         text: text.clone(),
-        buttons: Vec::new(),
+        buttons,
         is_repeat: delivery.is_repeat(),
     }
 }

@@ -140,7 +140,7 @@ impl Outbox {
 }
 
 /// Waits for `duration`, or until the engine closes.
-async fn pause(duration: Duration, closing: &CancellationToken) {
+pub(crate) async fn pause(duration: Duration, closing: &CancellationToken) {
     #[expect(
         clippy::disallowed_methods,
         reason = "a pause between two attempts is a duration, not an instant"

@@ -71,3 +71,14 @@ impl SecretsFile {
         format!("{name}@{}", self.keyring_id)
     }
 }
+
+/// Describes how many secrets are in the file; none if no secret is.
+pub(super) fn describe_file_count(count: usize, of: usize) -> Option<String> {
+    match (count, of) {
+        (0, _) => None,
+        (1, 1) => Some("The only secret is".to_owned()),
+        (1, of) => Some(format!("1 of {of} secrets is")),
+        (count, of) if count == of => Some(format!("All {of} secrets are")),
+        (count, of) => Some(format!("{count} of {of} secrets are")),
+    }
+}

@@ -13,6 +13,7 @@ mod keyring;
 #[cfg(target_os = "linux")]
 mod lock_state;
 mod data_key;
+mod signing_key;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -22,18 +23,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{Secret, SecretBook, SecretError, SecretSource, SecretValue};
+use rouse_agent::{Secret, SecretBook, SecretSource, SecretValue};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::{
     SecretRemoved, SecretSetParams, SecretStorage, SecretView, SecretsListResult,
 };
-use rouse_gateway::{ErrorCode, RpcError, Secrets};
+use rouse_gateway::{ErrorCode, RpcError, Secrets, SignatureError, SignedMessage};
 use tokio::sync::{Mutex, Semaphore};
 
 pub(crate) use data_key::DataKeyEntries;
-use file::{SecretEntry, SecretsFile};
+use file::{SecretEntry, SecretsFile, describe_file_count};
 use keyring::{Keyring, KeyringError, MAX_WAITING_THREADS, SERVICE, call_keyring};
+use signing_key::{Binding, invalid_secret, signing_key_params, verify_message};
 pub(crate) use start::{load_at_start, open_vault};
 
 /// The maximum number of secrets.
@@ -192,6 +194,14 @@ impl SecretVault {
     }
 
     async fn store_secret(&self, params: SecretSetParams) -> Result<SecretView, RpcError> {
+        self.store_checked(params, Binding::Receivers).await
+    }
+
+    async fn store_checked(
+        &self,
+        params: SecretSetParams,
+        binding: Binding,
+    ) -> Result<SecretView, RpcError> {
         let mut state = self.state.lock().await;
         let mut file = state.file.clone().map_err(list_error)?;
         let before = file.secrets.get(&params.name);
@@ -200,8 +210,8 @@ impl SecretVault {
         let hosts = params.hosts.clone().or_else(present_hosts).unwrap_or_default();
         let servers = params.servers.clone().or_else(present_servers).unwrap_or_default();
         let value = SecretValue::new(&params.value).map_err(invalid_secret)?;
-        let secret = Secret::bound(&params.name, value.clone(), &hosts, servers.clone())
-            .map_err(invalid_secret)?;
+        let binding = before.map_or(binding, |entry| binding.or_present(entry));
+        let secret = binding.bind(&params.name, &value, &hosts, &servers)?;
         if before.is_none() && file.secrets.len() >= MAX_SECRETS {
             let message = format!("There are {MAX_SECRETS} secrets already. Remove one first.");
             return Err(RpcError::new(ErrorCode::Conflict, message));
@@ -292,6 +302,23 @@ impl SecretVault {
         )))
     }
 
+    /// The value of the signing key `name`, none if not stored. Reads an unavailable value again.
+    async fn signing_key(&self, name: &str) -> Result<Option<SecretValue>, String> {
+        if self.book.unavailable_reason(name).is_some() {
+            self.load_without_prompt().await;
+        }
+        let state = self.state.lock().await;
+        let file = state.file.as_ref().map_err(Clone::clone)?;
+        match state.values.get(name) {
+            Some(value) => Ok(Some(value.clone())),
+            None if file.secrets.contains_key(name) => {
+                let problem = state.problems.get(name).map_or(NOT_FETCHED, String::as_str);
+                Err(format!("{problem}."))
+            }
+            None => Ok(None),
+        }
+    }
+
     async fn list_secrets(&self) -> Result<SecretsListResult, RpcError> {
         // A locked keyring may be open by now.
         self.load().await;
@@ -330,8 +357,7 @@ fn fill_secret_book(book: &SecretBook, mut secrets: Vec<Secret>, state: &SecretS
     if let Ok(file) = &state.file {
         for (name, value) in &state.values {
             let Some(entry) = file.secrets.get(name) else { continue };
-            let (hosts, servers) = (&entry.hosts, entry.servers.clone());
-            match Secret::bound(name, value.clone(), hosts, servers) {
+            match Binding::of(entry).bind(name, value, &entry.hosts, &entry.servers) {
                 Ok(secret) => secrets.push(secret.set(UnixMs(entry.set_at_ms))),
                 Err(error) => {
                     tracing::error!(name, %error, "an entry of the secret list is invalid")
@@ -351,17 +377,6 @@ fn unavailable_secrets(state: &SecretState) -> BTreeMap<String, String> {
         (name.clone(), reason.to_owned())
     };
     unavailable.map(reason).collect()
-}
-
-/// Describes how many secrets are in the file; none if no secret is.
-fn describe_file_count(count: usize, of: usize) -> Option<String> {
-    match (count, of) {
-        (0, _) => None,
-        (1, 1) => Some("The only secret is".to_owned()),
-        (1, of) => Some(format!("1 of {of} secrets is")),
-        (count, of) if count == of => Some(format!("All {of} secrets are")),
-        (count, of) => Some(format!("{count} of {of} secrets are")),
-    }
 }
 
 /// Stores a fetched value, or the reason why it is unavailable.
@@ -394,15 +409,6 @@ fn store_fetched(
     }
 }
 
-fn invalid_secret(error: SecretError) -> RpcError {
-    let field = match error {
-        SecretError::Name(_) => "name",
-        SecretError::Short | SecretError::Long | SecretError::Control => "value",
-        SecretError::NoHost | SecretError::Host(_) => "hosts",
-    };
-    RpcError::field(field, &error.to_string())
-}
-
 fn list_error(reason: String) -> RpcError {
     RpcError::new(ErrorCode::Conflict, reason)
 }
@@ -430,6 +436,25 @@ impl Secrets for SecretVault {
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
         Box::pin(self.remove_secret(name))
+    }
+
+    fn set_signing_key<'a>(
+        &'a self,
+        name: &'a str,
+        key: String,
+    ) -> BoxFuture<'a, Result<SecretView, RpcError>> {
+        Box::pin(self.store_checked(signing_key_params(name, key), Binding::Signatures))
+    }
+
+    fn check_signature<'a>(
+        &'a self,
+        name: &'a str,
+        message: SignedMessage,
+    ) -> BoxFuture<'a, Result<(), SignatureError>> {
+        Box::pin(async move {
+            let stored = self.signing_key(name).await.map_err(SignatureError::KeyUnavailable)?;
+            verify_message(stored.as_ref(), &message)
+        })
     }
 }
 

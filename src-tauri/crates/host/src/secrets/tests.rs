@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, Weak};
 
 use futures_util::future::join_all;
 use rouse_agent::{Safety, Secret, SecretValue};
+use rouse_channels::sign_message;
 use rouse_gateway::Secrets as _;
 use rouse_gateway::wire::{SecretSetParams, SecretStorage};
 use rouse_testkit::ManualClock;
 use tempfile::TempDir;
 
 use super::keyring::{Keyring, KeyringError};
+use super::signing_key::PLACEHOLDER_KEY;
 use super::*;
 
 const VALUE: &str = "sunflower-42-Tango";
@@ -375,4 +377,65 @@ async fn provider_keys_are_redacted_and_not_listed() {
     let vault = SecretFixture::new().vault(true).await;
     assert!(Safety::new(Arc::clone(&vault.book)).redacted("it is sk-0123456789").is_some());
     assert_eq!(vault.list().await.expect("a list").secrets.len(), 0);
+}
+
+const SIGNING_KEY: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/// A message signed with this key at the time of the fixture.
+fn signed_message(fixture: &SecretFixture, key: &str) -> SignedMessage {
+    let received_at = fixture.clock.now();
+    let timestamp = (received_at.0 / 1_000).to_string();
+    let signatures = sign_message(key, "msg_1", &timestamp, b"tea").expect("a valid key");
+    let body = b"tea".to_vec().into();
+    SignedMessage { id: "msg_1".to_owned(), timestamp, signatures, body, received_at }
+}
+
+#[tokio::test]
+async fn signing_key_checks_messages_and_goes_nowhere() {
+    let fixture = SecretFixture::new();
+    let vault = fixture.vault(true).await;
+    let view = vault.set_signing_key("hook", SIGNING_KEY.to_owned()).await.expect("stored");
+    assert_eq!((view.hosts.len(), view.stored_in), (0, SecretStorage::Keyring));
+    assert!(!fixture.text().contains(SIGNING_KEY));
+    for vault in [vault, fixture.vault(true).await] {
+        let valid = signed_message(&fixture, SIGNING_KEY);
+        assert_eq!(vault.check_signature("hook", valid.clone()).await, Ok(()));
+        let missing = vault.check_signature("other", valid).await;
+        assert_eq!(missing, Err(SignatureError::Mismatch));
+        let safety = Safety::new(Arc::clone(&vault.book));
+        assert!(safety.redacted(SIGNING_KEY).is_some());
+        assert!(vault.book.key_for("hook", "https://a.example").await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn placeholder_key_of_missing_names_proves_nothing() {
+    let fixture = SecretFixture::new();
+    let vault = fixture.vault(true).await;
+    let message = signed_message(&fixture, PLACEHOLDER_KEY);
+    let checked = vault.check_signature("missing", message.clone()).await;
+    assert_eq!(checked, Err(SignatureError::Mismatch));
+    let old = SignedMessage { timestamp: "1".to_owned(), ..message };
+    let checked = vault.check_signature("missing", old).await;
+    assert!(matches!(checked, Err(SignatureError::Header(_))), "{checked:?}");
+}
+
+#[tokio::test]
+async fn unavailable_signing_key_is_no_mismatch() {
+    let fixture = SecretFixture::new();
+    let vault = fixture.vault(true).await;
+    vault.set_signing_key("hook", SIGNING_KEY.to_owned()).await.expect("stored");
+    fixture.keyring.lock(true);
+    let vault = fixture.vault(true).await;
+    let message = signed_message(&fixture, SIGNING_KEY);
+    let checked = vault.check_signature("hook", message.clone()).await;
+    assert!(matches!(&checked, Err(SignatureError::KeyUnavailable(why)) if why.contains("locked")));
+    // The next lookup is due after two seconds.
+    fixture.keyring.lock(false);
+    fixture.clock.advance(2_000);
+    assert_eq!(vault.check_signature("hook", message).await, Ok(()));
+    vault.set(params("hook", None)).await.expect("a signing key stays one");
+    let message = signed_message(&fixture, SIGNING_KEY);
+    let checked = vault.check_signature("hook", message).await;
+    assert!(matches!(checked, Err(SignatureError::KeyUnavailable(_))), "no `whsec_`: {checked:?}");
 }

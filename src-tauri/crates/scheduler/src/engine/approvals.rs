@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use rouse_core::approval::{Approval, ApprovalDecision, DecisionSurface};
+use rouse_core::approval::{Approval, ApprovalDecision, DecisionSource};
 use rouse_core::decide::announce_approval;
 use rouse_core::{ApprovalId, DeliveryId, Outcome, Run, RunTrigger};
 use rouse_store::{DecisionResult, ParkRequest, StoreError};
@@ -70,7 +70,7 @@ impl Engine {
         &mut self,
         id: &ApprovalId,
         answer: &ApprovalDecision,
-        from: DecisionSurface,
+        from: DecisionSource,
     ) -> Result<DecisionResult, SchedulerError> {
         // A late decision then gets "expired" as its answer.
         self.expire_approvals().await?;

@@ -21,6 +21,7 @@ use crate::state::active_run::Phase;
 use crate::state::permits::PermitKind;
 use crate::state::queued_run::{lane_of, new_run};
 use crate::state::wait_graph::{WaitGraph, WaitNode};
+use crate::status::ChatMessage;
 
 impl Engine {
     pub(super) async fn run_now(
@@ -66,11 +67,8 @@ impl Engine {
     }
 
     /// Queues a chat message. A key that was used before stands for the same message.
-    pub(super) async fn chat(
-        &mut self,
-        text: &str,
-        key: Option<&str>,
-    ) -> Result<RunId, SchedulerError> {
+    pub(super) async fn chat(&mut self, message: ChatMessage) -> Result<RunId, SchedulerError> {
+        let ChatMessage { text, key, reply_to } = message;
         let id = key.map(|key| RunId::new(format!("chat-{key}")));
         if let Some(id) = &id
             && let Some(known) = self.store.run(id).await?
@@ -78,7 +76,10 @@ impl Engine {
             let is_same = known.payload["text"] == text;
             return is_same.then_some(known.id).ok_or(SchedulerError::KeyIsTaken);
         }
-        let payload = json!({ "kind": "chat", "text": text });
+        let mut payload = json!({ "kind": "chat", "text": text });
+        if let Some(route) = reply_to {
+            payload["replyTo"] = json!(route);
+        }
         let run = new_run(None, RunTrigger::Chat, payload, self.clock.now());
         let id = id.unwrap_or_else(|| run.id.clone());
         self.insert_manual(Run { id, job_name: "Chat".to_owned(), ..run }, None).await

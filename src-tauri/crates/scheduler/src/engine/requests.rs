@@ -47,9 +47,7 @@ impl Engine {
             EngineRequest::QueueWake { text, source, reply } => {
                 send(reply, self.queue_wake(&text, source).await);
             }
-            EngineRequest::Chat { text, key, reply } => {
-                send(reply, self.chat(&text, key.as_deref()).await);
-            }
+            EngineRequest::Chat { message, reply } => send(reply, self.chat(message).await),
             EngineRequest::TryTool { tool, arguments, reply } => {
                 send(reply, self.try_tool(&tool, &arguments).await);
             }

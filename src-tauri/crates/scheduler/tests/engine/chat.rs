@@ -1,14 +1,15 @@
 //! Chat messages and tool trials.
 
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
+use rouse_scheduler::ChatMessage;
 use serde_json::json;
 
-use crate::stage::{MINUTE, SECOND, Stage, config};
+use crate::stage::{MINUTE, SECOND, Stage, config, message};
 
 #[tokio::test]
 async fn chat_message_is_a_main_run_without_delivery() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello", None).await.expect("accepted");
+    let id = stage.handle.chat(message("Hello")).await.expect("accepted");
     let begun = stage.begun.next().await;
     assert_eq!(
         (&begun.run.id, begun.run.trigger, &begun.run.job_id),
@@ -22,7 +23,7 @@ async fn chat_message_is_a_main_run_without_delivery() {
     begun.end(Outcome::succeeded("Hello to you."));
     assert_eq!(stage.ended(&id).await.summary.as_deref(), Some("Hello to you."));
 
-    let failed = stage.handle.chat("Again", None).await.expect("accepted");
+    let failed = stage.handle.chat(message("Again")).await.expect("accepted");
     stage.begun.next().await.end(Outcome::failed("No network."));
     assert_eq!(stage.ended(&failed).await.error.as_deref(), Some("No network."));
     for run in [&id, &failed] {
@@ -34,9 +35,9 @@ async fn chat_message_is_a_main_run_without_delivery() {
 #[tokio::test]
 async fn chat_messages_and_turns_share_the_main_lane() {
     let stage = Stage::with(config(), true).await;
-    let first = stage.handle.chat("One", None).await.expect("accepted");
+    let first = stage.handle.chat(message("One")).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let second = stage.handle.chat("Two", None).await.expect("accepted");
+    let second = stage.handle.chat(message("Two")).await.expect("accepted");
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.handle.request_heartbeat("wake", std::time::Duration::ZERO).await;
     assert_eq!(stage.load().await, (1, 2), "a single lane, in sequence");
@@ -51,9 +52,9 @@ async fn chat_messages_and_turns_share_the_main_lane() {
 #[tokio::test]
 async fn chat_runs_in_a_pause_and_with_firing_off() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("accepted");
+    let going = stage.handle.chat(message("One")).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
+    let waiting = stage.handle.chat(message("Two")).await.expect("accepted");
     stage.handle.pause(None).await.expect("paused");
     let off = rouse_scheduler::SchedulerConfig { firing: false, ..stage.config.clone() };
     stage.handle.set_config(off).await.expect("off");
@@ -65,9 +66,9 @@ async fn chat_runs_in_a_pause_and_with_firing_off() {
 #[tokio::test]
 async fn queued_or_active_chat_can_be_cancelled() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("accepted");
+    let going = stage.handle.chat(message("One")).await.expect("accepted");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
+    let waiting = stage.handle.chat(message("Two")).await.expect("accepted");
     assert!(stage.handle.cancel(&waiting, "Stopped by you").await.expect("taken"));
     assert_eq!(stage.run(&waiting).await.state, RunState::Cancelled);
     assert!(stage.handle.cancel(&going, "Stopped by you").await.expect("taken"));
@@ -83,9 +84,9 @@ async fn queued_or_active_chat_can_be_cancelled() {
 #[tokio::test]
 async fn interrupted_chat_is_resumed_at_most_twice() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One", None).await.expect("accepted");
+    let going = stage.handle.chat(message("One")).await.expect("accepted");
     drop(stage.begun.next().await);
-    let waiting = stage.handle.chat("Two", None).await.expect("accepted");
+    let waiting = stage.handle.chat(message("Two")).await.expect("accepted");
     let mut stage = stage;
     for attempt in [2, 3] {
         stage = stage.killed_for(10 * MINUTE).await;
@@ -109,7 +110,7 @@ async fn event_queued_before_a_chat_turn_gets_a_turn() {
     let stage = Stage::with(config(), true).await;
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.pass(SECOND).await;
-    let id = stage.handle.chat("One", None).await.expect("accepted");
+    let id = stage.handle.chat(message("One")).await.expect("accepted");
     stage.begun.next().await.succeed();
     stage.ended(&id).await;
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
@@ -118,7 +119,7 @@ async fn event_queued_before_a_chat_turn_gets_a_turn() {
 #[tokio::test]
 async fn tool_trials_have_a_lane_of_their_own() {
     let stage = Stage::new().await;
-    let chat = stage.handle.chat("Hello", None).await.expect("accepted");
+    let chat = stage.handle.chat(message("Hello")).await.expect("accepted");
     let talk = stage.begun.next().await;
     let tried = stage.handle.try_tool("echo", json!({ "text": "x" })).await.expect("accepted");
     let next = stage.handle.try_tool("echo", json!({})).await.expect("accepted");
@@ -143,17 +144,26 @@ async fn tool_trials_have_a_lane_of_their_own() {
 #[tokio::test]
 async fn chat_message_with_same_key_is_taken_once() {
     let stage = Stage::new().await;
-    let first = stage.handle.chat("Hello", Some("key-00001")).await.expect("accepted");
-    let again = stage.handle.chat("Hello", Some("key-00001")).await.expect("known");
+    let first = stage.handle.chat(keyed("Hello")).await.expect("accepted");
+    let again = stage.handle.chat(keyed("Hello")).await.expect("known");
     assert_eq!(first, again);
-    let other = stage.handle.chat("Bye", Some("key-00001")).await;
+    let other = stage.handle.chat(keyed("Bye")).await;
     assert!(matches!(other, Err(rouse_scheduler::SchedulerError::KeyIsTaken)), "{other:?}");
     stage.begun.next().await.succeed();
     stage.ended(&first).await;
-    let later = stage.handle.chat("Hello", Some("key-00001")).await.expect("known");
+    let later = stage.handle.chat(keyed("Hello")).await.expect("known");
     assert_eq!(first, later, "also after the end of the turn");
-    let own = stage.handle.chat("Hello", Some("key-00002")).await.expect("accepted");
+    let own = stage
+        .handle
+        .chat(ChatMessage { key: Some("key-00002".to_owned()), ..message("Hello") })
+        .await
+        .expect("accepted");
     assert_ne!(first, own);
     assert_eq!(stage.begun.next().await.run.id, own);
     assert_eq!(stage.load().await, (1, 0), "nothing else waits");
+}
+
+/// A chat message that is taken once.
+fn keyed(text: &str) -> ChatMessage {
+    ChatMessage { key: Some("key-00001".to_owned()), ..message(text) }
 }

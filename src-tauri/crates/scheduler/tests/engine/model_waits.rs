@@ -7,7 +7,7 @@ use rouse_core::run::WaitsFor;
 use rouse_core::{Outcome, RunState};
 use serde_json::json;
 
-use crate::stage::{MINUTE, SECOND, ScriptedRun, Stage, every};
+use crate::stage::{MINUTE, SECOND, ScriptedRun, Stage, every, message};
 
 fn overloaded() -> Outcome {
     Outcome {
@@ -127,7 +127,7 @@ async fn rate_limit_waits_within_the_time_limit() {
 #[tokio::test]
 async fn chat_waits_a_minute_for_its_model() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    let id = stage.handle.chat(message("Hello")).await.expect("taken");
     let mut begun = stage.begun.next().await;
     let run = loop {
         begun.end(overloaded());
@@ -144,7 +144,7 @@ async fn chat_waits_a_minute_for_its_model() {
 #[tokio::test]
 async fn chat_continues_when_its_model_is_back() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    let id = stage.handle.chat(message("Hello")).await.expect("taken");
     let begun = stage.begun.next().await;
     begun.end(overloaded());
     stage.between_attempts(&id).await;
@@ -177,7 +177,7 @@ async fn resumed_run_queues_behind_waiting_runs() {
 #[tokio::test]
 async fn chat_waits_for_a_rate_limit() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello", None).await.expect("taken");
+    let id = stage.handle.chat(message("Hello")).await.expect("taken");
     stage.begun.next().await.end(over_limit(20_000));
     assert_eq!(stage.between_attempts(&id).await.waits_for, Some(WaitsFor::RateLimit));
     advance(&stage, 20 * SECOND);

@@ -12,7 +12,7 @@ use rouse_core::time::Clock as _;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_scheduler::{
-    HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
+    ChatMessage, HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
     WebhookRequest,
 };
 use rouse_store::{RunQuery, Store};
@@ -372,4 +372,9 @@ async fn start(
         config: config.clone(),
     };
     scheduler.start().await.expect("started")
+}
+
+/// A chat message of the app.
+pub(crate) fn message(text: &str) -> ChatMessage {
+    ChatMessage { text: text.to_owned(), key: None, reply_to: None }
 }

@@ -1,7 +1,7 @@
 //! Batches: statements that go to the connection's thread together.
 //!
 //! Owns the joining of statements and their values. Each round trip to the thread wakes two threads; a claim of single
-//! statements would wait longer for round trips than for the disk. Values of joined statements are renumbered: `?2` of
+//! statements would wait longer for round trips than for the disk. Values of joined statements are renumbered: `$2` of
 //! the second of two statements with three values each is `$5` of the text. Never branches: a statement that depends on a
 //! result belongs into the next batch. A batch may state how many rows a statement must change, and fails otherwise.
 //! Pitfall: joining many row counts; each mixture would be another text to prepare and cache.
@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, Either, Execute as _, Executor as _, Sqlite};
 
 use super::multi_row::MultiRowSql;
 use super::reply::await_reply;
+use super::row_number::changed_rows;
 
 /// A statement with its values.
 pub(crate) type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
@@ -23,8 +24,11 @@ const MAX_VALUES: usize = 512;
 
 /// Fails unless the statement before changed that many rows: `settings.key` is NOT NULL. See
 /// [`StoreError::is_unmet_expectation`](super::StoreError).
-const EXPECT_CHANGES: &str =
-    "INSERT INTO settings (key, value) SELECT NULL, NULL WHERE changes() <> ?1";
+const EXPECT_CHANGES: &str = concat!(
+    "INSERT INTO settings (key, value) SELECT NULL, NULL WHERE ",
+    changed_rows!(),
+    " <> $1"
+);
 
 /// Statements in order.
 #[derive(Default)]
@@ -61,6 +65,7 @@ impl Batch {
     /// Adds a statement.
     pub(crate) fn add(&mut self, sql: &str, bind: impl FnOnce(Query) -> Query) {
         debug_assert!(!sql.contains(';'), "more than one statement: {sql}");
+        debug_assert!(!sql.contains("?1"), "a placeholder other than `$1`: {sql}");
         let value_count = count_values(sql);
         match self.parts.last_mut().filter(|part| part.value_count + value_count <= MAX_VALUES) {
             Some(part) => part.join(sql, value_count, bind),
@@ -179,31 +184,37 @@ fn no_values() -> Query {
     sqlx::query("")
 }
 
-/// The number of values of a statement: its highest placeholder number, or its number of placeholders.
+/// The number of values of a statement: its highest placeholder number, or its number of `?`.
 fn count_values(sql: &str) -> usize {
-    let mut highest = 0;
-    for (number, _) in placeholders(sql) {
-        highest = number.unwrap_or(highest + 1).max(highest);
-    }
-    highest
+    let sign = placeholder_sign(sql);
+    let numbers = placeholders(sql, sign).filter_map(|(number, _)| number);
+    if sign == '?' { sql.matches('?').count() } else { numbers.max().unwrap_or(0) }
 }
 
-/// Appends a statement whose values are numbered from `offset` + 1. `$7` is the name of a value; with `?7` SQLite would
-/// expect six more.
+/// Appends a statement whose values are numbered from `offset` + 1.
 fn renumber(sql: &str, offset: usize, into: &mut String) {
-    into.push_str(sql.split('?').next().unwrap_or_default());
-    let mut highest = 0;
-    for (number, rest) in placeholders(sql) {
-        let number = number.unwrap_or(highest + 1);
-        highest = highest.max(number);
-        write!(into, "${}{rest}", number + offset).expect("BUG: a text cannot be written to");
+    let sign = placeholder_sign(sql);
+    into.push_str(sql.split(sign).next().unwrap_or_default());
+    for (at, (number, rest)) in (1..).zip(placeholders(sql, sign)) {
+        into.push('$');
+        let number = if sign == '?' { Some(at) } else { number };
+        if let Some(number) = number {
+            write!(into, "{}", number + offset).expect("BUG: a text cannot be written to");
+        }
+        into.push_str(rest);
     }
 }
 
-/// The number of each placeholder, if any, and the text up to the next.
-fn placeholders(sql: &str) -> impl Iterator<Item = (Option<usize>, &str)> {
-    sql.split('?').skip(1).map(|piece| {
+/// `MultiRowSql` writes `?`, the other statements write `$1`.
+fn placeholder_sign(sql: &str) -> char {
+    if sql.contains('?') { '?' } else { '$' }
+}
+
+/// The number after each sign, and the text up to the next sign. A `$` without a number begins a JSON path.
+fn placeholders(sql: &str, sign: char) -> impl Iterator<Item = (Option<usize>, &str)> {
+    sql.split(sign).skip(1).map(|piece| {
         let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        // silent-ok: no number follows `?` or the `$` of a JSON path.
         (piece[..piece.len() - rest.len()].parse().ok(), rest)
     })
 }
@@ -221,13 +232,15 @@ mod tests {
     #[test]
     fn joined_statements_have_consecutive_values() {
         assert_eq!(
-            renumbered("UPDATE t SET a = ?2 WHERE b = ?1", 0),
+            renumbered("UPDATE t SET a = $2 WHERE b = $1", 0),
             "UPDATE t SET a = $2 WHERE b = $1"
         );
         assert_eq!(renumbered("VALUES (?,?), (?,?)", 3), "VALUES ($4,$5), ($6,$7)");
-        assert_eq!(renumbered("a = ?12 AND b = ?12", 100), "a = $112 AND b = $112");
+        assert_eq!(renumbered("a = $12 AND b = $12", 100), "a = $112 AND b = $112");
+        assert_eq!(renumbered("a ->> '$.b' = $1", 1), "a ->> '$.b' = $2");
         assert_eq!(renumbered("COMMIT", 5), "COMMIT");
-        assert_eq!(count_values("a = ?2 AND b = ?1 AND c = ?2"), 2);
+        assert_eq!(count_values("a = $2 AND b = $1 AND c = $2"), 2);
+        assert_eq!(count_values("a ->> '$.b' = $1"), 1);
         assert_eq!(count_values("VALUES (?,?), (?,?)"), 4);
         assert_eq!(count_values("COMMIT"), 0);
     }
@@ -236,7 +249,7 @@ mod tests {
     fn statement_over_the_value_limit_begins_a_new_text() {
         let many = format!("SELECT {}", vec!["?"; MAX_VALUES].join(","));
         let mut batch = Batch::default();
-        for sql in ["SELECT ?1", "SELECT ?1", &many, "SELECT 1", "SELECT ?1"] {
+        for sql in ["SELECT $1", "SELECT $1", &many, "SELECT 1", "SELECT $1"] {
             batch.add(sql, |values| values);
         }
         let counts: Vec<usize> = batch.into_parts().iter().map(|part| part.value_count).collect();

@@ -17,7 +17,7 @@ pub(crate) const PRUNE_INTERVAL: usize = 256;
 
 static INSERT: MultiRowSql = MultiRowSql::new("INSERT INTO events (at, kind, data)", 3, "");
 /// Deletes up to a thousand rows.
-const PRUNE: &str = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?1
+const PRUNE: &str = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - $1
     AND seq < (SELECT min(seq) FROM events) + 1000";
 
 /// Events of one transaction before they have numbers.

@@ -7,6 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Copies the database into the file of the value, beside running writers. PostgreSQL: `pg_dump`.
+pub(crate) const COPY_FILE: &str = "VACUUM INTO $1";
+
 /// The files of a database: main file, write-ahead log, shared memory.
 #[must_use]
 pub fn database_files(path: &Path) -> [PathBuf; 3] {

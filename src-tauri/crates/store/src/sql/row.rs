@@ -14,6 +14,7 @@ use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
 use rouse_core::input_request::InputExchange;
 use rouse_core::run::{StepKind, StepStatus, Usage, WaitsFor};
+use rouse_core::time::QuietPolicy;
 use rouse_core::{
     ApprovalId, DeliveryId, GrantId, JobId, RunId, RunState, RunTrigger, SessionKey, UnixMs,
 };
@@ -145,6 +146,16 @@ stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryS
     name.parse().map_err(|_| unknown_name(name))
 });
 stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value; parse_json);
+
+impl<'r> FromColumn<'r> for QuietPolicy {
+    type Stored = Option<&'r str>;
+
+    /// An invalid policy reads as the default: the delivery must not be lost.
+    fn from_stored(stored: Self::Stored) -> sqlx::Result<Self> {
+        let policy: Option<Value> = stored.map(parse_json).transpose()?;
+        Ok(policy.and_then(|policy| serde_json::from_value(policy).ok()).unwrap_or_default())
+    }
+}
 
 /// The error of a name outside of the closed set.
 pub(crate) fn unknown_name(name: &str) -> sqlx::Error {

@@ -4,7 +4,7 @@
 
 use rouse_core::approval::{
     Approval, ApprovalDecision, ApprovalScope, ApprovalState, ApprovalStateKind, Authorization,
-    DecisionSurface,
+    DecisionSource, DecisionSurface,
 };
 use rouse_core::event::EventKind;
 use rouse_core::input_request::InputAnswer;
@@ -14,14 +14,15 @@ use serde_json::json;
 use super::event_data::approval_event;
 use super::grants::use_grant;
 use crate::sql::{
-    FromColumns, Query, RowReader, Store, StoreError, Transaction, from_columns, unknown_name,
+    FromColumns, Query, RowReader, Store, StoreError, Transaction, by_index, from_columns,
+    json_with_field, unknown_name,
 };
 
 /// The columns that `Approval` reads, in order.
 macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
-         asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at, input"
+         asked_at, expires_at, state, scope, reason, decided_at, answered_from, decided_by, used_at, input"
     };
 }
 pub(crate) use approval_columns;
@@ -29,10 +30,10 @@ pub(crate) use approval_columns;
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL, ?15)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', NULL, NULL, NULL, NULL, NULL, NULL, $15)"
 );
 pub(crate) const GET: &str =
-    concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = ?1");
+    concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = $1");
 pub(crate) const PENDING: &str = concat!(
     "SELECT ",
     approval_columns!(),
@@ -41,52 +42,55 @@ pub(crate) const PENDING: &str = concat!(
 pub(crate) const NEWEST: &str = concat!(
     "SELECT ",
     approval_columns!(),
-    " FROM approvals ORDER BY asked_at DESC, id DESC LIMIT ?1"
+    " FROM approvals ORDER BY asked_at DESC, id DESC LIMIT $1"
 );
 pub(crate) const OF_RUN: &str = concat!(
     "SELECT ",
     approval_columns!(),
-    " FROM approvals WHERE run_id = ?1 ORDER BY asked_at, id"
+    " FROM approvals WHERE run_id = $1 ORDER BY asked_at, id"
 );
 pub(crate) const NEXT_EXPIRY: &str =
     "SELECT min(expires_at) FROM approvals WHERE state = 'pending'";
 const DECIDE: &str = concat!(
-    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5, answered_from = ?6,
-        input = json_set(input, '$.answer', json(?7))
-     WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
+    "UPDATE approvals SET state = $2, scope = $3, reason = $4, decided_at = $5, answered_from = $6, decided_by = $8,
+        input = ",
+    json_with_field!("input", "answer", "$7"),
+    " WHERE id = $1 AND state = 'pending' AND expires_at > $5 RETURNING ",
     approval_columns!()
 );
 /// The pending approvals of a job, the oldest first.
 pub(crate) const PENDING_OF_JOB: &str = concat!(
     "SELECT ",
     approval_columns!(),
-    " FROM approvals INDEXED BY approvals_pending WHERE state = 'pending' AND job_id = ?1 ORDER BY asked_at, id"
+    " FROM ",
+    by_index!("approvals", "approvals_pending"),
+    " WHERE state = 'pending' AND job_id = $1 ORDER BY asked_at, id"
 );
 const COVER: &str = concat!(
-    "UPDATE approvals SET state = 'covered', decided_at = ?2 WHERE id = ?1 RETURNING ",
+    "UPDATE approvals SET state = 'covered', decided_at = $2 WHERE id = $1 RETURNING ",
     approval_columns!()
 );
 pub(crate) const EXPIRE: &str = concat!(
-    "UPDATE approvals SET state = 'expired', decided_at = ?1
-     WHERE state = 'pending' AND expires_at <= ?1 RETURNING ",
+    "UPDATE approvals SET state = 'expired', decided_at = $1
+     WHERE state = 'pending' AND expires_at <= $1 RETURNING ",
     approval_columns!()
 );
 pub(crate) const DELAY_EXPIRY: &str = concat!(
-    "UPDATE approvals SET expires_at = ?3 + (expires_at - coalesce(?2, asked_at))
-     WHERE run_id = ?1 AND state = 'pending' RETURNING ",
+    "UPDATE approvals SET expires_at = $3 + (expires_at - coalesce($2, asked_at))
+     WHERE run_id = $1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
 /// Approvals requested later than now. While their delivery is held, their lifetime begins with the end of the hold.
 pub(crate) const SHIFT: &str = concat!(
-    "UPDATE approvals SET asked_at = ?1, expires_at = ?1 + expires_at - coalesce(
+    "UPDATE approvals SET asked_at = $1, expires_at = $1 + expires_at - coalesce(
         (SELECT max(held_until) FROM outbox
          WHERE outbox.run_id = approvals.run_id AND outbox.state = 'held' AND outbox.digest IS NULL), asked_at)
-     WHERE state = 'pending' AND asked_at > ?1 RETURNING ",
+     WHERE state = 'pending' AND asked_at > $1 RETURNING ",
     approval_columns!()
 );
 // A refused or expired input request also permits one call, which has the refusal as its answer.
-const USE: &str = "UPDATE approvals SET used_at = ?2
-    WHERE id = ?1 AND (used_at IS NULL OR scope <> 'once')
+const USE: &str = "UPDATE approvals SET used_at = $2
+    WHERE id = $1 AND (used_at IS NULL OR scope <> 'once')
         AND (state = 'approved' OR input IS NOT NULL AND state IN ('denied', 'expired'))";
 
 from_columns!(
@@ -94,6 +98,14 @@ from_columns!(
     id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview,
     reason, is_highest, requested_at, expires_at, state, decided_from, used_at, input
 );
+
+/// Two columns: surface and name; none before a decision.
+impl FromColumns<'_> for Option<DecisionSource> {
+    fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {
+        let (surface, name) = row.read::<(Option<DecisionSurface>, Option<String>)>()?;
+        Ok(surface.map(|surface| DecisionSource { surface, name }))
+    }
+}
 
 /// Four columns: name, scope, reason and instant of the decision.
 impl FromColumns<'_> for ApprovalState {
@@ -173,7 +185,7 @@ pub(crate) async fn write_decision(
     tx: &mut Transaction,
     id: &ApprovalId,
     answer: &ApprovalDecision,
-    from: DecisionSurface,
+    from: &DecisionSource,
 ) -> Result<Option<Approval>, StoreError> {
     let (state, scope, reason) = match answer {
         ApprovalDecision::Once => ("approved", Some(ApprovalScope::Once), None),
@@ -197,8 +209,9 @@ pub(crate) async fn write_decision(
         .bind(scope.map(ApprovalScope::name))
         .bind(reason)
         .bind(tx.now().0)
-        .bind(from.name())
-        .bind(input_answer);
+        .bind(from.surface.name())
+        .bind(input_answer)
+        .bind(from.name.as_deref());
     Ok(change_approvals(tx, query).await?.pop())
 }
 

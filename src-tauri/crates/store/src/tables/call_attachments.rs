@@ -27,12 +27,12 @@ pub struct CallAttachment {
 from_columns!(CallAttachment: step, name, kind, size, is_kept);
 
 const INSERT: &str = "INSERT INTO call_attachments (run_id, step, position, name, kind, size, bytes)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?6 <= ?8 -
-        (SELECT coalesce(sum(size), 0) FROM call_attachments WHERE run_id = ?1 AND bytes IS NOT NULL) THEN ?7 END";
+    SELECT $1, $2, $3, $4, $5, $6, CASE WHEN $6 <= $8 -
+        (SELECT coalesce(sum(size), 0) FROM call_attachments WHERE run_id = $1 AND bytes IS NOT NULL) THEN $7 END";
 pub(crate) const LIST: &str = "SELECT step, name, kind, size, bytes IS NOT NULL
-    FROM call_attachments WHERE run_id = ?1 ORDER BY step, position";
+    FROM call_attachments WHERE run_id = $1 ORDER BY step, position";
 pub(crate) const GET: &str = "SELECT kind, bytes FROM call_attachments
-    WHERE run_id = ?1 AND step = ?2 AND position = ?3 AND bytes IS NOT NULL";
+    WHERE run_id = $1 AND step = $2 AND position = $3 AND bytes IS NOT NULL";
 
 impl Store {
     /// The files of all calls of a run, in the order of their steps and positions.

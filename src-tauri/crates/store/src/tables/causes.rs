@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use rouse_core::{Cause, JobId, Run, RunId};
 use serde_json::{Value, json};
 
-use crate::sql::{Batch, Store, StoreError, Transaction};
+use crate::sql::{Batch, Store, StoreError, Transaction, json_rows};
 
 /// A run that an event fired: `Queued`, or `Skipped` with the reason.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,14 +26,20 @@ impl FiredRun {
     }
 }
 
-pub(crate) const OF_RUN: &str = "SELECT cause FROM causes WHERE run_id = ?1";
-pub(crate) const KNOWN: &str = "SELECT asked.key FROM json_each(?1) AS asked
-    WHERE EXISTS (SELECT 1 FROM causes
-        WHERE job_id = asked.value ->> 0 AND id = asked.value ->> 1 AND id IS NOT NULL)";
-const INSERT: &str = "INSERT INTO causes (run_id, job_id, id, cause)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value -> 3 FROM jsonb_each(?1)";
+pub(crate) const OF_RUN: &str = "SELECT cause FROM causes WHERE run_id = $1";
+pub(crate) const KNOWN: &str = concat!(
+    "SELECT asked.position FROM ",
+    json_rows!("$1": 0 => "job", 1 => "event"),
+    " AS asked WHERE EXISTS (SELECT 1 FROM causes
+        WHERE job_id = asked.job AND id = asked.event AND id IS NOT NULL)"
+);
+const INSERT: &str = concat!(
+    "INSERT INTO causes (run_id, job_id, id, cause) SELECT run, job, event, cause FROM ",
+    json_rows!("$1": 0 => "run", 1 => "job", 2 => "event", 3 => "cause"),
+    " AS fired"
+);
 const COPY: &str = "INSERT INTO causes (run_id, job_id, id, cause)
-    SELECT ?2, job_id, NULL, cause FROM causes WHERE run_id = ?1";
+    SELECT $2, job_id, NULL, cause FROM causes WHERE run_id = $1";
 
 impl Store {
     /// The event that fired a run; none if a slot or a person did.

@@ -6,9 +6,16 @@ use rouse_core::delivery::DeliveryState;
 
 use crate::sql::{Store, StoreError, from_columns};
 
-/// With a single `max`, SQLite takes `reason` from the row of the maximum.
-const CHANNEL_OUTCOMES: &str = "SELECT channel, state, max(settled_at), reason FROM outbox
-    WHERE state IN ('delivered', 'failed') GROUP BY channel, state";
+/// One search per channel and state, however many deliveries there are.
+pub(crate) const CHANNEL_OUTCOMES: &str = "WITH RECURSIVE names (channel) AS (
+        SELECT min(channel) FROM outbox WHERE settled_at IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(channel) FROM outbox WHERE settled_at IS NOT NULL AND channel > names.channel)
+        FROM names WHERE channel IS NOT NULL)
+    SELECT newest.channel, newest.state, newest.settled_at, newest.reason
+    FROM names CROSS JOIN (VALUES ('delivered'), ('failed')) AS states JOIN outbox AS newest ON newest.id =
+        (SELECT id FROM outbox WHERE channel = names.channel AND state = states.column1 AND settled_at IS NOT NULL
+         ORDER BY settled_at DESC LIMIT 1)";
 
 /// The newest settled delivery of a channel in one state: delivered or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,10 @@ use sqlx::sqlite::SqliteRow;
 
 use super::job_row::{JobRow, job_columns};
 use super::runs::retried_slot;
-use crate::sql::{Store, StoreError, decode_row, from_columns, json_list};
+use crate::sql::{
+    Store, StoreError, by_index, decode_row, from_columns, in_json_list, json_list, json_text,
+    row_id,
+};
 
 /// A job with a due slot.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,33 +42,43 @@ pub struct DueJobs {
 /// count scans every run of the job.
 macro_rules! load_columns {
     () => {
-        "(SELECT count(*) FROM runs INDEXED BY runs_open
-            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
-         (SELECT count(*) FROM runs INDEXED BY runs_open
-            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'running')"
+        concat!(
+            "(SELECT count(*) FROM ",
+            by_index!("runs", "runs_open"),
+            " WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
+         (SELECT count(*) FROM ",
+            by_index!("runs", "runs_open"),
+            " WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'running')"
+        )
     };
 }
 
 pub(crate) const DUE: &str = concat!(
-    "SELECT rowid, next_run_at, ",
+    "SELECT ",
+    row_id!(),
+    ", next_run_at, ",
     job_columns!(),
     ", ",
     load_columns!(),
-    " FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at >= ?1 AND next_run_at <= ?2
-        AND (next_run_at > ?1 OR rowid > ?3)
-     ORDER BY next_run_at, rowid LIMIT ?4"
+    " FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at >= $1 AND next_run_at <= $2
+        AND (next_run_at > $1 OR ",
+    row_id!(),
+    " > $3)
+     ORDER BY next_run_at, ",
+    row_id!(),
+    " LIMIT $4"
 );
 /// The load of a job by runs for slots.
 pub(crate) const SLOT_LOAD: &str = concat!(
     "WITH of_job AS (SELECT state, started_at, finished_at FROM runs
-        WHERE job_id = ?1 AND coalesce(slot_at, ",
+        WHERE job_id = $1 AND coalesce(slot_at, ",
     retried_slot!(),
     ") IS NOT NULL)
      SELECT count(*) FILTER (WHERE finished_at IS NULL AND state = 'queued'),
         count(*) FILTER (WHERE finished_at IS NULL AND state = 'running'), max(started_at) FROM of_job"
 );
 pub(crate) const COUNT_DUE: &str = "SELECT count(*) FROM jobs
-    WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1";
+    WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= $1";
 pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1";
 pub(crate) const WITH_LOAD: &str = concat!(
@@ -73,12 +86,16 @@ pub(crate) const WITH_LOAD: &str = concat!(
     job_columns!(),
     ", ",
     load_columns!(),
-    " FROM jobs WHERE id IN (SELECT value FROM json_each(?1)) AND enabled = 1"
+    " FROM jobs WHERE id ",
+    in_json_list!("$1"),
+    " AND enabled = 1"
 );
 pub(crate) const EVENT_JOBS: &str = concat!(
     "SELECT ",
     job_columns!(),
-    " FROM jobs WHERE definition ->> '$.schedule.kind' = 'event' AND enabled = 1"
+    " FROM jobs WHERE ",
+    json_text!("definition", "schedule.kind"),
+    " = 'event' AND enabled = 1"
 );
 
 /// The end of a batch, in the order of the index.

@@ -8,7 +8,7 @@ use rouse_core::event::Event;
 use crate::sql::{Store, StoreError, from_columns};
 
 pub(crate) const AFTER: &str =
-    "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    "SELECT seq, at, kind, data FROM events WHERE seq > $1 ORDER BY seq LIMIT $2";
 const RANGE: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)";
 /// Of the newest thousand: after a clock rollback earlier events may have later times.
 const LATEST: &str = "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";

@@ -7,15 +7,23 @@ use rouse_core::fetch_history::{FetchHistory, FetchHistoryFailure, PastFetch, WE
 use rouse_core::tool::BoxFuture;
 use rouse_core::{JobId, RunId};
 
-use crate::sql::{Store, from_columns};
+use crate::sql::{Store, from_columns, json_text};
 
-pub(crate) const LAST_FETCH: &str = "SELECT s.output ->> '$.contentHash', s.finished_at
-    FROM (SELECT id FROM runs WHERE job_id = ?1 AND id <> ?2 AND state IN ('succeeded', 'nothingToReport')
+pub(crate) const LAST_FETCH: &str = concat!(
+    "SELECT ",
+    json_text!("s.output", "contentHash"),
+    ", s.finished_at
+    FROM (SELECT id FROM runs WHERE job_id = $1 AND id <> $2 AND state IN ('succeeded', 'nothingToReport')
         ORDER BY created_at DESC LIMIT 200) r
     JOIN run_steps s ON s.run_id = r.id
-    WHERE s.kind = 'toolCall' AND s.name = ?3 AND s.status = 'finished' AND s.is_error = 0
-        AND s.input ->> '$.url' = ?4 AND s.output ->> '$.contentHash' IS NOT NULL
-    ORDER BY s.finished_at DESC LIMIT 1";
+    WHERE s.kind = 'toolCall' AND s.name = $3 AND s.status = 'finished' AND s.is_error = 0
+        AND ",
+    json_text!("s.input", "url"),
+    " = $4 AND ",
+    json_text!("s.output", "contentHash"),
+    " IS NOT NULL
+    ORDER BY s.finished_at DESC LIMIT 1"
+);
 
 from_columns!(PastFetch: content_hash, at);
 

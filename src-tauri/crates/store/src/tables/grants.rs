@@ -21,34 +21,34 @@ macro_rules! grant_columns {
 const INSERT: &str = concat!(
     "INSERT INTO grants (",
     grant_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, NULL)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, 0, NULL)"
 );
 pub(crate) const OF_JOB: &str =
-    concat!("SELECT ", grant_columns!(), " FROM grants WHERE job_id = ?1 ORDER BY created_at, id");
+    concat!("SELECT ", grant_columns!(), " FROM grants WHERE job_id = $1 ORDER BY created_at, id");
 const ALL: &str =
     concat!("SELECT ", grant_columns!(), " FROM grants ORDER BY created_at DESC, id DESC");
-const REVOKE: &str = "UPDATE grants SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+const REVOKE: &str = "UPDATE grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
 const REVOKE_ALL: &str =
-    "UPDATE grants SET revoked_at = ?2 WHERE job_id = ?1 AND revoked_at IS NULL";
-const REVOKE_VALID: &str = "UPDATE grants SET revoked_at = ?2
-    WHERE job_id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+    "UPDATE grants SET revoked_at = $2 WHERE job_id = $1 AND revoked_at IS NULL";
+const REVOKE_VALID: &str = "UPDATE grants SET revoked_at = $2
+    WHERE job_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
         AND (uses_left IS NULL OR uses_left > 0)
     RETURNING id";
-const SHIFT: &str = "UPDATE grants SET created_at = ?1, expires_at = ?1 + expires_at - created_at
-    WHERE created_at > ?1 RETURNING id";
+const SHIFT: &str = "UPDATE grants SET created_at = $1, expires_at = $1 + expires_at - created_at
+    WHERE created_at > $1 RETURNING id";
 /// Revokes grants that had expired by the latest instant shown since their creation. The approval event at a grant's instant
 /// dates the grant among the events; without such an event the grant is older than the newest events. Earlier instants do
 /// not count: a clock far ahead may have shown them.
 const REVOKE_EXPIRED: &str = "WITH newest AS MATERIALIZED
         (SELECT seq, at, kind FROM events ORDER BY seq DESC LIMIT 1000)
-    UPDATE grants SET revoked_at = ?1
-    WHERE revoked_at IS NULL AND expires_at > ?1
+    UPDATE grants SET revoked_at = $1
+    WHERE revoked_at IS NULL AND expires_at > $1
         AND expires_at <= (SELECT max(later.at) FROM newest AS later WHERE later.seq > coalesce(
             (SELECT min(given.seq) FROM newest AS given
              WHERE given.kind = 'approval' AND given.at = grants.created_at), 0))
     RETURNING id";
 const USE: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
-    WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+    WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
         AND (uses_left IS NULL OR uses_left > 0)";
 
 from_columns!(Grant: id, job_id, tool, covers, created_at, expires_at, uses_left, used, revoked_at);

@@ -9,7 +9,9 @@ use rouse_core::decide::DigestRun;
 use rouse_core::incident::{Incident, IncidentEnd, IncidentStep};
 use rouse_core::{JobId, Run, RunId, UnixMs};
 
-use crate::sql::{FromColumns, RowReader, Store, StoreError, Transaction, from_columns, json_list};
+use crate::sql::{
+    FromColumns, RowReader, Store, StoreError, Transaction, from_columns, in_json_list, json_list,
+};
 
 /// The columns that `Incident` reads, in order.
 macro_rules! incident_columns {
@@ -22,49 +24,54 @@ macro_rules! incident_columns {
 pub(crate) const OPEN_OF_JOB: &str = concat!(
     "SELECT ",
     incident_columns!(),
-    " FROM incidents WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL ORDER BY last_at DESC, id DESC"
+    " FROM incidents WHERE coalesce(job_id, '') = $1 AND closed_at IS NULL ORDER BY last_at DESC, id DESC"
 );
 // Few incidents are recent, and only failures query them; an index would not pay off.
 const RECOVERED: &str = concat!(
     "SELECT ",
     incident_columns!(),
     " FROM (SELECT * FROM incidents ORDER BY id DESC LIMIT 500)
-     WHERE coalesce(job_id, '') = ?1 AND closed_at >= ?2 AND closed_how = 'recovered' ORDER BY closed_at DESC"
+     WHERE coalesce(job_id, '') = $1 AND closed_at >= $2 AND closed_how = 'recovered' ORDER BY closed_at DESC"
 );
 pub(crate) const JOBS_WITH_OPEN: &str =
     "SELECT DISTINCT coalesce(job_id, '') FROM incidents WHERE closed_at IS NULL";
 pub(crate) const OPEN_OF_JOBS: &str = concat!(
     "SELECT ",
     incident_columns!(),
-    " FROM incidents WHERE coalesce(job_id, '') IN (SELECT value FROM json_each(?1)) AND closed_at IS NULL
+    " FROM incidents WHERE coalesce(job_id, '') ",
+    in_json_list!("$1"),
+    " AND closed_at IS NULL
       ORDER BY last_at DESC, id DESC"
 );
 /// The last column is `Incident::keeps_job_disabled` in SQL, for many runs.
-pub(crate) const ANNOUNCED_RUNS: &str = "SELECT id, job_id, job_name, state,
+pub(crate) const ANNOUNCED_RUNS: &str = concat!(
+    "SELECT id, job_id, job_name, state,
         EXISTS (SELECT 1 FROM incidents JOIN jobs ON jobs.id = runs.job_id
             WHERE coalesce(incidents.job_id, '') = coalesce(runs.job_id, '') AND jobs.enabled = 0
-                AND incidents.closed_at IS NULL AND incidents.paused_because IS NOT NULL AND incidents.closed_how IS NOT 'resumed')
-    FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
+                AND incidents.closed_at IS NULL AND incidents.paused_because IS NOT NULL AND incidents.closed_how IS DISTINCT FROM 'resumed')
+    FROM runs WHERE id ",
+    in_json_list!("$1")
+);
 const OPEN: &str = "INSERT INTO incidents
         (job_id, class, cause, opened_at, count, first_run, last_run, last_at)
-    VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5, ?4)";
+    VALUES ($1, $2, $3, $4, 1, $5, $5, $4)";
 // `closed_how` stays and marks an incident that recurred.
 const REOPEN: &str = "UPDATE incidents
-    SET count = count + 1, last_run = ?2, last_at = ?3, closed_at = NULL, closed_how = 'recovered',
+    SET count = count + 1, last_run = $2, last_at = $3, closed_at = NULL, closed_how = 'recovered',
         paused_because = NULL
-    WHERE id = ?1";
-const CONTINUE: &str = "UPDATE incidents SET count = count + 1, last_run = ?2, last_at = ?3
-    WHERE id = ?1 AND closed_at IS NULL";
-pub(crate) const CLOSE: &str = "UPDATE incidents SET closed_at = ?2, closed_how = ?3
-    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL";
+    WHERE id = $1";
+const CONTINUE: &str = "UPDATE incidents SET count = count + 1, last_run = $2, last_at = $3
+    WHERE id = $1 AND closed_at IS NULL";
+pub(crate) const CLOSE: &str = "UPDATE incidents SET closed_at = $2, closed_how = $3
+    WHERE coalesce(job_id, '') = $1 AND closed_at IS NULL";
 /// An incident that paused its job stays open until a run succeeds: its recovery is to be announced.
 const RESUME: &str = "UPDATE incidents
-    SET closed_at = CASE WHEN paused_because IS NULL THEN ?2 END, closed_how = 'resumed'
-    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL";
-const CLOSE_RESUMED: &str = "UPDATE incidents SET closed_at = ?2
-    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL AND closed_how = 'resumed'";
-pub(crate) const SET_PAUSE_REASON: &str = "UPDATE incidents SET paused_because = ?3
-    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL AND last_run = ?2";
+    SET closed_at = CASE WHEN paused_because IS NULL THEN $2 END, closed_how = 'resumed'
+    WHERE coalesce(job_id, '') = $1 AND closed_at IS NULL";
+const CLOSE_RESUMED: &str = "UPDATE incidents SET closed_at = $2
+    WHERE coalesce(job_id, '') = $1 AND closed_at IS NULL AND closed_how = 'resumed'";
+pub(crate) const SET_PAUSE_REASON: &str = "UPDATE incidents SET paused_because = $3
+    WHERE coalesce(job_id, '') = $1 AND closed_at IS NULL AND last_run = $2";
 
 impl FromColumns<'_> for Incident {
     fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {

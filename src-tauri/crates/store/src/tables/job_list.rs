@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::job_row::{JobRow, job_columns};
 use super::unreadable_jobs::UnreadableJob;
-use crate::sql::{Store, StoreError};
+use crate::sql::{Store, StoreError, ignore_case, nulls_last};
 
 /// A query for jobs. The default is all enabled jobs in one page.
 #[derive(Debug, Clone, Default)]
@@ -40,9 +40,19 @@ pub struct JobPage {
 pub(crate) const LIST: &str = concat!(
     "SELECT ",
     job_columns!(),
-    ", name FROM jobs WHERE enabled >= ?1 AND ifnull(next_run_at, 9223372036854775807) >= ?2
-        AND (ifnull(next_run_at, 9223372036854775807), name COLLATE NOCASE, id) > (?2, ?3, ?4)
-     ORDER BY ifnull(next_run_at, 9223372036854775807), name COLLATE NOCASE, id LIMIT ?5"
+    ", name FROM jobs WHERE enabled >= $1 AND ",
+    nulls_last!("next_run_at"),
+    " >= $2
+        AND (",
+    nulls_last!("next_run_at"),
+    ", ",
+    ignore_case!("name"),
+    ", id) > ($2, $3, $4)
+     ORDER BY ",
+    nulls_last!("next_run_at"),
+    ", ",
+    ignore_case!("name"),
+    ", id LIMIT $5"
 );
 
 /// Jobs per query of a search.

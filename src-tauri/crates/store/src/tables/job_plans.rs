@@ -12,7 +12,10 @@ use rouse_core::{JobId, UnixMs};
 use serde_json::{Value, json};
 
 use super::event_data::job_event;
-use crate::sql::{Durability, Store, StoreError};
+use crate::sql::{
+    Durability, Store, StoreError, if_valid_json, json_array, json_array_of, json_part, json_rows,
+    json_text, json_value,
+};
 
 /// More moved jobs share one event: ten thousand events would prune all others.
 const MAX_EVENTS: usize = 100;
@@ -30,19 +33,38 @@ pub struct PlannedJob {
     pub schedule: Schedule,
 }
 
-pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1,
-        decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
-    FROM jsonb_each(?1) AS planned WHERE jobs.id = planned.value ->> 0";
+/// The bound rows: id, next slot, decided until, settled until.
+macro_rules! plans {
+    () => {
+        concat!(
+            json_rows!("$1": 0 => "id", 1 => "next_run_at", 2 => "decided_until", 3 => "settled_until"),
+            " AS planned"
+        )
+    };
+}
+pub(crate) const SET_NEXT: &str = concat!(
+    "UPDATE jobs SET next_run_at = planned.next_run_at, decided_until = planned.decided_until,
+        settled_until = planned.settled_until FROM ",
+    plans!(),
+    " WHERE jobs.id = planned.id"
+);
 /// For jobs that keep their next slot: writes no index.
-pub(crate) const SET_DECIDED: &str =
-    "UPDATE jobs SET decided_until = planned.value ->> 2, settled_until = planned.value ->> 3
-    FROM jsonb_each(?1) AS planned WHERE jobs.id = planned.value ->> 0";
+pub(crate) const SET_DECIDED: &str = concat!(
+    "UPDATE jobs SET decided_until = planned.decided_until, settled_until = planned.settled_until FROM ",
+    plans!(),
+    " WHERE jobs.id = planned.id"
+);
 /// One result row: every row costs a message between threads. The condition is that of the index `jobs_due`.
-pub(crate) const PLANNED: &str = "SELECT json_group_array(json_array(
-        id, next_run_at, decided_until, settled_until,
-        CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
-        json(CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END))) FROM jobs
-    WHERE enabled = 1 AND next_run_at IS NOT NULL";
+pub(crate) const PLANNED: &str = concat!(
+    "SELECT ",
+    json_array_of!(json_array!(concat!(
+        "id, next_run_at, decided_until, settled_until, CAST(",
+        if_valid_json!("definition", json_text!("definition", "createdAtMs")),
+        " AS BIGINT), ",
+        json_value!(if_valid_json!("definition", json_part!("definition", "schedule")))
+    ))),
+    " FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL"
+);
 
 /// An element of `PLANNED`: id, next slot, decided until, settled until, created at, schedule.
 type PlannedRow = (String, UnixMs, Option<UnixMs>, Option<UnixMs>, Option<UnixMs>, Option<Value>);

@@ -11,7 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::event_data::disabled_event;
 use super::job_row::{JobRow, definition_of, job_columns};
-use crate::sql::{Batch, FromColumns, RowReader, Store, StoreError, Transaction, json_list};
+use crate::sql::{
+    Batch, FromColumns, RowReader, Store, StoreError, Transaction, by_index, in_json_list,
+    json_list, json_rows,
+};
 
 /// Numbers of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,37 +27,42 @@ pub struct JobCounts {
     pub failing: u32,
 }
 
-const IS_DISABLED: &str = "SELECT enabled = 0 FROM jobs WHERE id = ?1";
-pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
+const IS_DISABLED: &str = "SELECT enabled = 0 FROM jobs WHERE id = $1";
+pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
 const INSERT: &str = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, last_run_at, last_state, last_error,
         last_duration_ms, consecutive_failures, definition, decided_until, settled_until)
-    VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING";
+    VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str = concat!(
-    "UPDATE jobs SET name = ?2, revision = revision + 1, next_run_at = ?4, definition = ?5, decided_until = ?6,
-        settled_until = ?7,
-        consecutive_failures = CASE WHEN enabled < ?3 THEN 0 ELSE consecutive_failures END, enabled = ?3
-     WHERE id = ?1 RETURNING ",
+    "UPDATE jobs SET name = $2, revision = revision + 1, next_run_at = $4, definition = $5, decided_until = $6,
+        settled_until = $7,
+        consecutive_failures = CASE WHEN enabled < $3 THEN 0 ELSE consecutive_failures END, enabled = $3
+     WHERE id = $1 RETURNING ",
     job_columns!()
 );
-const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
+const DELETE: &str = concat!("DELETE FROM jobs WHERE id = $1 RETURNING ", job_columns!());
 pub(crate) const COUNT: &str =
-    "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) +
+    "SELECT count(*), sum(enabled), count(*) FILTER (WHERE consecutive_failures > 0) +
         (SELECT count(DISTINCT healthy.id) FROM incidents JOIN jobs AS healthy ON healthy.id = coalesce(incidents.job_id, '')
-         WHERE incidents.closed_at IS NULL AND incidents.closed_how IS NOT 'resumed' AND healthy.consecutive_failures = 0
-            AND (incidents.class = ?1 OR incidents.paused_because IS NOT NULL AND NOT healthy.enabled))
+         WHERE incidents.closed_at IS NULL AND incidents.closed_how IS DISTINCT FROM 'resumed' AND healthy.consecutive_failures = 0
+            AND (incidents.class = $1 OR incidents.paused_because IS NOT NULL AND healthy.enabled = 0))
     FROM jobs";
 const IDS: &str = "SELECT id FROM jobs";
-const EXISTS: &str = "SELECT 1 FROM jobs WHERE id = ?1";
+const EXISTS: &str = "SELECT 1 FROM jobs WHERE id = $1";
 /// The index of the list contains all names, but no definitions.
-const OTHER_NAMED: &str =
-    "SELECT 1 FROM jobs INDEXED BY jobs_listed WHERE name = ?1 AND id <> ?2 LIMIT 1";
+const OTHER_NAMED: &str = concat!(
+    "SELECT 1 FROM ",
+    by_index!("jobs", "jobs_listed"),
+    " WHERE name = $1 AND id <> $2 LIMIT 1"
+);
 const DISABLE: &str =
-    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
+    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = $1";
 pub(crate) const SET_LAST_RUN_AT: &str =
-    "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
-pub(crate) const SET_LAST_STATES: &str = "UPDATE jobs
-    SET last_state = ended.value ->> 1, last_error = ended.value ->> 2, last_duration_ms = NULL
-    FROM jsonb_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
+    concat!("UPDATE jobs SET last_run_at = $1 WHERE id ", in_json_list!("$2"));
+pub(crate) const SET_LAST_STATES: &str = concat!(
+    "UPDATE jobs SET last_state = ended.state, last_error = ended.error, last_duration_ms = NULL FROM ",
+    json_rows!("$1": 0 => "job", 1 => "state", 2 => "error"),
+    " AS ended WHERE jobs.id = ended.job"
+);
 
 impl FromColumns<'_> for JobCounts {
     fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {

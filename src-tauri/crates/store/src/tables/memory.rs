@@ -12,7 +12,9 @@ use rouse_core::memory::{
 };
 
 use crate::sql::{
-    Durability, FromColumns, RowReader, Store, StoreError, Transaction, from_columns, json_list,
+    DELETE_MEMORY_TEXT, DELETE_MEMORY_TEXTS, Durability, FromColumns, INSERT_MEMORY_TEXT,
+    RowReader, SEARCH_MEMORY, Store, StoreError, Transaction, from_columns, in_json_list,
+    json_list,
 };
 
 /// Limits of one transaction.
@@ -27,18 +29,10 @@ const SEPARATOR: char = '\u{200B}';
 
 const FILES: &str = "SELECT path, stamp, digest, problem, modified_at FROM memory_files";
 const PUT_FILE: &str =
-    "INSERT INTO memory_files (path, stamp, digest, problem, modified_at) VALUES (?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT (path) DO UPDATE SET stamp = ?2, digest = ?3, problem = ?4, modified_at = ?5 RETURNING id";
-const DELETE_TEXT: &str = "DELETE FROM memory_text WHERE rowid = ?1";
-const PUT_TEXT: &str = "INSERT INTO memory_text (rowid, path, text) VALUES (?1, ?2, ?3)";
-pub(crate) const DELETE_TEXTS: &str = "DELETE FROM memory_text WHERE rowid IN
-    (SELECT id FROM memory_files WHERE path IN (SELECT value FROM json_each(?1)))";
+    "INSERT INTO memory_files (path, stamp, digest, problem, modified_at) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (path) DO UPDATE SET stamp = $2, digest = $3, problem = $4, modified_at = $5 RETURNING id";
 pub(crate) const DELETE_FILES: &str =
-    "DELETE FROM memory_files WHERE path IN (SELECT value FROM json_each(?1))";
-pub(crate) const SEARCH: &str =
-    "SELECT f.path, snippet(memory_text, 1, '', '', ' … ', 40), f.modified_at
-    FROM memory_text JOIN memory_files f ON f.id = memory_text.rowid
-    WHERE memory_text MATCH ?1 ORDER BY bm25(memory_text, 4.0, 1.0), f.path LIMIT ?2";
+    concat!("DELETE FROM memory_files WHERE path ", in_json_list!("$1"));
 
 from_columns!(IndexedFile: path, stamp, digest, problem, modified_at);
 
@@ -66,7 +60,7 @@ impl MemoryIndex for Store {
     fn search<'a>(&'a self, query: &'a str, most: u32) -> IndexFuture<'a, Vec<MemoryHit>> {
         Box::pin(async move {
             let Some(expression) = match_expression(query) else { return Ok(Vec::new()) };
-            let query = sqlx::query(SEARCH).bind(expression).bind(i64::from(most));
+            let query = sqlx::query(SEARCH_MEMORY).bind(expression).bind(i64::from(most));
             let hits = self.fetch_all("search the memory", query).await;
             hits.map_err(|error| index_failure(&error))
         })
@@ -87,7 +81,7 @@ impl Store {
         for deleted in changes.gone.chunks(MAX_FILES) {
             let paths = json_list(deleted.iter().map(String::as_str));
             let mut tx = self.begin_memory_change().await?;
-            tx.execute(sqlx::query(DELETE_TEXTS).bind(paths.clone())).await?;
+            tx.execute(sqlx::query(DELETE_MEMORY_TEXTS).bind(paths.clone())).await?;
             tx.execute(sqlx::query(DELETE_FILES).bind(paths)).await?;
             tx.commit().await?;
         }
@@ -104,8 +98,8 @@ impl Store {
             let mut tx = self.begin_memory_change().await?;
             for IndexedText { file, text } in files {
                 let id = put_file(&mut tx, file).await?;
-                tx.execute(sqlx::query(DELETE_TEXT).bind(id)).await?;
-                let query = sqlx::query(PUT_TEXT).bind(id);
+                tx.execute(sqlx::query(DELETE_MEMORY_TEXT).bind(id)).await?;
+                let query = sqlx::query(INSERT_MEMORY_TEXT).bind(id);
                 tx.execute(query.bind(separated(&file.path)).bind(separated(text))).await?;
             }
             tx.commit().await?;

@@ -12,19 +12,18 @@ use rouse_core::event::EventKind;
 use rouse_core::job::to_json;
 use rouse_core::text::strip_invisible;
 use rouse_core::time::QuietPolicy;
-use rouse_core::{DeliveryId, RunId, UnixMs};
-use serde_json::Value;
+use rouse_core::{ApprovalId, DeliveryId, RunId, UnixMs};
 
 use super::event_data::delivery_event;
 use crate::sql::{
-    Durability, FromColumn, Query, Store, StoreError, Transaction, from_columns, json_list,
-    parse_json,
+    Durability, Query, Store, StoreError, Transaction, from_columns, in_json_list, json_append,
+    json_list, row_id,
 };
 
 /// The columns that `Delivery` reads, in order.
 macro_rules! delivery_columns {
     () => {
-        "id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+        "id, run_id, kind, approval_id, channel, recipient, thread, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
          created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest"
     };
 }
@@ -32,7 +31,7 @@ macro_rules! delivery_columns {
 pub(crate) const DUE: &str = concat!(
     "SELECT ",
     delivery_columns!(),
-    " FROM outbox WHERE channel = ?1 AND next_attempt_at <= ?2 ORDER BY next_attempt_at LIMIT ?3"
+    " FROM outbox WHERE channel = $1 AND next_attempt_at <= $2 ORDER BY next_attempt_at LIMIT $3"
 );
 /// One search per channel, however many deliveries wait.
 pub(crate) const DUE_CHANNELS: &str = "WITH RECURSIVE names (channel) AS (
@@ -44,110 +43,110 @@ pub(crate) const DUE_CHANNELS: &str = "WITH RECURSIVE names (channel) AS (
         WHERE outbox.channel = names.channel AND next_attempt_at IS NOT NULL)
     FROM names WHERE channel IS NOT NULL";
 const INSERT: &str = "INSERT INTO outbox
-        (id, run_id, kind, channel, recipient, thread, title, body, text, state, attempts, created_at, next_attempt_at,
-         quiet_hours)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', 0, ?10, ?10, ?11)";
-const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
-const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = ?1");
+        (id, run_id, kind, approval_id, channel, recipient, thread, title, body, text, state, attempts, created_at,
+         next_attempt_at, quiet_hours)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', 0, $11, $11, $12)";
+const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = $1";
+const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = $1");
 pub(crate) const OF_RUN: &str = concat!(
     "SELECT ",
     delivery_columns!(),
-    " FROM outbox WHERE run_id = ?1 ORDER BY created_at, rowid"
+    " FROM outbox WHERE run_id = $1 ORDER BY created_at, ",
+    row_id!()
 );
 pub(crate) const HELD: &str = concat!(
     "SELECT ",
     delivery_columns!(),
-    " FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, rowid"
+    " FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, ",
+    row_id!()
 );
-/// Rows of the message `?1`: its id, or its id with `@` and the index of a route. `A` follows `@`.
+/// Rows of the message `$1`: its id, or its id with `@` and the index of a route. `A` follows `@`.
 macro_rules! of_message {
     () => {
-        "(id = ?1 OR id >= ?1 || '@' AND id < ?1 || 'A')"
+        "(id = $1 OR id >= $1 || '@' AND id < $1 || 'A')"
     };
 }
 const CHANNELS_OF_MESSAGE: &str = concat!("SELECT channel FROM outbox WHERE ", of_message!());
 const HELD_UNTIL: &str =
     concat!("SELECT max(held_until) FROM outbox WHERE ", of_message!(), " AND state = 'held'");
 const HOLD: &str = concat!(
-    "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL WHERE ",
+    "UPDATE outbox SET state = 'held', held_until = $2, next_attempt_at = NULL WHERE ",
     of_message!(),
     " AND state IN ('pending', 'held') AND digest IS NULL
-        AND (state = 'pending' OR held_until IS NOT ?2) RETURNING id, run_id"
+        AND (state = 'pending' OR held_until IS DISTINCT FROM $2) RETURNING id, run_id"
 );
 macro_rules! release {
     ($rows:expr) => {
         concat!(
-            "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = ?2 WHERE ",
+            "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = $2 WHERE ",
             $rows,
             " AND state = 'held' AND digest IS NULL RETURNING id, run_id"
         )
     };
 }
-const RELEASE: &str = release!("id = ?1");
+const RELEASE: &str = release!("id = $1");
 const RELEASE_MESSAGE: &str = release!(of_message!());
-pub(crate) const ADD_TO_DIGEST: &str = "UPDATE outbox SET digest = ?2, state = 'held', next_attempt_at = NULL
-    WHERE id IN (SELECT value FROM json_each(?1)) AND state IN ('pending', 'held') AND digest IS NULL
-    RETURNING id";
+pub(crate) const ADD_TO_DIGEST: &str = concat!(
+    "UPDATE outbox SET digest = $2, state = 'held', next_attempt_at = NULL
+    WHERE id ",
+    in_json_list!("$1"),
+    " AND state IN ('pending', 'held') AND digest IS NULL
+    RETURNING id"
+);
 pub(crate) const SETTLE_DIGESTED: &str =
-    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4
-    WHERE digest = ?1 AND state = 'held' RETURNING id, run_id";
+    "UPDATE outbox SET state = $2, reason = $3, settled_at = $4
+    WHERE digest = $1 AND state = 'held' RETURNING id, run_id";
 const SUPPRESS_APPROVALS: &str =
-    "UPDATE outbox SET state = ?2, reason = 'The approval was decided before it was announced.', settled_at = ?3,
+    "UPDATE outbox SET state = $2, reason = 'The approval was decided before it was announced.', settled_at = $3,
         next_attempt_at = NULL
-    WHERE run_id = ?1 AND kind = 'approval' AND state IN ('pending', 'held', 'unknown') AND digest IS NULL
-        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING id";
+    WHERE run_id = $1 AND kind = 'approval' AND state IN ('pending', 'held', 'unknown') AND digest IS NULL
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = $1 AND state = 'pending'
+            AND id = coalesce(outbox.approval_id, id)) RETURNING id";
 /// An attempt in the state `sending` was counted at its beginning.
 macro_rules! count_attempt {
     () => {
-        "attempts = attempts + (state <> 'sending')"
+        "attempts = attempts + CASE WHEN state = 'sending' THEN 0 ELSE 1 END"
     };
 }
 const SETTLE: &str = concat!(
-    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL, ",
+    "UPDATE outbox SET state = $2, reason = $3, settled_at = $4, next_attempt_at = NULL, ",
     count_attempt!(),
-    " WHERE id = ?1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
+    " WHERE id = $1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
 );
 const POSTPONE: &str = concat!(
-    "UPDATE outbox SET state = iif(unconfirmed > 0, 'unknown', 'pending'), reason = ?2, next_attempt_at = ?3,
-        first_attempt_at = coalesce(first_attempt_at, ?4), ",
+    "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END,
+        reason = $2, next_attempt_at = $3, first_attempt_at = coalesce(first_attempt_at, $4), ",
     count_attempt!(),
-    " WHERE id = ?1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
+    " WHERE id = $1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
 );
 const BEGIN_SEND: &str =
     "UPDATE outbox SET state = 'sending', next_attempt_at = NULL, attempts = attempts + 1,
-        first_attempt_at = coalesce(first_attempt_at, ?2)
-    WHERE id = ?1 AND state IN ('pending', 'unknown') RETURNING run_id";
-const ACCEPT_PART: &str = "UPDATE outbox SET sent_parts = ?2,
-        message_ids = json_insert(coalesce(message_ids, '[]'), '$[#]', ?3)
-    WHERE id = ?1 AND state = 'sending'";
+        first_attempt_at = coalesce(first_attempt_at, $2)
+    WHERE id = $1 AND state IN ('pending', 'unknown') RETURNING run_id";
+const ACCEPT_PART: &str = concat!(
+    "UPDATE outbox SET sent_parts = $2,
+        message_ids = ",
+    json_append!("message_ids", "$3"),
+    " WHERE id = $1 AND state = 'sending'"
+);
 const MARK_UNKNOWN: &str =
     "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
-        reason = ?2, next_attempt_at = ?3
-    WHERE id = ?1 AND state = 'sending' RETURNING run_id";
+        reason = $2, next_attempt_at = $3
+    WHERE id = $1 AND state = 'sending' RETURNING run_id";
 const READDRESS: &str =
-    "UPDATE outbox SET state = iif(unconfirmed > 0, 'unknown', 'pending'), recipient = ?2,
-        next_attempt_at = ?3
-    WHERE id = ?1 AND state = 'sending' RETURNING run_id";
+    "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END, recipient = $2,
+        next_attempt_at = $3
+    WHERE id = $1 AND state = 'sending' RETURNING run_id";
 pub(crate) const RECOVER_SENDING: &str =
     "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
-        reason = 'Rouse ended while the message was sent.', next_attempt_at = ?1
-    WHERE state = 'sending' AND (?2 IS NULL OR channel = ?2)";
+        reason = 'Rouse ended while the message was sent.', next_attempt_at = $1
+    WHERE state = 'sending' AND ($2 IS NULL OR channel = $2)";
 
 from_columns!(
     Delivery:
-    id, run_id, kind, route, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
+    id, run_id, kind, approval, route, title, body, text, state, attempts, sent_parts, unconfirmed, reason,
     created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours, held_until, digest
 );
-
-impl<'r> FromColumn<'r> for QuietPolicy {
-    type Stored = Option<&'r str>;
-
-    /// An invalid policy reads as the default: the delivery must not be lost.
-    fn from_stored(stored: Self::Stored) -> sqlx::Result<Self> {
-        let policy: Option<Value> = stored.map(parse_json).transpose()?;
-        Ok(policy.and_then(|policy| serde_json::from_value(policy).ok()).unwrap_or_default())
-    }
-}
 
 impl Store {
     /// Deliveries on `channel` whose next attempt is not after `now`, the earliest first.
@@ -441,7 +440,7 @@ pub(crate) async fn held_until(
     Ok(until.flatten())
 }
 
-/// Suppresses the open deliveries that announce approvals of a run, once no approval is pending.
+/// Suppresses the open deliveries of a run that announce no pending approval.
 pub(crate) async fn suppress_approval_deliveries(
     tx: &mut Transaction,
     run: &RunId,
@@ -465,6 +464,7 @@ pub(crate) async fn enqueue(
         .bind(delivery.id.as_str())
         .bind(run.map(RunId::as_str))
         .bind(delivery.kind.name())
+        .bind(delivery.approval.as_ref().map(ApprovalId::as_str))
         .bind(delivery.route.channel.as_str())
         .bind(delivery.route.to.as_deref())
         .bind(delivery.route.thread.as_deref())

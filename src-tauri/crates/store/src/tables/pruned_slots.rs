@@ -27,10 +27,10 @@ const MAX_GAP_MS: i64 = 3_600_000;
 const MERGE_AGE_MS: i64 = 400 * 24 * 3_600_000;
 
 pub(crate) const TOUCHING: &str = "SELECT from_at, through_at FROM pruned_slots
-    WHERE job_id = ?1 AND through_at >= ?2 AND from_at <= ?3";
+    WHERE job_id = $1 AND through_at >= $2 AND from_at <= $3";
 const DELETE: &str = "DELETE FROM pruned_slots
-    WHERE job_id = ?1 AND through_at >= ?2 AND through_at <= ?3";
-const INSERT: &str = "INSERT INTO pruned_slots (job_id, from_at, through_at) VALUES (?1, ?2, ?3)";
+    WHERE job_id = $1 AND through_at >= $2 AND through_at <= $3";
+const INSERT: &str = "INSERT INTO pruned_slots (job_id, from_at, through_at) VALUES ($1, $2, $3)";
 
 /// A span of slots, both ends included.
 #[derive(Clone, Copy)]

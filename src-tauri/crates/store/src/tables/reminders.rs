@@ -7,7 +7,9 @@
 use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 
 use super::system_events::lines_of_parked_turns;
-use crate::sql::{Query, Store, StoreError, from_columns};
+use crate::sql::{
+    Query, Store, StoreError, from_columns, json_items_of, json_text, text_after_colon,
+};
 
 /// A reminder without a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +31,14 @@ macro_rules! undelivered_reminders {
         concat!(
             "SELECT 'line-' || line.id || '-' || line.queued_at, runs.id, runs.job_id, runs.job_name, line.text
     FROM system_events AS line JOIN runs
-        ON runs.job_id = substr(line.source, instr(line.source, ':') + 1)
-            AND runs.finished_at = line.queued_at
+        ON runs.job_id = ",
+            text_after_colon!("line.source"),
+            " AND runs.finished_at = line.queued_at
     WHERE (line.source LIKE 'reminder:%' OR line.source LIKE 'cron:%')
         AND runs.created_at <= line.queued_at
-        AND runs.payload ->> '$.kind' = 'systemEvent' AND runs.model IS NULL
+        AND ",
+            json_text!("runs.payload", "kind"),
+            " = 'systemEvent' AND runs.model IS NULL
         AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = runs.id)
         AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
         AND ",
@@ -44,15 +49,17 @@ macro_rules! undelivered_reminders {
 }
 
 pub(crate) const QUEUED: &str = undelivered_reminders!(concat!(
-    "line.drained_at IS NULL AND line.queued_at <= ?1 AND line.id NOT IN (",
+    "line.drained_at IS NULL AND line.queued_at <= $1 AND line.id NOT IN (",
     lines_of_parked_turns!(),
     ")"
 ));
-pub(crate) const SHOWN_TO_RUN: &str = undelivered_reminders!(
-    "line.id IN (SELECT shown.value FROM run_steps, json_each(run_steps.input, '$.ids') AS shown
-        WHERE run_steps.run_id = ?1 AND run_steps.kind = 'note' AND run_steps.name IN ('System events', 'Queued lines'))"
-);
-const DRAINED_BY_RUN: &str = undelivered_reminders!("line.drained_by = ?1");
+pub(crate) const SHOWN_TO_RUN: &str = undelivered_reminders!(concat!(
+    "line.id IN (SELECT shown.value FROM run_steps, ",
+    json_items_of!("run_steps.input", "ids"),
+    " AS shown
+        WHERE run_steps.run_id = $1 AND run_steps.kind = 'note' AND run_steps.name IN ('System events', 'Queued lines'))"
+));
+const DRAINED_BY_RUN: &str = undelivered_reminders!("line.drained_by = $1");
 
 from_columns!(UndeliveredReminder: key, run_id, job_id, job_name, text);
 

@@ -10,33 +10,55 @@ use rouse_core::run::Usage;
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use serde_json::Value;
 
-use crate::sql::{Store, StoreError, from_columns, json_list};
+use crate::sql::{
+    Store, StoreError, from_columns, json_array_of, json_items, json_list, unindexed,
+};
 
 // Runs cancelled before the start were cancelled by the deletion.
-pub(crate) const NEWEST_ENDED: &str =
+pub(crate) const NEWEST_ENDED: &str = concat!(
     "SELECT state, coalesce(error, reason), started_at, finished_at FROM runs
-    WHERE job_id = ?1 AND finished_at IS NOT NULL AND NOT (+state = 'cancelled' AND started_at IS NULL)
-    ORDER BY created_at DESC, seq DESC LIMIT 100";
+    WHERE job_id = $1 AND finished_at IS NOT NULL AND NOT (",
+    unindexed!("state"),
+    " = 'cancelled' AND started_at IS NULL)
+    ORDER BY created_at DESC, seq DESC LIMIT 100"
+);
 pub(crate) const LATEST_SLOT: &str = "SELECT max(at) FROM (
-    SELECT max(slot_at) AS at FROM runs WHERE job_id = ?1 AND slot_at <= ?2
-    UNION ALL SELECT max(through_at) FROM pruned_slots WHERE job_id = ?1 AND through_at <= ?2)";
+    SELECT max(slot_at) AS at FROM runs WHERE job_id = $1 AND slot_at <= $2
+    UNION ALL SELECT max(through_at) FROM pruned_slots WHERE job_id = $1 AND through_at <= $2)";
 // The `+` keeps SQLite on the index of the job.
-pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
-    WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
-    ORDER BY created_at DESC, seq DESC LIMIT 1";
-pub(crate) const NEWEST_RESULTS: &str = "SELECT id, created_at, result FROM runs
-    WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
-    ORDER BY created_at DESC, seq DESC LIMIT ?2";
-pub(crate) const RECENT_USAGE: &str =
+pub(crate) const LAST_RESULT: &str = concat!(
+    "SELECT result FROM runs
+    WHERE job_id = $1 AND ",
+    unindexed!("state"),
+    " = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT 1"
+);
+pub(crate) const NEWEST_RESULTS: &str = concat!(
+    "SELECT id, created_at, result FROM runs
+    WHERE job_id = $1 AND ",
+    unindexed!("state"),
+    " = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT $2"
+);
+pub(crate) const RECENT_USAGE: &str = concat!(
     "SELECT input_tokens, cached_input_tokens, output_tokens, cost_micro_usd FROM runs
-    WHERE job_id = ?1 AND +state IN ('succeeded', 'nothingToReport', 'failed', 'timedOut')
+    WHERE job_id = $1 AND ",
+    unindexed!("state"),
+    " IN ('succeeded', 'nothingToReport', 'failed', 'timedOut')
         AND (input_tokens + output_tokens > 0 OR cost_micro_usd > 0)
-    ORDER BY created_at DESC, seq DESC LIMIT ?2";
+    ORDER BY created_at DESC, seq DESC LIMIT $2"
+);
 // A short index scan per job. A window function would read every run of the jobs.
-pub(crate) const RECENT_STATES: &str = "SELECT asked.value,
-        (SELECT json_group_array(state) FROM
-            (SELECT state FROM runs WHERE job_id = asked.value ORDER BY created_at DESC, seq DESC LIMIT ?1))
-    FROM json_each(?2) AS asked";
+pub(crate) const RECENT_STATES: &str = concat!(
+    "SELECT asked.value,
+        (SELECT ",
+    json_array_of!("state"),
+    " FROM
+            (SELECT state FROM runs WHERE job_id = asked.value ORDER BY created_at DESC, seq DESC LIMIT $1))
+    FROM ",
+    json_items!("$2"),
+    " AS asked"
+);
 
 /// The end of a run, as far as stored with the job.
 struct PastEnd {

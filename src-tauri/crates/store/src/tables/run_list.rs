@@ -9,7 +9,10 @@ use serde_json::json;
 use sqlx::AssertSqlSafe;
 
 use super::runs::run_columns;
-use crate::sql::{Query, Store, StoreError, decode_or_log, decode_row, from_columns, json_list};
+use crate::sql::{
+    Query, Store, StoreError, decode_or_log, decode_row, from_columns, is_in_json_list, json_list,
+    run_has_text,
+};
 
 /// A query for runs. The default is all runs, 50 per page.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,14 +50,6 @@ pub struct RunPage {
 
 const MAX_COUNTED: u32 = 100_000;
 const DEFAULT_LIMIT: u32 = 50;
-
-/// Runs whose row or transcript contains a text. The first pattern is for the row. The second is for the JSON text of a
-/// message, so that most messages are never parsed; the third is for the strings: texts, tool arguments and tool results.
-const HAS_TEXT: &str = r"(coalesce(job_name || char(10) || coalesce(summary, '') || char(10) || coalesce(error, '')
-        || char(10) || coalesce(reason, ''), '') LIKE ? ESCAPE '\' OR id IN
-    (SELECT run_id FROM messages WHERE run_id IS NOT NULL AND message LIKE ? ESCAPE '\' AND CASE WHEN json_valid(message)
-        THEN EXISTS (SELECT 1 FROM json_tree(message) WHERE type = 'text' AND (key = 'text' OR path LIKE '%.arguments%')
-            AND atom LIKE ? ESCAPE '\') END))";
 
 enum BoundValue {
     Number(i64),
@@ -95,51 +90,59 @@ impl RunFilter {
     pub(crate) fn of(query: &RunQuery) -> Self {
         let mut filter = Self { conditions: "true".to_owned(), values: Vec::new() };
         if let Some(job_id) = &query.job_id {
-            filter.add("job_id = ?", BoundValue::Text(job_id.to_string()));
+            let job_id = filter.add_text(job_id.as_str());
+            filter.require(&format!("job_id = ${job_id}"));
         }
         match query.states.as_slice() {
             [] => {}
-            [state] => filter.add("state = ?", BoundValue::Text(state.name().to_owned())),
-            states => filter.add_names("state", states.iter().map(|state| state.name())),
+            [state] => {
+                let state = filter.add_text(state.name());
+                filter.require(&format!("state = ${state}"));
+            }
+            states => filter.require_one_of("state", states.iter().map(|state| state.name())),
         }
         if !query.triggers.is_empty() {
-            filter.add_names("trigger", query.triggers.iter().map(|trigger| trigger.name()));
+            filter.require_one_of("trigger", query.triggers.iter().map(|trigger| trigger.name()));
         }
         if let Some(from) = query.from {
-            filter.add("created_at >= ?", BoundValue::Number(from.0));
+            let from = filter.add_number(from.0);
+            filter.require(&format!("created_at >= ${from}"));
         }
         if let Some(to) = query.to {
-            filter.add("created_at < ?", BoundValue::Number(to.0));
+            let to = filter.add_number(to.0);
+            filter.require(&format!("created_at < ${to}"));
         }
         if let Some(digest) = &query.digest {
             // A digest that another channel took over has an id of its own, and the same message.
-            let in_digest = "id IN (SELECT run_id FROM outbox WHERE digest = ?)";
-            filter.add(in_digest, BoundValue::Text(digest.message().to_owned()));
+            let digest = filter.add_text(digest.message());
+            filter.require(&format!("id IN (SELECT run_id FROM outbox WHERE digest = ${digest})"));
         }
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
             let in_json = json!(text).to_string();
-            filter.add(HAS_TEXT, BoundValue::Text(like_pattern(text)));
-            filter.values.push(BoundValue::Text(like_pattern(&in_json[1..in_json.len() - 1])));
-            filter.values.push(BoundValue::Text(like_pattern(text)));
+            let row = filter.add_text(&like_pattern(text));
+            let json = filter.add_text(&like_pattern(&in_json[1..in_json.len() - 1]));
+            filter.require(&run_has_text(row, json));
         }
         filter
     }
 
     pub(crate) fn before(mut self, cursor: Option<RunCursor>) -> Self {
-        if let Some(cursor) = cursor {
-            self.add("(created_at, seq) < (?, ?)", BoundValue::Number(cursor.created_at));
-            self.values.push(BoundValue::Number(cursor.seq));
+        if let Some(RunCursor { seq, created_at }) = cursor {
+            let (created_at, seq) = (self.add_number(created_at), self.add_number(seq));
+            self.require(&format!("(created_at, seq) < (${created_at}, ${seq})"));
         }
         self
     }
 
+    /// The last value is the limit.
     pub(crate) fn page_sql(&self) -> String {
         format!(
             "SELECT seq, created_at, {} FROM runs WHERE seq IN
-                (SELECT seq FROM runs WHERE {} ORDER BY created_at DESC, seq DESC LIMIT ?)
+                (SELECT seq FROM runs WHERE {} ORDER BY created_at DESC, seq DESC LIMIT ${})
              ORDER BY created_at DESC, seq DESC",
             run_columns!(),
-            self.conditions
+            self.conditions,
+            self.values.len() + 1
         )
     }
 
@@ -148,16 +151,26 @@ impl RunFilter {
         format!("SELECT count(*) FROM (SELECT 1 FROM runs WHERE {conditions} LIMIT {MAX_COUNTED})")
     }
 
-    /// `condition` is text of this file, never a value of a query.
-    fn add(&mut self, condition: &str, value: BoundValue) {
+    /// Adds a condition: text of this file, never a value of a query.
+    fn require(&mut self, condition: &str) {
         self.conditions.push_str(" AND ");
         self.conditions.push_str(condition);
-        self.values.push(value);
     }
 
-    fn add_names<'n>(&mut self, column: &str, names: impl Iterator<Item = &'n str>) {
-        let condition = format!("{column} IN (SELECT value FROM json_each(?))");
-        self.add(&condition, BoundValue::Text(json_list(names)));
+    fn require_one_of<'n>(&mut self, column: &str, names: impl Iterator<Item = &'n str>) {
+        let names = self.add_text(&json_list(names));
+        self.require(&is_in_json_list(column, names));
+    }
+
+    /// Adds a value; returns the number of its placeholder.
+    fn add_text(&mut self, text: &str) -> usize {
+        self.values.push(BoundValue::Text(text.to_owned()));
+        self.values.len()
+    }
+
+    fn add_number(&mut self, number: i64) -> usize {
+        self.values.push(BoundValue::Number(number));
+        self.values.len()
     }
 
     fn bind(&self, sql: String) -> Query {

@@ -10,8 +10,8 @@ use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 
 use super::pruned_slots::not_pruned;
 use crate::sql::{
-    Batch, MultiRowSql, Query, Store, StoreError, Transaction, bind_usage, from_columns, json_list,
-    total_rows_affected,
+    Batch, MultiRowSql, Query, Store, StoreError, Transaction, bind_usage, by_index, from_columns,
+    in_json_list, json_list, total_rows_affected,
 };
 
 /// The columns of a new run, in the order of `bind_run`.
@@ -76,11 +76,10 @@ macro_rules! not_coalesced {
 }
 pub(crate) use {add_usage, new_run_columns, not_coalesced, retried_slot, run_columns};
 
-pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
-const STATES: &str =
-    "SELECT id, trigger, state FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
+pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1");
+const STATES: &str = concat!("SELECT id, trigger, state FROM runs WHERE id ", in_json_list!("$1"));
 pub(crate) const IN_STATE: &str =
-    concat!("SELECT ", run_columns!(), " FROM runs WHERE state = ?1 ORDER BY created_at, seq");
+    concat!("SELECT ", run_columns!(), " FROM runs WHERE state = $1 ORDER BY created_at, seq");
 pub(crate) static INSERT: MultiRowSql = MultiRowSql::new(
     concat!("INSERT INTO runs (", new_run_columns!(), ") SELECT * FROM ("),
     24,
@@ -92,14 +91,20 @@ pub(crate) static INSERT: MultiRowSql = MultiRowSql::new(
         " ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING"
     ),
 );
-const EXISTING: &str = "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
+const EXISTING: &str = concat!("SELECT id FROM runs WHERE id ", in_json_list!("$1"));
 // Running before queued, the oldest first. Without `INDEXED BY` SQLite scans all runs that ever were in these states.
-pub(crate) const LIVE: &str = "SELECT job_id, id FROM runs INDEXED BY runs_open
-    WHERE finished_at IS NULL AND job_id IN (SELECT value FROM json_each(?1)) AND state IN ('running', 'queued')
-    ORDER BY state DESC, created_at, seq";
+pub(crate) const LIVE: &str = concat!(
+    "SELECT job_id, id FROM ",
+    by_index!("runs", "runs_open"),
+    " WHERE finished_at IS NULL AND job_id ",
+    in_json_list!("$1"),
+    " AND state IN ('running', 'queued')
+    ORDER BY state DESC, created_at, seq"
+);
 pub(crate) const OPEN_FOR_SLOT: &str = concat!(
-    "SELECT 1 FROM runs INDEXED BY runs_open
-     WHERE job_id = ?1 AND finished_at IS NULL AND id <> ?2 AND coalesce(slot_at, ",
+    "SELECT 1 FROM ",
+    by_index!("runs", "runs_open"),
+    " WHERE job_id = $1 AND finished_at IS NULL AND id <> $2 AND coalesce(slot_at, ",
     retried_slot!(),
     ") IS NOT NULL LIMIT 1"
 );

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::summaries::{TranscriptSummary, is_summary};
 use crate::sql::{
-    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, from_columns, parse_json,
+    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, by_index, from_columns,
+    json_items, parse_json,
 };
 
 /// A message of a transcript.
@@ -63,31 +64,38 @@ pub struct SessionRow {
 }
 
 const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessions
-    ORDER BY updated_at DESC, key LIMIT ?1";
-const GET: &str = "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = ?1";
+    ORDER BY updated_at DESC, key LIMIT $1";
+const GET: &str = "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = $1";
 pub(crate) const BEFORE: &str = "SELECT id, run_id, message, at FROM messages
-    WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+    WHERE session = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 pub(crate) const TOUCH_SESSION: &str =
-    "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
+    "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES ($1, $2, $2, $3)
     ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
         message_count = message_count + excluded.message_count";
-pub(crate) const INSERT_ROWS: &str = "INSERT INTO messages (session, run_id, at, message)
-    SELECT ?1, ?2, ?3, value FROM json_each(?4) ORDER BY key";
+pub(crate) const INSERT_ROWS: &str = concat!(
+    "INSERT INTO messages (session, run_id, at, message)
+    SELECT $1, $2, $3, value FROM ",
+    json_items!("$4"),
+    " ORDER BY key"
+);
 /// The page of a run links to the transcript.
-const SET_SESSION_OF_RUN: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
+const SET_SESSION_OF_RUN: &str = "UPDATE runs SET session = $2 WHERE id = $1 AND session IS NULL";
 pub(crate) const OF_RUN: &str = "SELECT id, run_id, message, at FROM messages
-    WHERE session = ?1 AND run_id = ?2 ORDER BY id";
+    WHERE session = $1 AND run_id = $2 ORDER BY id";
 /// An open run that knows the transcript. A queued run counts only after an earlier start.
-pub(crate) const BEGUN_RUN: &str = "SELECT id FROM runs INDEXED BY runs_open
-    WHERE job_id IS ?1 AND session = ?2 AND finished_at IS NULL
+pub(crate) const BEGUN_RUN: &str = concat!(
+    "SELECT id FROM ",
+    by_index!("runs", "runs_open"),
+    " WHERE job_id IS NOT DISTINCT FROM $1 AND session = $2 AND finished_at IS NULL
     AND (state <> 'queued' OR EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id)
-        OR EXISTS (SELECT 1 FROM messages WHERE session = ?2 AND run_id = runs.id)) LIMIT 1";
-const DELETE_MESSAGES: &str = "DELETE FROM messages WHERE session = ?1";
-const DELETE: &str = "DELETE FROM sessions WHERE key = ?1";
+        OR EXISTS (SELECT 1 FROM messages WHERE session = $2 AND run_id = runs.id)) LIMIT 1"
+);
+const DELETE_MESSAGES: &str = "DELETE FROM messages WHERE session = $1";
+const DELETE: &str = "DELETE FROM sessions WHERE key = $1";
 pub(crate) const NEWEST: &str = concat!(
-    "SELECT id, run_id, message, at FROM messages WHERE session = ?1 AND NOT ",
+    "SELECT id, run_id, message, at FROM messages WHERE session = $1 AND NOT ",
     is_summary!(),
-    " ORDER BY id DESC LIMIT ?2"
+    " ORDER BY id DESC LIMIT $2"
 );
 
 impl FromColumns<'_> for StoredMessage {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::sql::{Durability, Store, StoreError, Transaction, is_first_report};
 
-const GET: &str = "SELECT value FROM settings WHERE key = ?1";
-const PUT: &str = "INSERT INTO settings (key, value) VALUES (?1, ?2)
+const GET: &str = "SELECT value FROM settings WHERE key = $1";
+const PUT: &str = "INSERT INTO settings (key, value) VALUES ($1, $2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
 /// The key of the reason why the main session is to get a turn; null without a request.

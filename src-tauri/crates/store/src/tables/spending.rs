@@ -16,8 +16,8 @@ use rouse_core::{JobId, RunId, UnixMs};
 use serde_json::json;
 
 use crate::sql::{
-    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, Transaction, json_list,
-    to_signed,
+    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, Transaction, at_most,
+    in_json_list, json_list, json_rows, to_signed, unindexed,
 };
 
 /// The furthest plausible date of a row ahead of the clock: 48 hours.
@@ -40,8 +40,16 @@ const MAX_ANNOUNCED: i64 = 10_000;
 /// the sum overflow, and SQLite would answer every query with an error.
 macro_rules! sums {
     () => {
-        "coalesce(sum(min(tokens, 2000000000)), 0), coalesce(sum(min(cost_micro_usd, 1000000000000)), 0),
-         coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN min(tokens, 2000000000) END), 0)"
+        concat!(
+            "coalesce(sum(",
+            at_most!("tokens", "2000000000"),
+            "), 0), coalesce(sum(",
+            at_most!("cost_micro_usd", "1000000000000"),
+            "), 0),
+         coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN ",
+            at_most!("tokens", "2000000000"),
+            " END), 0)"
+        )
     };
 }
 
@@ -49,10 +57,9 @@ macro_rules! sums {
 macro_rules! with_seen {
     ($seen:literal) => {
         concat!(
-            "WITH seen (at, oldest, newest) AS MATERIALIZED
-                (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(",
-            $seen,
-            ")) "
+            "WITH seen (at, oldest, newest) AS MATERIALIZED (SELECT at, oldest, newest FROM ",
+            json_rows!($seen: 0 => "at", 1 => "oldest", 2 => "newest"),
+            " AS entries) "
         )
     };
 }
@@ -88,46 +95,52 @@ macro_rules! counts_since {
     };
 }
 
-pub(crate) const OF_RUN: &str = concat!("SELECT ", sums!(), " FROM spending WHERE run_id = ?1");
+pub(crate) const OF_RUN: &str = concat!("SELECT ", sums!(), " FROM spending WHERE run_id = $1");
 pub(crate) const OF_JOB: &str = concat!(
-    with_seen!("?4"),
+    with_seen!("$4"),
     "SELECT ",
     sums!(),
-    " FROM spending WHERE job_id = ?1 AND ",
-    counts_since!("?2", "?3")
+    " FROM spending WHERE job_id = $1 AND ",
+    counts_since!("$2", "$3")
 );
 pub(crate) const OF_ALL: &str = concat!(
-    with_seen!("?3"),
+    with_seen!("$3"),
     "SELECT ",
     sums!(),
     " FROM spending WHERE ",
-    counts_since!("?1", "?2")
+    counts_since!("$1", "$2")
 );
 /// An index scan per job.
 pub(crate) const OF_JOBS: &str = concat!(
-    with_seen!("?4"),
+    with_seen!("$4"),
     "SELECT job_id, ",
     sums!(),
-    " FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND ",
-    counts_since!("?2", "?3"),
+    " FROM spending WHERE job_id ",
+    in_json_list!("$1"),
+    " AND ",
+    counts_since!("$2", "$3"),
     " GROUP BY job_id"
 );
-pub(crate) const HAS_ROWS_AHEAD: &str = "SELECT EXISTS (SELECT 1 FROM spending WHERE at > ?1)";
+pub(crate) const HAS_ROWS_AHEAD: &str = "SELECT EXISTS (SELECT 1 FROM spending WHERE at > $1)";
 /// The ids of the oldest and the newest implausible row not seen yet. The `+` keeps SQLite from scanning all rows.
 pub(crate) const UNSEEN: &str = concat!(
-    with_seen!("?2"),
-    "SELECT min(+id), max(+id) FROM spending
-    WHERE at > ?1 AND NOT EXISTS (SELECT 1 FROM seen WHERE ",
-    was_seen!("?1"),
+    with_seen!("$2"),
+    "SELECT min(",
+    unindexed!("id"),
+    "), max(",
+    unindexed!("id"),
+    ") FROM spending
+    WHERE at > $1 AND NOT EXISTS (SELECT 1 FROM seen WHERE ",
+    was_seen!("$1"),
     ")"
 );
 const INSERT: &str = "INSERT INTO spending (at, run_id, job_id, tokens, cost_micro_usd)
-    VALUES (?1, ?2, (SELECT job_id FROM runs WHERE id = ?2), ?3, ?4)";
-const PRUNE: &str = "DELETE FROM spending WHERE id <= (SELECT max(id) FROM spending) - ?1";
+    VALUES ($1, $2, (SELECT job_id FROM runs WHERE id = $2), $3, $4)";
+const PRUNE: &str = "DELETE FROM spending WHERE id <= (SELECT max(id) FROM spending) - $1";
 const ANNOUNCE: &str =
-    "INSERT INTO told_budgets (key, at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
+    "INSERT INTO told_budgets (key, at) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING";
 const PRUNE_ANNOUNCED: &str =
-    "DELETE FROM told_budgets WHERE id <= (SELECT max(id) FROM told_budgets) - ?1";
+    "DELETE FROM told_budgets WHERE id <= (SELECT max(id) FROM told_budgets) - $1";
 
 const ACTION: &str = "read the spending";
 

@@ -17,7 +17,7 @@ use super::event_data::run_state_event;
 use super::spending::add_spending;
 use crate::sql::{
     Batch, Durability, FromColumns, RowReader, StatementResult, Store, StoreError, Transaction,
-    bind_usage,
+    at_most, bind_usage, by_index, json_text,
 };
 
 /// The input field of a model call with the usage (`inputTokens`, `costMicroUsd`) to book if the process ends before the
@@ -110,57 +110,81 @@ pub struct RunStep {
 
 pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, status, repeatable, input, is_error,
         input_tokens, cached_input_tokens, output_tokens, started_at, call_id, gate)
-    SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
-        0, 0, 0, ?6, ?7, ?8
-    FROM runs WHERE id = ?1
+    SELECT $1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = $1), $2, $3, 'started', $4, $5, 0,
+        0, 0, 0, $6, $7, $8
+    FROM runs WHERE id = $1
     RETURNING seq";
-const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
-        input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
-    WHERE run_id = ?1 AND seq = ?2";
+const END: &str = "UPDATE run_steps SET status = $3, output = $4, is_error = $5, finished_at = $6, duration_ms = $7,
+        input_tokens = $8, cached_input_tokens = $9, output_tokens = $10, cost_micro_usd = $11
+    WHERE run_id = $1 AND seq = $2";
 pub(crate) const LIST: &str =
     "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
         cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms, call_id, gate
-    FROM run_steps WHERE run_id = ?1 ORDER BY seq";
+    FROM run_steps WHERE run_id = $1 ORDER BY seq";
 // `USAGE_IF_INTERRUPTED` of model calls only: the input of a tool may have a field of that name.
-const MARK_UNKNOWN: &str = "UPDATE run_steps SET status = 'unknown',
+const MARK_UNKNOWN: &str = concat!(
+    "UPDATE run_steps SET status = 'unknown',
         input_tokens = CASE WHEN kind = 'toolCall' THEN input_tokens
-            ELSE coalesce(json_extract(input, '$.ifCutOff.inputTokens'), input_tokens) END,
+            ELSE coalesce(",
+    json_text!("input", "ifCutOff.inputTokens"),
+    ", input_tokens) END,
         cost_micro_usd = CASE WHEN kind = 'toolCall' THEN cost_micro_usd
-            ELSE coalesce(json_extract(input, '$.ifCutOff.costMicroUsd'), cost_micro_usd) END,
-        output = CASE WHEN kind = 'toolCall' OR json_extract(input, '$.ifCutOff') IS NULL THEN output
-            ELSE json_object('usageIsEstimated', json('true')) END
-    WHERE run_id = ?1 AND status = 'started'
-    RETURNING input_tokens, cached_input_tokens, output_tokens, cost_micro_usd";
+            ELSE coalesce(",
+    json_text!("input", "ifCutOff.costMicroUsd"),
+    ", cost_micro_usd) END,
+        output = CASE WHEN kind = 'toolCall' OR ",
+    json_text!("input", "ifCutOff"),
+    " IS NULL THEN output
+            ELSE '{\"usageIsEstimated\":true}' END
+    WHERE run_id = $1 AND status = 'started'
+    RETURNING input_tokens, cached_input_tokens, output_tokens, cost_micro_usd"
+);
 // The amounts of a step are capped as in `spending`.
-const SUM_USAGE: &str = "UPDATE runs SET (input_tokens, cached_input_tokens, output_tokens, cost_micro_usd) =
-        (SELECT coalesce(sum(min(input_tokens, 1000000000)), 0), coalesce(sum(min(cached_input_tokens, 1000000000)), 0),
-            coalesce(sum(min(output_tokens, 1000000000)), 0),
-            CASE WHEN coalesce(sum(cost_micro_usd IS NULL AND (input_tokens > 0 OR output_tokens > 0)), 0) = 0
-                 THEN sum(min(cost_micro_usd, 1000000000000)) END
-         FROM run_steps WHERE run_id = ?1)
-    WHERE id = ?1 AND finished_at IS NULL";
+const SUM_USAGE: &str = concat!(
+    "UPDATE runs SET (input_tokens, cached_input_tokens, output_tokens, cost_micro_usd) =
+        (SELECT coalesce(sum(",
+    at_most!("input_tokens", "1000000000"),
+    "), 0), coalesce(sum(",
+    at_most!("cached_input_tokens", "1000000000"),
+    "), 0),
+            coalesce(sum(",
+    at_most!("output_tokens", "1000000000"),
+    "), 0),
+            CASE WHEN count(*) FILTER (WHERE cost_micro_usd IS NULL AND (input_tokens > 0 OR output_tokens > 0)) = 0
+                 THEN sum(",
+    at_most!("cost_micro_usd", "1000000000000"),
+    ") END
+         FROM run_steps WHERE run_id = $1)
+    WHERE id = $1 AND finished_at IS NULL"
+);
 const HAS_UNREPEATABLE: &str = "SELECT EXISTS
-    (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
+    (SELECT 1 FROM run_steps WHERE run_id = $1 AND kind = 'toolCall' AND repeatable = 0)";
 /// A call that counts towards the hourly rate limit of the tool.
 macro_rules! counts_towards_rate_limit {
     () => {
-        "kind = 'toolCall' AND coalesce(gate ->> '$.decision', '') NOT IN ('refused', 'written')"
+        concat!(
+            "kind = 'toolCall' AND coalesce(",
+            $crate::sql::json_text!("gate", "decision"),
+            ", '') NOT IN ('refused', 'written')"
+        )
     };
 }
 pub(crate) use counts_towards_rate_limit;
 /// The maximum age of a run at the start of a call: an approval expires within a week.
 const MAX_RUN_AGE_MS: i64 = 8 * 86_400_000;
-// Runs created more than a day before `?1` are read only if they ended since. The id (`?2`) states the creation even after
+// Runs created more than a day before `$1` are read only if they ended since. The id (`$2`) states the creation even after
 // a clock rollback adjusted `created_at`.
 pub(crate) const TOOL_CALLS_SINCE: &str = concat!(
     "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs
-                WHERE id > ?2 AND (created_at > ?1 - 86400000 OR finished_at > ?1)
-            UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
-        AND started_at > ?1 AND ",
+                WHERE id > $2 AND (created_at > $1 - 86400000 OR finished_at > $1)
+            UNION SELECT id FROM ",
+    by_index!("runs", "runs_open"),
+    " WHERE finished_at IS NULL)
+        AND started_at > $1 AND ",
     counts_towards_rate_limit!()
 );
-const RUN_OF_STEP: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
+const RUN_OF_STEP: &str = "SELECT job_id, state FROM runs WHERE id = $1";
 
 impl FromColumns<'_> for RunStep {
     fn from_columns(row: &mut RowReader<'_>) -> sqlx::Result<Self> {

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::sessions::{INSERT_ROWS, StoredMessage, TOUCH_SESSION};
-use crate::sql::{Durability, FromColumns, RowReader, Store, StoreError, json_list, parse_json};
+use crate::sql::{
+    Durability, FromColumns, RowReader, Store, StoreError, in_json_list, json_list, parse_json,
+};
 
 /// The beginning of a summary's row, and of no message.
 const PREFIX: &str = r#"{"role":"summary""#;
@@ -55,20 +57,23 @@ enum SummaryDocument {
 
 // A summary is replaced long before 4,000 further messages; a session without summaries is not scanned to the beginning.
 pub(crate) const NEWEST_SUMMARY: &str = concat!(
-    "SELECT message FROM messages WHERE session = ?1 AND id > coalesce(
-        (SELECT id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET 4000), 0) AND ",
+    "SELECT message FROM messages WHERE session = $1 AND id > coalesce(
+        (SELECT id FROM messages WHERE session = $1 ORDER BY id DESC LIMIT 1 OFFSET 4000), 0) AND ",
     is_summary!(),
     " ORDER BY id DESC LIMIT 1"
 );
 pub(crate) const MESSAGES_AFTER: &str = concat!(
-    "SELECT id, run_id, message, at FROM messages WHERE session = ?1 AND id > ?2 AND NOT ",
+    "SELECT id, run_id, message, at FROM messages WHERE session = $1 AND id > $2 AND NOT ",
     is_summary!(),
-    " ORDER BY id DESC LIMIT ?3"
+    " ORDER BY id DESC LIMIT $3"
 );
-pub(crate) const HAS_UNFINISHED: &str = "SELECT EXISTS (
-    SELECT 1 FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))
-        AND kind = 'summary' AND status <> 'finished')";
-pub(crate) const COUNT_AFTER: &str = "SELECT count(*) FROM messages WHERE session = ?1 AND id > ?2";
+pub(crate) const HAS_UNFINISHED: &str = concat!(
+    "SELECT EXISTS (
+    SELECT 1 FROM run_steps WHERE run_id ",
+    in_json_list!("$1"),
+    " AND kind = 'summary' AND status <> 'finished')"
+);
+pub(crate) const COUNT_AFTER: &str = "SELECT count(*) FROM messages WHERE session = $1 AND id > $2";
 
 impl TranscriptSummary {
     pub(crate) fn is_in(row: &str) -> bool {

@@ -7,7 +7,9 @@ use rouse_core::event::EventKind;
 use rouse_core::{Run, RunId, SessionKey, UnixMs};
 use serde_json::{Value, json};
 
-use crate::sql::{Durability, Store, StoreError, Transaction, from_columns};
+use crate::sql::{
+    Durability, Store, StoreError, Transaction, from_columns, in_json_list, unindexed,
+};
 
 /// A line queued for the main session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,21 +42,24 @@ pub const OLD_QUEUED_EVENTS_NOTE: &str = "Queued lines";
 /// The lines shown to a main turn that awaits an approval, or the lane after the decision.
 macro_rules! lines_of_parked_turns {
     () => {
-        "SELECT shown.value FROM runs JOIN run_steps ON run_steps.run_id = runs.id,
-            json_each(run_steps.input, '$.ids') AS shown
+        concat!(
+            "SELECT shown.value FROM runs JOIN run_steps ON run_steps.run_id = runs.id, ",
+            $crate::sql::json_items_of!("run_steps.input", "ids"),
+            " AS shown
         WHERE runs.state IN ('awaitingApproval', 'queued') AND runs.job_id IS NULL
             AND run_steps.kind = 'note' AND run_steps.name IN ('System events', 'Queued lines')"
+        )
     };
 }
 pub(crate) use lines_of_parked_turns;
 
-const INSERT: &str = "INSERT INTO system_events (text, source, queued_at) VALUES (?1, ?2, ?3)";
+const INSERT: &str = "INSERT INTO system_events (text, source, queued_at) VALUES ($1, $2, $3)";
 pub(crate) const PENDING: &str = concat!(
     "SELECT id, text, source, queued_at, source <> 'wake' AND source NOT LIKE 'reminder:%'
     FROM system_events
     WHERE drained_at IS NULL AND id NOT IN (",
     lines_of_parked_turns!(),
-    ") ORDER BY id LIMIT ?1"
+    ") ORDER BY id LIMIT $1"
 );
 pub(crate) const COUNT_PENDING: &str = concat!(
     "SELECT count(*) FROM system_events WHERE drained_at IS NULL AND id NOT IN (",
@@ -62,11 +67,18 @@ pub(crate) const COUNT_PENDING: &str = concat!(
     ")"
 );
 pub(crate) const COUNT_QUEUED: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
-pub(crate) const LAST_MAIN_TURN: &str = "SELECT started_at FROM runs
-    WHERE job_id IS NULL AND trigger IN ('heartbeat', 'chat') AND +state IN ('succeeded', 'nothingToReport')
-    ORDER BY created_at DESC, seq DESC LIMIT 1";
-const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
-    WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
+pub(crate) const LAST_MAIN_TURN: &str = concat!(
+    "SELECT started_at FROM runs
+    WHERE job_id IS NULL AND trigger IN ('heartbeat', 'chat') AND ",
+    unindexed!("state"),
+    " IN ('succeeded', 'nothingToReport')
+    ORDER BY created_at DESC, seq DESC LIMIT 1"
+);
+const DRAIN: &str = concat!(
+    "UPDATE system_events SET drained_at = $1, drained_by = $2
+    WHERE drained_at IS NULL AND id ",
+    in_json_list!("$3")
+);
 
 from_columns!(SystemEvent: id, text, source, queued_at, is_tainted);
 

@@ -13,55 +13,67 @@ use serde_json::{Value, json};
 use super::summaries::{NEWEST_SUMMARY, TranscriptSummary};
 use crate::sql::{
     Batch, Durability, FromColumns, RowReader, Store, StoreError, decode_or_log, decode_row,
-    json_list,
+    in_json_list, json_is_true, json_items, json_list, json_text,
 };
 
 /// A call that reached the tool: not refused by the gate.
 macro_rules! reached_tool {
     () => {
-        "kind = 'toolCall' AND coalesce(gate ->> '$.decision', '') <> 'refused'"
+        concat!(
+            "kind = 'toolCall' AND coalesce(",
+            json_text!("gate", "decision"),
+            ", '') <> 'refused'"
+        )
     };
 }
 
-/// Whether one of the `run_id`s of `$runs` is tainted; `?2` lists the trusted tools.
+/// Whether one of the `run_id`s of `$runs` is tainted; `$2` lists the trusted tools.
 macro_rules! has_tainted_run {
-    ($runs:literal) => {
+    ($runs:expr) => {
         concat!(
             "EXISTS (SELECT 1 FROM (",
             $runs,
             ") asked
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = asked.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = asked.run_id
-            AND name NOT IN (SELECT value FROM json_each(?2)) AND ",
+            AND name NOT ",
+            in_json_list!("$2"),
+            " AND ",
             reached_tool!(),
             ")
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = asked.run_id AND kind = 'note'
-            AND input ->> '$.fromOutside' = 1))"
+            AND ",
+            json_is_true!("input", "fromOutside"),
+            "))"
         )
     };
 }
 
 const HAS_READ_UNTRUSTED: &str = concat!(
-    "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1 AND status <> 'started'
-        AND name NOT IN (SELECT value FROM json_each(?2)) AND ",
+    "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = $1 AND status <> 'started'
+        AND name NOT ",
+    in_json_list!("$2"),
+    " AND ",
     reached_tool!(),
     ")"
 );
 const SESSION_IS_TAINTED: &str = concat!(
-    "SELECT EXISTS (SELECT 1 FROM sessions WHERE key = ?1 AND from_outside) OR ",
+    "SELECT EXISTS (SELECT 1 FROM sessions WHERE key = $1 AND from_outside = 1) OR ",
     has_tainted_run!(
-        "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
+        "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = $1 ORDER BY id DESC LIMIT 500)"
     )
 );
 const SESSION_CALLS: &str = concat!(
     "SELECT DISTINCT input, output FROM run_steps
-    WHERE name = ?2 AND is_error = 0 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1) AND ",
+    WHERE name = $2 AND is_error = 0 AND run_id IN (SELECT run_id FROM messages WHERE session = $1) AND ",
     reached_tool!()
 );
-pub(crate) const ANY_RUN_IS_TAINTED: &str =
-    concat!("SELECT ", has_tainted_run!("SELECT value AS run_id FROM json_each(?1)"));
-const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = ?1";
-const PUT: &str = "UPDATE sessions SET from_outside = ?2, skill_texts = ?3 WHERE key = ?1";
+pub(crate) const ANY_RUN_IS_TAINTED: &str = concat!(
+    "SELECT ",
+    has_tainted_run!(concat!("SELECT value AS run_id FROM ", json_items!("$1")))
+);
+const GET: &str = "SELECT from_outside, skill_texts FROM sessions WHERE key = $1";
+const PUT: &str = "UPDATE sessions SET from_outside = $2, skill_texts = $3 WHERE key = $1";
 
 /// The taint of a session, carried into the next runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

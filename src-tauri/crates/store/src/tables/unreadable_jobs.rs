@@ -8,7 +8,7 @@ use rouse_core::{JobId, UnixMs};
 use sqlx::Row as _;
 
 use super::event_data::disabled_event;
-use crate::sql::{Durability, Store, StoreError, from_columns, log_name};
+use crate::sql::{Durability, Store, StoreError, at_least, from_columns, log_name, row_id};
 
 /// A job that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +25,17 @@ pub struct UnreadableJob {
 const PREFIX: &str = "The job cannot be read: ";
 const MAX_LISTED: u32 = 100;
 
-const DISABLE: &str =
-    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1, last_error = ?2,
-        consecutive_failures = max(consecutive_failures, 1)
-    WHERE rowid = ?1 RETURNING id, name, definition";
+const DISABLE: &str = concat!(
+    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1, last_error = $2,
+        consecutive_failures = ",
+    at_least!("consecutive_failures", "1"),
+    " WHERE ",
+    row_id!(),
+    " = $1 RETURNING id, name, definition"
+);
 pub(crate) const DISABLED: &str = "SELECT id, name, last_error FROM jobs
-    WHERE consecutive_failures > 0 AND enabled = 0 AND substr(last_error, 1, ?1) = ?2
-    ORDER BY name, id LIMIT ?3";
+    WHERE consecutive_failures > 0 AND enabled = 0 AND substr(last_error, 1, $1) = $2
+    ORDER BY name, id LIMIT $3";
 
 impl UnreadableJob {
     pub(crate) fn new(id: JobId, name: String, reason: &str) -> Self {

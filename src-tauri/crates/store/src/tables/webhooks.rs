@@ -6,7 +6,7 @@
 use rouse_core::cause::body_hash;
 use rouse_core::{JobId, RunId, UnixMs};
 
-use crate::sql::{Durability, Store, StoreError, Transaction, from_columns};
+use crate::sql::{Durability, Store, StoreError, Transaction, from_columns, json_text};
 
 /// A call with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,16 +46,19 @@ pub struct WebhookSecret {
 /// How long a call is known by its key.
 const KEY_LIFETIME_MS: i64 = 24 * 3_600_000;
 
-pub(crate) const SECRET: &str = "SELECT secret_hash, made_at FROM webhooks WHERE job_id = ?1";
-const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VALUES (?1, ?2, ?3)
-    ON CONFLICT (job_id) DO UPDATE SET secret_hash = ?2, made_at = ?3";
+pub(crate) const SECRET: &str = "SELECT secret_hash, made_at FROM webhooks WHERE job_id = $1";
+const PUT_SECRET: &str = "INSERT INTO webhooks (job_id, secret_hash, made_at) VALUES ($1, $2, $3)
+    ON CONFLICT (job_id) DO UPDATE SET secret_hash = $2, made_at = $3";
 const DELETE_ORPHANS: &str = "DELETE FROM webhooks WHERE job_id NOT IN (SELECT id FROM jobs)";
-const HAS_ANY: &str =
-    "SELECT EXISTS (SELECT 1 FROM webhooks WHERE job_id IN (SELECT id FROM jobs))";
-pub(crate) const CALL: &str = "SELECT run_id, body_hash, reason FROM webhook_calls WHERE job_id = ?1 AND key = ?2 AND at > ?3";
-const PUT_CALL: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at, body_hash, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (job_id, key) DO UPDATE SET run_id = ?3, at = ?4, body_hash = ?5, reason = ?6";
-pub(crate) const DELETE_EXPIRED_CALLS: &str = "DELETE FROM webhook_calls WHERE at <= ?1";
+const HAS_ANY: &str = concat!(
+    "SELECT EXISTS (SELECT 1 FROM jobs WHERE ",
+    json_text!("definition", "schedule.kind"),
+    " = 'webhook')"
+);
+pub(crate) const CALL: &str = "SELECT run_id, body_hash, reason FROM webhook_calls WHERE job_id = $1 AND key = $2 AND at > $3";
+const PUT_CALL: &str = "INSERT INTO webhook_calls (job_id, key, run_id, at, body_hash, reason) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (job_id, key) DO UPDATE SET run_id = $3, at = $4, body_hash = $5, reason = $6";
+pub(crate) const DELETE_EXPIRED_CALLS: &str = "DELETE FROM webhook_calls WHERE at <= $1";
 
 from_columns!(WebhookSecret: hash, made_at);
 
@@ -65,7 +68,7 @@ impl Store {
         self.fetch_optional("read the webhook", sqlx::query(SECRET).bind(job.as_str())).await
     }
 
-    /// Whether any job has a webhook with a secret.
+    /// Whether any job has a webhook trigger, called with a secret or a signature.
     pub async fn has_webhooks(&self) -> Result<bool, StoreError> {
         self.fetch_or_default("look for webhooks", sqlx::query(HAS_ANY)).await
     }

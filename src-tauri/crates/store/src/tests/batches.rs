@@ -15,10 +15,10 @@ async fn batch_statements_have_their_own_values_and_results() {
     batch.add("INSERT INTO pairs VALUES (?, ?), (?, ?)", |values| {
         values.bind("one").bind(1).bind("two").bind(2)
     });
-    batch.add("UPDATE pairs SET a = ?2 WHERE b = ?1 OR a = ?2", |values| {
+    batch.add("UPDATE pairs SET a = $2 WHERE b = $1 OR a = $2", |values| {
         values.bind(2).bind("zwei")
     });
-    batch.add("SELECT a FROM pairs WHERE b <= ?1 ORDER BY b", |values| values.bind(2));
+    batch.add("SELECT a FROM pairs WHERE b <= $1 ORDER BY b", |values| values.bind(2));
     batch.add("DELETE FROM pairs", |values| values);
     let results = tx.execute_batch(batch).await.unwrap();
     let changed: Vec<u64> = results.iter().map(|result| result.rows_affected).collect();
@@ -33,7 +33,7 @@ async fn failed_batch_leaves_nothing() {
     let fixture = Fixture::new().await;
     let mut tx = fixture.store.begin("batch", Durability::Normal, NOW).await.unwrap();
     let mut batch = Batch::default();
-    batch.add("INSERT INTO settings (key, value) VALUES (?1, ?2)", |values| {
+    batch.add("INSERT INTO settings (key, value) VALUES ($1, $2)", |values| {
         values.bind("a").bind("1")
     });
     batch.add("INSERT INTO nowhere VALUES (1)", |values| values);
@@ -46,7 +46,7 @@ async fn failed_batch_leaves_nothing() {
 
 async fn put(store: &Store, n: i64) {
     let mut tx = store.begin("put", Durability::Normal, NOW).await.unwrap();
-    let query = sqlx::query("INSERT INTO settings (key, value) VALUES (?1, ?2)");
+    let query = sqlx::query("INSERT INTO settings (key, value) VALUES ($1, $2)");
     tx.execute(query.bind(format!("key {n}")).bind("1")).await.unwrap();
     tx.emit(EventKind::Config, json!({ "n": n }));
     tx.commit().await.unwrap();

@@ -1,5 +1,6 @@
 //! Events, webhooks and fired runs.
 
+use rouse_core::job::ScheduleSpec;
 use rouse_core::{Cause, Outcome};
 
 use super::*;
@@ -163,9 +164,11 @@ async fn has_webhooks_ignores_deleted_jobs() {
     let store = &fixture.store;
     fixture.insert_job("a", None).await;
     assert!(!store.has_webhooks().await.unwrap());
-    store.put_webhook_secret(&JobId::new("a"), "one", NOW).await.unwrap();
+    let mut called = job("b");
+    called.schedule.spec = ScheduleSpec::Webhook;
+    store.insert_job(&called, NOW).await.unwrap();
     assert!(store.has_webhooks().await.unwrap());
-    store.remove_job(&JobId::new("a"), NOW).await.unwrap();
+    store.remove_job(&called.id, NOW).await.unwrap();
     assert!(!store.has_webhooks().await.unwrap(), "webhooks of deleted jobs do not count");
 }
 

@@ -174,7 +174,7 @@ async fn thousands_of_claims_keep_their_order() {
     let mut tx = fixture.store.begin("fill", crate::sql::Durability::Normal, NOW).await.unwrap();
     let rows = Value::Array(ids.iter().map(|id| json!(id)).collect()).to_string();
     let insert = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
-        SELECT value, value, 1, 1, ?1, 0, '{}' FROM json_each(?2)";
+        SELECT value, value, 1, 1, $1, 0, '{}' FROM json_each($2)";
     tx.execute(sqlx::query(insert).bind(NOW.0).bind(rows)).await.unwrap();
     tx.commit().await.unwrap();
 

@@ -40,11 +40,11 @@ async fn unreadable_due_job_is_disabled_and_skipped() {
     for n in 0..9 {
         fixture.insert_job(&n.to_string(), Some(NOW)).await;
     }
-    fixture.garble("UPDATE jobs SET definition = '[7]' WHERE id = ?1", "0").await;
+    fixture.garble("UPDATE jobs SET definition = '[7]' WHERE id = $1", "0").await;
     fixture
-        .garble("UPDATE jobs SET name = CAST(x'ff' AS TEXT), definition = '{}' WHERE id = ?1", "1")
+        .garble("UPDATE jobs SET name = CAST(x'ff' AS TEXT), definition = '{}' WHERE id = $1", "1")
         .await;
-    fixture.garble("UPDATE jobs SET last_error = CAST(x'ff' AS TEXT) WHERE id = ?1", "5").await;
+    fixture.garble("UPDATE jobs SET last_error = CAST(x'ff' AS TEXT) WHERE id = $1", "5").await;
     fixture.take_events();
     let found: Vec<String> =
         fixture.due().await.into_iter().map(|due| due.job.id.to_string()).collect();

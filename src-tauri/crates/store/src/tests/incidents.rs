@@ -61,7 +61,7 @@ async fn incident_counts_failures_and_closes_on_success() {
     .await;
     assert_eq!(open(&fixture, "a").await, []);
     let closed: (i64, String) =
-        sqlx::query_as("SELECT closed_at, closed_how FROM incidents WHERE id = ?1")
+        sqlx::query_as("SELECT closed_at, closed_how FROM incidents WHERE id = $1")
             .bind(id)
             .fetch_one(&fixture.store.readers)
             .await

@@ -75,7 +75,10 @@ async fn input_request_is_stored_with_its_answer() {
     assert!(matches!(decided.state, ApprovalState::Approved { .. }), "{decided:?}");
     let stored = fixture.store.approval(&ApprovalId::new("a")).await.unwrap().unwrap();
     let expected = InputExchange { request: request(), answer: Some(answer) };
-    assert_eq!((stored.input, stored.decided_from), (Some(expected), Some(DecisionSurface::Cli)));
+    assert_eq!(
+        (stored.input, stored.decided_from),
+        (Some(expected), Some(DecisionSurface::Cli.into()))
+    );
 }
 
 #[tokio::test]

@@ -185,6 +185,7 @@ fn delivery(id: &str) -> NewDelivery {
     NewDelivery {
         id: DeliveryId::new(id),
         kind: MessageKind::Report,
+        approval: None,
         route: Route::notification(),
         title: "Job a".to_owned(),
         body: "Done.".to_owned(),

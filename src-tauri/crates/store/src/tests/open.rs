@@ -151,7 +151,7 @@ async fn first_schema_is_migrated() {
     let mut connection = raw(&path).await;
     crate::sql::apply_migration(&mut connection, MIGRATIONS[0], 1).await.unwrap();
     let row = "INSERT INTO jobs (id, name, enabled, revision, consecutive_failures, definition)
-        VALUES ('a', 'Job a', 1, 1, 0, ?1)";
+        VALUES ('a', 'Job a', 1, 1, 0, $1)";
     let definition = rouse_core::job::to_json(&job("a")).to_string();
     sqlx::query(row).bind(definition).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();

@@ -27,6 +27,7 @@ async fn delivery_is_due_until_settled() {
         id: named.id.clone(),
         run_id: None,
         kind: named.kind,
+        approval: None,
         route: named.route.clone(),
         title: named.title.clone(),
         body: named.body.clone(),

@@ -5,11 +5,12 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::*;
 use crate::RunQuery;
+use crate::sql::{DELETE_MEMORY_TEXTS, SEARCH_MEMORY};
 use crate::tables::run_list::{RunCursor, RunFilter};
 use crate::tables::{
-    approvals, call_attachments, causes, due_jobs, events, fetches, grants, incidents, job_list,
-    job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions, spending, steps,
-    summaries, system_events, taint, unreadable_jobs, webhooks,
+    approvals, call_attachments, causes, channel_outcomes, due_jobs, events, fetches, grants,
+    incidents, job_list, job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions,
+    spending, steps, summaries, system_events, taint, unreadable_jobs, webhooks,
 };
 use crate::tx::{
     approve, attempts, claim as claims, clock_rollback, coalesce, finish, job_edit, missed_slots,
@@ -86,11 +87,11 @@ async fn memory_queries_use_indexes() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     let by_path = "INDEX sqlite_autoindex_memory_files_1 (path=?)";
-    for sql in [memory::DELETE_FILES, memory::DELETE_TEXTS] {
+    for sql in [memory::DELETE_FILES, DELETE_MEMORY_TEXTS] {
         check(store, sql, &[by_path]).await;
     }
     let by_id = "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)";
-    check(store, memory::SEARCH, &["SCAN memory_text VIRTUAL TABLE INDEX 0:M", by_id]).await;
+    check(store, SEARCH_MEMORY, &["SCAN memory_text VIRTUAL TABLE INDEX 0:M", by_id]).await;
 }
 
 #[tokio::test]
@@ -242,6 +243,8 @@ async fn queue_and_journal_queries_use_indexes() {
     check(store, outbox::DUE_CHANNELS, &["USING COVERING INDEX outbox_due", of_channel]).await;
     check(store, outbox::RECOVER_SENDING, &["USING INDEX outbox_sending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
+    let newest = "INDEX outbox_outcomes (channel=? AND state=? AND settled_at>?)";
+    check(store, channel_outcomes::CHANNEL_OUTCOMES, &[newest]).await;
     check(store, clock_rollback::SHIFT_RUNS, &["INDEX runs_by_time (created_at>?)"]).await;
     check(store, clock_rollback::SHIFT_PENDING, &["USING INDEX outbox_due"]).await;
     check(store, clock_rollback::SHIFT_HELD, &["USING INDEX outbox_held (created_at>?)"]).await;

@@ -141,7 +141,7 @@ async fn run_search_finds_transcript_text() {
         assert_eq!(found(text).await, [], "{text}");
     }
     let garble = "UPDATE messages SET message = '{gr\u{fc}n' \
-        WHERE id = (SELECT max(id) FROM messages WHERE run_id = ?1)";
+        WHERE id = (SELECT max(id) FROM messages WHERE run_id = $1)";
     fixture.garble(garble, runs[0].id.as_str()).await;
     assert_eq!(found("gr\u{fc}n").await, [], "a damaged message hides no other run");
 }

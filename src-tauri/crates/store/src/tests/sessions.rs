@@ -132,7 +132,7 @@ async fn session_taint_only_grows_and_survives_damage() {
     assert!(store.is_session_tainted(&session, &[]).await.unwrap());
     assert_eq!(store.session(&session).await.unwrap().unwrap().messages, 1);
 
-    let garbled = "UPDATE sessions SET skill_texts = '{' WHERE key = ?1";
+    let garbled = "UPDATE sessions SET skill_texts = '{' WHERE key = $1";
     fixture.garble(garbled, session.as_str()).await;
     for _ in 0..2 {
         let read = store.session_taint(&session).await.unwrap();
@@ -189,7 +189,7 @@ async fn cleared_session_loses_transcript_and_taint() {
     // A queued run that has begun before knows the summary.
     store.start_runs(std::slice::from_ref(&next.id), NOW).await.unwrap();
     store.append_messages(&session, Some(&next.id), &[user("x")], NOW).await.unwrap();
-    fixture.garble("UPDATE runs SET state = 'queued' WHERE id = ?1", next.id.as_str()).await;
+    fixture.garble("UPDATE runs SET state = 'queued' WHERE id = $1", next.id.as_str()).await;
     let early = store.clear_session(&session, NOW).await;
     assert!(matches!(early, Err(StoreError::InUse { run }) if run == next.id));
 }

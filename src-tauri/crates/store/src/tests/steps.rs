@@ -142,8 +142,8 @@ async fn refusal_of_any_version_reads_and_counts_as_no_call() {
     let called = async || fixture.store.tool_calls_since(NOW).await.unwrap().len();
     assert_eq!(called().await, 0);
     for stored in [
-        r#"UPDATE run_steps SET gate = '{"decision":"refused"}' WHERE run_id = ?1 AND seq = 1"#,
-        r#"UPDATE run_steps SET gate = '{"decision":"refused","refusal":{"kind":"later","more":1}}' WHERE run_id = ?1 AND seq = 1"#,
+        r#"UPDATE run_steps SET gate = '{"decision":"refused"}' WHERE run_id = $1 AND seq = 1"#,
+        r#"UPDATE run_steps SET gate = '{"decision":"refused","refusal":{"kind":"later","more":1}}' WHERE run_id = $1 AND seq = 1"#,
     ] {
         fixture.garble(stored, id.as_str()).await;
         assert_eq!(gates().await[0], Some(refused(None, None)));
@@ -160,7 +160,7 @@ async fn call_of_a_run_created_days_ago_counts() {
     let id = fixture.running("a").await;
     let call = step(&id, StepKind::ToolCall, true);
     fixture.store.begin_step(&call, NOW.plus_ms(1)).await.unwrap();
-    let ended = "UPDATE runs SET created_at = created_at - 7 * 86400000, finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
+    let ended = "UPDATE runs SET created_at = created_at - 7 * 86400000, finished_at = created_at + 2, state = 'succeeded' WHERE id = $1";
     fixture.garble(ended, id.as_str()).await;
     assert_eq!(
         fixture.store.tool_calls_since(NOW).await.unwrap().len(),
@@ -176,7 +176,7 @@ async fn call_counts_after_a_clock_rollback() {
     let id = fixture.running("a").await;
     let call = step(&id, StepKind::ToolCall, true);
     fixture.store.begin_step(&call, NOW.plus_ms(1)).await.unwrap();
-    let ended = "UPDATE runs SET finished_at = created_at + 2, state = 'succeeded' WHERE id = ?1";
+    let ended = "UPDATE runs SET finished_at = created_at + 2, state = 'succeeded' WHERE id = $1";
     fixture.garble(ended, id.as_str()).await;
     let early = NOW.plus_ms(-10 * 86_400_000);
     assert!(fixture.store.adjust_after_clock_rollback(60_000, early).await.unwrap());

@@ -15,8 +15,8 @@ async fn unreadable_run_is_skipped_across_pages() {
         fixture.store.insert_run(&run, NOW).await.unwrap();
         ids.push(run.id);
     }
-    fixture.garble("UPDATE runs SET trigger = 'banana' WHERE id = ?1", ids[3].as_str()).await;
-    fixture.garble("UPDATE runs SET payload = '{' WHERE id = ?1", ids[1].as_str()).await;
+    fixture.garble("UPDATE runs SET trigger = 'banana' WHERE id = $1", ids[3].as_str()).await;
+    fixture.garble("UPDATE runs SET payload = '{' WHERE id = $1", ids[1].as_str()).await;
     let (mut found, mut query) = (Vec::new(), RunQuery { limit: 1, ..RunQuery::default() });
     loop {
         let page = fixture.store.runs(&query).await.unwrap();
@@ -38,9 +38,9 @@ async fn job_with_unreadable_run_stays_usable() {
     let run = fixture.queued("a").await;
     fixture.insert_job("b", Some(NOW)).await;
     fixture
-        .garble("UPDATE jobs SET last_state = 'banana', next_run_at = 1 WHERE id = ?1", "a")
+        .garble("UPDATE jobs SET last_state = 'banana', next_run_at = 1 WHERE id = $1", "a")
         .await;
-    fixture.garble("UPDATE runs SET trigger = 'banana' WHERE id = ?1", run.as_str()).await;
+    fixture.garble("UPDATE runs SET trigger = 'banana' WHERE id = $1", run.as_str()).await;
     let page = fixture.store.jobs(&JobQuery::default()).await.unwrap();
     assert_eq!(page.jobs.len(), 2);
     assert_eq!(fixture.job("a").await.state.last.state, None);
@@ -61,8 +61,8 @@ async fn resume_data_is_read_completely_or_fails() {
     store.begin_step(&call, NOW).await.unwrap();
     assert_eq!(store.messages_of_run(&session, &run).await.unwrap().len(), 1);
     assert_eq!(store.complete_journal(&run).await.unwrap().len(), 1);
-    fixture.garble("UPDATE messages SET message = '{' WHERE run_id = ?1", run.as_str()).await;
-    fixture.garble("UPDATE run_steps SET input = '{' WHERE run_id = ?1", run.as_str()).await;
+    fixture.garble("UPDATE messages SET message = '{' WHERE run_id = $1", run.as_str()).await;
+    fixture.garble("UPDATE run_steps SET input = '{' WHERE run_id = $1", run.as_str()).await;
     assert!(matches!(store.messages_of_run(&session, &run).await, Err(StoreError::Read { .. })));
     assert!(matches!(store.complete_journal(&run).await, Err(StoreError::Read { .. })));
     assert_eq!(store.steps(&run).await.unwrap().len(), 0, "a display shows the readable steps");
@@ -72,7 +72,7 @@ async fn resume_data_is_read_completely_or_fails() {
 async fn unreadable_setting_reads_as_none() {
     let fixture = Fixture::new().await;
     fixture.store.put_setting("pause", &json!({}), None, NOW).await.unwrap();
-    fixture.garble("UPDATE settings SET value = '{' WHERE key = ?1", "pause").await;
+    fixture.garble("UPDATE settings SET value = '{' WHERE key = $1", "pause").await;
     assert_eq!(fixture.store.setting("pause").await.unwrap(), None);
     assert_eq!(fixture.store.stored_setting("pause").await.unwrap(), StoredSetting::Unreadable);
     assert_eq!(fixture.store.stored_setting("other").await.unwrap(), StoredSetting::Absent);

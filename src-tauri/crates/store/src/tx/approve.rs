@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use rouse_core::approval::{Approval, ApprovalDecision, DecisionSurface, Grant};
+use rouse_core::approval::{Approval, ApprovalDecision, DecisionSource, Grant};
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
@@ -24,20 +24,20 @@ use crate::tables::outbox::{enqueue, suppress_approval_deliveries};
 use crate::tables::runs::{add_usage, run_columns};
 
 const PARK: &str = concat!(
-    "UPDATE runs SET state = 'awaitingApproval', worked_ms = ?6, ",
-    add_usage!("?2", "?3", "?4", "?5"),
-    " WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'awaitingApproval', worked_ms = $6, ",
+    add_usage!("$2", "$3", "$4", "$5"),
+    " WHERE id = $1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 /// Unless another approval of the run is pending.
 const UNPARK: &str = concat!(
-    "UPDATE runs SET state = 'queued' WHERE id = ?1 AND state = 'awaitingApproval'
-        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING ",
+    "UPDATE runs SET state = 'queued' WHERE id = $1 AND state = 'awaitingApproval'
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = $1 AND state = 'pending') RETURNING ",
     run_columns!()
 );
 pub(crate) const WITHDRAW: &str = concat!(
-    "UPDATE approvals SET state = 'withdrawn', decided_at = ?2
-     WHERE run_id = ?1 AND state = 'pending' RETURNING ",
+    "UPDATE approvals SET state = 'withdrawn', decided_at = $2
+     WHERE run_id = $1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
 
@@ -111,11 +111,11 @@ impl Store {
         &self,
         id: &ApprovalId,
         answer: &ApprovalDecision,
-        from: DecisionSurface,
+        from: impl Into<DecisionSource>,
         now: UnixMs,
     ) -> Result<DecisionResult, StoreError> {
         let mut tx = self.begin("save the decision", Durability::Full, now).await?;
-        let Some(approval) = write_decision(&mut tx, id, answer, from).await? else {
+        let Some(approval) = write_decision(&mut tx, id, answer, &from.into()).await? else {
             tx.roll_back().await?;
             let stored = self.approval(id).await?;
             let stored = stored.ok_or_else(|| StoreError::not_found("approval", id))?;

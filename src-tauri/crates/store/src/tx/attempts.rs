@@ -13,7 +13,8 @@ use rouse_core::run::WaitsFor;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 
 use crate::sql::{
-    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, bind_usage, json_list,
+    Batch, Durability, FromColumns, Query, RowReader, Store, StoreError, at_least, bind_usage,
+    in_json_list, json_list, unindexed,
 };
 use crate::tables::event_data::{run_event, run_state_event, started_event};
 use crate::tables::jobs::add_last_run_at;
@@ -38,29 +39,36 @@ pub struct Backoff {
 }
 
 // The `+` keeps SQLite from scanning all queued runs instead of looking these up.
-pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = coalesce(started_at, ?1), attempt = max(attempt, 1)
-    WHERE id IN (SELECT value FROM json_each(?2)) AND +state = 'queued' RETURNING id, job_id";
+pub(crate) const START: &str = concat!(
+    "UPDATE runs SET state = 'running', started_at = coalesce(started_at, $1), attempt = ",
+    at_least!("attempt", "1"),
+    " WHERE id ",
+    in_json_list!("$2"),
+    " AND ",
+    unindexed!("state"),
+    " = 'queued' RETURNING id, job_id"
+);
 const REQUEUE: &str = concat!(
-    "UPDATE runs SET state = 'queued', attempt = attempt + 1, worked_ms = 0 WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'queued', attempt = attempt + 1, worked_ms = 0 WHERE id = $1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 const SAVE_BACKOFF: &str = concat!(
-    "UPDATE runs SET error = ?6, summary = ?7, error_for_log = ?8, model = coalesce(?9, model),
-        fell_back = coalesce(?10, fell_back), backoff_ms = ?11, next_attempt_at = ?12, reason = ?13,
-        waits_for = ?14, worked_ms = ?15,
-        model_wait_ms = model_wait_ms + CASE WHEN ?14 = 'model' THEN ?11 ELSE 0 END, ",
-    add_usage!("?2", "?3", "?4", "?5"),
-    " WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET error = $6, summary = $7, error_for_log = $8, model = coalesce($9, model),
+        fell_back = coalesce($10, fell_back), backoff_ms = $11, next_attempt_at = $12, reason = $13,
+        waits_for = $14, worked_ms = $15,
+        model_wait_ms = model_wait_ms + CASE WHEN $14 = 'model' THEN $11 ELSE 0 END, ",
+    add_usage!("$2", "$3", "$4", "$5"),
+    " WHERE id = $1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const GET_BACKOFF: &str =
     "SELECT id, error, reason, summary, error_for_log, model, fell_back, backoff_ms,
         next_attempt_at, waits_for, worked_ms
-    FROM runs WHERE id = ?1 AND state = 'running' AND next_attempt_at IS NOT NULL";
+    FROM runs WHERE id = $1 AND state = 'running' AND next_attempt_at IS NOT NULL";
 const BEGIN_ATTEMPT: &str = concat!(
-    "UPDATE runs SET attempt = ?2, error = NULL, reason = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
+    "UPDATE runs SET attempt = $2, error = NULL, reason = NULL, summary = NULL, error_for_log = NULL, backoff_ms = NULL,
         next_attempt_at = NULL, worked_ms = CASE WHEN waits_for IS NULL THEN 0 ELSE worked_ms END, waits_for = NULL
-     WHERE id = ?1 AND finished_at IS NULL RETURNING ",
+     WHERE id = $1 AND finished_at IS NULL RETURNING ",
     run_columns!()
 );
 

@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::finish::interrupt;
-use crate::sql::{Durability, Store, StoreError, await_reply, connect_options, create_file};
+use crate::sql::{
+    COPY_FILE, Durability, Store, StoreError, await_reply, connect_options, create_file,
+};
+use crate::tables::recipients::unpair_all;
 use crate::tables::settings::{PENDING_MAIN_TURN, put_setting};
 
 /// The setting of a restored file; null once the work is ended.
@@ -40,9 +43,9 @@ pub struct RestoredPermissions {
 const OPEN_RUNS: &str =
     "SELECT id FROM runs WHERE finished_at IS NULL AND state IN ('queued', 'running')";
 const SUPPRESS_ALL: &str =
-    "UPDATE outbox SET state = ?1, reason = ?2, settled_at = ?3, next_attempt_at = NULL
+    "UPDATE outbox SET state = $1, reason = $2, settled_at = $3, next_attempt_at = NULL
     WHERE state IN ('pending', 'held', 'sending', 'unknown')";
-const DRAIN_ALL: &str = "UPDATE system_events SET drained_at = ?1 WHERE drained_at IS NULL";
+const DRAIN_ALL: &str = "UPDATE system_events SET drained_at = $1 WHERE drained_at IS NULL";
 
 /// Copies the database at `from` to the new file `to`, mode 0600, beside running writers. On an error there is no copy.
 ///
@@ -62,7 +65,7 @@ async fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let opened = await_reply(connect_options(from).read_only(true).connect()).await;
     let mut connection =
         opened.map_err(|source| StoreError::Open { path: from.to_owned(), source })?;
-    let query = sqlx::query("VACUUM INTO ?1").bind(to.display().to_string());
+    let query = sqlx::query(COPY_FILE).bind(to.display().to_string());
     let copied = await_reply(query.execute(&mut connection)).await;
     let closed = await_reply(connection.close()).await;
     let read = |source| StoreError::Read { action: "copy the database", source };
@@ -104,7 +107,7 @@ impl Store {
     }
 
     /// Ends the work of a restored file for `reason`: interrupts queued and running runs, suppresses open deliveries, drains
-    /// queued events and drops a requested main turn. Approvals stay pending.
+    /// queued events, drops a requested main turn and unpairs all recipients. Approvals stay pending.
     pub async fn end_restored_work(&self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
         let action = "end the work of the backup";
         let open: Vec<RunId> = self.fetch_all(action, sqlx::query(OPEN_RUNS)).await?;
@@ -115,6 +118,8 @@ impl Store {
         let suppress = sqlx::query(SUPPRESS_ALL).bind(DeliveryState::Suppressed.name());
         tx.execute(suppress.bind(reason).bind(now.0)).await?;
         tx.execute(sqlx::query(DRAIN_ALL).bind(now.0)).await?;
+        // A backup must not pair a lost phone again.
+        unpair_all(&mut tx).await?;
         put_setting(&mut tx, PENDING_MAIN_TURN, &Value::Null).await?;
         tx.commit().await
     }

@@ -17,7 +17,9 @@ use super::coalesce::{
 };
 use super::fire::insert_fired_runs;
 use super::missed_slots::{MissedSlotNotice, enqueue_missed_notices};
-use crate::sql::{Batch, Durability, MultiRowSql, Query, Store, StoreError, Transaction};
+use crate::sql::{
+    Batch, Durability, MultiRowSql, Query, Store, StoreError, Transaction, json_rows,
+};
 use crate::tables::causes::FiredRun;
 use crate::tables::event_data::{finished_event, run_event, started_event};
 use crate::tables::jobs::{add_last_run_at, add_last_states};
@@ -60,8 +62,11 @@ pub(crate) static ADVANCE: MultiRowSql = MultiRowSql::new(
     5,
     ") AS claim WHERE jobs.id = claim.column1 AND jobs.next_run_at = claim.column2 AND jobs.enabled = 1",
 );
-pub(crate) const VALID: &str = "SELECT jobs.id FROM jsonb_each(?1) AS claim
-    JOIN jobs ON jobs.id = claim.value ->> 0 AND jobs.next_run_at = claim.value ->> 1 AND jobs.enabled = 1";
+pub(crate) const VALID: &str = concat!(
+    "SELECT jobs.id FROM ",
+    json_rows!("$1": 0 => "job", 1 => "slot"),
+    " AS claim JOIN jobs ON jobs.id = claim.job AND jobs.next_run_at = claim.slot AND jobs.enabled = 1"
+);
 
 impl Store {
     /// Advances the jobs to their next slots and inserts the runs. Skips a slot that has a run, and coalesces skipped slots.

@@ -7,17 +7,21 @@
 
 use rouse_core::UnixMs;
 
-use crate::sql::{Durability, Store, StoreError};
+use crate::sql::{Durability, Store, StoreError, at_most};
 use crate::tables::approvals::shift_approvals;
 use crate::tables::grants::shift_grants;
 
-pub(crate) const SHIFT_RUNS: &str = "UPDATE runs SET created_at = ?1 WHERE created_at > ?1";
-pub(crate) const SHIFT_PENDING: &str =
-    "UPDATE outbox SET next_attempt_at = ?1, created_at = min(created_at, ?1)
-    WHERE next_attempt_at > ?1 AND (created_at > ?1 OR next_attempt_at > ?2)";
-pub(crate) const SHIFT_HELD: &str =
-    "UPDATE outbox SET created_at = ?1, held_until = min(held_until, ?1)
-    WHERE state = 'held' AND created_at > ?1";
+pub(crate) const SHIFT_RUNS: &str = "UPDATE runs SET created_at = $1 WHERE created_at > $1";
+pub(crate) const SHIFT_PENDING: &str = concat!(
+    "UPDATE outbox SET next_attempt_at = $1, created_at = ",
+    at_most!("created_at", "$1"),
+    " WHERE next_attempt_at > $1 AND (created_at > $1 OR next_attempt_at > $2)"
+);
+pub(crate) const SHIFT_HELD: &str = concat!(
+    "UPDATE outbox SET created_at = $1, held_until = ",
+    at_most!("held_until", "$1"),
+    " WHERE state = 'held' AND created_at > $1"
+);
 
 impl Store {
     /// Adjusts runs, approvals, grants and deliveries to a clock that was set back to `now`; two attempts of a delivery are at

@@ -31,7 +31,7 @@ pub(crate) static COALESCE: MultiRowSql = MultiRowSql::new(
     concat!(
         ") AS claim WHERE runs.seq = (SELECT newest.seq FROM runs AS newest WHERE newest.job_id = claim.column2
                 ORDER BY newest.created_at DESC, newest.seq DESC LIMIT 1)
-            AND runs.state = claim.column6 AND runs.reason IS claim.column7 AND runs.counted_under = claim.column8
+            AND runs.state = claim.column6 AND runs.reason IS NOT DISTINCT FROM claim.column7 AND runs.counted_under = claim.column8
             AND runs.started_at IS NULL AND runs.finished_at IS NOT NULL AND runs.slot_at < claim.column1
             AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.job_id = claim.column2
                 AND later.slot_at > runs.slot_at AND later.slot_at <= claim.column4)

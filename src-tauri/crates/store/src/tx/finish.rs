@@ -13,7 +13,10 @@ use serde_json::json;
 use super::approve::{add_withdrawal, complete_withdrawal};
 use super::fire::insert_fired_runs;
 use super::job_edit::remove_job;
-use crate::sql::{Batch, Durability, Store, StoreError, Transaction, bind_usage};
+use crate::sql::{
+    Batch, Durability, Store, StoreError, Transaction, at_least, bind_usage, changed_rows,
+    if_valid_json, json_text,
+};
 use crate::tables::causes::{FiredRun, copy_cause};
 use crate::tables::event_data::{finished_event, run_event};
 use crate::tables::incidents::{apply_incident_step, set_pause_reason};
@@ -99,12 +102,12 @@ pub struct Interruption {
 }
 
 pub(crate) const END: &str = concat!(
-    "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
-        model = coalesce(?8, model), result = ?9, ",
-    add_usage!("?10", "?11", "?12", "?13"),
-    ", started_at = coalesce(?14, started_at), fell_back = coalesce(?15, fell_back),
+    "UPDATE runs SET state = $3, reason = $4, finished_at = $5, summary = $6, error = $7,
+        model = coalesce($8, model), result = $9, ",
+    add_usage!("$10", "$11", "$12", "$13"),
+    ", started_at = coalesce($14, started_at), fell_back = coalesce($15, fell_back),
         error_for_log = NULL, backoff_ms = NULL, next_attempt_at = NULL
-     WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
+     WHERE id = $1 AND finished_at IS NULL AND ($2 IS NULL OR state = $2) RETURNING ",
     run_columns!()
 );
 /// Assigns `$new`, unless the job is a one-shot that was moved during the run and the run of the new slot has ended.
@@ -112,7 +115,9 @@ macro_rules! unless_overtaken {
     ($column:literal, $new:literal) => {
         concat!(
             $column,
-            " = CASE WHEN ended.is_overtaken AND json_valid(definition) AND definition ->> '$.schedule.kind' = 'at' THEN ",
+            " = CASE WHEN ended.is_overtaken AND ",
+            if_valid_json!("definition", json_text!("definition", "schedule.kind")),
+            " = 'at' THEN ",
             $column,
             " ELSE ",
             $new,
@@ -123,22 +128,26 @@ macro_rules! unless_overtaken {
 /// The job's state after `END`, if that has ended a run. Returns the next slot.
 pub(crate) const UPDATE_JOB: &str = concat!(
     "UPDATE jobs SET ",
-    unless_overtaken!("last_state", "?2"),
+    unless_overtaken!("last_state", "$2"),
     ", ",
     unless_overtaken!("last_error", "ended.why"),
     ", ",
     unless_overtaken!("last_duration_ms", "ended.took"),
-    ", consecutive_failures = CASE ?3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
+    ", consecutive_failures = CASE $3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
                                        ELSE consecutive_failures END
     FROM (SELECT job_id, why, took, EXISTS (SELECT 1 FROM runs AS newer
                   WHERE newer.job_id = one.job_id AND newer.slot_at > one.slot AND newer.finished_at IS NOT NULL) AS is_overtaken
           FROM (SELECT job_id, coalesce(error, reason) AS why,
-                    CASE WHEN state <> 'interrupted' THEN max(0, finished_at - started_at) END AS took,
+                    CASE WHEN state <> 'interrupted' THEN ",
+    at_least!("finished_at - started_at", "0"),
+    " END AS took,
                     coalesce(slot_at, ",
     retried_slot!(),
     ") AS slot
-                FROM runs WHERE id = ?1) AS one) AS ended
-    WHERE changes() > 0 AND jobs.id = ended.job_id RETURNING next_run_at"
+                FROM runs WHERE id = $1) AS one) AS ended
+    WHERE ",
+    changed_rows!(),
+    " > 0 AND jobs.id = ended.job_id RETURNING next_run_at"
 );
 
 impl Store {

@@ -15,8 +15,8 @@ use crate::tables::jobs::{delete_job, disable_job, insert_job, is_job_disabled, 
 use crate::tables::runs::run_columns;
 
 pub(crate) const CANCEL_WAITING: &str = concat!(
-    "UPDATE runs SET state = 'cancelled', reason = ?2, finished_at = ?3
-     WHERE job_id = ?1 AND finished_at IS NULL AND state IN ('queued', 'awaitingApproval') RETURNING ",
+    "UPDATE runs SET state = 'cancelled', reason = $2, finished_at = $3
+     WHERE job_id = $1 AND finished_at IS NULL AND state IN ('queued', 'awaitingApproval') RETURNING ",
     run_columns!()
 );
 

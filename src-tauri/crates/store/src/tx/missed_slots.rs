@@ -3,7 +3,7 @@
 use rouse_core::delivery::NewDelivery;
 use rouse_core::{JobId, Run, RunId, UnixMs};
 
-use crate::sql::{Store, StoreError, Transaction, json_list};
+use crate::sql::{Store, StoreError, Transaction, in_json_list, json_list, unindexed};
 use crate::tables::outbox::enqueue;
 use crate::tables::system_events::{queue_line, source_of};
 
@@ -20,20 +20,34 @@ pub struct MissedSlotNotice {
 
 /// Looks up runs by job, because many runs are in this state. Slots missed later than now are still to come after a clock
 /// rollback.
-pub(crate) const RECENTLY_MISSED: &str = "SELECT id FROM jobs
-    WHERE id IN (SELECT value FROM json_each(?1)) AND EXISTS (
-        SELECT 1 FROM runs WHERE runs.job_id = jobs.id AND +runs.state = 'missed'
-            AND runs.finished_at > ?2 AND runs.finished_at <= ?3 AND runs.finished_at >= coalesce(jobs.last_run_at, 0))";
+pub(crate) const RECENTLY_MISSED: &str = concat!(
+    "SELECT id FROM jobs
+    WHERE id ",
+    in_json_list!("$1"),
+    " AND EXISTS (
+        SELECT 1 FROM runs WHERE runs.job_id = jobs.id AND ",
+    unindexed!("runs.state"),
+    " = 'missed'
+            AND runs.finished_at > $2 AND runs.finished_at <= $3 AND runs.finished_at >= coalesce(jobs.last_run_at, 0))"
+);
 
 /// Jobs with an announced interruption since which no run ended by itself.
-pub(crate) const RECENTLY_INTERRUPTED: &str = "SELECT id FROM jobs
-    WHERE id IN (SELECT value FROM json_each(?1)) AND EXISTS (
-        SELECT 1 FROM runs AS interrupted WHERE interrupted.job_id = jobs.id AND +interrupted.state = 'interrupted'
-            AND interrupted.finished_at > ?2 AND interrupted.finished_at <= ?3
+pub(crate) const RECENTLY_INTERRUPTED: &str = concat!(
+    "SELECT id FROM jobs
+    WHERE id ",
+    in_json_list!("$1"),
+    " AND EXISTS (
+        SELECT 1 FROM runs AS interrupted WHERE interrupted.job_id = jobs.id AND ",
+    unindexed!("interrupted.state"),
+    " = 'interrupted'
+            AND interrupted.finished_at > $2 AND interrupted.finished_at <= $3
             AND EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = interrupted.id)
             AND NOT EXISTS (
                 SELECT 1 FROM runs AS later WHERE later.job_id = jobs.id AND later.finished_at >= interrupted.finished_at
-                    AND later.started_at IS NOT NULL AND +later.state NOT IN ('interrupted', 'cancelled')))";
+                    AND later.started_at IS NOT NULL AND ",
+    unindexed!("later.state"),
+    " NOT IN ('interrupted', 'cancelled')))"
+);
 
 impl Store {
     /// Jobs among these that missed a slot between `since` and `now` and have not started since.

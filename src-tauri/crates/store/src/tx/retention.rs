@@ -10,7 +10,10 @@
 use rouse_core::{JobId, RunId, SessionKey, UnixMs};
 use serde_json::json;
 
-use crate::sql::{Durability, Query, Store, StoreError, Transaction, from_columns, json_list};
+use crate::sql::{
+    Durability, Query, Store, StoreError, Transaction, from_columns, in_json_list, json_list,
+    row_id, unindexed,
+};
 use crate::tables::pruned_slots::{SlotSpan, add_pruned_slots};
 use crate::tables::steps::counts_towards_rate_limit;
 use crate::tables::summaries::is_summary;
@@ -43,9 +46,9 @@ struct PrunableRun {
 macro_rules! is_prunable {
     () => {
         concat!(
-            "finished_at IS NOT NULL AND (slot_at IS NULL OR slot_at <= ?1)
+            "finished_at IS NOT NULL AND (slot_at IS NULL OR slot_at <= $1)
              AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND settled_at IS NULL)
-             AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id AND started_at > ?1 - 3600000 AND ",
+             AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id AND started_at > $1 - 3600000 AND ",
             counts_towards_rate_limit!(),
             ")"
         )
@@ -69,86 +72,94 @@ macro_rules! is_idle {
 
 // All rows are counted in an index; only idle rows are read.
 pub(crate) const JOBS_OVER_LIMIT: &str = "SELECT counts.job_id
-    FROM (SELECT job_id, count(*) AS total FROM runs GROUP BY job_id HAVING count(*) > ?2) AS counts
+    FROM (SELECT job_id, count(*) AS total FROM runs GROUP BY job_id HAVING count(*) > $2) AS counts
     LEFT JOIN (SELECT job_id, count(*) AS idle FROM runs WHERE state IN ('skipped', 'missed', 'cancelled')
                    AND (state <> 'cancelled' OR started_at IS NULL) GROUP BY job_id) AS idle_runs
-        ON idle_runs.job_id IS counts.job_id
-    WHERE total - coalesce(idle, 0) > ?1 OR idle > ?2";
+        ON idle_runs.job_id IS NOT DISTINCT FROM counts.job_id
+    WHERE total - coalesce(idle, 0) > $1 OR idle > $2";
 pub(crate) const OLDEST_IDLE_OF_JOB: &str = concat!(
     "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     is_prunable!(),
-    " AND job_id IS ?2 AND ",
+    " AND job_id IS NOT DISTINCT FROM $2 AND ",
     is_idle!("runs"),
-    " AND seq <= (SELECT seq FROM runs WHERE job_id IS ?2 AND ",
+    " AND seq <= (SELECT seq FROM runs WHERE job_id IS NOT DISTINCT FROM $2 AND ",
     is_idle!("runs"),
-    " ORDER BY seq DESC LIMIT 1 OFFSET ?3) ORDER BY seq LIMIT ?4"
+    " ORDER BY seq DESC LIMIT 1 OFFSET $3) ORDER BY seq LIMIT $4"
 );
 pub(crate) const OLDEST_OF_JOB: &str = concat!(
     "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     is_prunable!(),
-    " AND job_id IS ?2 AND NOT ",
+    " AND job_id IS NOT DISTINCT FROM $2 AND NOT ",
     is_idle!("runs"),
-    " AND seq <= (SELECT seq FROM runs WHERE job_id IS ?2 AND NOT ",
+    " AND seq <= (SELECT seq FROM runs WHERE job_id IS NOT DISTINCT FROM $2 AND NOT ",
     is_idle!("runs"),
-    " ORDER BY seq DESC LIMIT 1 OFFSET ?3)
-      AND seq IS NOT (SELECT seq FROM runs WHERE job_id IS ?2 AND +state = 'succeeded' AND result IS NOT NULL
+    " ORDER BY seq DESC LIMIT 1 OFFSET $3)
+      AND seq IS DISTINCT FROM (SELECT seq FROM runs WHERE job_id IS NOT DISTINCT FROM $2 AND ",
+    unindexed!("state"),
+    " = 'succeeded' AND result IS NOT NULL
                       ORDER BY created_at DESC, seq DESC LIMIT 1)
-      ORDER BY seq LIMIT ?4"
+      ORDER BY seq LIMIT $4"
 );
 // Neither the newest row of an existing job nor the newest executed run.
 const OLDEST: &str = concat!(
     "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     is_prunable!(),
-    " AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id IS runs.job_id AND newer.seq > runs.seq
+    " AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id IS NOT DISTINCT FROM runs.job_id AND newer.seq > runs.seq
                    AND (",
     is_idle!("runs"),
     " OR NOT ",
     is_idle!("newer"),
     "))
            OR NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = runs.job_id))
-      ORDER BY seq LIMIT ?2"
+      ORDER BY seq LIMIT $2"
 );
-const DELETE_STEPS: &str =
-    "DELETE FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))";
+const DELETE_STEPS: &str = concat!("DELETE FROM run_steps WHERE run_id ", in_json_list!("$1"));
 const DELETE_ATTACHMENTS: &str =
-    "DELETE FROM call_attachments WHERE run_id IN (SELECT value FROM json_each(?1))";
-const DELETE_DELIVERIES_OF_RUNS: &str = "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND settled_at IS NOT NULL";
-const DELETE_RUNS: &str = "DELETE FROM runs WHERE seq IN (SELECT value FROM json_each(?1))";
-const DELETE_MESSAGES_OF_RUNS: &str = "DELETE FROM messages
-    WHERE session = ?1 AND run_id IN (SELECT value FROM json_each(?2))";
-const DELETE_MESSAGES: &str = "DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))";
-const REDUCE_COUNT: &str = "UPDATE sessions SET message_count = message_count - ?2 WHERE key = ?1";
+    concat!("DELETE FROM call_attachments WHERE run_id ", in_json_list!("$1"));
+const DELETE_DELIVERIES_OF_RUNS: &str =
+    concat!("DELETE FROM outbox WHERE run_id ", in_json_list!("$1"), " AND settled_at IS NOT NULL");
+const DELETE_RUNS: &str = concat!("DELETE FROM runs WHERE seq ", in_json_list!("$1"));
+const DELETE_MESSAGES_OF_RUNS: &str = concat!(
+    "DELETE FROM messages
+    WHERE session = $1 AND run_id ",
+    in_json_list!("$2")
+);
+const DELETE_MESSAGES: &str = concat!("DELETE FROM messages WHERE id ", in_json_list!("$1"));
+const REDUCE_COUNT: &str = "UPDATE sessions SET message_count = message_count - $2 WHERE key = $1";
 // Summaries belong to no run, and go with the last message of their session.
 const DELETE_ORPHAN_SUMMARIES: &str = concat!(
-    "DELETE FROM messages WHERE session = ?1 AND NOT EXISTS
-        (SELECT 1 FROM messages WHERE session = ?1 AND NOT ",
+    "DELETE FROM messages WHERE session = $1 AND NOT EXISTS
+        (SELECT 1 FROM messages WHERE session = $1 AND NOT ",
     is_summary!(),
     ")"
 );
 const DELETE_EMPTY_SESSION: &str = "DELETE FROM sessions
-    WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = sessions.key)";
+    WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = sessions.key)";
 const LONG_SESSIONS: &str =
-    "SELECT key FROM sessions WHERE message_count > ?1 AND key >= 'cron:' AND key < 'cron;'";
+    "SELECT key FROM sessions WHERE message_count > $1 AND key >= 'cron:' AND key < 'cron;'";
 // The messages of a run stay together: a tool call without the result would be invalid. An open run needs its messages.
-const OLDEST_MESSAGES: &str = "SELECT id FROM messages WHERE session = ?1
+const OLDEST_MESSAGES: &str = "SELECT id FROM messages WHERE session = $1
     AND (run_id IS NULL OR run_id NOT IN (SELECT id FROM runs WHERE finished_at IS NULL)) AND id <
-        (SELECT min(id) FROM messages WHERE session = ?1 AND run_id IS
-            (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2))
-    ORDER BY id LIMIT ?3";
+        (SELECT min(id) FROM messages WHERE session = $1 AND run_id IS NOT DISTINCT FROM
+            (SELECT run_id FROM messages WHERE session = $1 ORDER BY id DESC LIMIT 1 OFFSET $2))
+    ORDER BY id LIMIT $3";
 const OLD_LINES: &str = "SELECT id FROM system_events
-    WHERE drained_at IS NOT NULL AND id <= (SELECT max(id) FROM system_events) - ?1 ORDER BY id LIMIT ?2";
-const DELETE_LINES: &str =
-    "DELETE FROM system_events WHERE id IN (SELECT value FROM json_each(?1))";
-pub(crate) const OLD_DELIVERIES: &str = "SELECT rowid FROM outbox
+    WHERE drained_at IS NOT NULL AND id <= (SELECT max(id) FROM system_events) - $1 ORDER BY id LIMIT $2";
+const DELETE_LINES: &str = concat!("DELETE FROM system_events WHERE id ", in_json_list!("$1"));
+pub(crate) const OLD_DELIVERIES: &str = concat!(
+    "SELECT ",
+    row_id!(),
+    " FROM outbox
     WHERE run_id IS NULL AND settled_at IS NOT NULL AND created_at <=
-        (SELECT created_at FROM outbox WHERE run_id IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET ?1)
-    ORDER BY created_at LIMIT ?2";
+        (SELECT created_at FROM outbox WHERE run_id IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET $1)
+    ORDER BY created_at LIMIT $2"
+);
 const DELETE_DELIVERIES: &str =
-    "DELETE FROM outbox WHERE rowid IN (SELECT value FROM json_each(?1))";
+    concat!("DELETE FROM outbox WHERE ", row_id!(), " ", in_json_list!("$1"));
 const HISTORY_SIZE: &str = "SELECT (SELECT count(*) FROM runs), (SELECT min(created_at) FROM runs),
         (SELECT sum(message_count) FROM sessions)";
 const MAIN_SESSION_BYTES: &str =
-    "SELECT coalesce(sum(octet_length(message)), 0) FROM messages WHERE session = ?1";
+    "SELECT coalesce(sum(octet_length(message)), 0) FROM messages WHERE session = $1";
 
 /// The size of the stored history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -94,6 +94,8 @@ pub(super) struct Bot {
     blocked: BTreeSet<i64>,
     pub(super) messages: Vec<FakeTelegramMessage>,
     pub(super) updates: Vec<Value>,
+    all_updates: Vec<Value>,
+    replayed: Vec<Value>,
     queued_updates: i64,
     open_presses: BTreeSet<String>,
     pub(super) press_answers: Vec<PressAnswer>,
@@ -125,8 +127,15 @@ impl Bot {
     pub(super) fn queue(&mut self, mut update: Value) -> i64 {
         self.queued_updates += 1;
         update["update_id"] = json!(self.queued_updates);
+        self.all_updates.push(update.clone());
         self.updates.push(update);
         self.queued_updates
+    }
+
+    /// Sends an update once more, whatever a poll has confirmed.
+    pub(super) fn replay(&mut self, update_id: i64) {
+        let update = self.all_updates.iter().find(|update| update["update_id"] == update_id);
+        self.replayed.extend(update.cloned());
     }
 
     pub(super) fn queue_text(&mut self, person: i64, name: &str, text: &str) -> i64 {
@@ -233,7 +242,10 @@ impl Bot {
 
     /// Whether a poll still has nothing to answer.
     pub(super) fn is_quiet(&self, poll: u64) -> bool {
-        self.updates.is_empty() && self.begun_polls == poll && !self.is_closed
+        self.updates.is_empty()
+            && self.replayed.is_empty()
+            && self.begun_polls == poll
+            && !self.is_closed
     }
 
     pub(super) fn end_poll(&mut self, poll: u64, fields: &Value) -> BotAnswer {
@@ -243,7 +255,9 @@ impl Bot {
             return Err(BotError::new(409, text));
         }
         let limit = fields["limit"].as_u64().and_then(|limit| usize::try_from(limit).ok());
-        let updates: Vec<&Value> = self.updates.iter().take(limit.unwrap_or(100)).collect();
+        let replayed: Vec<Value> = self.replayed.drain(..).collect();
+        let updates: Vec<&Value> =
+            replayed.iter().chain(&self.updates).take(limit.unwrap_or(100)).collect();
         Ok(json!(updates))
     }
 

@@ -104,6 +104,11 @@ impl FakeTelegram {
         self.change(|bot| bot.queue_text(person, name, text))
     }
 
+    /// Sends an update once more, as after a crash between its effect and its confirmation.
+    pub fn replay_update(&self, update_id: i64) {
+        self.change(|bot| bot.replay(update_id));
+    }
+
     /// Queues a press of a button. Returns the id of the press.
     pub fn queue_press(&self, person: i64, chat: i64, message_id: i64, data: &str) -> String {
         self.change(|bot| bot.queue_press(person, chat, message_id, data))
@@ -142,6 +147,13 @@ impl FakeTelegram {
     /// Blocks until the bot has accepted this number of messages.
     pub fn wait_for_messages(&self, count: usize) {
         self.wait_while(|bot| bot.messages.len() < count);
+    }
+
+    /// Blocks until the message was edited this number of times.
+    pub fn wait_for_edits(&self, message_id: i64, count: u32) {
+        let is_edited =
+            |message: &FakeTelegramMessage| message.id == message_id && message.edits >= count;
+        self.wait_while(|bot| !bot.messages.iter().any(is_edited));
     }
 
     /// Blocks until this number of presses is answered.

@@ -427,6 +427,8 @@ test("webhook shows URL, one-time secret and command", async () => {
     url: "http://127.0.0.1:7717/hooks/jobs/job-1",
     secret: rotate === true ? "s3cret" : null,
     madeAtMs: noon,
+    signingSecret: null,
+    problem: null,
   });
   const { user } = renderApp("/jobs/job-1", host);
   await user.click(await screen.findByRole("button", { name: "Show URL and secret" }));
@@ -439,6 +441,29 @@ test("webhook shows URL, one-time secret and command", async () => {
   expect(screen.getByRole("region", { name: "Command" })).toHaveTextContent("Authorization: Bearer s3cret");
   await user.click(screen.getByRole("button", { name: "Copy command" }));
   expect(host.copyText).toHaveBeenCalledWith(expect.stringContaining("curl -X POST"));
+});
+
+test("webhook shows its one-time signing key", async () => {
+  const host = hostWith(aJob({ schedule: { kind: "webhook" } }).job);
+  host.answers["cron.webhook"] = ({ rotate }) => ({
+    url: "http://127.0.0.1:7717/hooks/jobs/job-1",
+    secret: rotate === true ? "whsec_new" : null,
+    madeAtMs: noon,
+    signingSecret: "webhook-00ff",
+    problem: "the system's keyring is switched off",
+  });
+  const { user } = renderApp("/jobs/job-1", host);
+  await user.click(await screen.findByRole("button", { name: "Show signing key" }));
+  expect(await screen.findByText(/lists the key as webhook-00ff/)).toBeInTheDocument();
+  expect(screen.getByText(/keyring is switched off/)).toBeInTheDocument();
+  expect(screen.queryByRole("region", { name: "Signing key" })).not.toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Create new signing key" }));
+  expect(await screen.findByRole("region", { name: "Signing key" })).toHaveTextContent("whsec_new");
+  expect(screen.getByRole("button", { name: "Show URL and secret" })).toBeInTheDocument();
+  expect(host.called("cron.webhook")).toEqual([
+    { id: "job-1", rotate: false, sign: true },
+    { id: "job-1", rotate: true, sign: true },
+  ]);
 });
 
 test("new webhook must be saved first", async () => {

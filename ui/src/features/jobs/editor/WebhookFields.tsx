@@ -1,4 +1,4 @@
-/* Webhook URL and secret. The secret is shown once and kept only in memory. */
+/* Webhook URL, secret and signing key. Secret and key are shown once and kept only in memory. */
 
 import { useState } from "react";
 
@@ -14,26 +14,29 @@ export function WebhookFields({ jobId }: { jobId: string | undefined }) {
   return (
     <>
       <p className={styles.hint}>
-        Fires when a program on this computer calls its URL with the secret. The request is kept with the run and
-        treated as untrusted input.
+        Fires when a program on this computer calls its URL with the secret or a signature. The request is kept with the
+        run and treated as untrusted input.
       </p>
       {jobId === undefined ? (
         <p className={styles.hint}>Save the job to get its URL and secret.</p>
       ) : (
-        <WebhookAddress jobId={jobId} />
+        <>
+          <WebhookAddress jobId={jobId} />
+          <SigningKey jobId={jobId} />
+        </>
       )}
     </>
   );
 }
 
-function WebhookAddress({ jobId }: { jobId: string }) {
+function useWebhook(jobId: string, sign: boolean) {
   const platform = usePlatform();
   const [view, setView] = useState<WebhookView>();
   const [busy, setBusy] = useState(false);
   const load = (rotate: boolean) => {
     setBusy(true);
     platform
-      .rpc("cron.webhook", { id: jobId, rotate })
+      .rpc("cron.webhook", { id: jobId, rotate, sign })
       .then(setView, (error: unknown) =>
         toast({
           title: "Could not load the webhook",
@@ -42,6 +45,11 @@ function WebhookAddress({ jobId }: { jobId: string }) {
       )
       .finally(() => setBusy(false));
   };
+  return { view, busy, load };
+}
+
+function WebhookAddress({ jobId }: { jobId: string }) {
+  const { view, busy, load } = useWebhook(jobId, false);
   if (!view)
     return (
       <Button isPending={busy} onPress={() => load(false)} className={styles.fit}>
@@ -57,9 +65,7 @@ function WebhookAddress({ jobId }: { jobId: string }) {
       ) : (
         <>
           <LabeledCode label="Secret" text={view.secret} />
-          <p className={styles.hint} role="status">
-            Copy it now. It is not shown again.
-          </p>
+          <ShownOnce />
         </>
       )}
       <LabeledCode label="Command" text={`curl -X POST -H 'Authorization: Bearer ${shown}' -d 'Hello' ${view.url}`} />
@@ -67,6 +73,44 @@ function WebhookAddress({ jobId }: { jobId: string }) {
         Create new secret
       </Button>
     </>
+  );
+}
+
+/** The key of callers that sign each request instead of sending the secret. */
+function SigningKey({ jobId }: { jobId: string }) {
+  const { view, busy, load } = useWebhook(jobId, true);
+  if (!view)
+    return (
+      <Button isPending={busy} onPress={() => load(false)} className={styles.fit}>
+        Show signing key
+      </Button>
+    );
+  return (
+    <>
+      {view.secret === null ? (
+        <p className={styles.hint}>The signing key is shown only once. A new key replaces the old one at once.</p>
+      ) : (
+        <>
+          <LabeledCode label="Signing key" text={view.secret} />
+          <ShownOnce />
+        </>
+      )}
+      <p className={styles.hint}>
+        Callers sign each request as in Standard Webhooks. Settings → Secrets lists the key as {view.signingSecret}.
+      </p>
+      {view.problem !== null && <p className={styles.hint}>Problem with the key: {view.problem}.</p>}
+      <Button small isPending={busy} onPress={() => load(true)} className={styles.fit}>
+        Create new signing key
+      </Button>
+    </>
+  );
+}
+
+function ShownOnce() {
+  return (
+    <p className={styles.hint} role="status">
+      Copy it now. It is not shown again.
+    </p>
   );
 }
 

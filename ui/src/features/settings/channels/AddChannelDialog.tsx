@@ -38,10 +38,12 @@ const noErrors: DraftErrors = { fields: {} };
 interface Props {
   list: ChannelsListResult;
   onClose: () => void;
+  /** Takes the name and the kind of the new channel. */
+  onAdded: (name: string, kind: ChannelKind) => void;
 }
 
-export function AddChannelDialog({ list, onClose }: Props) {
-  const form = useChannelForm(list, onClose);
+export function AddChannelDialog({ list, onClose, onAdded }: Props) {
+  const form = useChannelForm(list, onAdded);
   const { kind, errors } = form;
   return (
     <Modal isOpen onClose={onClose} title="Add a channel">
@@ -81,7 +83,7 @@ export function AddChannelDialog({ list, onClose }: Props) {
 }
 
 /** State of the form. A change clears the error of its field. */
-function useChannelForm(list: ChannelsListResult, onAdded: () => void) {
+function useChannelForm(list: ChannelsListResult, onAdded: Props["onAdded"]) {
   const taken = list.channels.map(({ name }) => name);
   const [kind, setKind] = useState<ChannelKind>();
   const [typedName, setTypedName] = useState<string>();
@@ -119,7 +121,7 @@ function useChannelForm(list: ChannelsListResult, onAdded: () => void) {
     setBusy(true);
     const found = await add(draft, isDefault ? defaults : {});
     setBusy(false);
-    if (found === undefined) onAdded();
+    if (found === undefined) onAdded(name, kind);
     else setErrors(found);
   };
   const canBeDefault = Object.keys(defaults).length > 0;

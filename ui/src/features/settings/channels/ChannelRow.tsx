@@ -12,10 +12,18 @@ import { ChannelStateGlyph } from "@/domain/channelState";
 import { settingError } from "@/features/settings/configPatch";
 import { SettingRow } from "@/features/settings/SettingRow";
 import styles from "@/features/settings/Settings.module.css";
-import type { ChannelView } from "@/platform";
+import type { ChannelView, ReceivingView } from "@/platform";
 
-export function ChannelRow({ channel, onRemove }: { channel: ChannelView; onRemove: () => void }) {
-  const { name } = channel;
+interface Props {
+  channel: ChannelView;
+  onPair: () => void;
+  onRemove: () => void;
+}
+
+export function ChannelRow({ channel, onPair, onRemove }: Props) {
+  const { name, receiving } = channel;
+  const paired = channel.recipients.filter(({ isPaired }) => isPaired);
+  const unpair = useCall("channels.unpair", [keys.channels]);
   const test = useCall("channels.test", [keys.channels]);
   const delivery = useDelivery(test.data);
   return (
@@ -25,7 +33,13 @@ export function ChannelRow({ channel, onRemove }: { channel: ChannelView; onRemo
         <>
           <p>{channelFacts(channel)}</p>
           <ChannelStateLine channel={channel} />
+          {receiving !== null && <ReceivingLine receiving={receiving} isPaired={paired.length > 0} />}
           <p role="status">{delivery && !test.isPending && <InlineCode text={testOutcome(delivery)} />}</p>
+          {unpair.error && (
+            <p role="alert" className={styles.error}>
+              Not unpaired. <InlineCode text={settingError("", unpair.error)} />
+            </p>
+          )}
           {test.error && (
             <p role="alert" className={styles.error}>
               Not sent. <InlineCode text={settingError("", test.error)} />
@@ -34,6 +48,26 @@ export function ChannelRow({ channel, onRemove }: { channel: ChannelView; onRemo
         </>
       }
     >
+      {receiving !== null && paired.length === 0 && (
+        <Button small look="primary" onPress={onPair} aria-label={`Pair a chat with ${name}…`}>
+          Pair your chat…
+        </Button>
+      )}
+      {paired.length > 0 && (
+        <MenuButton
+          label={`Paired chats of ${name}`}
+          entries={[
+            { id: "pair", label: "Pair another chat…", onAction: onPair },
+            ...paired.map(({ address, label }) => ({
+              id: address,
+              label: `Unpair ${label}`,
+              onAction: () => unpair.mutate({ name, address }),
+            })),
+          ]}
+        >
+          <Button small>Paired chats</Button>
+        </MenuButton>
+      )}
       <TestButton channel={channel} isPending={test.isPending} onTest={(to) => test.mutate({ name, ...to })} />
       <Button small look="ghost" onPress={onRemove} aria-label={`Remove ${name}…`}>
         Remove…
@@ -47,6 +81,27 @@ function channelFacts({ kind, label, recipients, details }: ChannelView): string
   const named = recipients.map((recipient) => recipient.label).join(", ");
   const missing = needsRecipient(kind) ? "no recipient" : "";
   return [label, named || missing, details === "headline" && "first sentence only"].filter(Boolean).join(" · ");
+}
+
+/** Whether messages from the chat arrive. */
+function ReceivingLine({ receiving, isPaired }: { receiving: ReceivingView; isPaired: boolean }) {
+  const { state, sinceMs, problem, ignored } = receiving;
+  const strangers = ignored > 0 && ` · ${ignored} ignored from strangers`;
+  if (state === "listening")
+    return (
+      <p>
+        Listening to your chat since <Time at={sinceMs} as="log" />
+        {strangers}
+      </p>
+    );
+  if (state === "failed")
+    return (
+      <p className={styles.error}>
+        Hears nothing since <Time at={sinceMs} as="log" />: <InlineCode text={problem ?? ""} />
+      </p>
+    );
+  if (state === "connecting") return <p>Connecting to your chat{strangers}</p>;
+  return isPaired ? null : <p>No chat is paired: no buttons, no chat.</p>;
 }
 
 function ChannelStateLine({ channel }: { channel: ChannelView }) {

@@ -91,7 +91,12 @@ test("test message is followed to its outcome", async () => {
 });
 
 test("test goes to the chosen one of several recipients", async () => {
-  const recipients = ["Anna", "Family"].map((label, at) => ({ address: `${at + 7}`, label, isPrivate: true }));
+  const recipients = ["Anna", "Family"].map((label, at) => ({
+    address: `${at + 7}`,
+    label,
+    isPrivate: true,
+    isPaired: false,
+  }));
   const host = hostWith({ channels: [aChannel({ recipients })] });
   const reason = "`8` is no recipient of phone";
   host.answers["channels.test"] = () =>

@@ -17,11 +17,13 @@ import { AddChannelDialog } from "./AddChannelDialog";
 import { ChannelRow } from "./ChannelRow";
 import { DefaultChannels } from "./DefaultChannels";
 import { defaultKeys } from "./defaultLists";
+import { PairDialog } from "./PairDialog";
 import { jobsWith, targetTest, useRemoveChannel } from "./removal";
 
 export function ChannelsSection({ config }: { config: ConfigView }) {
   const { data: list, error, refetch } = useChannels();
   const [isAdding, setAdding] = useState(false);
+  const [pairing, setPairing] = useState<string>();
   const [removing, setRemoving] = useState<ChannelView>();
   const [cleanups, setCleanups] = useState<string[]>([]);
   const isEmpty = list?.channels.length === 0;
@@ -45,12 +47,27 @@ export function ChannelsSection({ config }: { config: ConfigView }) {
       {hasDefaults && (
         <div className={styles.list}>
           {list.channels.map((channel) => (
-            <ChannelRow key={channel.name} channel={channel} onRemove={() => setRemoving(channel)} />
+            <ChannelRow
+              key={channel.name}
+              channel={channel}
+              onPair={() => setPairing(channel.name)}
+              onRemove={() => setRemoving(channel)}
+            />
           ))}
           <DefaultChannels config={config} list={list} />
         </div>
       )}
-      {list && isAdding && <AddChannelDialog list={list} onClose={() => setAdding(false)} />}
+      {list && isAdding && (
+        <AddChannelDialog
+          list={list}
+          onClose={() => setAdding(false)}
+          onAdded={(name, kind) => {
+            setAdding(false);
+            if (kind === "telegram") setPairing(name);
+          }}
+        />
+      )}
+      {pairing !== undefined && <PairDialog name={pairing} onClose={() => setPairing(undefined)} />}
       {list && removing && (
         <RemoveDialog list={list} channel={removing} onClose={() => setRemoving(undefined)} onRemoved={setCleanups} />
       )}

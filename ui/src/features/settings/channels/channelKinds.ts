@@ -34,15 +34,16 @@ const webhookAddress: ChannelField = {
 export const kindSetups: Record<ChannelKind, KindSetup> = {
   telegram: {
     label: "Telegram",
-    about: "Messages to a chat with a bot of yours. Free, no server needed.",
-    note: "Open the chat with your bot in Telegram and press Start first: a bot cannot write to you before.",
+    about: "Reports, approvals with buttons, and chat with a bot of yours. Free, no server needed.",
+    note: "Write /newbot to @BotFather in Telegram and copy the token. You pair your chat in the next step. Telegram can read the messages of a bot.",
     fields: [
       { key: "tokenSecret", secret: "token", label: "Bot token", help: "From @BotFather. Never shown again." },
       {
         key: "to",
-        label: "Chat IDs",
+        label: "Other chats",
         input: "list",
-        help: "One per line. A person's ID is positive, a group's negative.",
+        isOptional: true,
+        help: "IDs of groups that get messages only, one per line. [default: none]",
       },
       {
         key: "url",

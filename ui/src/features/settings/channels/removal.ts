@@ -52,6 +52,8 @@ export function useRemoveChannel() {
     const { jobs } = await readAllJobs(platform);
     for (const params of jobs.flatMap(({ job }) => jobUpdate(job, isRemoved)))
       await platform.rpc("cron.update", params);
+    for (const { address } of channel.recipients.filter(({ isPaired }) => isPaired))
+      await platform.rpc("channels.unpair", { name: channel.name, address });
     await patch({ ...listsWithout(list, isRemoved), channels: { [channel.name]: null } });
     const { secrets } = await platform.rpc("secrets.list", {});
     const own = secretNames(channel.name).filter((name) => secrets.some((secret) => secret.name === name));

@@ -2,6 +2,7 @@
 //!
 //! Flags replace the prompts at a terminal. Without the settings, no secret of the channel stays.
 
+use rouse_core::channel::ChannelKind;
 use rouse_core::text::quote_word;
 use rouse_gateway::wire::{ChannelsListResult, SecretView};
 use serde_json::{Map, Value, json};
@@ -13,6 +14,7 @@ use super::flags::Args;
 use super::kind_setup::{check_flags, section_of_flags};
 use super::list_channels;
 use super::new_channel::NewChannel;
+use super::pairing::pair;
 use super::secret_storage::{print_storage, read_secrets, remove_stored, store_secrets};
 use crate::commands::extensions::{ask_line, is_interactive};
 use crate::render::text::escape;
@@ -122,9 +124,17 @@ fn default_commands(patch: &Map<String, Value>) -> Vec<String> {
     patch.iter().map(command).collect()
 }
 
-/// Sends a test message to the first recipient, if the person agrees.
+/// Sends a test message to the first recipient, or pairs a chat, if the person agrees.
 async fn offer_test(channel: &NewChannel, engine: &EngineConnection) -> Result<(), CliError> {
     let name = channel.name.as_str();
+    if channel.section.kind == ChannelKind::Telegram && channel.section.to.is_empty() {
+        let prompt = "Pair your chat now? [Y/n] ";
+        if is_interactive(engine) && is_not_declined(&ask_line(prompt).await?) {
+            return pair(name, engine).await;
+        }
+        anstream::println!("Pair your chat: rouse channels pair {name}");
+        return Ok(());
+    }
     let prompt = "Send a test message now? [Y/n] ";
     if !is_interactive(engine) || !is_not_declined(&ask_line(prompt).await?) {
         anstream::println!("Test it: rouse channels test {name}");

@@ -3,11 +3,9 @@
 //! Owns the checks that only the command line needs, and the signing key of a webhook. Never prints the line. Pitfall:
 //! an error with a part of the line; every part may be a password.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use rouse_core::channel::{ChannelKind, ChannelName};
+use rouse_gateway::create_signing_key;
 use rouse_host::{ImportedChannel, read_apprise_line};
-use uuid::Uuid;
 
 use super::flags::Args;
 use super::kind_setup::{SIGNING_KEY, details_of_flags, secrets_of};
@@ -81,12 +79,6 @@ fn chats_of(recipients: &[String]) -> Result<Vec<String>, CliError> {
     Ok(chats)
 }
 
-/// A signing key: `whsec_` and the base64 of 32 bytes, of which 244 bits are random.
-fn create_signing_key() -> String {
-    let bytes = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes).concat();
-    format!("whsec_{}", BASE64_STANDARD.encode(bytes))
-}
-
 /// Prints the signing key and the topics of a line.
 pub(super) fn print_notes(notes: &LineNotes) {
     if let Some(key) = &notes.signing_key {
@@ -151,14 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn webhook_gets_a_signing_key_of_32_bytes() {
+    fn webhook_gets_a_signing_key() {
         let channel = channel("jsons://example.org/hook").expect("a channel");
         let stored = channel.secrets.last().expect("a secret");
         let key = channel.line.expect("notes").signing_key.expect("a key");
         assert_eq!((stored.secret.key, &stored.value), ("signingSecret", &key));
-        let encoded = key.strip_prefix("whsec_").expect("the prefix");
-        assert_eq!(BASE64_STANDARD.decode(encoded).expect("base64").len(), 32);
-        assert_ne!(create_signing_key(), create_signing_key());
+        assert!(key.starts_with("whsec_"), "{key}");
     }
 
     #[test]

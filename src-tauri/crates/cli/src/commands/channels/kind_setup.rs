@@ -127,7 +127,7 @@ pub(super) fn check_flags(kind: ChannelKind, args: &Args) -> Result<(), CliError
         check("--security", args.security.is_some(), &[], &[Email]),
         check("--user", args.user.is_some(), &[], &[Email]),
         check("--from", args.from.is_some(), &[Email], &[]),
-        check("--to", !args.to.is_empty(), &[Telegram, Email, Whatsapp], &[]),
+        check("--to", !args.to.is_empty(), &[Email, Whatsapp], &[Telegram]),
         check("--tag", args.tag.is_some(), &[], &[Apprise]),
         check("--phone-number-id", args.phone_number_id.is_some(), &[Whatsapp], &[]),
         check("--template", args.template.is_some(), &[], &[Whatsapp]),
@@ -272,7 +272,7 @@ mod tests {
             ["--url is needed for ntfy", "--server is not used for ntfy"]
         );
         assert_eq!(problems("slack --url https://example.org"), ["--url is not used for Slack"]);
-        assert_eq!(problems("telegram"), ["--to is needed for Telegram"]);
+        assert_eq!(problems("whatsapp --phone-number-id 1"), ["--to is needed for WhatsApp"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod apprise_line;
 mod default_channels;
 mod add;
 mod delivery_test;
+mod pairing;
 mod removal;
 
 use clap::Subcommand;
@@ -39,6 +40,18 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS")]
         to: Option<String>,
     },
+    /// Pair your private chat with a Telegram channel by a one-time link
+    Pair {
+        /// Channel
+        name: String,
+    },
+    /// Remove a paired chat: no messages, no decisions, no chat from there
+    Unpair {
+        /// Channel
+        name: String,
+        /// Chat [default: the only paired one]
+        address: Option<String>,
+    },
     /// Remove a channel with its secrets, from jobs and default channels too
     #[command(aliases = ["rm", "delete"])]
     Remove {
@@ -62,6 +75,8 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
         Command::Test { name, to } => {
             delivery_test::test_channel(&name, to.as_deref(), engine).await
         }
+        Command::Pair { name } => pairing::pair(&name, engine).await,
+        Command::Unpair { name, address } => pairing::unpair(&name, address, engine).await,
         Command::Remove { name, yes } => removal::remove_channel(&name, yes, engine).await,
     }
 }

@@ -59,6 +59,10 @@ pub(super) async fn remove_channel(
             return Ok(());
         }
     }
+    for recipient in channel.recipients.iter().filter(|recipient| recipient.is_paired) {
+        let params = json!({ "name": name, "address": recipient.address });
+        engine.call("channels.unpair", params).await?;
+    }
     let cleanups = remove(name, &uses, engine).await?;
     if engine.json {
         let jobs: Vec<&str> = uses.jobs.iter().map(|job| job.name.as_str()).collect();
@@ -171,6 +175,7 @@ mod tests {
             details: ChannelDetails::Full,
             recipients: Vec::new(),
             problem: None,
+            receiving: None,
             newest_failure: None,
             last_delivered_at_ms: None,
         }

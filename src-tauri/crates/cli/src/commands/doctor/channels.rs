@@ -31,6 +31,10 @@ fn problem_of(channel: &ChannelView) -> Option<Finding> {
     if let Some(problem) = &channel.problem {
         return Some(with_fix(false, format!("The channel {name} cannot send"), escape(problem)));
     }
+    if let Some(problem) = channel.receiving.as_ref().and_then(|view| view.problem.as_ref()) {
+        let text = format!("The channel {name} receives no messages");
+        return Some(with_fix(false, text, escape(problem)));
+    }
     let failure = open_failure(channel)?;
     let text = format!("The newest message to {name} failed: {}", escape(&failure.reason));
     Some(with_fix(false, text, format!("Test it: rouse channels test {name}")))
@@ -51,6 +55,7 @@ mod tests {
             details: ChannelDetails::Full,
             recipients: Vec::new(),
             problem: problem.map(str::to_owned),
+            receiving: None,
             newest_failure: failed_at
                 .map(|at_ms| ChannelFailure { at_ms, reason: "Blocked.".to_owned() }),
             last_delivered_at_ms: Some(5),

@@ -17,6 +17,6 @@ pub use self::fingerprint::{ABSENT, FIRES_ONCE_AT, Fingerprint, Surroundings, ca
 pub use self::grant::{ArgumentRule, Grant, GrantError, GrantFolder, GrantScope, NewGrant};
 pub use self::request::{
     Approval, ApprovalDecision, ApprovalScope, ApprovalState, ApprovalStateKind, Authorization,
-    DecisionSurface,
+    DecisionSource, DecisionSurface,
 };
 pub use self::request_count::count_requests;

@@ -43,8 +43,8 @@ pub struct Approval {
     pub expires_at: UnixMs,
     /// Pending, or the final state.
     pub state: ApprovalState,
-    /// The surface on which the person decided.
-    pub decided_from: Option<DecisionSurface>,
+    /// Where the person decided.
+    pub decided_from: Option<DecisionSource>,
     /// When the first call was made with this approval.
     pub used_at: Option<UnixMs>,
     /// The input that the call requests; none for an approval of the call itself.
@@ -94,6 +94,21 @@ pub enum Authorization {
     Grant(GrantId),
 }
 
+/// Where a person decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionSource {
+    /// The surface.
+    pub surface: DecisionSurface,
+    /// The channel with its recipient, or the device; none on this computer.
+    pub name: Option<String>,
+}
+
+impl From<DecisionSurface> for DecisionSource {
+    fn from(surface: DecisionSurface) -> Self {
+        Self { surface, name: None }
+    }
+}
+
 /// The surface on which a person decided.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, IntoStaticStr, EnumString,
@@ -109,6 +124,8 @@ pub enum DecisionSurface {
     Notification,
     /// The tray's menu.
     Tray,
+    /// A button of a message on a channel.
+    Channel,
 }
 
 impl DecisionSurface {

@@ -54,7 +54,7 @@ fn decided(state: ApprovalState, answer: Option<InputAnswer>) -> Approval {
         requested_at: UnixMs(0),
         expires_at: UnixMs(2_000),
         state,
-        decided_from: Some(DecisionSurface::Page),
+        decided_from: Some(DecisionSurface::Page.into()),
         used_at: None,
         input: Some(InputExchange { request, answer }),
     }

@@ -56,7 +56,7 @@ fn approval_in(state: ApprovalState) -> Approval {
         requested_at: UnixMs(0),
         expires_at: UnixMs(2_000),
         state,
-        decided_from: Some(DecisionSurface::Page),
+        decided_from: Some(DecisionSurface::Page.into()),
         used_at: None,
         input: None,
     }

@@ -53,7 +53,11 @@ pub struct FinishedRun<'a> {
 /// Decides the notification of a finished run.
 #[must_use]
 pub fn announce(ended: &FinishedRun<'_>, key: DeliveryId) -> Announcement {
-    let deliveries = if notifies(ended) { message_of(ended, key) } else { Vec::new() };
+    let deliveries = match ended.run.reply_to() {
+        Some(route) => reply_of(ended, route, key).into_iter().collect(),
+        None if notifies(ended) => message_of(ended, key),
+        None => Vec::new(),
+    };
     Announcement {
         deliveries,
         system_event: ended.job.and_then(|job| main_session_event(job, ended.outcome)),
@@ -67,6 +71,7 @@ fn message_of(ended: &FinishedRun<'_>, key: DeliveryId) -> Vec<NewDelivery> {
     let message = NewDelivery {
         id: key,
         kind,
+        approval: None,
         route: Route::notification(),
         title: title_of(ended),
         body: text.body,
@@ -74,6 +79,24 @@ fn message_of(ended: &FinishedRun<'_>, key: DeliveryId) -> Vec<NewDelivery> {
         quiet_hours: ended.job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
     };
     message.on_routes(ended.channels.routes(kind, ended.job))
+}
+
+/// The answer to a chat message of a channel, for the place of the message; none for a message that the person stopped.
+fn reply_of(ended: &FinishedRun<'_>, route: Route, key: DeliveryId) -> Option<NewDelivery> {
+    if ended.outcome.state == RunState::Cancelled {
+        return None;
+    }
+    let text = notification_text(ended);
+    Some(NewDelivery {
+        id: key,
+        kind: MessageKind::Report,
+        approval: None,
+        route,
+        title: String::new(),
+        body: text.body,
+        text: Some(text.whole),
+        quiet_hours: QuietPolicy::IGNORE,
+    })
 }
 
 fn is_failure_message(ended: &FinishedRun<'_>) -> bool {
@@ -98,6 +121,7 @@ pub fn announce_reminder(
     let message = NewDelivery {
         id: key,
         kind: MessageKind::Report,
+        approval: None,
         route: Route::notification(),
         title: notification_title(name, None),
         body: first_sentence(text, MOST_CHARACTERS),

@@ -61,6 +61,7 @@ pub fn build_digest(
 ) -> NewDelivery {
     let has_failure = held.iter().any(|delivery| delivery.kind == MessageKind::Failure);
     NewDelivery {
+        approval: None,
         id,
         kind: if has_failure { MessageKind::Failure } else { MessageKind::Report },
         route: route.clone(),
@@ -169,6 +170,7 @@ mod tests {
             id: DeliveryId::new("d"),
             run_id: None,
             kind: MessageKind::Report,
+            approval: None,
             route: Route::notification(),
             title: title.to_owned(),
             body: "Done.".to_owned(),

@@ -19,7 +19,7 @@ mod digest;
 #[cfg(test)]
 mod fixtures;
 
-pub use approval_request::announce_approval;
+pub use approval_request::{announce_approval, has_decision_buttons};
 pub use claim::{ClaimPlan, DueSlot, Firing, PlannedRun, plan_claim};
 pub use delivery::{
     Announcement, FinishedRun, announce, announce_reminder, first_sentence, notification_title,

@@ -6,7 +6,8 @@ mod input_answer;
 use std::collections::BTreeMap;
 
 use rouse_core::approval::{
-    Approval, ApprovalDecision, ArgumentRule, DecisionSurface, GrantError, GrantScope, NewGrant,
+    Approval, ApprovalDecision, ArgumentRule, DecisionSource, DecisionSurface, GrantError,
+    GrantScope, NewGrant,
 };
 use rouse_core::input_request::InputAnswer;
 use rouse_core::{ApprovalId, UnixMs};
@@ -46,6 +47,28 @@ pub(crate) async fn decide(
     context: &Context,
     params: ApprovalsDecideParams,
 ) -> Result<ApprovalsDecideResult, RpcError> {
+    if params.from == DecisionSurface::Channel {
+        return Err(RpcError::field("from", "must be a surface of this computer"));
+    }
+    let from = params.from.into();
+    decide_from(context, params, from).await
+}
+
+/// Takes a decision on a page of a paired device, whatever surface the page names.
+pub(crate) async fn decide_on_device(
+    context: &Context,
+    params: ApprovalsDecideParams,
+    device: String,
+) -> Result<ApprovalsDecideResult, RpcError> {
+    let from = DecisionSource { surface: DecisionSurface::Page, name: Some(device) };
+    decide_from(context, params, from).await
+}
+
+async fn decide_from(
+    context: &Context,
+    params: ApprovalsDecideParams,
+    from: DecisionSource,
+) -> Result<ApprovalsDecideResult, RpcError> {
     let approval = find(context, &params.id).await?;
     if let DecisionDraft::Always { rules, .. } = &params.decision {
         super::input::check_secrets(context, "decision.rules", &json!(rules)).await?;
@@ -57,13 +80,26 @@ pub(crate) async fn decide(
         }
         None => parse_decision(context, params.decision, &approval)?,
     };
-    check_surface(&approval, &decision, params.from)?;
-    let decided = context.scheduler.decide(&approval.id, decision, params.from).await?;
+    check_surface(&approval, &decision, from.surface)?;
+    let decided = context.scheduler.decide(&approval.id, decision, from).await?;
     let (applied, approval) = match &decided {
         DecisionResult::Counts { approval, .. } => (true, approval),
         DecisionResult::TooLate(approval) => (false, approval),
     };
     Ok(ApprovalsDecideResult { applied, approval: view(context, approval).await? })
+}
+
+/// Takes a decision of a paired recipient. `by` names the channel and the recipient.
+pub(crate) async fn decide_on_channel(
+    context: &Context,
+    id: &ApprovalId,
+    decision: ApprovalDecision,
+    by: String,
+) -> Result<DecisionResult, RpcError> {
+    let approval = find(context, id.as_str()).await?;
+    check_surface(&approval, &decision, DecisionSurface::Channel)?;
+    let from = DecisionSource { surface: DecisionSurface::Channel, name: Some(by) };
+    Ok(context.scheduler.decide(id, decision, from).await?)
 }
 
 /// Refuses to allow a call of the highest rule from a surface that cannot show the whole call.
@@ -72,7 +108,10 @@ fn check_surface(
     decision: &ApprovalDecision,
     from: DecisionSurface,
 ) -> Result<(), RpcError> {
-    let is_partial = matches!(from, DecisionSurface::Notification | DecisionSurface::Tray);
+    let is_partial = matches!(
+        from,
+        DecisionSurface::Notification | DecisionSurface::Tray | DecisionSurface::Channel
+    );
     let is_deny = match decision {
         ApprovalDecision::Deny { .. } => true,
         ApprovalDecision::Answer(answer) => !matches!(answer, InputAnswer::Accept { .. }),

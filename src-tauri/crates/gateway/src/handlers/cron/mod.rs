@@ -18,7 +18,7 @@ pub(crate) use job_lookup::{find_job, followers};
 pub(crate) use preview::preview;
 pub(crate) use transfer::{export, import, ledger};
 pub(crate) use warnings::{check, parse_draft};
-pub(crate) use webhook::{verify_webhook_secret, webhook};
+pub(crate) use webhook::{check_webhook_signature, verify_webhook_secret, webhook};
 
 use rouse_core::job::{Job, JobState, check_bounds, job_from_json, patch_job, to_json};
 use rouse_core::{JobId, RunId, UnixMs};

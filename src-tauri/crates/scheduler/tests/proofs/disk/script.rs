@@ -209,6 +209,7 @@ impl<'d> Script<'d> {
         let delivery = NewDelivery {
             id: id.clone(),
             kind: MessageKind::Report,
+            approval: None,
             route: Route::notification(),
             title: "Job".to_owned(),
             body: "Done. ".repeat(100),

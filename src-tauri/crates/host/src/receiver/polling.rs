@@ -1,0 +1,132 @@
+//! The poll of one Telegram channel.
+//!
+//! Owns the pauses after a failed poll, the watchdog and the offset. Each failure replaces the client, because a broken
+//! connection may look healthy. A bot that another program polls gets one attempt every ten minutes after three conflicts.
+//! Pitfall: one client for polls and messages; a held poll must never delay a message.
+
+use std::time::Duration;
+
+use rouse_channels::{PollProblem, TelegramPoll, TelegramSettings};
+use rouse_core::channel::ChannelName;
+use rouse_gateway::wire::ReceivingState;
+use rouse_store::StoreError;
+
+use super::ReceiverParts;
+use super::updates::ReceivedUpdate;
+use crate::outbox::pause;
+
+/// Time limit of a poll with its request. Telegram ends a quiet poll after 50 seconds.
+const WATCHDOG: Duration = Duration::from_secs(75);
+
+/// The pauses after consecutive failures; the last one repeats.
+const PAUSES: [Duration; 5] = [
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+    Duration::from_secs(30),
+    Duration::from_secs(60),
+];
+
+/// The pause after a problem that only the person can end.
+const LONG_PAUSE: Duration = Duration::from_secs(600);
+
+/// Conflicts until the long pause; another program may just be closing.
+const MAX_CONFLICTS: usize = 3;
+
+/// Why a poll failed.
+#[derive(Debug, thiserror::Error)]
+enum PollFailure {
+    #[error("{0}")]
+    Settings(String),
+    #[error(transparent)]
+    Poll(#[from] PollProblem),
+    #[error("Telegram did not answer for {} seconds.", WATCHDOG.as_secs())]
+    Silent,
+    #[error("A message could not be handled: {0}")]
+    Store(#[from] StoreError),
+}
+
+impl PollFailure {
+    /// The pause after this many consecutive failures.
+    fn pause(&self, failures: usize) -> Duration {
+        let usual = PAUSES[(failures - 1).min(PAUSES.len() - 1)];
+        match self {
+            Self::Poll(PollProblem::BadToken) => LONG_PAUSE,
+            Self::Poll(PollProblem::Conflict) if failures >= MAX_CONFLICTS => LONG_PAUSE,
+            Self::Poll(PollProblem::Later { after, .. }) => usual.max(after.unwrap_or_default()),
+            Self::Settings(_) => PAUSES[PAUSES.len() - 1],
+            Self::Poll(_) | Self::Silent | Self::Store(_) => usual,
+        }
+    }
+}
+
+/// A poll with the settings that it was made for.
+struct OpenPoll {
+    settings: TelegramSettings,
+    poll: TelegramPoll,
+    /// The offsets of another bot do not count.
+    source: String,
+}
+
+impl ReceiverParts {
+    /// Polls until nobody may write to the channel any more.
+    pub(super) async fn poll(self, name: ChannelName) {
+        let (mut open, mut failures) = (None, 0);
+        self.status.set(&name, ReceivingState::Connecting, None, self.clock.now());
+        while self.is_awaited(&name) {
+            match self.poll_once(&name, &mut open).await {
+                Ok(()) => failures = 0,
+                Err(failure) => {
+                    failures += 1;
+                    open = None;
+                    let (problem, now) = (failure.to_string(), self.clock.now());
+                    tracing::warn!(channel = %name, problem, "no messages arrive from a channel");
+                    self.status.set(&name, ReceivingState::Failed, Some(problem), now);
+                    pause(failure.pause(failures), &self.closing).await;
+                }
+            }
+        }
+        self.status.report_change();
+    }
+
+    /// Polls once and handles the updates. A first poll also checks the connection.
+    async fn poll_once(
+        &self,
+        name: &ChannelName,
+        open: &mut Option<OpenPoll>,
+    ) -> Result<(), PollFailure> {
+        let (http, settings) = self.senders.telegram(name).await.map_err(PollFailure::Settings)?;
+        let is_current =
+            open.as_ref().is_some_and(|poll| poll.settings.has_same_account(&settings));
+        if !is_current {
+            let poll = TelegramPoll::new(http, &settings);
+            let source = format!("telegram:{}", settings.bot_id());
+            *open = Some(OpenPoll { settings, poll, source });
+        }
+        let Some(open) = open.as_ref() else { return Ok(()) };
+        let silent = |_| PollFailure::Silent;
+        tokio::time::timeout(WATCHDOG, open.poll.prepare()).await.map_err(silent)??;
+        let offset = self.store.received_offset(&open.source).await?;
+        let waiting = async {
+            let next = open.poll.next_updates(offset);
+            tokio::time::timeout(WATCHDOG, next).await.map_err(silent)?.map_err(PollFailure::from)
+        };
+        if !is_current {
+            self.status.set(name, ReceivingState::Connecting, None, self.clock.now());
+        }
+        let updates = waiting.await?;
+        self.status.set(name, ReceivingState::Listening, None, self.clock.now());
+        for update in updates {
+            let id = update.id();
+            let received = ReceivedUpdate { parts: self, name, source: &open.source, update };
+            received.handle().await?;
+            self.store.put_received_offset(&open.source, id + 1, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a paired person or an open pairing waits for messages.
+    fn is_awaited(&self, name: &ChannelName) -> bool {
+        !self.closing.is_cancelled() && self.polled_channels().contains(name)
+    }
+}

@@ -1,0 +1,156 @@
+//! The channels for the gateway: checks, receiving, and the pairing of chats.
+
+use std::sync::Arc;
+
+use rouse_channels::{TelegramApi, TelegramError, pairing_link};
+use rouse_core::channel::{ChannelKind, ChannelName, MessageKind, Route};
+use rouse_core::delivery::NewDelivery;
+use rouse_core::time::QuietPolicy;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, DeliveryId};
+use rouse_gateway::wire::{PairingState, PairingView, ReceivingView};
+use rouse_gateway::{ChannelAccess, ErrorCode, RpcError};
+use rouse_store::{Store, StoreError};
+
+use super::{DirectoryKeeper, ReceiverStatus};
+use crate::channels::ChannelSenders;
+use crate::random_code::random_code;
+
+/// The first message in a paired chat.
+const WELCOME: &str = "This chat is paired with Rouse. Reports and approval requests arrive here, and what you write goes to \
+                       the main session. Send /status, /runs or /stop.";
+
+/// Access of the gateway to the channels.
+pub(crate) struct ChannelService {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) senders: Arc<ChannelSenders>,
+    pub(crate) directory: Arc<DirectoryKeeper>,
+    pub(crate) status: Arc<ReceiverStatus>,
+}
+
+impl ChannelService {
+    fn kind(&self, name: &ChannelName) -> Option<ChannelKind> {
+        self.directory.channels.now().channels.get(name).map(|entry| entry.kind)
+    }
+
+    async fn start_pairing(&self, name: &ChannelName) -> Result<PairingView, RpcError> {
+        if self.kind(name) != Some(ChannelKind::Telegram) {
+            let message = format!(
+                "{name} pairs no chats: only Telegram does. Write its recipients into the settings."
+            );
+            return Err(conflict(message));
+        }
+        let (http, settings) = self.senders.telegram(name).await.map_err(conflict)?;
+        let bot = TelegramApi::new(http, &settings).get_me().await;
+        let bot = bot.map_err(|error| conflict(bot_problem(&error)))?;
+        let code = random_code();
+        let link = pairing_link(&bot.username, &code).ok_or_else(|| {
+            conflict(
+                "Telegram gave the bot an unreadable username. Choose another in BotFather."
+                    .to_owned(),
+            )
+        })?;
+        let now = self.clock.now();
+        self.status.pairings.start(name, code, link, now);
+        self.status.report_change();
+        self.status.pairings.view(name, now).ok_or_else(nobody_waits)
+    }
+
+    async fn end_pairing(
+        &self,
+        name: &ChannelName,
+        is_accepted: bool,
+    ) -> Result<PairingView, RpcError> {
+        let now = self.clock.now();
+        let candidate = self.status.pairings.candidate(name, now).ok_or_else(nobody_waits)?;
+        if is_accepted {
+            self.store.pair_recipient(&candidate, now).await?;
+            self.directory.rebuild().await?;
+            self.welcome(name, candidate.address).await?;
+        }
+        let end = if is_accepted { PairingState::Paired } else { PairingState::Refused };
+        self.status.pairings.end(name, end);
+        self.status.report_change();
+        self.status.pairings.view(name, now).ok_or_else(nobody_waits)
+    }
+
+    async fn welcome(&self, name: &ChannelName, address: String) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let message = NewDelivery {
+            id: DeliveryId::generate(now),
+            kind: MessageKind::Report,
+            approval: None,
+            route: Route { to: Some(address), ..Route::of(name.clone()) },
+            title: String::new(),
+            body: WELCOME.to_owned(),
+            text: None,
+            quiet_hours: QuietPolicy::IGNORE,
+        };
+        self.store.enqueue_delivery(None, &message, now).await
+    }
+
+    async fn remove(&self, name: &ChannelName, address: &str) -> Result<bool, RpcError> {
+        let is_removed = self.store.unpair_recipient(name, address, self.clock.now()).await?;
+        self.directory.rebuild().await?;
+        self.status.report_change();
+        Ok(is_removed)
+    }
+}
+
+impl ChannelAccess for ChannelService {
+    fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { self.senders.sender(name).await.err() })
+    }
+
+    fn receiving(&self, name: &ChannelName) -> Option<ReceivingView> {
+        let receives = self.kind(name) == Some(ChannelKind::Telegram);
+        receives.then(|| self.status.receiving(name))
+    }
+
+    fn pair<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Result<PairingView, RpcError>> {
+        Box::pin(self.start_pairing(name))
+    }
+
+    fn pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        known: Option<PairingState>,
+    ) -> BoxFuture<'a, Option<PairingView>> {
+        Box::pin(self.status.pairings.await_change(name, known, self.clock.as_ref()))
+    }
+
+    fn confirm_pairing<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        is_accepted: bool,
+    ) -> BoxFuture<'a, Result<PairingView, RpcError>> {
+        Box::pin(self.end_pairing(name, is_accepted))
+    }
+
+    fn unpair<'a>(
+        &'a self,
+        name: &'a ChannelName,
+        address: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RpcError>> {
+        Box::pin(self.remove(name, address))
+    }
+}
+
+fn bot_problem(error: &TelegramError) -> String {
+    match error {
+        TelegramError::Rejected(rejection) if rejection.is_bad_token() => {
+            "Telegram does not know the token of the bot. Get a token from BotFather and store it."
+                .to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+fn nobody_waits() -> RpcError {
+    conflict("Nobody waits for a confirmation. Start the pairing again.".to_owned())
+}
+
+fn conflict(message: String) -> RpcError {
+    RpcError::new(ErrorCode::Conflict, message)
+}
