@@ -81,6 +81,8 @@ export const device = {
   offer: (code: string) => post<PairingOffer>("/auth/pairing", { code }),
   /** Makes a key pair, pairs it, and stores it. */
   async pair(code: string, name: string): Promise<void> {
+    // A browser that stores no key must not use up the code.
+    await devices("readonly");
     const pair = await crypto.subtle.generateKey(curve, false, ["sign", "verify"]);
     const publicKey = base64url(await crypto.subtle.exportKey("raw", pair.publicKey));
     const { id } = await post<DeviceView>("/auth/pair", { code, name, publicKey });
