@@ -118,12 +118,7 @@ impl Backend {
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         match self {
             Self::Local(gateway, _) => gateway.call(method, params).await,
-            Self::Remote(client) => {
-                client.call(method, params).await.map_err(|error| match error {
-                    ClientError::Rpc(error) => error,
-                    other => RpcError::new(ErrorCode::Internal, other.to_string()),
-                })
-            }
+            Self::Remote(client) => client.call(method, params).await.map_err(rpc_error),
         }
     }
 
@@ -271,7 +266,17 @@ async fn forward_events(backend: &Backend, dependencies: &EngineDependencies) {
 
 /// Shows a notification for a remote engine and reports the outcome.
 async fn show(backend: Backend, notifier: Arc<DesktopNotifier>, request: NotificationRequest) {
-    let (outcome, reason) = match notifier.show_for(&request).await {
+    let shown = notifier.show_for(&request).await;
+    report_notification(&backend, request, shown).await;
+}
+
+/// Reports the outcome of a notification to its engine.
+pub(crate) async fn report_notification(
+    backend: &Backend,
+    request: NotificationRequest,
+    shown: Result<(), NotifyError>,
+) {
+    let (outcome, reason) = match shown {
         Ok(()) => (NotificationOutcome::Shown, None),
         Err(NotifyError::Later(reason)) => (NotificationOutcome::NotNow, Some(reason)),
         Err(NotifyError::Never(reason)) => (NotificationOutcome::Never, Some(reason)),
@@ -279,6 +284,13 @@ async fn show(backend: Backend, notifier: Arc<DesktopNotifier>, request: Notific
     let answer = NotificationReport { key: request.key, outcome, reason };
     if let Err(error) = backend.ask::<ChangeResult>("deliveries.answer", &answer).await {
         tracing::warn!(%error, delivery_id = request.delivery_id, "failed to report the outcome of a notification");
+    }
+}
+
+fn rpc_error(error: ClientError) -> RpcError {
+    match error {
+        ClientError::Rpc(error) => error,
+        other => RpcError::new(ErrorCode::Internal, other.to_string()),
     }
 }
 
@@ -291,7 +303,7 @@ fn typed<R: DeserializeOwned>(result: Value) -> Result<R, RpcError> {
 }
 
 /// Error text with all sources; the last often names the fix.
-fn error_chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

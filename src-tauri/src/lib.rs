@@ -11,6 +11,7 @@
 mod args;
 mod autostart;
 mod backend;
+mod computers;
 mod link;
 mod notifier;
 mod pages;
@@ -34,6 +35,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{AppArguments, PrintTarget, StartOptions};
 use crate::backend::{EngineDependencies, EngineHandle, EngineState};
+use crate::computers::Computers;
 use crate::link::Link;
 use crate::notifier::{DesktopNotifier, Interaction};
 use crate::shell::Shell;
@@ -89,6 +91,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
         .invoke_handler(tauri::generate_handler![
             rpc::rpc,
             rpc::shell_info,
+            rpc::show_computer,
             window::page_listens,
             rpc::quit,
             rpc::open_external,
@@ -115,6 +118,7 @@ fn set_up(app: &mut App, home: Home, options: StartOptions, signals: Termination
     app.manage(Shell {
         app: app.clone(),
         engine,
+        computers: Computers::new(app.clone(), Arc::clone(&notifier)),
         tray: Tray::new(),
         notifier: Arc::clone(&notifier),
         windows,

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use tauri::{State, Url};
 
 use crate::backend::EngineState;
+use crate::computers::{ComputerInfo, LinkState};
 use crate::shell::Shell;
 use crate::tray::command::TrayCommand;
+use crate::ui_route::UiRoute;
 
 /// Calls a gateway method. Responds like JSON-RPC, as the browser's gateway does.
 #[tauri::command]
@@ -18,7 +20,12 @@ pub(crate) async fn rpc(
     params: Value,
     shell: State<'_, Shell>,
 ) -> Result<Value, String> {
-    Ok(match shell.engine.call(&method, params).await {
+    let answer = match shell.computers.shown_backend() {
+        Ok(Some(backend)) => backend.call(&method, params).await,
+        Ok(None) => shell.engine.call(&method, params).await,
+        Err(error) => Err(error),
+    };
+    Ok(match answer {
         Ok(result) => json!({ "result": result }),
         Err(error) => json!({ "error": error }),
     })
@@ -32,6 +39,10 @@ pub(crate) struct ShellInfo {
     tray: bool,
     /// Location of the engine.
     engine: EngineLocation,
+    /// Computer whose pages are shown; none for this one.
+    computer: Option<String>,
+    /// Other computers of the settings.
+    computers: Vec<ComputerInfo>,
 }
 
 /// Location of the engine.
@@ -41,19 +52,36 @@ pub(crate) enum EngineLocation {
     Starting,
     Here,
     Elsewhere,
+    AnotherComputer,
     Failed,
 }
 
 /// State of the shell; changes are announced by `rouse://shell`.
 #[tauri::command]
 pub(crate) fn shell_info(shell: State<'_, Shell>) -> ShellInfo {
-    let engine = match shell.engine.state() {
+    let (engine, computer) = match shell.computers.shown_link() {
+        Some((name, LinkState::Connecting)) => (EngineLocation::Starting, Some(name)),
+        Some((name, LinkState::Connected)) => (EngineLocation::AnotherComputer, Some(name)),
+        Some((name, LinkState::Failed(_))) => (EngineLocation::Failed, Some(name)),
+        None => (engine_location(&shell.engine.state()), None),
+    };
+    let (tray, computers) = (shell.tray.is_shown(), shell.computers.list());
+    ShellInfo { tray, engine, computer, computers }
+}
+
+fn engine_location(state: &EngineState) -> EngineLocation {
+    match state {
         EngineState::Starting => EngineLocation::Starting,
         EngineState::Failed(_) => EngineLocation::Failed,
         EngineState::Ready(backend) if backend.is_local() => EngineLocation::Here,
         EngineState::Ready(_) => EngineLocation::Elsewhere,
-    };
-    ShellInfo { tray: shell.tray.is_shown(), engine }
+    }
+}
+
+/// Shows the home page of another computer, or of this one.
+#[tauri::command]
+pub(crate) fn show_computer(name: Option<String>, shell: State<'_, Shell>) {
+    shell.show_on(name, UiRoute::home());
 }
 
 /// Quits the app; the page offers this without a tray.

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_core::{ApprovalId, Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    ApprovalsDecideParams, ApprovalsDecideResult, ChangeResult, CronPauseParams, CronRunParams,
-    CronStatus, DecisionDraft, DecisionSurface, EmptyObject, EventKindView, EventView,
-    ManualRunMode, RunDetail, RunRef, StartedRun, SystemStatus,
+    ApprovalsDecideParams, ApprovalsDecideResult, ChangeResult, ConfigView, CronPauseParams,
+    CronRunParams, CronStatus, DecisionDraft, DecisionSurface, EmptyObject, EventKindView,
+    EventView, ManualRunMode, RunDetail, RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::{Notifier as _, SystemClock};
 use serde_json::Value;
@@ -22,13 +22,14 @@ use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
 use crate::backend::EngineHandle;
+use crate::computers::Computers;
 use crate::link::Link;
 use crate::notifier::{DesktopNotifier, Interaction, Subject, Toast, TokenResolution};
 use crate::tray::command::{PauseFor, TrayCommand};
 use crate::tray::snapshot::{Stale, zone_of};
 use crate::tray::view::Tray;
 use crate::ui_route::UiRoute;
-use crate::window::{MAIN, WindowRequest};
+use crate::window::{self, MAIN, WindowRequest};
 
 /// Tauri event that carries an engine event to the page.
 const EVENT: &str = "rouse://event";
@@ -39,6 +40,7 @@ const SHELL_CHANGED: &str = "rouse://shell";
 pub(crate) struct Shell {
     pub(crate) app: AppHandle,
     pub(crate) engine: EngineHandle,
+    pub(crate) computers: Computers,
     pub(crate) tray: Tray,
     pub(crate) notifier: Arc<DesktopNotifier>,
     pub(crate) windows: mpsc::UnboundedSender<WindowRequest>,
@@ -91,8 +93,25 @@ impl Shell {
         }
     }
 
-    /// Shows the window, at `route` or unchanged.
+    /// Shows the window, at `route` or unchanged. A route names the computer of its page; none is
+    /// this one.
     pub(crate) fn show(&self, route: Option<UiRoute>) {
+        match route.map(UiRoute::split_computer) {
+            Some((computer, route)) => self.show_on(computer, route),
+            None => self.show_window(None),
+        }
+    }
+
+    /// Shows a page of a computer. Another computer than before gets a new page.
+    pub(crate) fn show_on(&self, computer: Option<String>, route: UiRoute) {
+        if self.computers.show(computer) {
+            window::load_next_page(&self.app);
+            self.shell_changed();
+        }
+        self.show_window(Some(route));
+    }
+
+    fn show_window(&self, route: Option<UiRoute>) {
         if self.windows.send(route).is_err() {
             tracing::debug!("window request ignored, the app is closing");
         }
@@ -122,9 +141,42 @@ impl Shell {
             // Keeps notifications that are newer than the decision.
             self.withdraw_notifications(run.to_owned(), event.at_ms);
         }
+        if matches!(event.kind, EventKindView::Reset | EventKindView::Config) {
+            self.apply_computers();
+        }
+        if self.computers.is_shown(None) {
+            self.send_to_page(event);
+        }
+    }
+
+    /// Forwards an event of another computer to its page.
+    pub(crate) fn forward_from(&self, computer: &str, event: &EventView) {
+        if self.computers.is_shown(Some(computer)) {
+            self.send_to_page(event);
+        }
+    }
+
+    fn send_to_page(&self, event: &EventView) {
         if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
             tracing::warn!(%error, "failed to send an event to the page");
         }
+    }
+
+    /// Connects the computers of the settings.
+    fn apply_computers(&self) {
+        let (app, engine) = (self.app.clone(), self.engine.clone());
+        tauri::async_runtime::spawn(async move {
+            match engine.ask::<ConfigView>("config.get", &EmptyObject {}).await {
+                Ok(config) => {
+                    let shell = tauri::Manager::state::<Self>(&app);
+                    shell.computers.apply(config.computers);
+                    shell.shell_changed();
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "failed to read the computers of the settings")
+                }
+            }
+        });
     }
 
     /// Notifies the page of a changed tray or engine.

@@ -11,6 +11,8 @@ use rouse_core::{ApprovalId, DeliveryId, JobId, RunId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UiRoute(String);
 
+/// Query parameter of a page of another computer.
+const COMPUTER: &str = "computer=";
 /// Maximum length.
 const MAX_LENGTH: usize = 512;
 
@@ -43,6 +45,23 @@ impl UiRoute {
     /// Runs of a digest.
     pub(crate) fn digest(id: &DeliveryId) -> Self {
         Self(format!("/runs?digest={}", encode(id.as_str())))
+    }
+
+    /// The same page of another computer.
+    pub(crate) fn on_computer(self, name: &str) -> Self {
+        let separator = if self.0.contains('?') { '&' } else { '?' };
+        Self(format!("{}{separator}{COMPUTER}{}", self.0, encode(name)))
+    }
+
+    /// Splits the computer from its page; none is this computer.
+    pub(crate) fn split_computer(self) -> (Option<String>, Self) {
+        let Some((path, query)) = self.0.split_once('?') else { return (None, self) };
+        let (computers, others): (Vec<&str>, Vec<&str>) =
+            query.split('&').partition(|part| part.starts_with(COMPUTER));
+        let name = computers.first().and_then(|part| part.strip_prefix(COMPUTER)).and_then(decode);
+        let query =
+            if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+        (name, Self(format!("{path}{query}")))
     }
 
     /// Parses a path (`/runs/1`) or a link (`rouse://runs/1`).
@@ -88,6 +107,24 @@ fn encode(id: &str) -> String {
         }
         text
     })
+}
+
+/// Decodes a percent-encoded name; none if it is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let (high, low) = (char::from(rest.next()?), char::from(rest.next()?));
+        let value = high.to_digit(16)? * 16 + low.to_digit(16)?;
+        // silent-ok: two hexadecimal digits are at most 255.
+        bytes.push(u8::try_from(value).ok()?);
+    }
+    // silent-ok: a link with such a name leads to no computer.
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -142,6 +179,21 @@ mod tests {
             Some("/evil.example"),
             "stays inside the UI"
         );
+    }
+
+    #[test]
+    fn computer_of_a_page_round_trips() {
+        let run = UiRoute::run(&RunId::new("1"));
+        let there = run.clone().on_computer("büro & keller");
+        assert_eq!(UiRoute::parse(there.as_str()), Some(there.clone()));
+        assert_eq!(there.split_computer(), (Some("büro & keller".to_owned()), run.clone()));
+        assert_eq!(run.clone().split_computer(), (None, run));
+        let digest = UiRoute::digest(&DeliveryId::new("d"));
+        let there = digest.clone().on_computer("box");
+        assert_eq!(there.as_str(), "/runs?digest=d&computer=box");
+        assert_eq!(there.split_computer(), (Some("box".to_owned()), digest));
+        let invalid = UiRoute::fixed("/runs?computer=%zz");
+        assert_eq!(invalid.split_computer(), (None, UiRoute::fixed("/runs")));
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub(crate) fn page_listens(app: AppHandle) {
     app.state::<PageReadiness>().0.store(true, Ordering::Release);
 }
 
+/// Lets the next navigation load a new page, without the data of this one.
+pub(crate) fn load_next_page(app: &AppHandle) {
+    app.state::<PageReadiness>().0.store(false, Ordering::Release);
+}
+
 /// Navigates the page by an event, or by loading the URL while the page does not listen.
 fn navigate(app: &AppHandle, window: &WebviewWindow, route: &UiRoute) -> tauri::Result<()> {
     if app.state::<PageReadiness>().0.load(Ordering::Acquire) {

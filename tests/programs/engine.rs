@@ -139,7 +139,7 @@ impl TestHome {
             );
         }
         let client = Client::find(&self.data()).expect("a running engine");
-        let address = client.endpoint().address.to_string();
+        let address = client.endpoint().expect("an endpoint").address.to_string();
         let process = ServeProcess { process, out, ready_line: line };
         EngineProcess { home: self, address, client, process }
     }

@@ -23,6 +23,9 @@ mod cron_output;
 mod triggers;
 mod transfer;
 mod other_commands;
+mod another_computer;
+#[cfg(target_os = "linux")]
+mod ssh_server;
 mod first_hour;
 mod settings;
 mod skills;

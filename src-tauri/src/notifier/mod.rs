@@ -74,6 +74,25 @@ impl DesktopNotifier {
         self.show_delivery(&id, run.as_ref(), &request.title, &request.body).await
     }
 
+    /// Shows a notification of another computer. Without buttons: a click shows the page there.
+    pub(crate) async fn show_from(
+        &self,
+        computer: &str,
+        request: &NotificationRequest,
+    ) -> Result<(), NotifyError> {
+        let id = DeliveryId::new(request.delivery_id.as_str());
+        let run = request.run_id.as_deref().map(RunId::new);
+        let toast = Toast {
+            opens: delivery_page(&id, run.as_ref()).on_computer(computer),
+            subject: Subject::Delivery(id),
+            title: format!("{computer}: {}", request.title),
+            body: request.body.clone(),
+            urgent: false,
+            buttons: None,
+        };
+        self.toast(toast).await
+    }
+
     async fn show_delivery(
         &self,
         id: &DeliveryId,

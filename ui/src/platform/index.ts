@@ -9,6 +9,7 @@ export const platform: Platform = "__TAURI_INTERNALS__" in window ? tauri : web;
 export { errorCode, fieldErrors, RpcError } from "./types";
 export type {
   Capabilities,
+  Computer,
   Connection,
   EventListener,
   HostEvent,

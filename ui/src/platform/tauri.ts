@@ -39,6 +39,20 @@ function subscribe(_after: number | undefined, listener: EventListener): () => v
   );
 }
 
+/** Computer of this page, which stays the same until a new page loads; for links. */
+let shownComputer: string | null = null;
+
+async function shellInfo(): Promise<ShellInfo> {
+  const info = await invoke<ShellInfo>("shell_info");
+  shownComputer = info.computer;
+  return info;
+}
+
+function linkTo(path: string): string {
+  if (shownComputer === null) return `rouse:/${path}`;
+  return `rouse:/${path}${path.includes("?") ? "&" : "?"}computer=${encodeURIComponent(shownComputer)}`;
+}
+
 export const tauri: Platform = {
   capabilities: { window: true, autostart: true },
   rpc,
@@ -53,7 +67,7 @@ export const tauri: Platform = {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     return invoke<string>("save_file", { name, bytes });
   },
-  linkTo: (path) => `rouse:/${path}`,
+  linkTo,
   onNavigate: (go) =>
     listening(
       "rouse://navigate",
@@ -64,7 +78,8 @@ export const tauri: Platform = {
     get: () => invoke<boolean>("autostart_get"),
     set: (on) => invoke("autostart_set", { on }),
   },
-  shellInfo: () => invoke<ShellInfo>("shell_info"),
+  shellInfo,
+  showComputer: (name) => invoke("show_computer", { name }),
   quit: () => invoke("quit"),
   onShellChanged: (changed) => listening("rouse://shell", changed),
   preference,

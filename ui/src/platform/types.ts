@@ -26,12 +26,25 @@ export interface Capabilities {
   readonly autostart: boolean;
 }
 
+/** Another computer of the settings, and its connection. */
+export interface Computer {
+  name: string;
+  address: string;
+  state: "connecting" | "connected" | "failed";
+  /** Why the connection failed. */
+  problem?: string;
+}
+
 /** Desktop shell of this window. */
 export interface ShellInfo {
   /** The desktop shows a tray icon. */
   tray: boolean;
-  /** Engine in this process, or a remote engine. */
-  engine: "starting" | "here" | "elsewhere" | "failed";
+  /** Engine in this process, in another process, or on the computer whose pages are shown. */
+  engine: "starting" | "here" | "elsewhere" | "anotherComputer" | "failed";
+  /** Computer whose pages are shown; null for this one. */
+  computer: string | null;
+  /** Other computers of the settings. */
+  computers: Computer[];
 }
 
 /** Pairing of this browser. */
@@ -68,6 +81,8 @@ export interface Platform {
   /** Null in a browser. */
   shellInfo: () => Promise<ShellInfo | null>;
   onShellChanged: (changed: () => void) => () => void;
+  /** Shows the pages of another computer, or of this one (null), in a new page; rejects in a browser. */
+  showComputer: (name: string | null) => Promise<void>;
   /** Quits the app; rejects in a browser. */
   quit: () => Promise<void>;
   /** Display preferences; nothing important. */

@@ -202,6 +202,7 @@ export const web: Platform = {
   },
   shellInfo: () => Promise.resolve(null),
   onShellChanged: () => () => undefined,
+  showComputer: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can show other computers.")),
   quit: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can be quit from its window.")),
   preference,
 };

@@ -101,6 +101,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
     onNavigate: () => () => undefined,
     shellInfo: () => Promise.resolve(null),
     onShellChanged: () => () => undefined,
+    showComputer: vi.fn(() => Promise.resolve()),
     quit: vi.fn(() => Promise.resolve()),
     autostart: { get: () => Promise.resolve(false), set: () => Promise.resolve() },
     preference: {

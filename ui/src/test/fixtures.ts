@@ -19,6 +19,7 @@ import type {
   SavedJob,
   ServerDefinition,
   ServerToolsPage,
+  ShellInfo,
   StepView,
   SystemStatus,
   ToolDefinition,
@@ -408,6 +409,7 @@ export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
     registries: { servers: null, skills: null },
+    computers: {},
     deliverTo: null,
     deliverFailuresTo: null,
     deliverApprovalsTo: null,
@@ -473,4 +475,9 @@ export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
       ...cron,
     },
   };
+}
+
+/** Shell of the app's window. */
+export function aShell(shell: Partial<ShellInfo> = {}): ShellInfo {
+  return { tray: true, engine: "here", computer: null, computers: [], ...shell };
 }

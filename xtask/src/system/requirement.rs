@@ -85,7 +85,7 @@ impl Requirement {
             Self::Fonts => "renders the text of pages",
             Self::Python => "runs MCP servers in the tests",
             Self::Postgres => "holds the queue of a test",
-            Self::SshServer => "answers connections of a test",
+            Self::SshServer => "is another computer in the tests",
         }
     }
 

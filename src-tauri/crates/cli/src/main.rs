@@ -25,8 +25,8 @@ fn main() -> ExitCode {
         Err(error) => return command_line::report_usage_error(&error, &arguments),
     };
     let json = cli.json;
-    match command_line::check_environment().and_then(|()| commands::run(cli.command, json)) {
-        Ok(()) => ExitCode::SUCCESS,
+    match command_line::check_environment().and_then(|()| commands::run(cli)) {
+        Ok(code) => code,
         Err(error) => report_error(&error, json),
     }
 }

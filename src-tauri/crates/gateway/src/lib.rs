@@ -33,6 +33,7 @@ pub use auth::{Auth, AuthError, DeviceError, Devices, McpTokenError, McpTokens, 
 pub use caller::{Caller, DeviceCaller, MethodScope};
 pub use client::{
     Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream, McpOrigin,
+    RemoteComputer, RemoteError, serve_dial,
 };
 pub use command_text::command_text;
 pub use context::{

@@ -20,8 +20,9 @@ use crate::notifier::Notifier;
 pub type EnvReader = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The variables that set the data directory, the settings and the log.
-const ENVIRONMENT_VARIABLES: [&str; 19] = [
+const ENVIRONMENT_VARIABLES: [&str; 20] = [
     "ROUSE_HOME",
+    "ROUSE_ON",
     "XDG_DATA_HOME",
     "LOCALAPPDATA",
     "ROUSE_LOG",

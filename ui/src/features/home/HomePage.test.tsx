@@ -2,7 +2,7 @@ import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aDelivery, aJob, anApproval, anIncident, aPreview, aRun, aStatus, noon } from "@/test/fixtures";
+import { aDelivery, aJob, anApproval, anIncident, aPreview, aRun, aShell, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const soon = () => Date.now() + 7_200_000;
@@ -115,7 +115,7 @@ test("job row runs the job now", async () => {
 
 test("missing tray offers Quit in the window only", async () => {
   const host = fakeHost();
-  host.shellInfo = () => Promise.resolve({ tray: false, engine: "here" });
+  host.shellInfo = () => Promise.resolve(aShell({ tray: false }));
   const { user } = renderApp("/", host);
   await screen.findByText(/^This desktop shows no tray icon\..* No job runs after you quit\.$/);
   await user.click(screen.getByRole("button", { name: "Quit Rouse" }));
@@ -123,7 +123,7 @@ test("missing tray offers Quit in the window only", async () => {
 });
 
 test("quit is hidden with a tray and in a browser", async () => {
-  for (const shell of [{ tray: true, engine: "here" } as const, null]) {
+  for (const shell of [aShell(), null]) {
     const host = fakeHost();
     host.shellInfo = () => Promise.resolve(shell);
     renderApp("/", host);
@@ -135,7 +135,7 @@ test("quit is hidden with a tray and in a browser", async () => {
 
 test("attached window explains that quitting stops no job", async () => {
   const host = fakeHost();
-  host.shellInfo = () => Promise.resolve({ tray: false, engine: "elsewhere" });
+  host.shellInfo = () => Promise.resolve(aShell({ tray: false, engine: "elsewhere" }));
   renderApp("/", host);
   expect(await screen.findByText(/Quitting does not stop jobs\.$/)).toBeInTheDocument();
 });

@@ -45,6 +45,7 @@ function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = 
     tools: { readFileMaxBytes: 524_288, maxSteps: 10, runCommandTimeoutMs: 600_000, allowPrivateHosts: [] },
     search: { provider: null, url: null, keyEnv: null, keySecret: null },
     registries: { servers: null, skills: null },
+    computers: {},
     deliverTo: null,
     deliverFailuresTo: null,
     deliverApprovalsTo: null,

@@ -5,6 +5,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { type RefObject, useEffect, useRef } from "react";
 
 import { usePlatform } from "@/data/platform";
+import { useShellInfo } from "@/data/queries";
 
 import styles from "./Settings.module.css";
 
@@ -18,6 +19,7 @@ const sections = [
   ["scheduling", "Scheduling"],
   ["notifications", "Notifications"],
   ["channels", "Channels"],
+  ["computers", "Computers"],
   ["start-up", "Start-up"],
   ["spending", "Spending"],
   ["secrets", "Secrets"],
@@ -36,6 +38,9 @@ interface Props {
 
 export function SectionIndex({ onAgain }: Props) {
   const { capabilities } = usePlatform();
+  const { data: shell } = useShellInfo();
+  const isAbsent = (id: string) =>
+    (id === "start-up" && !capabilities.autostart) || (id === "computers" && shell?.computer !== null);
   const name = useLocation({ select: ({ hash }) => hash });
   const index = useRef<HTMLElement>(null);
   // Scrolls the current link into view on narrow screens.
@@ -47,7 +52,7 @@ export function SectionIndex({ onAgain }: Props) {
     <nav ref={index} aria-label="Sections" className={styles.index}>
       <ul>
         {sections
-          .filter(([id]) => id !== "start-up" || capabilities.autostart)
+          .filter(([id]) => !isAbsent(id))
           .map(([id, title]) => (
             <li key={id}>
               <Link

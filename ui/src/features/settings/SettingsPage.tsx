@@ -14,6 +14,7 @@ import type { ConfigView, SystemStatus } from "@/platform";
 import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
 import { ChannelsSection } from "./channels/ChannelsSection";
+import { ComputersSection } from "./ComputersSection";
 import { DevicesSection, ThisDeviceSection } from "./DevicesSection";
 import { DataSection } from "./DataSection";
 import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSections";
@@ -72,6 +73,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <SchedulingSection config={config} status={status} />
         <NotificationSection status={status} />
         <ChannelsSection config={config} />
+        <ComputersSection config={config} />
         <StartUpSection />
         <SpendingSection config={config} />
         <SecretsSection />

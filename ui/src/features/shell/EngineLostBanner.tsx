@@ -7,6 +7,7 @@ import { Notice } from "@/components/Notice";
 import { useNow } from "@/components/useNow";
 import { isUnreachable } from "@/data/client";
 import { useShellInfo, useStatus } from "@/data/queries";
+import { computerStateText } from "@/domain/computers";
 import { whenWithin } from "@/format/time";
 import type { ShellInfo } from "@/platform";
 
@@ -47,17 +48,20 @@ export function EngineLostBanner({ since }: { since: number | undefined }) {
 
 function BannerText({ since }: { since: number }) {
   const now = useNow(60_000);
-  const place = useShellInfo().data?.engine;
+  const { data: shell } = useShellInfo();
   const isKnown = useStatus().data !== undefined;
   return (
     <Notice tone="accent" icon={Unplug}>
-      {stateText(place)}
+      {stateText(shell ?? undefined)}
       {isKnown && ` Data as of ${whenWithin(since, now)}.`}
     </Notice>
   );
 }
 
-function stateText(place: ShellInfo["engine"] | undefined): string {
+function stateText(shell: ShellInfo | undefined): string {
+  const other = shell?.computers.find(({ name }) => name === shell.computer);
+  if (other) return `${other.name} · ${computerStateText(other)}`;
+  const place = shell?.engine;
   if (place === "starting") return "Rouse is starting. Jobs run once it is ready.";
   if (place === "failed") return "Rouse could not start, so no job runs. Quit and restart Rouse.";
   return "Rouse is not running, so no job runs.";

@@ -34,6 +34,15 @@ export function EngineFailed({ error, onRetry }: { error: Error; onRetry: () => 
   );
 }
 
+/** Another computer without a connection. The way back to this computer stays open. */
+export function ComputerUnavailable({ name, error, onBack }: { name: string; error: Error; onBack: () => void }) {
+  return (
+    <FullPageMessage title={`${name} is not connected`} action={<Button onPress={onBack}>Show this computer</Button>}>
+      <InlineCode text={error.message} /> Rouse keeps trying.
+    </FullPageMessage>
+  );
+}
+
 function FullPageMessage({ title, children, action }: { title: string; children: ReactNode; action: ReactNode }) {
   return (
     <main className={styles.door}>

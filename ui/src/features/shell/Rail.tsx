@@ -19,6 +19,7 @@ import { Kbd, modKey } from "@/components/Kbd";
 import { useDevice } from "@/data/access";
 
 import { AttachedEngineLine } from "./AttachedEngineLine";
+import { ComputerSwitcher } from "./ComputerSwitcher";
 import { EngineLine } from "./EngineLine";
 import { Logo } from "./Logo";
 import styles from "./Rail.module.css";
@@ -52,6 +53,7 @@ export function Rail({ onSearch, waiting }: Props) {
         <Logo />
         <span className={styles.word}>Rouse</span>
       </div>
+      <ComputerSwitcher />
       <Button className={styles.search} onPress={onSearch} aria-label="Search and commands">
         <Search size={14} aria-hidden />
         <span className={styles.label}>Search</span>

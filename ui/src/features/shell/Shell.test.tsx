@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError, type ShellInfo } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aDetail, aJob, anApproval, aRun, aStatus, noon } from "@/test/fixtures";
+import { aDetail, aJob, anApproval, aRun, aShell, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
@@ -126,7 +126,7 @@ test.each([
   const host = hostThatWaits();
   let engine: ShellInfo["engine"] = "here";
   let changed: () => void = () => undefined;
-  host.shellInfo = () => Promise.resolve({ tray: true, engine });
+  host.shellInfo = () => Promise.resolve(aShell({ engine }));
   host.onShellChanged = (tell) => {
     changed = tell;
     return () => undefined;
@@ -250,7 +250,7 @@ test("attached window names its engine until that changes", async () => {
   const host = fakeHost({ "system.status": () => aStatus({ mode: "serve", pid: 4711 }) });
   let engine: ShellInfo["engine"] = "elsewhere";
   let changed: () => void = () => undefined;
-  host.shellInfo = () => Promise.resolve({ tray: true, engine });
+  host.shellInfo = () => Promise.resolve(aShell({ engine }));
   host.onShellChanged = (tell) => {
     changed = tell;
     return () => undefined;

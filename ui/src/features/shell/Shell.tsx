@@ -12,10 +12,10 @@ import { ScrollerContext } from "@/components/VirtualList";
 import { isUnauthenticated, isUnreachable } from "@/data/client";
 import { useOpenApprovals } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
-import { useStatus } from "@/data/queries";
+import { useShellInfo, useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
-import { EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
+import { ComputerUnavailable, EngineFailed, NotSignedIn, Unreachable } from "./EngineUnavailable";
 import { EngineLostBanner, useEngineLostSince } from "./EngineLostBanner";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { ApprovalAnnouncer } from "./ApprovalAnnouncer";
@@ -39,6 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useFocusAfterNavigation(scroller);
   const waiting = useOpenApprovals().data;
   const goneSince = useEngineLostSince();
+  const computer = useShellInfo().data?.computer;
 
   if (pairing)
     return (
@@ -50,6 +51,8 @@ export function Shell({ children }: { children: ReactNode }) {
         }}
       />
     );
+  if (status.error && !status.data && typeof computer === "string")
+    return <ComputerUnavailable name={computer} error={status.error} onBack={() => void platform.showComputer(null)} />;
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
   if (status.error && !status.data && !isUnreachable(status.error))
     return <EngineFailed error={status.error} onRetry={() => void status.refetch()} />;

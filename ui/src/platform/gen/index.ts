@@ -595,6 +595,19 @@ export type ChatSendResult = {
 runId: string, };
 
 /**
+ * Another computer that is reached over SSH.
+ */
+export type ComputerSection = { 
+/**
+ * The address: `user@host`, a host of the ssh configuration, or `ssh://user@host:port`.
+ */
+address: string, 
+/**
+ * The path of `rouse` on that computer [default: `rouse` in the PATH].
+ */
+program?: string, };
+
+/**
  * A result for a condition.
  */
 export type ConditionSample = { 
@@ -713,6 +726,10 @@ deliverFailuresTo: Array<string> | null,
  * Channels of requests for an approval or input [default: those of reports].
  */
 deliverApprovalsTo: Array<string> | null, 
+/**
+ * Other computers by name.
+ */
+computers: { [key in string]: ComputerSection }, 
 /**
  * Address of the gateway.
  */

@@ -27,6 +27,9 @@ pub(crate) struct Cli {
     /// Print the answer as JSON, and an error as a line of JSON on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Use Rouse on another computer over SSH: user@host, or a name of `[computers.NAME]` [default: this computer]
+    #[arg(long, value_name = "COMPUTER")]
+    pub(crate) on: Option<String>,
     #[command(subcommand)]
     pub(crate) command: commands::Command,
 }
@@ -180,6 +183,21 @@ mod tests {
         let error = utf8_error(&line).expect("refused");
         assert!(error.starts_with("Argument 2 is not UTF-8 text: `caf\u{fffd}`."), "{error}");
         assert!(parse(&line).is_err());
+    }
+
+    #[test]
+    fn computer_stands_before_the_command_only() {
+        let computer = |line: &[&str]| {
+            let line: Vec<OsString> =
+                std::iter::once(&"rouse").chain(line).map(Into::into).collect();
+            parse(&line).map(|cli| cli.on).map_err(|error| error.kind())
+        };
+        let late = ["cron", "add", "--after", "x", "--on", "failure", "--message", "y"];
+        assert_eq!(computer(&late), Ok(None));
+        let both = [&["--on", "box"], &late[..]].concat();
+        assert_eq!(computer(&both), Ok(Some("box".to_owned())));
+        assert_eq!(computer(&["runs", "--on", "box"]), Err(ErrorKind::UnknownArgument));
+        assert_eq!(computer(&["--on", "--json", "runs"]), Err(ErrorKind::InvalidValue));
     }
 
     #[test]

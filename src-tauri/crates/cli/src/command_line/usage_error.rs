@@ -19,7 +19,7 @@ pub(crate) fn report_usage_error(error: &clap::Error, arguments: &[OsString]) ->
     {
         return report_error(&CliError::input(message), json);
     }
-    let hint = unquoted_pattern_hint(&args);
+    let hint = unquoted_pattern_hint(&args).or_else(|| late_computer_hint(&args));
     if error.use_stderr() && json {
         let text = error.render().to_string();
         let lines = text.lines().chain(hint).map(str::to_owned);
@@ -52,9 +52,29 @@ fn unquoted_pattern_hint(args: &[String]) -> Option<&'static str> {
     is_split.then_some("Put the pattern in quotes: --cron \"0 3 * * *\"")
 }
 
+/// The hint for `--on` behind a command, where it is unknown or means an outcome.
+fn late_computer_hint(args: &[String]) -> Option<&'static str> {
+    let is_late = args.iter().skip(2).any(|arg| arg == "--on" || arg.starts_with("--on="));
+    let is_early = args.get(1).is_some_and(|arg| arg == "--on" || arg.starts_with("--on="));
+    (is_late && !is_early)
+        .then_some("Another computer stands before the command: rouse --on COMPUTER cron list")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::unquoted_pattern_hint;
+    use super::{late_computer_hint, unquoted_pattern_hint};
+
+    #[test]
+    fn hint_names_the_place_of_the_computer() {
+        let has_hint = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            late_computer_hint(&args).is_some()
+        };
+        assert!(has_hint(&["rouse", "cron", "list", "--on", "box"]));
+        assert!(has_hint(&["rouse", "runs", "--on=box"]));
+        assert!(!has_hint(&["rouse", "--on", "box", "cron", "lst"]));
+        assert!(!has_hint(&["rouse", "cron", "lst"]));
+    }
 
     #[test]
     fn hint_appears_only_for_a_split_pattern() {

@@ -40,6 +40,9 @@ pub(crate) async fn run(args: &BackupArgs, engine: &EngineConnection) -> Result<
             print_backups(engine, &view)
         });
     }
+    if args.file.is_some() {
+        engine.require_this_computer("A copy of the backup")?;
+    }
     let target = args.file.as_deref().map(check_target).transpose()?;
     let backup: BackupView = serde_json::from_value(create_backup(engine).await?)?;
     let path = match target {

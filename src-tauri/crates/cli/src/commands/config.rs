@@ -49,6 +49,7 @@ Examples:
   rouse config set budget.usdPerDay 0.50
   rouse config set deliverTo notification,phone
   rouse config set model.name none
+  rouse config set computers.box.address anna@box
 
 A change applies at once, unless the answer names the next start. It is written to the settings file, which `rouse config get` names. Comments stay.";
 
@@ -144,8 +145,7 @@ async fn set(
 ) -> Result<(), CliError> {
     let in_ms = (key == INTERVAL_MS).then(|| format!("{value}ms"));
     let (key, value) = in_ms.as_deref().map_or((key, value), |value| (INTERVAL, value));
-    let is_absent_from_answer = is_part_of_hours(key) || is_channel_list(key);
-    if key != INTERVAL && !is_absent_from_answer {
+    if key != INTERVAL && !is_part_of_hours(key) && !may_be_absent(key) {
         find_setting(answer, view, key)?;
     }
     let value = parse_value(key, value)?;
@@ -161,7 +161,7 @@ async fn set(
     engine.print_answer(changed.clone(), |_, view: ConfigView| {
         print_warnings(&view);
         use_file_keys(&mut changed);
-        let absent = is_channel_list(key).then_some(&sent);
+        let absent = may_be_absent(key).then_some(&sent);
         let value = find_setting(&changed, &view, key).ok().or(absent).unwrap_or(&Value::Null);
         let settings =
             if value.is_object() { flatten(value, key) } else { vec![(key.to_owned(), value)] };
@@ -265,9 +265,9 @@ fn is_part_of_hours(key: &str) -> bool {
     })
 }
 
-/// Whether `key` is a list of default channels. `rouse channels` shows their meaning.
-fn is_channel_list(key: &str) -> bool {
-    key.starts_with("deliver") && LISTS.contains(&key)
+/// Whether `key` may be absent from the answer: a list of default channels, or a computer. The gateway knows its keys.
+fn may_be_absent(key: &str) -> bool {
+    key.starts_with("computers.") || key.starts_with("deliver") && LISTS.contains(&key)
 }
 
 /// The leaves of `value` by dotted key; providers by the keys of the file.

@@ -24,11 +24,14 @@ mod backup;
 mod doctor;
 mod logs;
 mod serve;
+mod dial;
 mod follow;
+
+use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::command_line;
+use crate::command_line::{self, Cli};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 
@@ -85,6 +88,9 @@ pub(crate) enum Command {
     Logs(logs::Args),
     /// Run the engine without a desktop
     Serve(serve::Args),
+    /// Connect this computer's Rouse to standard input and output, for `rouse --on` on another computer
+    #[command(hide = true)]
+    Dial,
     /// Refused with instructions
     #[command(hide = true)]
     Stop,
@@ -102,6 +108,10 @@ pub(crate) enum Command {
 const STOP: &str = "Rouse ends where it was started: press Ctrl+C where `rouse serve` runs, or choose Quit in the menu of the \
      tray icon. To keep it running and let nothing fire: rouse cron pause";
 
+/// The refusal of `rouse serve --on`.
+const SERVE_ON: &str = "`rouse serve` starts an engine on this computer, without --on and ROUSE_ON. Start an engine on another \
+     computer there, best as a service: see docs/running.md";
+
 /// A noun with subcommands; without a subcommand, the default subcommand runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CommandGroup<C: Subcommand> {
@@ -115,8 +125,36 @@ impl<C: Subcommand + Default> CommandGroup<C> {
     }
 }
 
-pub(crate) fn run(command: Command, json: bool) -> Result<(), CliError> {
+/// The variable with the default of `--on`.
+const ON_VARIABLE: &str = "ROUSE_ON";
+
+impl Command {
+    /// The command, if it needs files, a desktop or a process of the engine's computer.
+    const fn local_name(&self) -> Option<&'static str> {
+        match self {
+            Self::Open(_) => Some("`rouse open`"),
+            Self::Restore(_) => Some("`rouse restore`"),
+            Self::Doctor => Some("`rouse doctor`"),
+            Self::Logs(_) => Some("`rouse logs`"),
+            Self::Mcp(CommandGroup { command: Some(command) }) => command.local_name(),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the command. Returns the exit code of a success.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode, CliError> {
+    match cli.command {
+        Command::Dial => dial::run(),
+        command => run_command(command, cli.json, cli.on).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn run_command(command: Command, json: bool, on: Option<String>) -> Result<(), CliError> {
+    // silent-ok: the environment has been checked.
+    let on = on.or_else(|| std::env::var(ON_VARIABLE).ok()).filter(|on| !on.is_empty());
     match command {
+        Command::Serve(_) if on.is_some() => Err(CliError::input(SERVE_ON)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command_line::command(), "rouse", &mut script);
@@ -126,7 +164,13 @@ pub(crate) fn run(command: Command, json: bool) -> Result<(), CliError> {
         Command::Serve(args) => serve::run(&args, json),
         Command::Stop => Err(CliError::input(STOP)),
         Command::McpConformance(args) => client_runtime()?.block_on(mcp::conformance::run(&args)),
-        command => client_runtime()?.block_on(run_client(command, EngineConnection::find(json)?)),
+        command => {
+            let engine = EngineConnection::find(json, on.as_deref())?;
+            if let Some(name) = command.local_name() {
+                engine.require_this_computer(name)?;
+            }
+            client_runtime()?.block_on(run_client(command, engine))
+        }
     }
 }
 
@@ -162,6 +206,7 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Doctor => doctor::run(&engine).await,
         Command::Logs(args) => logs::run(&args, &engine).await,
         Command::Serve(_)
+        | Command::Dial
         | Command::Stop
         | Command::McpConformance(_)
         | Command::Completions { .. } => unreachable!("BUG: handled without a client"),

@@ -118,7 +118,7 @@ fn command_name() -> String {
 
 /// Prints the address of the engine that already runs.
 fn print_attached(args: &Args, home: &Home, client: &Client) {
-    let endpoint = client.endpoint();
+    let endpoint = client.endpoint().expect("BUG: an engine of a data directory has an endpoint");
     if args.ready_json {
         let line = serde_json::json!({ "address": endpoint.address.to_string(), "attachedTo": endpoint.pid });
         anstream::println!("{line}");

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use rouse_core::Clock as _;
+use rouse_core::settings::SshAddress;
 use rouse_core::time::{parse_instant, parse_past_instant};
 use rouse_gateway::{Client, ClientError};
 use rouse_host::{Home, SystemClock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::computer::find_computer;
 use super::error::{CliError, join_sources};
 
 /// Time limit of a call. The engine answers within milliseconds; event streams have no limit.
@@ -36,16 +38,39 @@ pub(crate) struct EngineConnection {
     pub(crate) clock: SystemClock,
     /// Whether answers are printed as JSON.
     pub(crate) json: bool,
+    /// The other computer on which the engine runs.
+    computer: Option<SshAddress>,
     client: Result<Client, ClientError>,
 }
 
 impl EngineConnection {
-    /// Looks for a running engine. A missing engine is an error only at the first call.
-    pub(crate) fn find(json: bool) -> Result<Self, CliError> {
+    /// Looks for a running engine, of this computer or of the one that `on` names. A missing engine is an error only at
+    /// the first call.
+    pub(crate) fn find(json: bool, on: Option<&str>) -> Result<Self, CliError> {
         let home = Home::find(&|name| std::env::var(name).ok()).map_err(anyhow::Error::from)?;
-        let client =
-            Client::find(home.root()).map(|client| client.with_response_timeout(CALL_TIMEOUT));
-        Ok(Self { home, clock: SystemClock::default(), json, client })
+        let clock = SystemClock::default();
+        let (computer, client) = match on {
+            Some(on) => {
+                let (address, computer) = find_computer(on, &home, &clock)?;
+                (Some(address), Ok(Client::over_ssh(computer)))
+            }
+            None => (None, Client::find(home.root())),
+        };
+        let client = client.map(|client| client.with_response_timeout(CALL_TIMEOUT));
+        Ok(Self { home, clock, json, computer, client })
+    }
+
+    /// Whether the engine runs on another computer.
+    pub(crate) const fn is_elsewhere(&self) -> bool {
+        self.computer.is_some()
+    }
+
+    /// Refuses `what`, which needs files or a desktop of the engine's computer, for an engine elsewhere.
+    pub(crate) fn require_this_computer(&self, what: &str) -> Result<(), CliError> {
+        let Some(computer) = &self.computer else { return Ok(()) };
+        Err(CliError::Refused(format!(
+            "{what} works only on the computer of the engine, without --on and ROUSE_ON. Run it there: ssh -t {computer}"
+        )))
     }
 
     pub(crate) fn client(&self) -> Result<&Client, CliError> {

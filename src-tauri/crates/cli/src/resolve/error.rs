@@ -3,7 +3,7 @@
 //! Owns the exit codes and the names of fields in input errors. Never prints; `render::error` does.
 
 use rouse_core::text::capitalize;
-use rouse_gateway::{ClientError, ErrorCode, RpcError};
+use rouse_gateway::{ClientError, ErrorCode, RemoteError, RpcError};
 use serde_json::Value;
 
 use super::{duration_bounds, flags};
@@ -88,6 +88,12 @@ impl CliError {
                 | ClientError::TimedOut { .. }
                 | ClientError::Unproven { .. },
             ) => CliExitCode::Unreachable,
+            Self::Client(ClientError::Remote(error)) => match error {
+                // A script that repeats after `Unreachable` must not repeat these.
+                error if error.is_outcome_unknown() => CliExitCode::Failed,
+                RemoteError::LocalOnly { .. } => CliExitCode::Refused,
+                _ => CliExitCode::Unreachable,
+            },
             Self::Client(ClientError::Rpc(error)) => {
                 let is = |code: ErrorCode| error.code == code.number();
                 if is(ErrorCode::InvalidParams) {
@@ -168,6 +174,7 @@ impl From<serde_json::Error> for CliError {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use rouse_core::settings::SshAddress;
     use serde_json::json;
 
     use super::*;
@@ -232,6 +239,9 @@ mod tests {
 
     #[test]
     fn each_error_has_its_exit_code() {
+        let remote = |error: RemoteError| CliError::Client(error.into());
+        let address = || SshAddress::parse("box").expect("an address");
+        let method = || "cron.run".to_owned();
         let rpc = |code| CliError::Client(RpcError::new(code, "no".to_owned()).into());
         for (error, code) in [
             (CliError::input("no"), CliExitCode::Input),
@@ -242,6 +252,19 @@ mod tests {
             (rpc(ErrorCode::Exists), CliExitCode::Refused),
             (CliError::Unreachable("no".to_owned()), CliExitCode::Unreachable),
             (ClientError::NotRunning.into(), CliExitCode::Unreachable),
+            (remote(RemoteError::NotRunning { address: address() }), CliExitCode::Unreachable),
+            (
+                remote(RemoteError::Lost { address: address(), method: method(), detail: None }),
+                CliExitCode::Failed,
+            ),
+            (
+                remote(RemoteError::TimedOut { address: address(), method: method() }),
+                CliExitCode::Failed,
+            ),
+            (
+                remote(RemoteError::LocalOnly { what: "A page", address: address() }),
+                CliExitCode::Refused,
+            ),
             (rpc(ErrorCode::NotFound), CliExitCode::NotFound),
             (rpc(ErrorCode::Internal), CliExitCode::Failed),
             (rpc(ErrorCode::Storage), CliExitCode::Failed),

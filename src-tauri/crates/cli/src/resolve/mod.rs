@@ -6,6 +6,7 @@ pub(crate) mod error;
 pub(crate) mod flags;
 pub(crate) mod duration_bounds;
 pub(crate) mod merge_patch;
+pub(crate) mod computer;
 pub(crate) mod engine;
 pub(crate) mod ids;
 pub(crate) mod jobs;

@@ -13,6 +13,11 @@ pub(crate) fn current_run_id() -> Option<String> {
     std::env::var("ROUSE_RUN_ID").ok()
 }
 
+/// The id of the run that started this command, if the engine of `engine` knows it.
+pub(crate) fn calling_run_id(engine: &EngineConnection) -> Option<String> {
+    current_run_id().filter(|_| !engine.is_elsewhere())
+}
+
 /// The id of the run that `wanted` names. Only a full id finds a run older than the newest 500.
 pub(crate) async fn find_run(wanted: &str, engine: &EngineConnection) -> Result<String, CliError> {
     if ids::is_full_id(wanted) {

@@ -282,7 +282,13 @@ fn recipient_route(
 ) -> Result<Route, RouteProblem> {
     let addresses = || entry.recipients.iter().map(|known| known.address.clone()).collect();
     let Some(to) = to else {
-        return match entry.recipients.as_slice() {
+        // Written groups do not make the one paired chat ambiguous.
+        let mut candidates: Vec<&Recipient> =
+            entry.recipients.iter().filter(|known| known.is_paired).collect();
+        if candidates.is_empty() {
+            candidates = entry.recipients.iter().collect();
+        }
+        return match candidates.as_slice() {
             [] => Err(RouteProblem::NoRecipient { channel: channel.clone(), kind: entry.kind }),
             [only] => Ok(Route { to: Some(only.address.clone()), ..Route::of(channel.clone()) }),
             _ => Err(RouteProblem::SeveralRecipients {
@@ -426,6 +432,16 @@ mod tests {
             let problem = known.resolve(name, to).expect_err("a problem").to_string();
             assert_eq!(problem, expected);
         }
+    }
+
+    #[test]
+    fn bare_name_is_the_one_paired_chat() {
+        let mut known = directory(None);
+        let mut phone = entry(ChannelKind::Telegram, &["7", "-1001"]);
+        phone.recipients[1].is_paired = false;
+        known.channels.insert(ChannelName::new("phone"), phone);
+        let route = known.resolve("telegram", None).expect("a route");
+        assert_eq!(route.to.as_deref(), Some("7"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Never knows files, variables or TOML.
 //! Pitfall: a second default; `Default` of the section is the only one.
 
+mod computer;
 mod host_name;
 mod provider;
 mod registry_address;
@@ -21,6 +22,7 @@ use crate::channel::ChannelSection;
 use crate::model::Effort;
 use crate::time::{DayHours, QuietHours};
 
+pub use computer::{ComputerSection, SshAddress};
 pub use provider::{HookPoint, ProviderKind, SearchKind};
 pub use schema::{is_secret_name, read_settings, settings_schema};
 
@@ -75,6 +77,9 @@ pub struct SettingsDocument {
         "editable" = true
     ))]
     pub deliver_approvals_to: Option<Vec<String>>,
+    /// Other computers by name, which this computer reaches over SSH.
+    #[schemars(extend("editable" = true))]
+    pub computers: BTreeMap<String, ComputerSection>,
     /// Hook commands.
     #[schemars(extend("expected" = "a list of tables ([[hooks]])"))]
     pub hooks: Vec<HookSection>,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::SettingsDocument;
+use super::computer::{SshAddress, remote_program_violation};
 use super::host_name::host_name_violation;
 use super::registry_address::registry_address_violation;
 use crate::channel::{channel_section_violations, channel_target_violation};
@@ -18,14 +19,16 @@ use crate::skills::is_skill_name;
 use crate::time::{lower_days, time_of_day};
 
 /// The formats of texts, checked by `format_violation`.
-const FORMATS: [&str; 10] = [
+const FORMATS: [&str; 12] = [
     "channel-target",
     "heartbeat-interval",
     "hook-timeout",
     "host-name",
     "registry-address",
+    "remote-program",
     "secret-name",
     "skill-name",
+    "ssh-address",
     "time-of-day",
     "variable-name",
     "web-address",
@@ -113,11 +116,13 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
         }
         "host-name" => host_name_violation(text),
         "registry-address" => registry_address_violation(text),
+        "remote-program" => remote_program_violation(text),
         "secret-name" => (!is_secret_name(text) || looks_like_key(text)).then(|| {
             "expected the name of a stored secret (1 to 64 small letters, digits, _ and -), never the key itself".to_owned()
         }),
         "skill-name" => (!is_skill_name(text))
             .then(|| "expected names of skills: small letters, digits and hyphens".to_owned()),
+        "ssh-address" => SshAddress::parse(text).err(),
         "time-of-day" => time_of_day(text.trim()).err(),
         "variable-name" => (!is_variable_name(text)).then(|| {
             "expected the name of a variable that holds the key, such as OPENAI_API_KEY, never the key itself".to_owned()

@@ -7,7 +7,8 @@ use hyper::body::Bytes;
 use hyper::{Method, StatusCode, header};
 use serde_json::Value;
 
-use super::{Client, ClientError};
+use super::error::ClientError;
+use super::loopback::LoopbackClient;
 use crate::mcp::{CLIENT_HEADER, RUN_HEADER, encode, standard_headers};
 
 /// The program behind `rouse mcp serve`.
@@ -19,12 +20,8 @@ pub struct McpOrigin {
     pub run_id: Option<String>,
 }
 
-impl Client {
-    /// Sends an MCP message and returns the JSON-RPC response; none for a notification.
-    ///
-    /// # Errors
-    /// As [`Client::call`]. A refused message is a response, not an error.
-    pub async fn forward_mcp(
+impl LoopbackClient {
+    pub(super) async fn forward_mcp(
         &self,
         message: &Value,
         origin: &McpOrigin,

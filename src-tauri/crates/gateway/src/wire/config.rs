@@ -1,9 +1,12 @@
 //! `config.*`: the settings.
 
+use std::collections::BTreeMap;
+
 use rouse_core::budget::Price;
 use rouse_core::settings::{
-    BudgetSection, CronSection, GatewaySection, ModelSection, ProviderSection, RegistriesSection,
-    RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection, ToolsSection,
+    BudgetSection, ComputerSection, CronSection, GatewaySection, ModelSection, ProviderSection,
+    RegistriesSection, RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection,
+    ToolsSection,
 };
 use rouse_core::time::DayHours;
 use serde::{Deserialize, Serialize};
@@ -56,6 +59,8 @@ pub struct ConfigView {
     pub deliver_failures_to: Option<Vec<String>>,
     /// Channels of requests for an approval or input [default: those of reports].
     pub deliver_approvals_to: Option<Vec<String>>,
+    /// Other computers by name.
+    pub computers: BTreeMap<String, ComputerSection>,
     /// Address of the gateway.
     pub gateway: GatewaySection,
     /// Retention limits.

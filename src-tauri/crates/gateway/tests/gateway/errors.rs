@@ -123,7 +123,9 @@ async fn panic_in_a_handler_is_an_internal_error() {
 async fn stop_does_not_wait_for_an_incomplete_request() {
     let fixture = GatewayFixture::new().await;
     let client = fixture.client.clone();
-    let mut open = TcpStream::connect(client.endpoint().address).await.expect("a connection");
+    let mut open = TcpStream::connect(client.endpoint().expect("an endpoint").address)
+        .await
+        .expect("a connection");
     open.write_all(b"POST /rpc HTTP/1.1\r\nHost: 127").await.expect("a write");
     fixture.call("cron.status", json!({})).await;
     fixture.stop().await;

@@ -177,7 +177,7 @@ fn split(key: &str) -> (&str, &str) {
 /// The table with `*` for the name of a provider or a model, and the first hook for any hook.
 fn with_placeholder(parent: &str) -> String {
     match parent.split_once(['.', '[']) {
-        Some((table @ ("providers" | "prices"), _)) => format!("{table}.{ANY}"),
+        Some((table @ ("providers" | "prices" | "computers"), _)) => format!("{table}.{ANY}"),
         Some(("hooks", _)) => "hooks[0]".to_owned(),
         _ => parent.to_owned(),
     }

@@ -108,7 +108,8 @@ fn toml_item(path: &str, leaf: &Value) -> Result<(String, Option<Item>), String>
 
 /// A name with a dot would be another table.
 fn has_plain_table_name(path: &str) -> bool {
-    let name = ["providers.", "channels."].iter().find_map(|table| path.strip_prefix(table));
+    let name =
+        ["providers.", "channels.", "computers."].iter().find_map(|table| path.strip_prefix(table));
     let Some(name) = name else { return true };
     let name = name.split('.').next().unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')

@@ -10,9 +10,9 @@ use rouse_core::channel::{ChannelSection, DeliverTo};
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::settings::{
-    BudgetSection, CronSection, GatewaySection, HeartbeatSection, ModelSection, ProviderSection,
-    RegistriesSection, RetentionSection, RiskyWorkspaceSection, SearchSection, SystemSection,
-    ToolsSection, read_settings,
+    BudgetSection, ComputerSection, CronSection, GatewaySection, HeartbeatSection, ModelSection,
+    ProviderSection, RegistriesSection, RetentionSection, RiskyWorkspaceSection, SearchSection,
+    SystemSection, ToolsSection, read_settings,
 };
 use rouse_core::time::QuietHours;
 use serde_json::Value;
@@ -47,6 +47,8 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelSection>,
     /// The default channels of each kind of message.
     pub deliver_to: DeliverTo,
+    /// Other computers by name.
+    pub computers: BTreeMap<String, ComputerSection>,
     /// Hook commands; changes apply at the next start.
     pub hooks: Vec<HookCommand>,
     /// Stored history.
@@ -106,6 +108,7 @@ pub(super) fn read(
             failures: settings.deliver_failures_to,
             approvals: settings.deliver_approvals_to,
         },
+        computers: settings.computers,
         hooks: hooks::commands(&settings.hooks, &mut errors),
         retention: settings.retention,
         budget: settings.budget,

@@ -39,6 +39,7 @@ impl ConfigFile {
             deliver_to: config.deliver_to.reports,
             deliver_failures_to: config.deliver_to.failures,
             deliver_approvals_to: config.deliver_to.approvals,
+            computers: config.computers,
             gateway: config.gateway,
             retention: config.retention,
             budget: config.budget,

@@ -65,7 +65,9 @@ export function ChannelRow({ channel, onPair, onRemove }: Props) {
             })),
           ]}
         >
-          <Button small>Paired chats</Button>
+          <Button small aria-label={`Paired chats of ${name}`}>
+            Paired chats
+          </Button>
         </MenuButton>
       )}
       <TestButton channel={channel} isPending={test.isPending} onTest={(to) => test.mutate({ name, ...to })} />

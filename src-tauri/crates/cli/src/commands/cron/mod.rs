@@ -35,7 +35,7 @@ use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::jobs::find_job;
-use crate::resolve::runs::{current_run_id, find_job_with_runs};
+use crate::resolve::runs::{calling_run_id, find_job_with_runs};
 use job_arg::JobArg;
 
 #[derive(Debug, Subcommand)]
@@ -133,7 +133,7 @@ pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(
 
 async fn remove(job: JobArg, engine: &EngineConnection) -> Result<(), CliError> {
     let id = find_job(engine, &job.id).await?;
-    let params = json!({ "id": id, "runId": current_run_id() });
+    let params = json!({ "id": id, "runId": calling_run_id(engine) });
     let answer = engine.call("cron.remove", params).await?;
     // For the gateway a missing job is a success; for a script an error.
     if answer["job"].is_null() {

@@ -12,7 +12,7 @@ use crate::render::job::{has_slots, slot_time};
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::jobs::find_job;
-use crate::resolve::runs::current_run_id;
+use crate::resolve::runs::calling_run_id;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,7 +31,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     let view: JobView = engine.fetch("cron.get", json!({ "id": id })).await?;
     let mode = if args.force || !has_slots(&view.job) { "force" } else { "due" };
     let events = if args.wait { Some(follow::subscribe(engine).await?) } else { None };
-    let awaited_by = current_run_id().filter(|_| args.wait);
+    let awaited_by = calling_run_id(engine).filter(|_| args.wait);
     let params = json!({ "id": id, "mode": mode, "awaitedBy": awaited_by });
     let answer = engine.call("cron.run", params).await?;
     let started: StartedRun = serde_json::from_value(answer.clone())?;

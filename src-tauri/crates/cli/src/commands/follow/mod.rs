@@ -16,7 +16,7 @@ use crate::render::text::escape;
 use crate::resolve::approvals::pending_approvals;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
-use crate::resolve::runs::current_run_id;
+use crate::resolve::runs::calling_run_id;
 
 /// The events from now on.
 pub(super) async fn subscribe(engine: &EngineConnection) -> Result<EventStream, CliError> {
@@ -32,7 +32,7 @@ pub(super) async fn follow_run(
     engine: &EngineConnection,
     on_event: impl FnMut(&EventView),
 ) -> Result<(), CliError> {
-    if let Some(by) = current_run_id() {
+    if let Some(by) = calling_run_id(engine) {
         // The gateway refuses a deadlock of two runs.
         engine.call("runs.await", json!({ "id": run, "waitingRunId": by })).await?;
     }
@@ -72,6 +72,11 @@ async fn read_events(
         if is_end(&event) {
             return Ok(());
         }
+    }
+    if engine.is_elsewhere() {
+        return Err(CliError::Unreachable(format!(
+            "The connection has ended; the run continues there. See the outcome: rouse runs show {run}"
+        )));
     }
     Err(CliError::Refused(format!(
         "Rouse has ended. See the outcome when it runs again: rouse runs show {run}"

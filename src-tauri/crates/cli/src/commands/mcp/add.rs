@@ -69,6 +69,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     let Args { name, accept, package, definition } = args;
+    package.require_files_here(engine)?;
     let entry = package.fetch_entry(engine).await?;
     let document = entry.as_ref().map(|entry| entry.document.as_str());
     let RequestedServer { server, source, notes, secrets } =

@@ -52,6 +52,21 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// The command, if it needs files or a browser of the engine's computer.
+    pub(crate) const fn local_name(&self) -> Option<&'static str> {
+        match self {
+            Self::Import(_) => Some("`rouse mcp import`"),
+            Self::Login(_) => Some("`rouse mcp login`"),
+            Self::Serve => Some("`rouse mcp serve`"),
+            Self::Install(_) => Some("`rouse mcp install`"),
+            Self::Add(_) | Self::Search(_) | Self::List | Self::Logout(_) | Self::Tokens { .. } => {
+                None
+            }
+        }
+    }
+}
+
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
     match command {
         Command::Add(args) => add::run(*args, engine).await,

@@ -80,6 +80,15 @@ impl PackageArgs {
             .map_err(|error| error.with_field_names(&[("name", "--entry"), ("version", "--entry")]))
     }
 
+    /// Refuses files for an engine on another computer, which has other files.
+    pub(super) fn require_files_here(&self, engine: &EngineConnection) -> Result<(), CliError> {
+        match (&self.mcpb, &self.folder_source) {
+            (Some(_), _) => engine.require_this_computer("--mcpb"),
+            (_, Some(_)) => engine.require_this_computer("--folder-source"),
+            (None, None) => Ok(()),
+        }
+    }
+
     /// The draft. Without a package, the definition alone. `entry` is the document of `--entry`.
     pub(super) fn into_draft(
         self,

@@ -51,6 +51,7 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
     let Args { path, slug, accept } = args;
     let source = match (path, slug) {
         (Some(path), _) => {
+            engine.require_this_computer("PATH")?;
             let path = absolute_path("PATH", &path)?;
             LocalSource { shown: path.clone(), path }
         }
