@@ -49,6 +49,7 @@ mod stored_secrets;
 mod access_control;
 mod port_squatting;
 mod sign_in;
+mod devices;
 mod malformed_requests;
 mod logs;
 mod log_lines;

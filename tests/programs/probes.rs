@@ -134,6 +134,8 @@ impl<'h> ProbeEngine<'h> {
             }
             "mcpAccess.create" => json!({ "name": "guessed", "scope": "read" }),
             "mcpAccess.revoke" => json!({ "name": "guessed" }),
+            "devices.pair" => json!({ "name": "guessed", "scope": "read" }),
+            "devices.revoke" => json!({ "id": "guessed" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
             // The digest of a missing list is empty.
             "heartbeat.trust" => json!({ "digest": "" }),
@@ -170,6 +172,7 @@ impl<'h> ProbeEngine<'h> {
             | "sessions.list"
             | "secrets.list"
             | "mcpAccess.list"
+            | "devices.list"
             | "extensions.list"
             | "extensions.verify"
             | "skills.list"

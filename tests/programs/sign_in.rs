@@ -55,8 +55,7 @@ impl PageSession {
     /// The proof for the current engine process.
     fn proof(&self, engine: &EngineProcess<'_>) -> String {
         let start_id = Request::new(&engine.address, "GET", "/auth/start-id").send().body;
-        let port = engine.address.rsplit(':').next().expect("a port");
-        page_proof(port.parse().expect("a number"), &start_id, &self.key)
+        page_proof(&format!("http://{}", engine.address), &start_id, &self.key)
     }
 
     /// The cookie under its name at the port of this engine.

@@ -21,6 +21,7 @@ export const keys = {
   channels: ["channels"],
   delivery: (id: string | undefined) => ["delivery", id],
   mcpAccess: ["mcpAccess"],
+  devices: ["devices"],
   skills: ["skills"],
   hooks: ["hooks"],
   shell: ["shell"],

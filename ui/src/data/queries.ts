@@ -86,6 +86,17 @@ export function useMcpAccess() {
   return useQuery({ queryKey: keys.mcpAccess, queryFn: () => platform.rpc("mcpAccess.list", {}), staleTime: 0 });
 }
 
+/** Paired devices. Polled, because a device is paired without an event. */
+export function useDevices() {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.devices,
+    queryFn: () => platform.rpc("devices.list", {}),
+    staleTime: 0,
+    refetchInterval: 3_000,
+  });
+}
+
 /** Skills, refetched on every mount because their folders change without an event. */
 export function useSkills() {
   const platform = usePlatform();

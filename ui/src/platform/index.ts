@@ -14,10 +14,12 @@ export type {
   EventListener,
   HostEvent,
   Method,
+  Pairing,
   ParamsOf,
   Platform,
   ResultOf,
   ShellInfo,
 } from "./types";
-export { runStateLabels, runTriggerLabels, waitLabels } from "./gen";
+export type { DeviceAccess } from "./device";
+export { methodScopes, runStateLabels, runTriggerLabels, waitLabels } from "./gen";
 export type * from "./gen";

@@ -1,5 +1,5 @@
 /* Proof that a request comes from this page. Cookies reach every port of this computer, so the page also sends a
-   hash of its key, its port and the engine's start id, which is useless elsewhere. */
+   hash of its key, its origin and the engine's start id, which is useless elsewhere. */
 
 import { preference } from "./preference";
 
@@ -10,7 +10,7 @@ async function prove(): Promise<string | null> {
   const key = preference.get(kept);
   if (key === null) return null;
   const startId = await (await fetch("/auth/start-id", { cache: "no-store" })).text();
-  const message = new TextEncoder().encode(`Rouse's page at ${location.port}\n${startId}\n${key}`);
+  const message = new TextEncoder().encode(`Rouse's page at ${location.origin}\n${startId}\n${key}`);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", message));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -58,6 +58,8 @@ export const tauri: Platform = {
   rpc,
   subscribe,
   signIn: () => Promise.resolve(),
+  device: () => null,
+  pairing: () => null,
   openExternal: (url) => invoke("open_external", { url }),
   copyText,
   // Webviews may drop downloads, so the shell writes the file.

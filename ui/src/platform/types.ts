@@ -1,6 +1,7 @@
 /* Interface to the host. Nothing else in the UI accesses network, window or storage; lint rules enforce this. */
 
-import type { EventView, Methods } from "./gen";
+import type { DeviceAccess } from "./device";
+import type { EventView, Methods, PairingOffer } from "./gen";
 
 export type Method = keyof Methods;
 export type ParamsOf<M extends Method> = Methods[M]["params"];
@@ -46,14 +47,27 @@ export interface ShellInfo {
   computers: Computer[];
 }
 
+/** Pairing of this browser. */
+export interface Pairing {
+  readonly suggestedName: string;
+  /** What the code offers. */
+  offer: () => Promise<PairingOffer>;
+  /** Pairs this browser and signs it in. */
+  pair: (name: string) => Promise<void>;
+}
+
 export interface Platform {
   readonly capabilities: Capabilities;
   /** Calls a gateway method. Rejects with `RpcError`. */
   rpc: <M extends Method>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;
   /** Streams events after `after` (default: from now on) and reconnects. Returns the stop function. */
   subscribe: (after: number | undefined, listener: EventListener) => () => void;
-  /** Exchanges a one-time code in the address for a session. */
+  /** Signs in: by a one-time code in the address, or as a paired device. */
   signIn: () => Promise<void>;
+  /** Paired device of the session; null for the computer itself, which may do everything. */
+  device: () => DeviceAccess | null;
+  /** Pairing by a link; null unless the address had a pairing code. */
+  pairing: () => Pairing | null;
   /** Opens an https address outside Rouse. Ask the user first. */
   openExternal: (url: string) => Promise<void>;
   copyText: (text: string) => Promise<void>;
@@ -97,6 +111,7 @@ export const errorCode = {
   stale: -32009,
   exists: -32010,
   conflict: -32011,
+  forbidden: -32013,
 } as const;
 
 /** Invalid fields of a call. */

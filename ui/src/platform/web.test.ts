@@ -152,7 +152,8 @@ test("one-time code is exchanged once and removed", async () => {
 test("page proves itself to the engine and keeps its key", async () => {
   const { port } = pageAt("/#code=abc");
   let startId = "first";
-  const proof = (of: string) => createHash("sha256").update(`Rouse's page at ${port}\n${of}\nk`).digest("hex");
+  const proof = (of: string) =>
+    createHash("sha256").update(`Rouse's page at http://127.0.0.1:${port}\n${of}\nk`).digest("hex");
   answer = ({ path, page: shown }) => {
     if (path === "/auth/start-id") return { body: startId };
     if (path === "/auth/exchange") return { body: JSON.stringify({ pageKey: "k" }) };

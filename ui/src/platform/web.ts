@@ -1,7 +1,9 @@
 /* Gateway of a browser: POST /rpc and a WebSocket on the page's origin, with session cookie and page proof. Never
-   takes an address or a token from the URL; the one-time code in the hash is exchanged once. */
+   takes an address or a token from the URL; the one-time code in the hash is used once. A paired device signs in again
+   without a question when its session ends. */
 
 import { copyText } from "./clipboard";
+import { device } from "./device";
 import { eventOf, request, unwrap } from "./jsonrpc";
 import { pageProof } from "./pageProof";
 import { preference } from "./preference";
@@ -38,6 +40,25 @@ function known(response: Response): Response {
   return response;
 }
 
+let signingIn: Promise<boolean> | undefined;
+
+/** Signs in with the key of a paired browser. Resolves to false if this browser is not paired, or was revoked. */
+function signInAsDevice(): Promise<boolean> {
+  signingIn ??= device
+    .signInWithKey()
+    .then(
+      (signedIn) => {
+        if (signedIn === null) return false;
+        pageProof.keep(signedIn.pageKey);
+        device.keepAccess(signedIn);
+        return true;
+      },
+      () => false,
+    )
+    .finally(() => (signingIn = undefined));
+  return signingIn;
+}
+
 async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
   const body = request(method, params);
   let response = await send("/rpc", body);
@@ -45,6 +66,7 @@ async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<Re
     // The engine may have restarted.
     pageProof.forget();
     response = await send("/rpc", body);
+    if (response.status === 401 && (await signInAsDevice())) response = await send("/rpc", body);
   }
   known(response);
   let answer: unknown;
@@ -107,9 +129,13 @@ function subscribe(after: number | undefined, listener: EventListener): () => vo
   };
 }
 
-function codeInAddress(): string | undefined {
-  return /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+/** A code of `rouse open` or of a pairing. */
+function codeInAddress() {
+  const [, kind, code] = /^#(code|pair)=([\w-]+)$/.exec(location.hash) ?? [];
+  return kind === undefined || code === undefined ? undefined : { kind, code };
 }
+
+let pairingCode: string | undefined;
 
 /** Removes the code from the address first, so that no history or copied link contains it. A pasted code changes only
     the hash, so the page reloads. */
@@ -117,9 +143,18 @@ async function signIn(): Promise<void> {
   addEventListener("hashchange", () => {
     if (codeInAddress() !== undefined) location.reload();
   });
-  const code = codeInAddress();
-  if (code === undefined) return;
+  const { kind, code } = codeInAddress() ?? {};
+  if (code === undefined) {
+    // Without a page key there is no session. A session that ended is renewed by the first call.
+    if ((await pageProof.proof().catch(() => undefined)) === null) await signInAsDevice();
+    return;
+  }
   history.replaceState(history.state, "", location.pathname + location.search);
+  if (kind === "pair") {
+    pairingCode = code;
+    return;
+  }
+  device.keepAccess(null);
   const signedIn = (await known(await send("/auth/exchange", { code })).json()) as { pageKey: string };
   pageProof.keep(signedIn.pageKey);
 }
@@ -129,6 +164,20 @@ export const web: Platform = {
   rpc,
   subscribe,
   signIn,
+  device: () => device.access(),
+  pairing() {
+    const code = pairingCode;
+    if (code === undefined) return null;
+    return {
+      suggestedName: device.suggestedName(),
+      offer: () => device.offer(code),
+      pair: async (name) => {
+        await device.pair(code, name);
+        if (!(await signInAsDevice())) throw new RpcError(errorCode.unauthenticated, "The sign-in failed. Reload.");
+        pairingCode = undefined;
+      },
+    };
+  },
   openExternal(url) {
     window.open(url, "_blank", "noopener,noreferrer");
     return Promise.resolve();

@@ -48,6 +48,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "extensions.list": () => ({ extensions: [] }),
       "channels.list": () => aChannelList(),
       "secrets.list": () => ({ secrets: [], warning: null }),
+      "devices.list": () => ({ devices: [], names: [] }),
       "mcpAccess.list": () => ({ tokens: [], url: "http://127.0.0.1:7717/mcp" }),
       "cron.estimate": () => ({
         text: "No finished runs yet, so there is no estimate.",
@@ -91,6 +92,8 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       return () => listeners.delete(listener);
     },
     signIn: () => Promise.resolve(),
+    device: () => null,
+    pairing: () => null,
     openExternal: vi.fn(() => Promise.resolve()),
     copyText: vi.fn(() => Promise.resolve()),
     saveFile: vi.fn(() => Promise.resolve(null)),

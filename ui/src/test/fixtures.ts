@@ -413,7 +413,7 @@ export function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
     deliverTo: null,
     deliverFailuresTo: null,
     deliverApprovalsTo: null,
-    gateway: { port: 7717 },
+    gateway: { port: 7717, names: [] },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null,
     model: { provider: null, name: null, patienceSeconds: 900, providers: [] },

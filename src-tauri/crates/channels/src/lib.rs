@@ -27,10 +27,11 @@ pub use apprise_line::{AppriseLineError, ImportedChannel, read_apprise_line};
 pub use discord::{DiscordChannel, DiscordSettings};
 pub use email::{EmailChannel, EmailSettings};
 pub use ntfy::{NtfyChannel, NtfySettings};
+pub use rouse_core::text::PairingQr;
 pub use signature::{SignatureProblem, sign_message, verify_signature};
 pub use slack::{SlackChannel, SlackSettings};
 pub use telegram::{
-    BotAccount, ChatAddress, PairingQr, PollProblem, PrivateSender, TELEGRAM_ROOT, TelegramApi,
+    BotAccount, ChatAddress, PollProblem, PrivateSender, TELEGRAM_ROOT, TelegramApi,
     TelegramChannel, TelegramCommand, TelegramError, TelegramPoll, TelegramRejection,
     TelegramSettings, TelegramText, TelegramUpdate, is_pairing_code, next_offset, pairing_link,
 };

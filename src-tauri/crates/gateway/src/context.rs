@@ -19,7 +19,7 @@ use rouse_store::Store;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
-use crate::auth::McpTokens;
+use crate::auth::{Devices, McpTokens};
 use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
 use crate::events::EventBus;
@@ -57,6 +57,8 @@ pub struct Context {
     pub routines: Arc<dyn Routines>,
     /// The tokens of the MCP server.
     pub mcp_tokens: Arc<McpTokens>,
+    /// The paired browsers and phones.
+    pub devices: Arc<Devices>,
     /// The backups of the data directory.
     pub backups: Arc<dyn Backups>,
     /// The skills.
@@ -96,6 +98,8 @@ pub struct EngineInfo {
     pub started_at: UnixMs,
     /// Port of the server.
     pub port: u16,
+    /// Names of the settings (`gateway.names`) under which a proxy forwards requests to this port.
+    pub names: Vec<String>,
     /// Data directory.
     pub home: PathBuf,
     /// Folder of the file tools since the start; the settings may name another for the next start.

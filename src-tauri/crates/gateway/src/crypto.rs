@@ -1,5 +1,7 @@
 //! Random secrets, their hashes and constant-time comparison.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -7,6 +9,11 @@ use uuid::Uuid;
 /// 244 random bits of the operating system, as hexadecimal text.
 pub(crate) fn random_secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+/// 128 random bits as 22 characters of base64url, for a link.
+pub(crate) fn random_code() -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(random_secret())[..16])
 }
 
 /// SHA-256 as lowercase hexadecimal text.
@@ -22,6 +29,14 @@ pub(crate) fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_has_22_characters_of_base64url_and_is_new() {
+        let (first, second) = (random_code(), random_code());
+        let is_base64url = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        assert!(first.len() == 22 && first.chars().all(is_base64url), "{first}");
+        assert_ne!(first, second);
+    }
 
     #[test]
     fn hash_is_sha_256() {

@@ -23,6 +23,8 @@ pub enum ErrorCode {
     Conflict,
     /// Full or broken disk, or damaged database.
     Storage,
+    /// The method is beyond the scope of the device; `data` has `device`, `scope` and `needs`.
+    Forbidden,
 }
 
 impl ErrorCode {
@@ -38,6 +40,7 @@ impl ErrorCode {
             Self::Exists => -32010,
             Self::Conflict => -32011,
             Self::Storage => -32012,
+            Self::Forbidden => -32013,
         }
     }
 }

@@ -9,6 +9,7 @@ use rouse_scheduler::{ChatMessage, WebhookOutcome, WebhookRequest};
 use rouse_store::DecisionResult;
 use serde_json::Value;
 
+use crate::caller::Caller;
 use crate::context::Context;
 use crate::desktop_apps::DesktopApps;
 use crate::error::RpcError;
@@ -30,14 +31,28 @@ impl Gateway {
         Self { context: Arc::new(context) }
     }
 
-    /// Calls a method. A panic in the handler becomes an internal error.
+    /// Calls a method as the owner. A panic in the handler becomes an internal error.
     ///
     /// # Errors
     /// The error of the handler.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let context = Arc::clone(&self.context);
+        self.call_as(&Caller::Owner, method, params).await
+    }
+
+    /// Calls a method as this caller.
+    ///
+    /// # Errors
+    /// `forbidden` beyond the scope of the caller; else the error of the handler.
+    pub async fn call_as(
+        &self,
+        caller: &Caller,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, RpcError> {
+        let (context, caller) = (Arc::clone(&self.context), caller.clone());
         let name = method.to_owned();
-        let task = tokio::spawn(async move { table::dispatch(&context, &name, params).await });
+        let task =
+            tokio::spawn(async move { table::dispatch(&context, &caller, &name, params).await });
         let result = task.await.unwrap_or_else(|error| Err(RpcError::internal(&error)));
         self.context.activity.notify_one();
         result

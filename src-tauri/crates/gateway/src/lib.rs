@@ -17,6 +17,7 @@ mod context;
 mod sign_in_callback;
 mod crypto;
 mod private_file;
+mod caller;
 mod auth;
 mod webhook_secret;
 mod signed_webhook;
@@ -28,7 +29,8 @@ mod server;
 mod client;
 mod typescript;
 
-pub use auth::{Auth, AuthError, McpTokenError, McpTokens, page_proof};
+pub use auth::{Auth, AuthError, DeviceError, Devices, McpTokenError, McpTokens, page_proof};
+pub use caller::{Caller, DeviceCaller, MethodScope};
 pub use client::{
     Client, ClientError, DesktopAppMessage, DesktopAppStream, Endpoint, EventStream, McpOrigin,
     RemoteComputer, RemoteError, serve_dial,
@@ -50,5 +52,5 @@ pub use registries::Registries;
 pub use server::{BoundPort, GatewayServer, ServerError, UiFile, UiFiles};
 pub use sign_ins::SignIns;
 pub use signed_webhook::{SignatureError, SignedMessage, create_signing_key};
-pub use table::METHODS;
+pub use table::{METHOD_SCOPES, METHODS};
 pub use typescript::export_types;

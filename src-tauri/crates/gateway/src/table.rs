@@ -1,33 +1,47 @@
 //! The method table: every method with its handler, parameters and result.
 //!
-//! Owns the list behind the dispatcher, the TypeScript export and the CLI. A method without a handler of this signature does not
-//! compile.
+//! Owns the list behind the dispatcher, the TypeScript export and the CLI, and the scope that a device needs for each method. A
+//! method without a scope, or without a handler of this signature, does not compile.
+//! Pitfall: `Read` for a method that changes something; a device with that scope must only look.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::caller::{Caller, DeviceCaller, MethodScope};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, backup, channels, chat, config, cron, deliveries, extensions, grants, heartbeat,
-    hooks, mcp_access, models, providers, registries, runs, secrets, sessions, skills, spending,
-    system, tools,
+    approvals, backup, channels, chat, config, cron, deliveries, devices, extensions, grants,
+    heartbeat, hooks, mcp_access, models, providers, registries, runs, secrets, sessions, skills,
+    spending, system, tools,
 };
 use crate::wire::*;
 
 macro_rules! methods {
-    ($($name:literal => $($path:ident)::+ ($params:ty) -> $result:ty;)+) => {
+    ($($name:literal [$scope:ident] => $($path:ident)::+ ($params:ty) -> $result:ty;)+) => {
         /// The names of all methods.
         pub const METHODS: &[&str] = &[$($name),+];
 
-        /// Calls the method `name`.
+        /// The methods with the scopes that they need.
+        pub const METHOD_SCOPES: &[(&str, MethodScope)] = &[$(($name, MethodScope::$scope)),+];
+
+        /// Calls the method `name` for `caller`.
         ///
         /// # Errors
-        /// `methodNotFound`, `invalidParams` or the error of the handler.
-        pub(crate) async fn dispatch(context: &Context, name: &str, params: Value) -> Result<Value, RpcError> {
+        /// `methodNotFound`, `forbidden`, `invalidParams` or the error of the handler.
+        pub(crate) async fn dispatch(
+            context: &Context,
+            caller: &Caller,
+            name: &str,
+            params: Value,
+        ) -> Result<Value, RpcError> {
+            if let (Caller::Device(device), "approvals.decide") = (caller, name) {
+                return decide_on_device(context, caller, device, params).await;
+            }
             match name {
                 $($name => {
+                    caller.check_scope(name, MethodScope::$scope)?;
                     let result: $result = $($path)::+(context, parse_params::<$params>(params)?).await?;
                     result_json(&result)
                 })+
@@ -49,121 +63,138 @@ pub(crate) trait TypeVisit {
 }
 
 methods! {
-    "wake" => heartbeat::wake(WakeParams) -> WakeResult;
-    "heartbeat.status" => heartbeat::status(EmptyObject) -> HeartbeatStatus;
-    "heartbeat.trust" => heartbeat::trust(HeartbeatTrustParams) -> HeartbeatStatus;
-    "set-heartbeats" => heartbeat::set(SetHeartbeatsParams) -> HeartbeatStatus;
+    "wake" [Write] => heartbeat::wake(WakeParams) -> WakeResult;
+    "heartbeat.status" [Read] => heartbeat::status(EmptyObject) -> HeartbeatStatus;
+    "heartbeat.trust" [Write] => heartbeat::trust(HeartbeatTrustParams) -> HeartbeatStatus;
+    "set-heartbeats" [Write] => heartbeat::set(SetHeartbeatsParams) -> HeartbeatStatus;
 
-    "cron.list" => cron::list(CronListParams) -> CronListResult;
-    "cron.get" => cron::get(JobRef) -> JobView;
-    "cron.add" => cron::add(CronAddParams) -> SavedJob;
-    "cron.update" => cron::update(CronUpdateParams) -> SavedJob;
-    "cron.check" => cron::check(CronCheckParams) -> CronCheckResult;
-    "cron.remove" => cron::remove(CronRemoveParams) -> CronRemoveResult;
-    "cron.run" => cron::run(CronRunParams) -> StartedRun;
-    "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
-    "cron.status" => cron::status(EmptyObject) -> CronStatus;
-    "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
-    "cron.estimate" => cron::estimate(CronEstimateParams) -> CronEstimateResult;
-    "cron.webhook" => cron::webhook(WebhookParams) -> WebhookView;
-    "cron.tryCondition" => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
-    "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
-    "cron.resume" => cron::resume(EmptyObject) -> CronStatus;
-    "cron.export" => cron::export(CronExportParams) -> CronExportResult;
-    "cron.ledger" => cron::ledger(CronLedgerParams) -> CronLedgerResult;
-    "cron.import" => cron::import(CronImportParams) -> CronImportResult;
+    "cron.list" [Read] => cron::list(CronListParams) -> CronListResult;
+    "cron.get" [Read] => cron::get(JobRef) -> JobView;
+    "cron.add" [Write] => cron::add(CronAddParams) -> SavedJob;
+    "cron.update" [Write] => cron::update(CronUpdateParams) -> SavedJob;
+    "cron.check" [Read] => cron::check(CronCheckParams) -> CronCheckResult;
+    "cron.remove" [Write] => cron::remove(CronRemoveParams) -> CronRemoveResult;
+    "cron.run" [Write] => cron::run(CronRunParams) -> StartedRun;
+    "cron.runs" [Read] => cron::runs(CronRunsParams) -> CronRunsResult;
+    "cron.status" [Read] => cron::status(EmptyObject) -> CronStatus;
+    "cron.preview" [Read] => cron::preview(CronPreviewParams) -> CronPreviewResult;
+    "cron.estimate" [Read] => cron::estimate(CronEstimateParams) -> CronEstimateResult;
+    "cron.webhook" [Admin] => cron::webhook(WebhookParams) -> WebhookView;
+    "cron.tryCondition" [Read] => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
+    "cron.pause" [Write] => cron::pause(CronPauseParams) -> CronStatus;
+    "cron.resume" [Write] => cron::resume(EmptyObject) -> CronStatus;
+    "cron.export" [Read] => cron::export(CronExportParams) -> CronExportResult;
+    "cron.ledger" [Read] => cron::ledger(CronLedgerParams) -> CronLedgerResult;
+    "cron.import" [Write] => cron::import(CronImportParams) -> CronImportResult;
 
-    "runs.list" => runs::list(RunsListParams) -> RunsListResult;
-    "runs.get" => runs::get(RunRef) -> RunDetail;
-    "runs.attachment" => runs::attachment(RunAttachmentParams) -> RunAttachment;
-    "runs.cancel" => runs::cancel(RunRef) -> ChangeResult;
-    "runs.seen" => runs::seen(RunRef) -> ChangeResult;
-    "runs.await" => runs::await_run(RunAwaitParams) -> EmptyObject;
-    "runs.retry" => runs::retry(RunRef) -> StartedRun;
+    "runs.list" [Read] => runs::list(RunsListParams) -> RunsListResult;
+    "runs.get" [Read] => runs::get(RunRef) -> RunDetail;
+    "runs.attachment" [Read] => runs::attachment(RunAttachmentParams) -> RunAttachment;
+    "runs.cancel" [Write] => runs::cancel(RunRef) -> ChangeResult;
+    "runs.seen" [Write] => runs::seen(RunRef) -> ChangeResult;
+    "runs.await" [Read] => runs::await_run(RunAwaitParams) -> EmptyObject;
+    "runs.retry" [Write] => runs::retry(RunRef) -> StartedRun;
 
-    "approvals.list" => approvals::list(ApprovalsListParams) -> ApprovalsListResult;
-    "approvals.get" => approvals::get(ApprovalRef) -> ApprovalView;
-    "approvals.decide" => approvals::decide(ApprovalsDecideParams) -> ApprovalsDecideResult;
-    "grants.list" => grants::list(GrantsListParams) -> GrantsListResult;
-    "grants.revoke" => grants::revoke(GrantRef) -> ChangeResult;
+    "approvals.list" [Read] => approvals::list(ApprovalsListParams) -> ApprovalsListResult;
+    "approvals.get" [Read] => approvals::get(ApprovalRef) -> ApprovalView;
+    "approvals.decide" [Approve] => approvals::decide(ApprovalsDecideParams) -> ApprovalsDecideResult;
+    "grants.list" [Read] => grants::list(GrantsListParams) -> GrantsListResult;
+    "grants.revoke" [Approve] => grants::revoke(GrantRef) -> ChangeResult;
 
-    "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
-    "deliveries.test" => deliveries::test(EmptyObject) -> DeliveryView;
-    "deliveries.answer" => deliveries::report(NotificationReport) -> ChangeResult;
+    "deliveries.get" [Read] => deliveries::get(DeliveryRef) -> DeliveryView;
+    "deliveries.test" [Write] => deliveries::test(EmptyObject) -> DeliveryView;
+    "deliveries.answer" [Admin] => deliveries::report(NotificationReport) -> ChangeResult;
 
-    "channels.list" => channels::list(EmptyObject) -> ChannelsListResult;
-    "channels.test" => channels::test(ChannelsTestParams) -> DeliveryView;
-    "channels.pair" => channels::pair(ChannelRef) -> PairingView;
-    "channels.pairing" => channels::pairing(ChannelPairingParams) -> ChannelPairingResult;
-    "channels.confirmPairing" => channels::confirm_pairing(ConfirmPairingParams) -> PairingView;
-    "channels.unpair" => channels::unpair(ChannelUnpairParams) -> ChangeResult;
+    "channels.list" [Read] => channels::list(EmptyObject) -> ChannelsListResult;
+    "channels.test" [Write] => channels::test(ChannelsTestParams) -> DeliveryView;
+    "channels.pair" [Admin] => channels::pair(ChannelRef) -> PairingView;
+    "channels.pairing" [Admin] => channels::pairing(ChannelPairingParams) -> ChannelPairingResult;
+    "channels.confirmPairing" [Admin] => channels::confirm_pairing(ConfirmPairingParams) -> PairingView;
+    "channels.unpair" [Admin] => channels::unpair(ChannelUnpairParams) -> ChangeResult;
 
-    "chat.send" => chat::send(ChatSendParams) -> ChatSendResult;
-    "chat.abort" => chat::abort(ChatAbortParams) -> ChangeResult;
-    "sessions.list" => sessions::list(SessionsListParams) -> SessionsListResult;
-    "sessions.get" => sessions::get(SessionsGetParams) -> SessionsGetResult;
-    "sessions.clear" => sessions::clear(SessionRef) -> ChangeResult;
+    "chat.send" [Write] => chat::send(ChatSendParams) -> ChatSendResult;
+    "chat.abort" [Write] => chat::abort(ChatAbortParams) -> ChangeResult;
+    "sessions.list" [Read] => sessions::list(SessionsListParams) -> SessionsListResult;
+    "sessions.get" [Read] => sessions::get(SessionsGetParams) -> SessionsGetResult;
+    "sessions.clear" [Write] => sessions::clear(SessionRef) -> ChangeResult;
 
-    "tools.catalog" => tools::catalog(EmptyObject) -> ToolsCatalogResult;
-    "tools.effective" => tools::effective(ToolsEffectiveParams) -> ToolsEffectiveResult;
-    "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
-    "skills.list" => skills::list(EmptyObject) -> SkillsListResult;
-    "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;
-    "skills.distrust" => skills::distrust(SkillRef) -> SkillView;
-    "skills.preview" => skills::preview(SkillSourceParams) -> SkillPage;
-    "skills.install" => skills::install(SkillInstallParams) -> SkillView;
-    "skills.remove" => skills::remove(SkillRef) -> ChangeResult;
-    "skills.search" => registries::search_skills(SkillSearchParams) -> SkillSearchResult;
-    "skills.download" => registries::download_skill(SkillDownloadParams) -> SkillDownload;
-    "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
-    "models.providers" => models::providers(EmptyObject) -> ModelsProvidersResult;
-    "models.list" => models::list(ModelsListParams) -> ModelsListResult;
-    "models.add" => models::add(ModelsAddParams) -> ProvidersListResult;
-    "models.test" => models::test(ModelsTestParams) -> ModelTestView;
-    "models.pull" => models::pull(ModelsPullParams) -> PullView;
-    "models.pullStatus" => models::pull_status(EmptyObject) -> ModelsPullStatusResult;
-    "models.cancelPull" => models::cancel_pull(EmptyObject) -> ChangeResult;
+    "tools.catalog" [Read] => tools::catalog(EmptyObject) -> ToolsCatalogResult;
+    "tools.effective" [Read] => tools::effective(ToolsEffectiveParams) -> ToolsEffectiveResult;
+    "tools.try" [Write] => tools::try_call(ToolsTryParams) -> ToolsTryResult;
+    "skills.list" [Read] => skills::list(EmptyObject) -> SkillsListResult;
+    "skills.trust" [Admin] => skills::trust(SkillTrustParams) -> SkillView;
+    "skills.distrust" [Admin] => skills::distrust(SkillRef) -> SkillView;
+    "skills.preview" [Admin] => skills::preview(SkillSourceParams) -> SkillPage;
+    "skills.install" [Admin] => skills::install(SkillInstallParams) -> SkillView;
+    "skills.remove" [Admin] => skills::remove(SkillRef) -> ChangeResult;
+    "skills.search" [Admin] => registries::search_skills(SkillSearchParams) -> SkillSearchResult;
+    "skills.download" [Admin] => registries::download_skill(SkillDownloadParams) -> SkillDownload;
+    "providers.list" [Read] => providers::list(ProvidersListParams) -> ProvidersListResult;
+    "models.providers" [Read] => models::providers(EmptyObject) -> ModelsProvidersResult;
+    "models.list" [Admin] => models::list(ModelsListParams) -> ModelsListResult;
+    "models.add" [Admin] => models::add(ModelsAddParams) -> ProvidersListResult;
+    "models.test" [Admin] => models::test(ModelsTestParams) -> ModelTestView;
+    "models.pull" [Admin] => models::pull(ModelsPullParams) -> PullView;
+    "models.pullStatus" [Read] => models::pull_status(EmptyObject) -> ModelsPullStatusResult;
+    "models.cancelPull" [Admin] => models::cancel_pull(EmptyObject) -> ChangeResult;
 
-    "secrets.list" => secrets::list(EmptyObject) -> SecretsListResult;
-    "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
-    "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
+    "secrets.list" [Read] => secrets::list(EmptyObject) -> SecretsListResult;
+    "secrets.set" [Admin] => secrets::set(SecretSetParams) -> SecretView;
+    "secrets.remove" [Admin] => secrets::remove(SecretRef) -> SecretRemoved;
 
-    "extensions.list" => extensions::list(EmptyObject) -> ExtensionsListResult;
-    "extensions.get" => extensions::get(ExtensionRef) -> ExtensionDetail;
-    "extensions.preview" => extensions::preview(ExtensionDraft) -> ConsentPage;
-    "extensions.install" => extensions::install(ExtensionInstallParams) -> ServerToolsPage;
-    "extensions.review" => extensions::review(ExtensionRef) -> ServerToolsPage;
-    "extensions.accept" => extensions::accept(ExtensionAcceptParams) -> ExtensionDetail;
-    "extensions.setAccess" => extensions::set_access(ExtensionAccessParams) -> ChangeResult;
-    "extensions.setEnabled" => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
-    "extensions.remove" => extensions::remove(ExtensionRef) -> ExtensionRemoved;
-    "extensions.restart" => extensions::restart(ExtensionRef) -> ChangeResult;
-    "extensions.signIn" => extensions::sign_in(ExtensionRef) -> SignInLink;
-    "extensions.awaitSignIn" => extensions::await_sign_in(ExtensionRef) -> SignInStatus;
-    "extensions.cancelSignIn" => extensions::cancel_sign_in(ExtensionRef) -> ChangeResult;
-    "extensions.signOut" => extensions::sign_out(ExtensionRef) -> ChangeResult;
-    "extensions.installStatus" => extensions::install_status(ExtensionRef) -> InstallStatus;
-    "extensions.cancelInstall" => extensions::cancel_install(ExtensionRef) -> ChangeResult;
-    "extensions.verify" => extensions::verify(ExtensionsVerifyParams) -> ExtensionsVerifyResult;
-    "extensions.search" => registries::search_servers(RegistrySearchParams) -> RegistrySearchResult;
-    "extensions.registryEntry" => registries::server_entry(RegistryEntryParams) -> RegistryServerView;
+    "extensions.list" [Read] => extensions::list(EmptyObject) -> ExtensionsListResult;
+    "extensions.get" [Read] => extensions::get(ExtensionRef) -> ExtensionDetail;
+    "extensions.preview" [Admin] => extensions::preview(ExtensionDraft) -> ConsentPage;
+    "extensions.install" [Admin] => extensions::install(ExtensionInstallParams) -> ServerToolsPage;
+    "extensions.review" [Admin] => extensions::review(ExtensionRef) -> ServerToolsPage;
+    "extensions.accept" [Admin] => extensions::accept(ExtensionAcceptParams) -> ExtensionDetail;
+    "extensions.setAccess" [Admin] => extensions::set_access(ExtensionAccessParams) -> ChangeResult;
+    "extensions.setEnabled" [Admin] => extensions::set_enabled(ExtensionEnabledParams) -> ChangeResult;
+    "extensions.remove" [Admin] => extensions::remove(ExtensionRef) -> ExtensionRemoved;
+    "extensions.restart" [Admin] => extensions::restart(ExtensionRef) -> ChangeResult;
+    "extensions.signIn" [Admin] => extensions::sign_in(ExtensionRef) -> SignInLink;
+    "extensions.awaitSignIn" [Admin] => extensions::await_sign_in(ExtensionRef) -> SignInStatus;
+    "extensions.cancelSignIn" [Admin] => extensions::cancel_sign_in(ExtensionRef) -> ChangeResult;
+    "extensions.signOut" [Admin] => extensions::sign_out(ExtensionRef) -> ChangeResult;
+    "extensions.installStatus" [Read] => extensions::install_status(ExtensionRef) -> InstallStatus;
+    "extensions.cancelInstall" [Admin] => extensions::cancel_install(ExtensionRef) -> ChangeResult;
+    "extensions.verify" [Read] => extensions::verify(ExtensionsVerifyParams) -> ExtensionsVerifyResult;
+    "extensions.search" [Admin] => registries::search_servers(RegistrySearchParams) -> RegistrySearchResult;
+    "extensions.registryEntry" [Admin] => registries::server_entry(RegistryEntryParams) -> RegistryServerView;
 
-    "mcpAccess.list" => mcp_access::list(EmptyObject) -> McpAccessListResult;
-    "mcpAccess.create" => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;
-    "mcpAccess.revoke" => mcp_access::revoke(McpTokenRef) -> ChangeResult;
+    "mcpAccess.list" [Admin] => mcp_access::list(EmptyObject) -> McpAccessListResult;
+    "mcpAccess.create" [Admin] => mcp_access::create(McpAccessCreateParams) -> McpTokenCreated;
+    "mcpAccess.revoke" [Admin] => mcp_access::revoke(McpTokenRef) -> ChangeResult;
 
-    "spending.get" => spending::get(EmptyObject) -> SpendingView;
+    "devices.list" [Admin] => devices::list(EmptyObject) -> DevicesListResult;
+    "devices.pair" [Admin] => devices::pair(DevicesPairParams) -> DevicePairing;
+    "devices.revoke" [Admin] => devices::revoke(DeviceRef) -> ChangeResult;
 
-    "hooks.list" => hooks::list(EmptyObject) -> HooksListResult;
-    "config.get" => config::get(EmptyObject) -> ConfigView;
-    "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
+    "spending.get" [Read] => spending::get(EmptyObject) -> SpendingView;
 
-    "backup.list" => backup::list(EmptyObject) -> BackupsView;
-    "backup.create" => backup::create(EmptyObject) -> BackupView;
+    "hooks.list" [Read] => hooks::list(EmptyObject) -> HooksListResult;
+    "config.get" [Read] => config::get(EmptyObject) -> ConfigView;
+    "config.patch" [Admin] => config::patch(ConfigPatchParams) -> ConfigView;
 
-    "system.status" => system::status(EmptyObject) -> SystemStatus;
-    "system.storage" => system::storage(EmptyObject) -> StorageView;
-    "system.dismissFirstStart" => system::dismiss_first_start(EmptyObject) -> ChangeResult;
+    "backup.list" [Read] => backup::list(EmptyObject) -> BackupsView;
+    "backup.create" [Write] => backup::create(EmptyObject) -> BackupView;
+
+    "system.status" [Read] => system::status(EmptyObject) -> SystemStatus;
+    "system.storage" [Read] => system::storage(EmptyObject) -> StorageView;
+    "system.dismissFirstStart" [Write] => system::dismiss_first_start(EmptyObject) -> ChangeResult;
+}
+
+/// `approvals.decide` on a device: the decision is stored with the name of the device.
+async fn decide_on_device(
+    context: &Context,
+    caller: &Caller,
+    device: &DeviceCaller,
+    params: Value,
+) -> Result<Value, RpcError> {
+    caller.check_scope("approvals.decide", MethodScope::Approve)?;
+    let params = parse_params(params)?;
+    let name = device.name.clone();
+    result_json(&approvals::decide_on_device(context, params, name).await?)
 }
 
 pub(crate) fn parse_params<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::table::{TypeVisit, visit_types};
-use crate::wire::{EventView, RunState, RunTrigger, WaitsFor};
+use crate::caller::MethodScope;
+use crate::table::{METHOD_SCOPES, TypeVisit, visit_types};
+use crate::wire::{EventView, PairingOffer, RunState, RunTrigger, WaitsFor};
 
 /// Writes `index.ts` into `directory`, which must exist.
 ///
@@ -23,6 +24,8 @@ pub fn export_types(directory: &Path) -> std::io::Result<()> {
         methods: Vec::new(),
     };
     export.visit::<EventView>();
+    export.visit::<PairingOffer>();
+    export.visit::<MethodScope>();
     visit_types(&mut export);
     std::fs::write(directory.join("index.ts"), export.into_text())
 }
@@ -66,12 +69,22 @@ impl Export {
         format!(
             "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n\n{}\n\n{}\n\n\
              /** Every method of the gateway with its parameters and its result. */\n\
-             export type Methods = {{\n{}\n}};\n",
+             export type Methods = {{\n{}\n}};\n\n\
+             /** The scope that each method needs. */\n\
+             export const methodScopes: Record<keyof Methods, MethodScope> = {{\n{}\n}};\n",
             types.join("\n\n"),
             label_tables().join("\n\n"),
-            self.methods.join("\n")
+            self.methods.join("\n"),
+            scope_lines().join("\n")
         )
     }
+}
+
+/// The entries of `methodScopes`.
+fn scope_lines() -> Vec<String> {
+    let line =
+        |(method, scope): &(&str, MethodScope)| format!("  \"{method}\": \"{}\",", scope.name());
+    METHOD_SCOPES.iter().map(line).collect()
 }
 
 /// The labels of the closed sets that CLI and UI show.

@@ -41,7 +41,9 @@ interface Props {
   /** Job and run; omitted on their own pages. */
   requestFacts?: readonly Fact[];
   /** Opens the proposed job in the editor. */
-  onEdit?: () => void;
+  onEdit?: (() => void) | undefined;
+  /** Why nothing can be decided here; replaces the buttons. */
+  refusal?: string | undefined;
   /** The run makes no other call, so "Allow for this run" is hidden. */
   isOnlyCall?: boolean;
   /** State of the requesting run. */
@@ -59,6 +61,7 @@ export function ApprovalCard({
   onCopy,
   onOpen,
   onEdit,
+  refusal,
   isOnlyCall = false,
   run = { state: undefined, others: 0, makesOneCall: isOnlyCall },
   requestFacts = [],
@@ -140,7 +143,9 @@ export function ApprovalCard({
       <Collapsible title="Arguments" summary={argumentsNote(approval)}>
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded isDecision />
       </Collapsible>
-      {isOpen && input !== null ? (
+      {isOpen && refusal !== undefined ? (
+        <Notice>{refusal}</Notice>
+      ) : isOpen && input !== null ? (
         <InputDecision key={approval.id} approval={approval} prompt={input} onDecide={onDecide} onOpen={onOpen} />
       ) : isOpen ? (
         <DecisionButtons

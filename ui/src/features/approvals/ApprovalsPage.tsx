@@ -8,6 +8,7 @@ import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { toast } from "@/components/Toasts";
+import { useDecisionRefusal, useMay } from "@/data/access";
 import { useApproval, useApprovalContext, useDecide, useDecidedApprovals, useOpenApprovals } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
@@ -71,6 +72,8 @@ function ShownApproval({ id, open }: { id: string; open: readonly ApprovalView[]
   const { data, error, refetch } = useApproval(id);
   const approval = data ?? open.find((one) => one.id === id);
   const navigate = useNavigate();
+  const mayAdd = useMay("cron.add");
+  const refusal = useDecisionRefusal();
   const give = useDecideAndAdvance(id, open);
   const next = open.find((one) => one.id !== id);
   const requestFacts = useRequestFacts(approval);
@@ -96,7 +99,8 @@ function ShownApproval({ id, open }: { id: string; open: readonly ApprovalView[]
         onDecide={give}
         onCopy={copyText}
         onOpen={openExternal}
-        onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
+        onEdit={mayAdd ? () => void navigate({ to: "/jobs/new", search: { ask: id } }) : undefined}
+        refusal={refusal}
         requestFacts={requestFacts}
         run={requestingRun(detail, open.filter((one) => one.runId === approval.runId && one.id !== id).length)}
         next={

@@ -12,6 +12,7 @@ import { ConfirmDialog } from "@/components/Modal";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { Time } from "@/components/Time";
+import { useMay } from "@/data/access";
 import { useCall } from "@/data/actions";
 import { useGrants } from "@/data/approvals";
 import { keys } from "@/data/keys";
@@ -29,6 +30,7 @@ export function GrantsPage() {
   const { data, error, isPending, refetch } = useGrants();
   const [revoking, setRevoking] = useState<GrantView>();
   const revoke = useCall("grants.revoke", [keys.grants]);
+  const mayRevoke = useMay("grants.revoke");
   const good = data?.filter(({ isValid }) => isValid) ?? [];
   const past = data?.filter(({ isValid }) => !isValid) ?? [];
   return (
@@ -49,7 +51,7 @@ export function GrantsPage() {
           choose.
         </Empty>
       )}
-      {good.length > 0 && <Grants label="Active grants" grants={good} onRevoke={setRevoking} />}
+      {good.length > 0 && <Grants label="Active grants" grants={good} onRevoke={mayRevoke ? setRevoking : undefined} />}
       {past.length > 0 && (
         <Section title="Inactive">
           <Grants label="Inactive grants" grants={past} />
@@ -77,7 +79,7 @@ function Grants({
 }: {
   label: string;
   grants: readonly GrantView[];
-  onRevoke?: (grant: GrantView) => void;
+  onRevoke?: ((grant: GrantView) => void) | undefined;
 }) {
   return (
     <ul aria-label={label} className={styles.grants}>
@@ -90,7 +92,7 @@ function Grants({
   );
 }
 
-function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: GrantView) => void }) {
+function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: ((grant: GrantView) => void) | undefined }) {
   const { copyText } = usePlatform();
   const [open, setOpen] = useState(false);
   const { jobId, jobName, tool, covers } = grant;

@@ -6,6 +6,7 @@ import { useRef, useState } from "react";
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
+import { Allowed, useMay } from "@/data/access";
 import { mainSession, useTranscript } from "@/data/chat";
 import { useStatus } from "@/data/queries";
 
@@ -21,6 +22,7 @@ export function ChatPage() {
   const field = useRef<HTMLTextAreaElement>(null);
   const [returned, setReturned] = useState<{ text: string }>();
   const model = useStatus().data?.model;
+  const maySend = useMay("chat.send");
   const entries = data
     ? mainEntries(
         data.messages,
@@ -32,7 +34,14 @@ export function ChatPage() {
     <Page
       title="Chat"
       className={styles.page}
-      actions={data && data.messages.length > 0 && <ClearButton session={mainSession} />}
+      actions={
+        data &&
+        data.messages.length > 0 && (
+          <Allowed to="sessions.clear">
+            <ClearButton session={mainSession} />
+          </Allowed>
+        )
+      }
     >
       <MessageList
         entries={entries}
@@ -77,7 +86,7 @@ export function ChatPage() {
         returned={returned}
         isAnswering={data !== undefined && data.open.length > 0}
         isStreaming={data?.open.some(({ state }) => state === "running") ?? false}
-        isDisabled={model === null}
+        lockReason={!maySend ? "This device may not send messages" : model === null ? "No model yet" : undefined}
       />
     </Page>
   );

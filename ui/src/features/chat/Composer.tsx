@@ -19,16 +19,18 @@ interface Props {
   returned: { text: string } | undefined;
   isAnswering: boolean;
   isStreaming: boolean;
-  isDisabled: boolean;
+  /** Why nothing can be sent. */
+  lockReason: string | undefined;
 }
 
-export function Composer({ field, returned, isAnswering, isStreaming, isDisabled }: Props) {
+export function Composer({ field, returned, isAnswering, isStreaming, lockReason }: Props) {
   const [text, setText] = useState("");
   const [taken, setTaken] = useState(returned);
   if (returned !== taken) {
     setTaken(returned);
     if (returned && text.trim() === "") setText(returned.text);
   }
+  const isDisabled = lockReason !== undefined;
   const send = useSend();
   // A retry has the same key: the message may have arrived.
   const attempt = useRef({ text: "", key: "" });
@@ -74,7 +76,7 @@ export function Composer({ field, returned, isAnswering, isStreaming, isDisabled
         maxLength={maxChars}
         isDisabled={isDisabled}
         autoFocus
-        placeholder={isDisabled ? "No model yet" : isAnswering ? "Send another message; it’s queued" : "Message Rouse"}
+        placeholder={lockReason ?? (isAnswering ? "Send another message; it’s queued" : "Message Rouse")}
         error={send.error?.message}
         className={styles.field}
       />

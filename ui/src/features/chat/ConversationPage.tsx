@@ -6,6 +6,7 @@ import { MessagesSquare } from "lucide-react";
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
+import { useMay } from "@/data/access";
 import { sessionOfJob, useTranscript } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
 import { useJob, useRun } from "@/data/queries";
@@ -21,6 +22,7 @@ export function ConversationPage() {
   const { jobId } = useParams({ from: "/jobs/$jobId/conversation" });
   const { data, error, refetch, ...earlier } = useTranscript(sessionOfJob(jobId));
   const job = useJob(jobId).data;
+  const mayClear = useMay("sessions.clear");
   const name = job?.job.name ?? data?.session?.jobName ?? null;
   const entries = data ? jobEntries(data.messages, name) : [];
   return (
@@ -41,7 +43,7 @@ export function ConversationPage() {
       }
       actions={
         <>
-          {data && data.messages.length > 0 && <ClearButton session={sessionOfJob(jobId)} />}
+          {data && data.messages.length > 0 && mayClear && <ClearButton session={sessionOfJob(jobId)} />}
           <ButtonLink to="/runs" search={{ job: jobId }} look="ghost">
             View runs
           </ButtonLink>

@@ -6,6 +6,7 @@ import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { InlineCode } from "@/components/InlineCode";
+import { useDecisionRefusal, useMay } from "@/data/access";
 import { useDecide, useOpenApprovals } from "@/data/approvals";
 import { useStopAnswer } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
@@ -120,6 +121,8 @@ function ApprovalRequest({ runId }: { runId: string }) {
   const { copyText, openExternal } = usePlatform();
   const decide = useDecide();
   const navigate = useNavigate();
+  const mayAdd = useMay("cron.add");
+  const refusal = useDecisionRefusal();
   const approval = useOpenApprovals().data?.find((one) => one.runId === runId);
   if (!approval) return null;
   const give = async (given: DecisionDraft) => {
@@ -133,7 +136,8 @@ function ApprovalRequest({ runId }: { runId: string }) {
       onDecide={give}
       onCopy={copyText}
       onOpen={openExternal}
-      onEdit={() => void navigate({ to: "/jobs/new", search: { ask: approval.id } })}
+      onEdit={mayAdd ? () => void navigate({ to: "/jobs/new", search: { ask: approval.id } }) : undefined}
+      refusal={refusal}
     />
   );
 }

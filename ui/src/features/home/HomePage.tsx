@@ -9,6 +9,7 @@ import { Page, Section } from "@/components/Page";
 import { Failure, SkeletonRows } from "@/components/Placeholders";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
+import { Allowed } from "@/data/access";
 import { useResume } from "@/data/actions";
 import { useFailingJobs, useFirstJobs } from "@/data/jobs";
 import { usePlatform } from "@/data/platform";
@@ -41,14 +42,20 @@ export function HomePage() {
       shownTitle={new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" }).format(now)}
       about={<ModelLine status={status} />}
       actions={
-        <ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>
-          New job
-        </ButtonLink>
+        <Allowed to="cron.add">
+          <ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>
+            New job
+          </ButtonLink>
+        </Allowed>
       }
     >
       <NeedsYou />
       {status && <EngineNotices status={status} now={now} />}
-      {status && !status.firstStart.dismissed && <FirstStart status={status} />}
+      {status && !status.firstStart.dismissed && (
+        <Allowed to="config.patch">
+          <FirstStart status={status} />
+        </Allowed>
+      )}
       <Today />
       <div className={styles.lists}>
         <UpNextSection />
@@ -132,15 +139,17 @@ function EngineNotices({ status, now }: { status: SystemStatus; now: number }) {
           icon={Pause}
           tone="accent"
           action={
-            <Button
-              small
-              isPending={resume.isPending}
-              onPress={() =>
-                resume.mutate({}, { onError: (error) => toast({ title: "Could not resume", about: error.message }) })
-              }
-            >
-              Resume
-            </Button>
+            <Allowed to="cron.resume">
+              <Button
+                small
+                isPending={resume.isPending}
+                onPress={() =>
+                  resume.mutate({}, { onError: (error) => toast({ title: "Could not resume", about: error.message }) })
+                }
+              >
+                Resume
+              </Button>
+            </Allowed>
           }
         >
           {pauseMessage(cron.pause, now)}

@@ -8,6 +8,7 @@ import { EngineLostContext } from "@/components/engineLost";
 import { Section } from "@/components/Page";
 import { toast } from "@/components/Toasts";
 import { useClickGuard } from "@/components/useClickGuard";
+import { Allowed } from "@/data/access";
 import { useDecide, useOpenApprovals } from "@/data/approvals";
 import { Countdown } from "@/domain/approval/Countdown";
 import { previewLine } from "@/domain/approval/preview";
@@ -83,16 +84,18 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
       </div>
       <Countdown endsAtMs={expiresAtMs} />
       <span className={styles.buttons}>
-        <Button
-          small
-          look="ghost"
-          isDisabled={isGone}
-          isPending={busy}
-          onPress={deny}
-          aria-label={`${input === null ? "Deny" : "Decline"} ${tool} in ${jobName}`}
-        >
-          {input === null ? "Deny" : "Decline"}
-        </Button>
+        <Allowed to="approvals.decide">
+          <Button
+            small
+            look="ghost"
+            isDisabled={isGone}
+            isPending={busy}
+            onPress={deny}
+            aria-label={`${input === null ? "Deny" : "Decline"} ${tool} in ${jobName}`}
+          >
+            {input === null ? "Deny" : "Decline"}
+          </Button>
+        </Allowed>
         <ButtonLink
           to="/approvals/$approvalId"
           params={{ approvalId: id }}

@@ -8,6 +8,7 @@ import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
+import { Allowed } from "@/data/access";
 import { useRunNow } from "@/data/actions";
 import { useStatus } from "@/data/queries";
 import { NextTime } from "@/domain/NextTime";
@@ -43,13 +44,15 @@ function NextRow({ view: { job, zone } }: { view: JobView }) {
       <span className={row.text}>{payloadSummaryBesideName(job)}</span>
       <NextTime at={nextRunAtMs} zone={zone ?? undefined} cron={cron} className={cx(row.small, row.end, styles.soon)} />
       <span className={cx(row.above, styles.act)}>
-        <IconButton
-          small
-          icon={CirclePlay}
-          label={`Run ${job.name} now`}
-          isPending={runNow.isPending}
-          onPress={() => runNow.mutate({ id: job.id, mode: "force" }, { onError: failed })}
-        />
+        <Allowed to="cron.run">
+          <IconButton
+            small
+            icon={CirclePlay}
+            label={`Run ${job.name} now`}
+            isPending={runNow.isPending}
+            onPress={() => runNow.mutate({ id: job.id, mode: "force" }, { onError: failed })}
+          />
+        </Allowed>
       </span>
     </div>
   );

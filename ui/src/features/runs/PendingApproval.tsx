@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { ButtonLink } from "@/components/Button";
 import { toast } from "@/components/Toasts";
+import { useDecisionRefusal, useMay } from "@/data/access";
 import { useDecide } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { ApprovalCard } from "@/domain/approval/ApprovalCard";
@@ -17,6 +18,8 @@ export function PendingApproval({ approvals }: Pick<RunDetail, "approvals">) {
   const { copyText, openExternal } = usePlatform();
   const decide = useDecide();
   const navigate = useNavigate();
+  const mayAdd = useMay("cron.add");
+  const refusal = useDecisionRefusal();
   const [first, ...others] = approvals.filter(({ state }) => state === "pending");
   if (!first) return null;
   const give = async (given: DecisionDraft) => {
@@ -31,7 +34,8 @@ export function PendingApproval({ approvals }: Pick<RunDetail, "approvals">) {
         onDecide={give}
         onCopy={copyText}
         onOpen={openExternal}
-        onEdit={() => void navigate({ to: "/jobs/new", search: { ask: first.id } })}
+        onEdit={mayAdd ? () => void navigate({ to: "/jobs/new", search: { ask: first.id } }) : undefined}
+        refusal={refusal}
       />
       {others.length > 0 && (
         <p className={styles.more}>

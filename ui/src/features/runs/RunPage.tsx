@@ -9,6 +9,7 @@ import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { SkeletonBar, Empty, Failure, SkeletonRows, useSlow } from "@/components/Placeholders";
 import { toast } from "@/components/Toasts";
+import { useMay } from "@/data/access";
 import { useCancelRun, useRetryRun } from "@/data/actions";
 import { sessionOfJob } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
@@ -61,17 +62,18 @@ function RunView({ detail }: { detail: RunDetail }) {
 /** Reports the run as seen, which withdraws the notifications. */
 function useMarkSeen({ run, deliveries }: RunDetail) {
   const platform = usePlatform();
+  const maySee = useMay("runs.seen");
   const deliveredCount = deliveries.filter((delivery) => delivery.state === "delivered").length;
   useEffect(() => {
     const reportSeen = () => {
       // A failed withdrawal is irrelevant.
-      if (deliveredCount > 0 && document.visibilityState === "visible")
+      if (maySee && deliveredCount > 0 && document.visibilityState === "visible")
         platform.rpc("runs.seen", { id: run.id }).catch(() => undefined);
     };
     reportSeen();
     document.addEventListener("visibilitychange", reportSeen);
     return () => document.removeEventListener("visibilitychange", reportSeen);
-  }, [platform, run.id, deliveredCount]);
+  }, [platform, run.id, deliveredCount, maySee]);
 }
 
 function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
@@ -79,6 +81,7 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
   const navigate = useNavigate();
   const cancel = useCancelRun();
   const retry = useRetryRun();
+  const mayRun = useMay("runs.retry");
   const live = isLive(run.state);
   const { jobId } = run;
 
@@ -101,7 +104,7 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
     if (jobId !== null) void navigate({ to: "/jobs/$jobId", params: { jobId } });
   };
   useShortcut("e", "Edit job", edit, { group: "This run", when: jobId !== null && jobExists });
-  useShortcut("r", "Run again", again, { group: "This run", when: jobExists && !live });
+  useShortcut("r", "Run again", again, { group: "This run", when: jobExists && !live && mayRun });
 
   return (
     <>
@@ -113,10 +116,10 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
       )}
       {jobId !== null && jobExists && (
         <ButtonLink to="/jobs/$jobId" params={{ jobId }} icon={Pencil} look="ghost">
-          Edit job
+          {mayRun ? "Edit job" : "Job"}
         </ButtonLink>
       )}
-      {live ? (
+      {!mayRun ? null : live ? (
         <Button
           icon={Square}
           look="danger"

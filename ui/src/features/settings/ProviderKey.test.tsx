@@ -49,7 +49,7 @@ function hostWith(provider: Partial<ProviderView> = {}, secrets: SecretView[] = 
     deliverTo: null,
     deliverFailuresTo: null,
     deliverApprovalsTo: null,
-    gateway: { port: 7717 },
+    gateway: { port: 7717, names: [] },
     heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null,
     workspace: "/w",

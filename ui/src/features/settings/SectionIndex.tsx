@@ -23,6 +23,7 @@ const sections = [
   ["start-up", "Start-up"],
   ["spending", "Spending"],
   ["secrets", "Secrets"],
+  ["devices", "Devices"],
   ["programs", "Programs"],
   ["hooks", "Hooks"],
   ["data", "Data"],

@@ -94,7 +94,7 @@ test("each section is in the index in page order", async () => {
     section.getAttribute("aria-label"),
   ]);
   expect(links).toEqual(sections);
-  expect(links).toHaveLength(16);
+  expect(links).toHaveLength(17);
 });
 
 test("section address scrolls once the section exists", async () => {

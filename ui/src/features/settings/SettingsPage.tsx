@@ -6,6 +6,7 @@ import { useReducer, useRef } from "react";
 import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { Failure, SkeletonRows } from "@/components/Placeholders";
+import { useDevice } from "@/data/access";
 import { useConfig, useAttachedEngine, useStatus } from "@/data/queries";
 import { attachedEngineText } from "@/domain/labels";
 import type { ConfigView, SystemStatus } from "@/platform";
@@ -14,6 +15,7 @@ import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
 import { ChannelsSection } from "./channels/ChannelsSection";
 import { ComputersSection } from "./ComputersSection";
+import { DevicesSection, ThisDeviceSection } from "./DevicesSection";
 import { DataSection } from "./DataSection";
 import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSections";
 import { ConfigFileNotice } from "./FileNotice";
@@ -33,6 +35,15 @@ export function SettingsPage() {
   const config = useConfig();
   const status = useStatus();
   const elsewhere = useAttachedEngine();
+  const device = useDevice();
+  if (device !== null)
+    return (
+      <Page title="Settings">
+        <ThisDeviceSection />
+        <AppearanceSection />
+        <AboutSection status={status.data} />
+      </Page>
+    );
   return (
     <Page title="Settings">
       {elsewhere && <Notice icon={Cable}>{attachedEngineText(elsewhere).full}</Notice>}
@@ -66,6 +77,7 @@ function Sections({ config, status }: { config: ConfigView; status: SystemStatus
         <StartUpSection />
         <SpendingSection config={config} />
         <SecretsSection />
+        <DevicesSection />
         <ProgramsSection />
         <HooksSection config={config} />
         <DataSection config={config} status={status} />

@@ -35,6 +35,7 @@ import {
 
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
+import { useMay } from "@/data/access";
 import { usePause, useResume, useRunNow } from "@/data/actions";
 import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
@@ -190,6 +191,7 @@ function nonEmptyGroups(groups: Group[]): Group[] {
 function useJobCommands(): { open: Command[]; run: Command[] } {
   const router = useRouter();
   const runNow = useRunNow();
+  const mayRun = useMay("cron.run");
   const started = useStartedToast();
   const jobs = useJobs().data ?? [];
   const start = (id: string, name: string) =>
@@ -205,7 +207,7 @@ function useJobCommands(): { open: Command[]; run: Command[] } {
       words: "open edit job",
       run: () => void router.navigate({ to: "/jobs/$jobId", params: { jobId: view.job.id } }),
     })),
-    run: jobs.map(({ job }) => ({
+    run: (mayRun ? jobs : []).map(({ job }) => ({
       id: `run:${job.id}`,
       label: `Run ${job.name}`,
       icon: <CirclePlay size={15} aria-hidden />,
@@ -245,6 +247,7 @@ function useGeneralCommands(onHelp: () => void): Command[] {
   const router = useRouter();
   const pause = usePause();
   const resume = useResume();
+  const mayChange = useMay("cron.add");
   const paused = useStatus().data?.cron.pause !== null;
   const places = [
     { id: "/", label: "Home", icon: <House size={15} aria-hidden /> },
@@ -257,14 +260,18 @@ function useGeneralCommands(onHelp: () => void): Command[] {
     { id: "/settings", label: "Settings", icon: <Settings2 size={15} aria-hidden /> },
   ];
   return [
-    {
-      id: "new",
-      label: "New job",
-      icon: <Plus size={15} aria-hidden />,
-      words: "create add schedule",
-      run: () => void router.navigate({ href: "/jobs/new" }),
-    },
-    ...(paused
+    ...(mayChange
+      ? [
+          {
+            id: "new",
+            label: "New job",
+            icon: <Plus size={15} aria-hidden />,
+            words: "create add schedule",
+            run: () => void router.navigate({ href: "/jobs/new" }),
+          },
+        ]
+      : []),
+    ...(paused && mayChange
       ? [
           {
             id: "resume",
@@ -275,7 +282,7 @@ function useGeneralCommands(onHelp: () => void): Command[] {
           },
         ]
       : []),
-    ...pauseChoices.map(({ id, words, until }) => ({
+    ...(mayChange ? pauseChoices : []).map(({ id, words, until }) => ({
       id: `pause:${id}`,
       label: `Pause all jobs ${words}`,
       icon: <Pause size={15} aria-hidden />,

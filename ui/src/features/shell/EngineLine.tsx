@@ -9,6 +9,7 @@ import { EngineLostContext } from "@/components/engineLost";
 import { type MenuEntries, MenuButton } from "@/components/Menu";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
+import { useMay } from "@/data/access";
 import { usePause, useResume } from "@/data/actions";
 import { useConnection } from "@/data/connection";
 import { useShellInfo, useStatus } from "@/data/queries";
@@ -78,6 +79,9 @@ function EngineDetails({ status: { cron }, now }: { status: SystemStatus; now: n
 function usePauseEntries(status: SystemStatus | undefined): MenuEntries {
   const pause = usePause();
   const resume = useResume();
+  const mayPause = useMay("cron.pause");
+  if (!mayPause)
+    return [{ id: "off", label: "This device may not pause", icon: Pause, disabled: true, onAction: () => undefined }];
   const failed = (error: Error) => toast({ title: "Could not change the pause", about: error.message });
   if (status && !status.cron.enabled) {
     return [{ id: "off", label: "Turn on in Settings", icon: Power, disabled: true, onAction: () => undefined }];

@@ -11,7 +11,8 @@ import { Logo } from "./Logo";
 export function NotSignedIn({ onRetry }: { onRetry: () => void }) {
   return (
     <FullPageMessage title="This browser is not signed in" action={<Button onPress={onRetry}>Try again</Button>}>
-      Run <code>rouse open</code> in a terminal to sign in. The link works once, within 30 seconds.
+      Run <code>rouse open</code> in a terminal to sign in. The link works once, within 30 seconds. On a phone or
+      another computer, open the link of <code>rouse devices pair</code>.
     </FullPageMessage>
   );
 }

@@ -16,6 +16,8 @@ import { Button } from "react-aria-components";
 
 import { Kbd, modKey } from "@/components/Kbd";
 
+import { useDevice } from "@/data/access";
+
 import { AttachedEngineLine } from "./AttachedEngineLine";
 import { ComputerSwitcher } from "./ComputerSwitcher";
 import { EngineLine } from "./EngineLine";
@@ -43,6 +45,8 @@ interface Props {
 }
 
 export function Rail({ onSearch, waiting }: Props) {
+  // A device installs no tools.
+  const device = useDevice();
   return (
     <aside className={styles.rail}>
       <div className={styles.brand}>
@@ -59,26 +63,28 @@ export function Rail({ onSearch, waiting }: Props) {
         </span>
       </Button>
       <nav aria-label="Main" className={styles.nav}>
-        {places.map(({ to, label, icon: Icon }) => (
-          <Link
-            key={to}
-            to={to}
-            title={label}
-            className={styles.place}
-            activeOptions={{ exact: to === "/", includeSearch: false }}
-          >
-            <Icon size={16} aria-hidden />
-            <span className={styles.label}>{label}</span>
-            {to === "/approvals" && waiting > 0 && (
-              <span className={styles.count}>
-                {waiting}
-                <span className="visually-hidden"> waiting</span>
-              </span>
-            )}
-          </Link>
-        ))}
+        {places
+          .filter(({ to }) => device === null || to !== "/tools")
+          .map(({ to, label, icon: Icon }) => (
+            <Link
+              key={to}
+              to={to}
+              title={label}
+              className={styles.place}
+              activeOptions={{ exact: to === "/", includeSearch: false }}
+            >
+              <Icon size={16} aria-hidden />
+              <span className={styles.label}>{label}</span>
+              {to === "/approvals" && waiting > 0 && (
+                <span className={styles.count}>
+                  {waiting}
+                  <span className="visually-hidden"> waiting</span>
+                </span>
+              )}
+            </Link>
+          ))}
       </nav>
-      <div>
+      <div className={styles.foot}>
         <AttachedEngineLine />
         <EngineLine />
       </div>

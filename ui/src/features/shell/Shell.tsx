@@ -1,5 +1,6 @@
 /* Frame: rail, page, dialogs. Shows a full page if the engine is unavailable, and a banner after a later loss. */
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 
@@ -18,11 +19,15 @@ import { ComputerUnavailable, EngineFailed, NotSignedIn, Unreachable } from "./E
 import { EngineLostBanner, useEngineLostSince } from "./EngineLostBanner";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { ApprovalAnnouncer } from "./ApprovalAnnouncer";
+import { PairingPage } from "./PairingPage";
 import { Rail } from "./Rail";
 import styles from "./Shell.module.css";
 
 export function Shell({ children }: { children: ReactNode }) {
   const status = useStatus();
+  const platform = usePlatform();
+  const client = useQueryClient();
+  const [pairing, setPairing] = useState(() => platform.pairing());
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const [open, setOpen] = useState<"commands" | "help" | null>(null);
   useShortcutListener();
@@ -34,9 +39,18 @@ export function Shell({ children }: { children: ReactNode }) {
   useFocusAfterNavigation(scroller);
   const waiting = useOpenApprovals().data;
   const goneSince = useEngineLostSince();
-  const platform = usePlatform();
   const computer = useShellInfo().data?.computer;
 
+  if (pairing)
+    return (
+      <PairingPage
+        pairing={pairing}
+        onPaired={() => {
+          setPairing(null);
+          void client.invalidateQueries();
+        }}
+      />
+    );
   if (status.error && !status.data && typeof computer === "string")
     return <ComputerUnavailable name={computer} error={status.error} onBack={() => void platform.showComputer(null)} />;
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;

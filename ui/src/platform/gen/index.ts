@@ -1338,6 +1338,84 @@ export type DeliveryView = { id: string, runId: string | null, channel: string,
 to: string | null, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, heldUntilMs: number | null, digestId: string | null, };
 
 /**
+ * `devices.pair`: a pairing code, valid for one device. A new code replaces the code before.
+ */
+export type DevicePairing = { 
+/**
+ * Links with the code: one for each name, then one for a browser on this computer.
+ */
+links: Array<PairingLink>, 
+/**
+ * Expiry of the code.
+ */
+expiresAtMs: number, };
+
+/**
+ * A device by id.
+ */
+export type DeviceRef = { 
+/**
+ * Id of the device.
+ */
+id: string, };
+
+/**
+ * The methods that a device may call. Each scope includes the ones before.
+ */
+export type DeviceScope = "read" | "approve" | "write";
+
+/**
+ * A paired device.
+ */
+export type DeviceView = { 
+/**
+ * Id of the device.
+ */
+id: string, 
+/**
+ * Name, chosen at the pairing.
+ */
+name: string, 
+/**
+ * The methods that the device may call.
+ */
+scope: DeviceScope, 
+/**
+ * Time of the pairing.
+ */
+createdAtMs: number, 
+/**
+ * Last request, exact to an hour; none before the first.
+ */
+lastSeenAtMs: number | null, };
+
+/**
+ * `devices.list`.
+ */
+export type DevicesListResult = { 
+/**
+ * The devices, by name.
+ */
+devices: Array<DeviceView>, 
+/**
+ * Host names of the settings (`gateway.names`) that are in effect.
+ */
+names: Array<string>, };
+
+/**
+ * `devices.pair`.
+ */
+export type DevicesPairParams = { 
+/**
+ * Suggested name: 1 to 60 visible characters. Default: the device suggests one.
+ */
+name?: string, 
+/**
+ * The methods that the device may call.
+ */
+scope: DeviceScope, };
+
+/**
  * How much a model reasons before it answers. Each model family has its own words for the levels.
  */
 export type Effort = "low" | "medium" | "high" | "max";
@@ -1851,7 +1929,11 @@ export type GatewaySection = {
 /**
  * The preferred port; the next free port if another program has it.
  */
-port: number, };
+port: number, 
+/**
+ * Host names under which a reverse proxy on this computer forwards https requests to Rouse [default: none].
+ */
+names: Array<string>, };
 
 /**
  * Grants for hosts and folders that the job's message names.
@@ -2860,6 +2942,11 @@ isError: boolean,
 summarizedMessages: number | null, };
 
 /**
+ * The scope that a method needs.
+ */
+export type MethodScope = "read" | "approve" | "write" | "admin";
+
+/**
  * Millionths of a US dollar; in JSON dollars.
  */
 export type MicroUsd = number;
@@ -3252,6 +3339,40 @@ files: number,
  * The bytes of all files.
  */
 bytes: number, };
+
+/**
+ * A link that pairs the device that opens it.
+ */
+export type PairingLink = { 
+/**
+ * The link.
+ */
+url: string, 
+/**
+ * Whether only a browser on this computer reaches the link.
+ */
+isLocal: boolean, 
+/**
+ * QR code as an SVG image; none for a link of more than 78 characters.
+ */
+qrSvg: string | null, };
+
+/**
+ * `POST /auth/pairing`: the device that a pairing code is for.
+ */
+export type PairingOffer = { 
+/**
+ * Suggested name; none if the device suggests one.
+ */
+name: string | null, 
+/**
+ * The methods that the device may call.
+ */
+scope: DeviceScope, 
+/**
+ * Expiry of the code.
+ */
+expiresAtMs: number, };
 
 /**
  * State of a pairing.
@@ -5747,6 +5868,9 @@ export type Methods = {
   "mcpAccess.list": { params: EmptyObject; result: McpAccessListResult };
   "mcpAccess.create": { params: McpAccessCreateParams; result: McpTokenCreated };
   "mcpAccess.revoke": { params: McpTokenRef; result: ChangeResult };
+  "devices.list": { params: EmptyObject; result: DevicesListResult };
+  "devices.pair": { params: DevicesPairParams; result: DevicePairing };
+  "devices.revoke": { params: DeviceRef; result: ChangeResult };
   "spending.get": { params: EmptyObject; result: SpendingView };
   "hooks.list": { params: EmptyObject; result: HooksListResult };
   "config.get": { params: EmptyObject; result: ConfigView };
@@ -5756,4 +5880,112 @@ export type Methods = {
   "system.status": { params: EmptyObject; result: SystemStatus };
   "system.storage": { params: EmptyObject; result: StorageView };
   "system.dismissFirstStart": { params: EmptyObject; result: ChangeResult };
+};
+
+/** The scope that each method needs. */
+export const methodScopes: Record<keyof Methods, MethodScope> = {
+  "wake": "write",
+  "heartbeat.status": "read",
+  "heartbeat.trust": "write",
+  "set-heartbeats": "write",
+  "cron.list": "read",
+  "cron.get": "read",
+  "cron.add": "write",
+  "cron.update": "write",
+  "cron.check": "read",
+  "cron.remove": "write",
+  "cron.run": "write",
+  "cron.runs": "read",
+  "cron.status": "read",
+  "cron.preview": "read",
+  "cron.estimate": "read",
+  "cron.webhook": "admin",
+  "cron.tryCondition": "read",
+  "cron.pause": "write",
+  "cron.resume": "write",
+  "cron.export": "read",
+  "cron.ledger": "read",
+  "cron.import": "write",
+  "runs.list": "read",
+  "runs.get": "read",
+  "runs.attachment": "read",
+  "runs.cancel": "write",
+  "runs.seen": "write",
+  "runs.await": "read",
+  "runs.retry": "write",
+  "approvals.list": "read",
+  "approvals.get": "read",
+  "approvals.decide": "approve",
+  "grants.list": "read",
+  "grants.revoke": "approve",
+  "deliveries.get": "read",
+  "deliveries.test": "write",
+  "deliveries.answer": "admin",
+  "channels.list": "read",
+  "channels.test": "write",
+  "channels.pair": "admin",
+  "channels.pairing": "admin",
+  "channels.confirmPairing": "admin",
+  "channels.unpair": "admin",
+  "chat.send": "write",
+  "chat.abort": "write",
+  "sessions.list": "read",
+  "sessions.get": "read",
+  "sessions.clear": "write",
+  "tools.catalog": "read",
+  "tools.effective": "read",
+  "tools.try": "write",
+  "skills.list": "read",
+  "skills.trust": "admin",
+  "skills.distrust": "admin",
+  "skills.preview": "admin",
+  "skills.install": "admin",
+  "skills.remove": "admin",
+  "skills.search": "admin",
+  "skills.download": "admin",
+  "providers.list": "read",
+  "models.providers": "read",
+  "models.list": "admin",
+  "models.add": "admin",
+  "models.test": "admin",
+  "models.pull": "admin",
+  "models.pullStatus": "read",
+  "models.cancelPull": "admin",
+  "secrets.list": "read",
+  "secrets.set": "admin",
+  "secrets.remove": "admin",
+  "extensions.list": "read",
+  "extensions.get": "read",
+  "extensions.preview": "admin",
+  "extensions.install": "admin",
+  "extensions.review": "admin",
+  "extensions.accept": "admin",
+  "extensions.setAccess": "admin",
+  "extensions.setEnabled": "admin",
+  "extensions.remove": "admin",
+  "extensions.restart": "admin",
+  "extensions.signIn": "admin",
+  "extensions.awaitSignIn": "admin",
+  "extensions.cancelSignIn": "admin",
+  "extensions.signOut": "admin",
+  "extensions.installStatus": "read",
+  "extensions.cancelInstall": "admin",
+  "extensions.verify": "read",
+  "extensions.search": "admin",
+  "extensions.registryEntry": "admin",
+  "mcpAccess.list": "admin",
+  "mcpAccess.create": "admin",
+  "mcpAccess.revoke": "admin",
+  "devices.list": "admin",
+  "devices.pair": "admin",
+  "devices.revoke": "admin",
+  "spending.get": "read",
+  "hooks.list": "read",
+  "config.get": "read",
+  "config.patch": "admin",
+  "backup.list": "read",
+  "backup.create": "write",
+  "system.status": "read",
+  "system.storage": "read",
+  "system.dismissFirstStart": "write",
 };

@@ -12,7 +12,6 @@ mod channel;
 mod updates;
 mod poll;
 mod pairing;
-mod pairing_qr;
 
 #[cfg(test)]
 mod doubles;
@@ -23,6 +22,5 @@ pub use api::{
 pub use channel::TelegramChannel;
 pub use error::{TelegramError, TelegramRejection};
 pub use pairing::{is_pairing_code, pairing_link};
-pub use pairing_qr::PairingQr;
 pub use poll::{PollProblem, TelegramPoll};
 pub use updates::{PrivateSender, TelegramCommand, TelegramUpdate, next_offset};

@@ -8,6 +8,7 @@ mod config;
 mod tools;
 mod models;
 mod channels;
+mod devices;
 mod secrets;
 mod skills;
 mod extensions;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Models(CommandGroup<models::Command>),
     /// Channels of messages: list, add, test, remove
     Channels(CommandGroup<channels::Command>),
+    /// Browsers and phones that may use Rouse: list, pair, revoke
+    Devices(CommandGroup<devices::Command>),
     /// Secrets that requests name and no model sees
     Secrets(CommandGroup<secrets::Command>),
     /// Skills: search, add, list, show, trust, remove
@@ -185,6 +188,7 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Config(group) => config::run(group.into_command(), &engine).await,
         Command::Models(group) => models::run(group.into_command(), &engine).await,
         Command::Channels(group) => channels::run(group.into_command(), &engine).await,
+        Command::Devices(group) => devices::run(group.into_command(), &engine).await,
         Command::Secrets(group) => secrets::run(group.into_command(), &engine).await,
         Command::Skills(group) => skills::run(group.into_command(), &engine).await,
         Command::Mcp(group) => mcp::run(group.into_command(), &engine).await,

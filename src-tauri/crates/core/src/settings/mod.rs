@@ -6,6 +6,7 @@
 //! Pitfall: a second default; `Default` of the section is the only one.
 
 mod computer;
+mod host_name;
 mod provider;
 mod registry_address;
 mod schema;
@@ -342,10 +343,13 @@ pub struct SystemSection {
 pub struct GatewaySection {
     /// The preferred port; the next free port if another program has it.
     pub port: u16,
+    /// Host names under which a reverse proxy on this computer forwards https requests to Rouse [default: none].
+    #[schemars(extend("items" = crate::json_fields::text_of("host-name"), "maxItems" = 8))]
+    pub names: Vec<String>,
 }
 
 impl Default for GatewaySection {
     fn default() -> Self {
-        Self { port: 7_717 }
+        Self { port: 7_717, names: Vec::new() }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::SettingsDocument;
 use super::computer::{SshAddress, remote_program_violation};
+use super::host_name::host_name_violation;
 use super::registry_address::registry_address_violation;
 use crate::channel::{channel_section_violations, channel_target_violation};
 use crate::json_fields::{DocumentSchema, FieldError};
@@ -18,10 +19,11 @@ use crate::skills::is_skill_name;
 use crate::time::{lower_days, time_of_day};
 
 /// The formats of texts, checked by `format_violation`.
-const FORMATS: [&str; 11] = [
+const FORMATS: [&str; 12] = [
     "channel-target",
     "heartbeat-interval",
     "hook-timeout",
+    "host-name",
     "registry-address",
     "remote-program",
     "secret-name",
@@ -112,6 +114,7 @@ fn format_violation(format: &str, text: &str) -> Option<String> {
             let is_valid = matches!(parse_duration(text), Ok(1..=MAX_HOOK_TIMEOUT_MS));
             (!is_valid).then(|| "expected a duration of at most 10m, such as 5s".to_owned())
         }
+        "host-name" => host_name_violation(text),
         "registry-address" => registry_address_violation(text),
         "remote-program" => remote_program_violation(text),
         "secret-name" => (!is_secret_name(text) || looks_like_key(text)).then(|| {

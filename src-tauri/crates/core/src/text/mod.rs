@@ -6,6 +6,7 @@ mod format;
 mod visibility;
 mod json_depth;
 mod markdown;
+mod pairing_qr;
 mod percent;
 mod quote;
 mod shell_word;
@@ -17,6 +18,7 @@ pub use format::{capitalize, first_line, group_thousands, humanize_sizes, strip_
 pub use hex::{hex_digits, sha256_hex};
 pub use json_depth::{MAX_DEPTH, flatten_deep, is_within_depth};
 pub use markdown::strip_markdown;
+pub use pairing_qr::PairingQr;
 pub use percent::percent_encode;
 pub use quote::{QUOTE_MARK, strip_quote};
 pub use shell_word::quote_word;

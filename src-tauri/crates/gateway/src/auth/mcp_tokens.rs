@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
-use rouse_core::text::{escape_line, has_visible_text};
 use serde::{Deserialize, Serialize};
 
+use super::visible_name::{MAX_NAME_CHARS, visible_name};
 use crate::crypto::{constant_time_eq, random_secret, sha256_hex};
 use crate::private_file::write_private;
 use crate::wire::{McpScope, McpTokenView};
@@ -21,7 +21,6 @@ use crate::wire::{McpScope, McpTokenView};
 const TOKEN_PREFIX: &str = "rouse_mcp_";
 /// Maximum number of tokens.
 const MAX_TOKENS: usize = 64;
-const MAX_NAME_CHARS: usize = 60;
 /// Minimum time between two writes of the last use.
 const LAST_USE_STEP_MS: i64 = 3_600_000;
 
@@ -101,13 +100,7 @@ impl McpTokens {
         scope: McpScope,
         now: UnixMs,
     ) -> Result<(String, McpTokenView), McpTokenError> {
-        let name = name.trim();
-        let is_valid = has_visible_text(name)
-            && name.chars().count() <= MAX_NAME_CHARS
-            && escape_line(name) == name;
-        if !is_valid {
-            return Err(McpTokenError::Name);
-        }
+        let name = visible_name(name).ok_or(McpTokenError::Name)?;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if tokens.iter().any(|token| token.view.name == name) {
             return Err(McpTokenError::Exists(name.to_owned()));

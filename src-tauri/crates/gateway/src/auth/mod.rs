@@ -4,13 +4,15 @@
 //! (valid for 30 s, from `rouse open`) for a session cookie and a page key (`page`). Sessions are stored beside the token;
 //! deleting the token file signs out all browsers. The engine proves the token before a program sends the token (`proof`).
 //! Comparisons take constant time. Programs that use Rouse as an MCP server have tokens of their own (`mcp_tokens`), which open no
-//! other endpoint. Never puts the token into a URL or a page. Never restricts methods: every authenticated caller
-//! has the rights of the user.
+//! other endpoint. Paired browsers and phones sign in with keys of their own (`devices`). Never puts the token into a URL or a
+//! page.
 
+mod devices;
 mod mcp_tokens;
 mod page;
 mod proof;
 mod sessions;
+mod visible_name;
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,6 +22,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
+pub(crate) use devices::DEVICE_SESSION_LIFETIME_MS;
+pub use devices::{DeviceError, Devices};
 pub use mcp_tokens::{McpTokenError, McpTokens};
 pub use page::page_proof;
 pub(crate) use proof::Challenge;
@@ -128,10 +132,10 @@ impl Auth {
         page::page_key(&self.token, session)
     }
 
-    /// Whether `proof` is the page proof of `session` at `port`.
+    /// Whether `proof` is the page proof of `session` at `origin`.
     #[must_use]
-    pub fn is_page_of(&self, session: &str, proof: &str, port: u16) -> bool {
-        let expected = page_proof(port, &self.start_id, &self.page_key(session));
+    pub fn is_page_of(&self, session: &str, proof: &str, origin: &str) -> bool {
+        let expected = page_proof(origin, &self.start_id, &self.page_key(session));
         constant_time_eq(proof.as_bytes(), expected.as_bytes())
     }
 
@@ -238,21 +242,24 @@ mod tests {
     }
 
     #[test]
-    fn page_proof_needs_port_session_and_start() {
+    fn page_proof_needs_origin_session_and_start() {
+        const OWN: &str = "http://127.0.0.1:7420";
         let (home, auth) = auth();
         let [session, other] = [(), ()]
             .map(|()| auth.exchange(&auth.create_code(UnixMs(0)), UnixMs(0)).expect("a session"));
-        let proof = page_proof(7420, auth.start_id(), &auth.page_key(&session));
-        assert!(auth.is_page_of(&session, &proof, 7420));
-        assert!(!auth.is_page_of(&session, &proof, 7421), "relayed from another port");
-        assert!(!auth.is_page_of(&other, &proof, 7420), "of another session");
+        let proof = page_proof(OWN, auth.start_id(), &auth.page_key(&session));
+        assert!(auth.is_page_of(&session, &proof, OWN));
+        for other in ["http://127.0.0.1:7421", "http://localhost:7420", "https://box.example.org"] {
+            assert!(!auth.is_page_of(&session, &proof, other), "relayed from {other}");
+        }
+        assert!(!auth.is_page_of(&other, &proof, OWN), "of another session");
         for wrong in ["", &session, &auth.page_key(&session), auth.start_id()] {
-            assert!(!auth.is_page_of(&session, wrong, 7420), "{wrong}");
+            assert!(!auth.is_page_of(&session, wrong, OWN), "{wrong}");
         }
         let next = Auth::open(&home.path().join("token")).expect("the same token");
-        assert!(!next.is_page_of(&session, &proof, 7420), "a proof for the start before");
-        let new_proof = page_proof(7420, next.start_id(), &auth.page_key(&session));
-        assert!(next.is_page_of(&session, &new_proof, 7420), "the page key stays");
+        assert!(!next.is_page_of(&session, &proof, OWN), "a proof for the start before");
+        let new_proof = page_proof(OWN, next.start_id(), &auth.page_key(&session));
+        assert!(next.is_page_of(&session, &new_proof, OWN), "the page key stays");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod cron;
 pub(crate) mod deliveries;
+pub(crate) mod devices;
 pub(crate) mod extensions;
 pub(crate) mod grants;
 pub(crate) mod heartbeat;

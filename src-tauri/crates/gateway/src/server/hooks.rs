@@ -17,7 +17,7 @@ use rouse_scheduler::{WebhookOutcome, WebhookRequest};
 use serde_json::{Value, json};
 
 use super::body::CompleteBody;
-use super::error_response::error_response;
+use super::error_response::{error_response, too_many_requests};
 use super::guard::{JsonContentType, bearer_token, has_token};
 use super::state::RouterState;
 use crate::error::{ErrorCode, RpcError};
@@ -159,12 +159,7 @@ fn webhook_secret(headers: &HeaderMap) -> Option<&str> {
 
 #[expect(clippy::result_large_err, reason = "the error is the response")]
 fn check_rate(state: &RouterState, name: &str) -> Result<(), Response> {
-    state.hook_rate_limit.count_call(name, state.clock.monotonic()).map_err(|wait| {
-        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        let retry_after = [(header::RETRY_AFTER, seconds.to_string())];
-        let message = "Too many calls. Try again in a moment.";
-        (retry_after, error_response(StatusCode::TOO_MANY_REQUESTS, message)).into_response()
-    })
+    state.hook_rate_limit.count_call(name, state.clock.monotonic()).map_err(too_many_requests)
 }
 
 /// `POST /hooks/wake {text, mode, reason, coalesceMs}`: `wake` with untrusted text, since a script may pass on foreign text.

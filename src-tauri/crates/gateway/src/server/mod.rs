@@ -2,11 +2,12 @@
 //!
 //! Owns the order of checks: Host and Origin (`guard`), so cross-origin requests and DNS rebinding never reach a handler;
 //! then authentication; then the body with a timeout (`body`). `connection_limit` limits open connections. Binds loopback
-//! only. Never sends CORS headers.
+//! only, also for the names of a proxy in front (`own_origin`). Never sends CORS headers.
 
 mod limits;
 mod state;
 mod error_response;
+mod own_origin;
 mod guard;
 mod connection_limit;
 mod rate_limit;
@@ -16,6 +17,7 @@ mod socket;
 mod hooks;
 mod mcp;
 mod sign_in;
+mod device_sign_in;
 mod oauth_callback;
 mod files;
 
@@ -36,6 +38,7 @@ use self::connection_limit::ConnectionLimit;
 use self::limits::{
     BODY_TIMEOUT, MAX_BODY_BYTES, MAX_CALL_BYTES, MAX_CODE_BYTES, MAX_HOOK_BYTES, STOP_TIMEOUT,
 };
+use self::rate_limit::CallRateLimit;
 use self::state::RouterState;
 use crate::auth::Auth;
 use crate::gateway::Gateway;
@@ -133,7 +136,8 @@ impl GatewayServer {
             clock,
             ui,
             port: address.port(),
-            hook_rate_limit: Arc::default(),
+            hook_rate_limit: Arc::new(CallRateLimit::of_hooks()),
+            pairing_rate_limit: Arc::new(CallRateLimit::of_pairing()),
             body_timeout,
             closing: closing.clone(),
         };
@@ -170,10 +174,11 @@ fn router(state: RouterState) -> Router {
         .route("/auth/proof", get(sign_in::prove))
         .route("/auth/start-id", get(sign_in::start_id))
         .route("/auth/code", post(sign_in::create_code))
-        .route(
-            "/auth/exchange",
-            post(sign_in::exchange).layer(DefaultBodyLimit::max(MAX_CODE_BYTES)),
-        )
+        .route("/auth/exchange", before_sign_in(post(sign_in::exchange)))
+        .route("/auth/pairing", before_sign_in(post(device_sign_in::offer)))
+        .route("/auth/pair", before_sign_in(post(device_sign_in::pair)))
+        .route("/auth/challenge", before_sign_in(post(device_sign_in::challenge)))
+        .route("/auth/sign-in", before_sign_in(post(device_sign_in::sign_in)))
         .route(CALLBACK_PATH, get(oauth_callback::receive))
         .route("/hooks/wake", hook(post(hooks::wake)))
         .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
@@ -189,4 +194,11 @@ fn hook(
 ) -> axum::routing::MethodRouter<RouterState> {
     let method = method.fallback(hooks::method_not_allowed);
     method.layer(DefaultBodyLimit::max(MAX_HOOK_BYTES))
+}
+
+/// A route for callers without a session, with a small body.
+fn before_sign_in(
+    method: axum::routing::MethodRouter<RouterState>,
+) -> axum::routing::MethodRouter<RouterState> {
+    method.layer(DefaultBodyLimit::max(MAX_CODE_BYTES))
 }

@@ -1,7 +1,7 @@
-//! Rate limit of inbound hooks: a burst of sixty calls, then one call per second.
+//! Rate limits of inbound hooks and of pairing codes: a burst of calls, then one call per interval.
 //!
-//! Owns one instant per hook on the monotonic clock, at which the hook is idle again. Only authenticated calls count, so an
-//! unauthenticated caller can neither use up the limit of a hook nor grow the map. In memory only: a restart resets the limit,
+//! Owns one instant per name on the monotonic clock, at which the name is idle again. Of hooks only authenticated calls count, so
+//! an unauthenticated caller can neither use up the limit of a hook nor grow the map. Of pairing codes each attempt counts. In memory only: a restart resets the limit,
 //! and jobs limit their own work by stored policies (overlap, cooldown, `Idempotency-Key`).
 //! Pitfall: persisting the limit, which costs a write per call.
 
@@ -9,27 +9,38 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-const BURST: u32 = 60;
-const INTERVAL: Duration = Duration::from_secs(1);
+/// One rate limit for each name.
+#[derive(Debug)]
+pub(super) struct CallRateLimit {
+    burst: u32,
+    interval: Duration,
+    idle_at: Mutex<HashMap<String, Duration>>,
+}
 
-/// The rate limits of all hooks.
-#[derive(Debug, Default)]
-pub(super) struct HookRateLimit(Mutex<HashMap<String, Duration>>);
+impl CallRateLimit {
+    /// The limit of each hook.
+    pub(super) fn of_hooks() -> Self {
+        Self { burst: 60, interval: Duration::from_secs(1), idle_at: Mutex::default() }
+    }
 
-impl HookRateLimit {
-    /// Counts a call of hook `name` at the monotonic instant `now`.
+    /// The limit of attempts with pairing codes.
+    pub(super) fn of_pairing() -> Self {
+        Self { burst: 10, interval: Duration::from_secs(6), idle_at: Mutex::default() }
+    }
+
+    /// Counts a call of `name` at the monotonic instant `now`.
     ///
     /// # Errors
     /// The time until the next allowed call, if the limit is reached. The call does not count then.
     pub(super) fn count_call(&self, name: &str, now: Duration) -> Result<(), Duration> {
-        let mut idle_at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle_at = self.idle_at.lock().unwrap_or_else(PoisonError::into_inner);
         idle_at.retain(|_, at| *at > now);
         let at = idle_at.get(name).copied().unwrap_or(now);
-        let wait = (at - now).checked_sub(INTERVAL * (BURST - 1));
+        let wait = (at - now).checked_sub(self.interval * (self.burst - 1));
         match wait.filter(|wait| !wait.is_zero()) {
             Some(wait) => Err(wait),
             None => {
-                idle_at.insert(name.to_owned(), at + INTERVAL);
+                idle_at.insert(name.to_owned(), at + self.interval);
                 Ok(())
             }
         }
@@ -42,7 +53,7 @@ mod tests {
 
     #[test]
     fn burst_is_sixty_calls_then_one_per_second() {
-        let (limit, start) = (HookRateLimit::default(), Duration::from_secs(100));
+        let (limit, start) = (CallRateLimit::of_hooks(), Duration::from_secs(100));
         for call in 0..60 {
             assert_eq!(limit.count_call("a", start), Ok(()), "{call}");
         }
@@ -57,10 +68,18 @@ mod tests {
     }
 
     #[test]
+    fn pairing_allows_ten_attempts_then_ten_a_minute() {
+        let (limit, start) = (CallRateLimit::of_pairing(), Duration::from_secs(100));
+        assert!((0..10).all(|_| limit.count_call("pairing", start).is_ok()));
+        assert_eq!(limit.count_call("pairing", start), Err(Duration::from_secs(6)));
+        assert!(limit.count_call("pairing", start + Duration::from_secs(6)).is_ok());
+    }
+
+    #[test]
     fn idle_hook_is_removed() {
-        let limit = HookRateLimit::default();
+        let limit = CallRateLimit::of_hooks();
         limit.count_call("a", Duration::ZERO).expect("the first call");
         limit.count_call("b", Duration::from_secs(5)).expect("the first call");
-        assert_eq!(limit.0.lock().expect("not poisoned").len(), 1);
+        assert_eq!(limit.idle_at.lock().expect("not poisoned").len(), 1);
     }
 }

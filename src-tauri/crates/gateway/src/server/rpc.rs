@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::body::CompleteBody;
 use super::guard::{Authenticated, JsonContentType};
 use super::state::RouterState;
+use crate::caller::Caller;
 use crate::error::RpcError;
 use crate::gateway::Gateway;
 
@@ -18,19 +19,19 @@ const MAX_DEPTH: usize = 64;
 
 /// `POST /rpc`.
 pub(super) async fn call(
-    _: Authenticated,
+    Authenticated(caller): Authenticated,
     _: JsonContentType,
     State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
-    match respond(&state.gateway, &body).await {
+    match respond(&state.gateway, &caller, &body).await {
         Some(response) => axum::Json(response).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     }
 }
 
 /// The response to one request; none for a notification (a request without an id).
-pub(super) async fn respond(gateway: &Gateway, body: &[u8]) -> Option<Value> {
+pub(super) async fn respond(gateway: &Gateway, caller: &Caller, body: &[u8]) -> Option<Value> {
     let mut request: Value = match serde_json::from_slice(body) {
         Ok(request) => request,
         Err(error) => {
@@ -49,7 +50,7 @@ pub(super) async fn respond(gateway: &Gateway, body: &[u8]) -> Option<Value> {
         return Some(failure(id.unwrap_or(Value::Null), -32600, message));
     };
     let params = request.get_mut("params").map(Value::take).unwrap_or_default();
-    let result = gateway.call(&method, params).await;
+    let result = gateway.call_as(caller, &method, params).await;
     let id = id?;
     Some(match result {
         Ok(result) => success(id, result),

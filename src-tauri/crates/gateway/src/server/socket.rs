@@ -3,6 +3,8 @@
 //! `?after=seq` resumes the stream; without `after`, only new events are sent. `&screen=true`, for programs with the token, attaches
 //! the client as a desktop app: notification requests are sent as `show`, and `deliveries.answer` reports the outcome.
 //!
+//! The socket of a device closes at its revocation, and with the first message after the end of its session.
+//!
 //! A slow reader delays no other client: its subscription falls back to the store, and its requests are not read while it
 //! leaves responses unread.
 
@@ -25,6 +27,7 @@ use super::guard::{self, Authenticated};
 use super::limits::MAX_BODY_BYTES;
 use super::rpc;
 use super::state::RouterState;
+use crate::caller::Caller;
 use crate::desktop_apps::AttachedApp;
 use crate::wire::NotificationRequest;
 
@@ -38,8 +41,15 @@ pub(super) struct SocketQuery {
     is_desktop_app: bool,
 }
 
+/// What a client receives.
+struct ClientStream {
+    after: i64,
+    is_desktop_app: bool,
+    caller: Caller,
+}
+
 pub(super) async fn upgrade(
-    _: Authenticated,
+    Authenticated(caller): Authenticated,
     State(state): State<RouterState>,
     Query(query): Query<SocketQuery>,
     Extension(permit): Extension<Arc<ConnectionPermit>>,
@@ -53,12 +63,14 @@ pub(super) async fn upgrade(
     upgrade.max_message_size(MAX_BODY_BYTES).on_upgrade(async move |socket| {
         // After an eviction the client resumes from the number of its newest event.
         let eviction = permit.mark_websocket();
-        eviction.run_until_cancelled(serve(socket, state, query)).await;
+        let revocation = caller.revocation();
+        let served = revocation.run_until_cancelled(serve(socket, state, query, caller));
+        eviction.run_until_cancelled(served).await;
         drop(permit);
     })
 }
 
-async fn serve(socket: WebSocket, state: RouterState, query: SocketQuery) {
+async fn serve(socket: WebSocket, state: RouterState, query: SocketQuery, caller: Caller) {
     let (sink, mut requests) = socket.split();
     // Capacity 1: the permit of a request is released only after the response before has been taken.
     let (responses, response_queue) = mpsc::channel(1);
@@ -67,7 +79,9 @@ async fn serve(socket: WebSocket, state: RouterState, query: SocketQuery) {
         Some(after) => after,
         None => state.gateway.newest_event().await,
     };
-    let writer = write(sink, response_queue, state.clone(), after, query.is_desktop_app);
+    let stream =
+        ClientStream { after, is_desktop_app: query.is_desktop_app, caller: caller.clone() };
+    let writer = write(sink, response_queue, state.clone(), stream);
     // Aborts the writer also on an eviction.
     let _writer = AbortOnDropHandle::new(tokio::spawn(writer));
     while let Some(Ok(message)) = requests.next().await {
@@ -76,12 +90,16 @@ async fn serve(socket: WebSocket, state: RouterState, query: SocketQuery) {
             Message::Close(_) => break,
             Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => continue,
         };
+        if !caller.is_valid(state.clock.now()) {
+            break;
+        }
         let Ok(permit) = Arc::clone(&request_permits).acquire_owned().await else { break };
-        let (gateway, responses) = (state.gateway.clone(), responses.clone());
+        let (gateway, caller) = (state.gateway.clone(), caller.clone());
+        let responses = responses.clone();
         // One task per request, so that a slow request does not delay the next.
         tokio::spawn(async move {
             let _permit = permit;
-            if let Some(response) = rpc::respond(&gateway, text.as_bytes()).await {
+            if let Some(response) = rpc::respond(&gateway, &caller, text.as_bytes()).await {
                 // silent-ok: the client has disconnected.
                 let _ = responses.send(response).await;
             }
@@ -93,11 +111,10 @@ async fn write(
     mut sink: SplitSink<WebSocket, Message>,
     mut responses: mpsc::Receiver<Value>,
     state: RouterState,
-    after: i64,
-    is_desktop_app: bool,
+    stream: ClientStream,
 ) {
-    let mut events = state.gateway.events(after);
-    let mut app = is_desktop_app.then(|| state.gateway.desktop_apps().attach());
+    let mut events = state.gateway.events(stream.after);
+    let mut app = stream.is_desktop_app.then(|| state.gateway.desktop_apps().attach());
     loop {
         let message = tokio::select! {
             () = state.closing.cancelled() => break,
@@ -110,6 +127,10 @@ async fn write(
                 json!({ "jsonrpc": "2.0", "method": "show", "params": request })
             }
         };
+        // A page whose session expired connects again after a new sign-in.
+        if !stream.caller.is_valid(state.clock.now()) {
+            break;
+        }
         if sink.send(Message::Text(message.to_string().into())).await.is_err() {
             return;
         }

@@ -7,7 +7,7 @@ use rouse_core::Clock;
 use tokio_util::sync::CancellationToken;
 
 use super::files::UiFiles;
-use super::rate_limit::HookRateLimit;
+use super::rate_limit::CallRateLimit;
 use crate::auth::Auth;
 use crate::gateway::Gateway;
 
@@ -19,7 +19,8 @@ pub(crate) struct RouterState {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ui: Arc<dyn UiFiles>,
     pub(super) port: u16,
-    pub(super) hook_rate_limit: Arc<HookRateLimit>,
+    pub(super) hook_rate_limit: Arc<CallRateLimit>,
+    pub(super) pairing_rate_limit: Arc<CallRateLimit>,
     pub(super) body_timeout: Duration,
     pub(super) closing: CancellationToken,
 }

@@ -20,9 +20,10 @@ use rouse_gateway::wire::{
     SecretsListResult, SkillDownload, SkillDownloadParams, SkillSearchParams, SkillSearchResult,
 };
 use rouse_gateway::{
-    Auth, Backups, BoundPort, ChannelAccess, Client, Context, DesktopApps, Endpoint, EngineInfo,
-    ErrorCode, EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens, Models,
-    Registries, RpcError, Secrets, SettingsAccess, SignatureError, SignedMessage, UiFile, UiFiles,
+    Auth, Backups, BoundPort, ChannelAccess, Client, Context, DesktopApps, Devices, Endpoint,
+    EngineInfo, ErrorCode, EventBus, Gateway, GatewayServer, LiveProgress, LiveText, McpTokens,
+    Models, Registries, RpcError, Secrets, SettingsAccess, SignatureError, SignedMessage, UiFile,
+    UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -41,6 +42,9 @@ use crate::mcp_routines::SignedRoutines;
 
 /// Saturday, 21 November 2026, 12:00 UTC.
 pub(crate) const NOON: UnixMs = UnixMs(1_795_262_400_000);
+
+/// The host name of a proxy in front.
+pub(crate) const NAME: &str = "box.example.org";
 
 /// The message of a panic in a handler.
 const PANIC_MESSAGE: &str = "a panic of this test";
@@ -97,6 +101,7 @@ impl GatewayFixture {
             registries: Arc::new(NoRegistries),
             routines: Arc::clone(&routines) as _,
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(folder.path()))),
+            devices: Arc::new(Devices::open(&Devices::path(folder.path()))),
             backups: Arc::new(NoBackups),
             skills: skills.clone(),
             skill_installer: SkillInstaller::new(skills, Arc::new(NoSkillArchives)),
@@ -114,6 +119,7 @@ impl GatewayFixture {
                 mode: EngineMode::Serve,
                 started_at: NOON,
                 port: port.number(),
+                names: vec![NAME.to_owned()],
                 home: folder.path().to_owned(),
                 workspace: folder.path().join("workspace"),
                 notifications: NotificationStatus { available: true, reason: None, failing: false },
@@ -170,10 +176,22 @@ impl GatewayFixture {
         headers: &str,
         body: &[u8],
     ) -> (u16, String) {
+        let host = self.server.address().to_string();
+        self.send_to(&host, (method, path), headers, body).await
+    }
+
+    /// Sends bytes to this host name; returns status and raw response.
+    pub(crate) async fn send_to(
+        &self,
+        host: &str,
+        (method, path): (&str, &str),
+        headers: &str,
+        body: &[u8],
+    ) -> (u16, String) {
         let address = self.server.address();
         let mut stream = TcpStream::connect(address).await.expect("a connection");
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
             body.len()
         );
         // A server that refuses early closes during the write; only its response matters.

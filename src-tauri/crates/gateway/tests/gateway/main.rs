@@ -3,6 +3,7 @@
 mod fixture;
 
 mod sign_in;
+mod devices;
 mod stream;
 mod errors;
 mod extensions;

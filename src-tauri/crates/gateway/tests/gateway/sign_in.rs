@@ -25,7 +25,8 @@ async fn exchange(fixture: &GatewayFixture, code: &str) -> (u16, String) {
     let start_id = fixture.send_raw("GET", "/auth/start-id", "", b"").await.1;
     let start_id = start_id.split_once("\r\n\r\n").expect("a body").1;
     let key = exchanged["pageKey"].as_str().expect("a key");
-    let proof = page_proof(fixture.port(), start_id, key);
+    let origin = format!("http://127.0.0.1:{}", fixture.port());
+    let proof = page_proof(&origin, start_id, key);
     (status, format!("Cookie: {cookie}\r\nRouse-Page: {proof}\r\n"))
 }
 

@@ -65,7 +65,7 @@ impl Tool for GrantableCommand {
 }
 
 /// Parks a run of the job with an approval for a call of `command`.
-async fn park_run(fixture: &GatewayFixture, job: &JobId, is_highest: bool) -> Approval {
+pub(crate) async fn park_run(fixture: &GatewayFixture, job: &JobId, is_highest: bool) -> Approval {
     let id = RunId::new("earlier");
     let run = Run {
         job_id: Some(job.clone()),

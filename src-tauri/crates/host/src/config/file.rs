@@ -211,6 +211,7 @@ impl ConfigFile {
             ("riskyWorkspace.root", old.workspaces().1 != new.workspaces().1),
             ("hooks", old.hooks != new.hooks),
             ("gateway.port", old.gateway.port != new.gateway.port),
+            ("gateway.names", old.gateway.names != new.gateway.names),
             (
                 "tools.readFileMaxBytes",
                 old_tools.read_file_max_bytes != new_tools.read_file_max_bytes,

@@ -236,7 +236,14 @@ mod tests {
         for key in ["cron.enabled", "quietHours", "quietHours.days", "providers.mine.effort"] {
             assert!(is_editable(key), "{key}");
         }
-        for key in ["gateway.port", "hooks", "prices.m.input", "riskyWorkspace.enabled", "cron"] {
+        for key in [
+            "gateway.port",
+            "gateway.names",
+            "hooks",
+            "prices.m.input",
+            "riskyWorkspace.enabled",
+            "cron",
+        ] {
             assert!(!is_editable(key), "{key}");
         }
     }

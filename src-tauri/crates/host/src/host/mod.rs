@@ -17,8 +17,8 @@ use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInsta
 use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, DesktopApps, EngineInfo, EventBus, Extensions, Gateway,
-    GatewayServer, LiveProgress, LiveText, McpTokens,
+    Auth, BoundPort, Client, Context, DesktopApps, Devices, EngineInfo, EventBus, Extensions,
+    Gateway, GatewayServer, LiveProgress, LiveText, McpTokens,
 };
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
@@ -130,7 +130,8 @@ impl Host {
         let scheduler = components.start_scheduler(&options, agent).await?;
         first_start::prepare(&components.store, &scheduler, components.clock.as_ref()).await?;
         let port_notice = port_notice(&components.store, port.unavailable_port()).await?;
-        let listening = (started_at, port.number());
+        let listening =
+            Listening { started_at, port: port.number(), names: components.names_at(&port) };
         let gateway = components.build_gateway(
             &options,
             &scheduler,
@@ -200,7 +201,27 @@ impl Host {
     }
 }
 
+/// Where and since when the server listens.
+struct Listening {
+    started_at: UnixMs,
+    port: u16,
+    names: Vec<String>,
+}
+
 impl Components {
+    /// The names of the settings that are in effect at this port. A proxy forwards to the usual port, which another program has
+    /// when the port is another one: then no name leads to Rouse.
+    fn names_at(&self, port: &BoundPort) -> Vec<String> {
+        let names = self.settings.now().gateway.names;
+        if !names.is_empty() && port.unavailable_port().is_some() {
+            tracing::warn!(
+                "another program has the port, so the names of gateway.names are not in effect"
+            );
+            return Vec::new();
+        }
+        names
+    }
+
     async fn build(options: &HostOptions) -> Result<Self, HostError> {
         let home = &options.home;
         let (env, zones) = (|name: &str| (options.env)(name), options.clock.zones());
@@ -306,13 +327,15 @@ impl Components {
         options: &HostOptions,
         scheduler: &SchedulerHandle,
         (gate, extensions): (Arc<Gate>, Arc<dyn Extensions>),
-        (started_at, port): (UnixMs, u16),
+        listening: Listening,
         start_problem: Option<String>,
     ) -> Gateway {
+        let Listening { started_at, port, names } = listening;
         let engine = EngineInfo {
             mode: options.mode,
             started_at,
             port,
+            names,
             home: options.home.root().to_owned(),
             workspace: self.settings.now().workspace,
             notifications: notifier::status(options.notifier.is_some()),
@@ -329,6 +352,7 @@ impl Components {
             models: Arc::clone(&self.models) as _,
             secrets: Arc::clone(&self.secrets) as _,
             routines: Arc::clone(&self.routines) as _,
+            devices: Arc::new(Devices::open(&Devices::path(options.home.root()))),
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(options.home.root()))),
             backups: Arc::new(self.backups(&options.home)),
             skills: self.skills.library().clone(),

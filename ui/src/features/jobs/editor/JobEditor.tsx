@@ -17,6 +17,7 @@ import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { InlineCode } from "@/components/InlineCode";
+import { notForDevice, useMay } from "@/data/access";
 import { useOpenApprovals } from "@/data/approvals";
 import { useRunsOfJob } from "@/data/runs";
 import { agentMessage } from "@/domain/authorship";
@@ -68,7 +69,9 @@ interface FormBase {
   job?: Job;
 }
 
-export function JobEditor({ initial, view, original, initialErrors, deletedPage, lockReason, beforeCreate }: Props) {
+export function JobEditor({ initial, view, original, initialErrors, deletedPage, beforeCreate, ...props }: Props) {
+  const mayChange = useMay("cron.update");
+  const lockReason = mayChange ? props.lockReason : notForDevice;
   const [base, setBase] = useState<FormBase>({ form: initial, job: view?.job });
   const form = useForm<JobForm>({ defaultValues: base.form });
   useInitialErrors(form, initialErrors);
@@ -150,7 +153,7 @@ export function JobEditor({ initial, view, original, initialErrors, deletedPage,
               </>
             )}
           </span>
-          {view && <JobControls view={view} onDeleted={leave.unblock} />}
+          {view && mayChange && <JobControls view={view} onDeleted={leave.unblock} />}
           <Button
             look="primary"
             icon={Save}

@@ -9,6 +9,7 @@ import { MenuButton, type MenuEntries } from "@/components/Menu";
 import row from "@/components/Row.module.css";
 import { useNow } from "@/components/useNow";
 import type { RowTabProps } from "@/components/VirtualList";
+import { Allowed } from "@/data/access";
 import { agentMessage, authorText, creatingAgent } from "@/domain/authorship";
 import { incidentLabel } from "@/domain/incident";
 import { NextTime } from "@/domain/NextTime";
@@ -78,14 +79,16 @@ export function JobRow({ view, isAwaitingApproval, cron, place, actions }: Props
         <Sparkline states={view.recent} />
       </span>
       <span className={row.above}>
-        <MenuButton label={job.name} entries={jobEntries(view, actions)}>
-          <IconButton
-            small
-            icon={Ellipsis}
-            label={`More for ${job.name}`}
-            excludeFromTabOrder={place.excludeFromTabOrder}
-          />
-        </MenuButton>
+        <Allowed to="cron.update">
+          <MenuButton label={job.name} entries={jobEntries(view, actions)}>
+            <IconButton
+              small
+              icon={Ellipsis}
+              label={`More for ${job.name}`}
+              excludeFromTabOrder={place.excludeFromTabOrder}
+            />
+          </MenuButton>
+        </Allowed>
       </span>
     </div>
   );

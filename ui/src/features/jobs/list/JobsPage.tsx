@@ -10,6 +10,7 @@ import { SearchField } from "@/components/Field";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { VirtualList } from "@/components/VirtualList";
+import { Allowed, useMay } from "@/data/access";
 import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
 import { useStatus } from "@/data/queries";
@@ -33,9 +34,11 @@ export function JobsPage() {
     <Page
       title="Jobs"
       actions={
-        <ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>
-          New job
-        </ButtonLink>
+        <Allowed to="cron.add">
+          <ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>
+            New job
+          </ButtonLink>
+        </Allowed>
       }
     >
       {error && !jobs ? (
@@ -46,7 +49,9 @@ export function JobsPage() {
       <BrokenJobs jobs={broken} />
       {jobs?.length === 0 && (
         <>
-          <EmptyJobs />
+          <Allowed to="cron.add">
+            <EmptyJobs />
+          </Allowed>
           <div className={styles.alone}>
             <HeartbeatRow />
           </div>
@@ -66,6 +71,7 @@ function List({ jobs: ordered, isWhole }: { jobs: JobView[]; isWhole: boolean })
   const filter = search.filter ?? "all";
   const shown = useMemo(() => filterJobs(jobs, { ...search, q: words }), [jobs, search, words]);
   const actions = useJobActions();
+  const mayChange = useMay("cron.update");
   const cron = useStatus().data?.cron;
   const waiting = useOpenApprovals().data;
   const asking = useMemo(() => new Set(waiting?.map(({ jobId }) => jobId)), [waiting]);
@@ -110,8 +116,16 @@ function List({ jobs: ordered, isWhole }: { jobs: JobView[]; isWhole: boolean })
           itemKey={({ job }) => job.id}
           keys={[
             { key: "e", label: "Edit", run: ({ job }) => actions.open(job.id) },
-            { key: "r", label: "Run now", run: ({ job }) => actions.run(job) },
-            { key: "p", label: "Pause or resume", run: ({ job }) => void actions.setEnabled(job, !job.enabled) },
+            ...(mayChange
+              ? [
+                  { key: "r", label: "Run now", run: ({ job }: JobView) => actions.run(job) },
+                  {
+                    key: "p",
+                    label: "Pause or resume",
+                    run: ({ job }: JobView) => void actions.setEnabled(job, !job.enabled),
+                  },
+                ]
+              : []),
           ]}
         >
           {(view, place) => (

@@ -47,6 +47,28 @@ pub(crate) async fn decide(
     context: &Context,
     params: ApprovalsDecideParams,
 ) -> Result<ApprovalsDecideResult, RpcError> {
+    if params.from == DecisionSurface::Channel {
+        return Err(RpcError::field("from", "must be a surface of this computer"));
+    }
+    let from = params.from.into();
+    decide_from(context, params, from).await
+}
+
+/// Takes a decision on a page of a paired device, whatever surface the page names.
+pub(crate) async fn decide_on_device(
+    context: &Context,
+    params: ApprovalsDecideParams,
+    device: String,
+) -> Result<ApprovalsDecideResult, RpcError> {
+    let from = DecisionSource { surface: DecisionSurface::Page, name: Some(device) };
+    decide_from(context, params, from).await
+}
+
+async fn decide_from(
+    context: &Context,
+    params: ApprovalsDecideParams,
+    from: DecisionSource,
+) -> Result<ApprovalsDecideResult, RpcError> {
     let approval = find(context, &params.id).await?;
     if let DecisionDraft::Always { rules, .. } = &params.decision {
         super::input::check_secrets(context, "decision.rules", &json!(rules)).await?;
@@ -58,11 +80,8 @@ pub(crate) async fn decide(
         }
         None => parse_decision(context, params.decision, &approval)?,
     };
-    if params.from == DecisionSurface::Channel {
-        return Err(RpcError::field("from", "must be a surface of this computer"));
-    }
-    check_surface(&approval, &decision, params.from)?;
-    let decided = context.scheduler.decide(&approval.id, decision, params.from).await?;
+    check_surface(&approval, &decision, from.surface)?;
+    let decided = context.scheduler.decide(&approval.id, decision, from).await?;
     let (applied, approval) = match &decided {
         DecisionResult::Counts { approval, .. } => (true, approval),
         DecisionResult::TooLate(approval) => (false, approval),
