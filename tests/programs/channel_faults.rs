@@ -183,7 +183,11 @@ async fn busy_service_of_each_channel_gets_the_message_once() {
             let run = report(&engine).await;
             let delivery = delivery_in(&engine, &run, 0, "delivered").await;
             assert_eq!(delivery["attempts"], 2, "{kind} {status}");
-            assert_eq!(arrivals(&server), (2, 0), "{kind} {status}: no mark, nothing arrived before");
+            assert_eq!(
+                arrivals(&server),
+                (2, 0),
+                "{kind} {status}: no mark, nothing arrived before"
+            );
             assert!(engine.stop().success());
         }
     }
@@ -202,7 +206,9 @@ async fn refusal_of_each_channel_has_a_reason_and_a_fallback() {
         // The fallback is the notification, which this engine without a desktop suppresses with a reason.
         let fallback = delivery_in(&engine, &run, 1, "suppressed").await;
         assert_eq!(fallback["channel"], "notification", "{kind}");
-        assert!(fallback["body"].as_str().is_some_and(|body| body.contains("phone did not deliver")));
+        assert!(
+            fallback["body"].as_str().is_some_and(|body| body.contains("phone did not deliver"))
+        );
         assert_no_secret(&home, &failed, kind);
         assert!(engine.stop().success());
     }

@@ -111,8 +111,10 @@ impl ReceiverParts {
             let next = open.poll.next_updates(offset);
             tokio::time::timeout(WATCHDOG, next).await.map_err(silent)?.map_err(PollFailure::from)
         };
-        if !is_current {
-            self.status.set(name, ReceivingState::Connecting, None, self.clock.now());
+        // The service has answered the preparation; a quiet first poll takes almost a minute. After a failure, only a
+        // finished poll counts.
+        if self.status.receiving(name).state == ReceivingState::Connecting {
+            self.status.set(name, ReceivingState::Listening, None, self.clock.now());
         }
         let updates = waiting.await?;
         self.status.set(name, ReceivingState::Listening, None, self.clock.now());

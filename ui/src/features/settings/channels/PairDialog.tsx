@@ -6,7 +6,6 @@ import { type ReactNode, useEffect } from "react";
 import { Button } from "@/components/Button";
 import { Modal } from "@/components/Modal";
 import { SkeletonRows } from "@/components/Placeholders";
-import { Time } from "@/components/Time";
 import { VisibleText } from "@/components/VisibleText";
 import { usePlatform } from "@/data/platform";
 import { settingError } from "@/features/settings/configPatch";
@@ -91,10 +90,10 @@ export function PairDialog({ name, onClose }: Props) {
   );
 }
 
-function LinkStep({ pairing: { link, qrSvg, expiresAtMs } }: { pairing: PairingView }) {
+function LinkStep({ pairing: { link, qrSvg } }: { pairing: PairingView }) {
   const { openExternal } = usePlatform();
   return (
-    <>
+    <div className={styles.form}>
       <p>Scan the code with your phone, or open the link here. Then press Start in the chat with your bot.</p>
       <img
         className={styles.qr}
@@ -104,15 +103,13 @@ function LinkStep({ pairing: { link, qrSvg, expiresAtMs } }: { pairing: PairingV
       <p className={styles.qrLink}>
         <code>{link}</code>
       </p>
-      <p role="status">
-        Waiting for you in Telegram. The link works once, until <Time at={expiresAtMs} as="log" />.
-      </p>
+      <p role="status">Waiting for you in Telegram. The link works once, for ten minutes.</p>
       <div className={styles.answers}>
         <Button icon={ExternalLink} onPress={() => void openExternal(link)}>
           Open on this computer
         </Button>
       </div>
-    </>
+    </div>
   );
 }
 
