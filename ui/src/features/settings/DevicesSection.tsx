@@ -204,7 +204,11 @@ function PairingCode({ pairing: { links, expiresAtMs }, isPaired, onAgain, onClo
             {shown.map(({ url, qrSvg }) => (
               <div key={url} className={styles.pairing}>
                 {qrSvg !== null && remote.length > 0 && (
-                  <img className={styles.qr} alt="QR code of the link" src={`data:image/svg+xml,${encodeURIComponent(qrSvg)}`} />
+                  <img
+                    className={styles.qr}
+                    alt="QR code of the link"
+                    src={`data:image/svg+xml,${encodeURIComponent(qrSvg)}`}
+                  />
                 )}
                 <Code label="Link" text={url} onCopy={copyText} unfolded />
               </div>
