@@ -63,12 +63,15 @@ pub(crate) fn sqlite_only(sources: &[SourceFile]) -> Vec<String> {
     violations
 }
 
+/// A name and its test.
+type SyntaxRule = (&'static str, fn(&str) -> bool);
+
 /// The syntax of SQLite in a text.
 fn sqlite_syntax(text: &str) -> Vec<&'static str> {
     let has_fragment = |fragment: &&str| word_starts(text, fragment).next().is_some();
     let mut found: Vec<&'static str> =
         FRAGMENTS.iter().copied().filter(|f| has_fragment(f)).collect();
-    let rules: [(&'static str, fn(&str) -> bool); 4] = [
+    let rules: [SyntaxRule; 4] = [
         ("a placeholder other than $1", has_question_mark),
         ("IS between two values; write IS NOT DISTINCT FROM", compares_with_is),
         ("min or max of two values", has_scalar_bound),

@@ -16,8 +16,8 @@ const REPEAT: &str = "Again, in case it did not arrive:";
 /// A value that no log and no answer may have.
 const CANARY: &str = "canary0canary0canary0canary0";
 
-/// A service with its settings.
-struct Service {
+/// A channel over HTTP, with the answers of its service.
+struct FaultyChannel {
     kind: &'static str,
     /// The channel's settings, with the address of the server.
     settings: fn(&str) -> Value,
@@ -32,50 +32,50 @@ struct Service {
 /// The key of a signature, with the canary as its first bytes.
 const SIGNING_KEY: &str = "whsec_Y2FuYXJ5MGNhbmFyeTBjYW5hcnkwY2FuYXJ5MA==";
 
-const SERVICES: [Service; 7] = [
-    Service {
+const CHANNELS: [FaultyChannel; 7] = [
+    FaultyChannel {
         kind: "telegram",
         settings: |url| json!({ "kind": "telegram", "url": url, "tokenSecret": "s", "to": ["7"] }),
         secret: |_| format!("42:{CANARY}"),
         accepted: || Reply::json(200, r#"{"ok":true,"result":{"message_id":1}}"#),
         refusal: 403,
     },
-    Service {
+    FaultyChannel {
         kind: "ntfy",
         settings: |url| json!({ "kind": "ntfy", "url": url, "topicSecret": "s" }),
         secret: |_| CANARY.to_owned(),
         accepted: || Reply::json(200, r#"{"id":"m1"}"#),
         refusal: 403,
     },
-    Service {
+    FaultyChannel {
         kind: "slack",
         settings: |_| json!({ "kind": "slack", "urlSecret": "s" }),
         secret: |url| format!("{url}/services/{CANARY}"),
         accepted: || Reply::page(200, "ok"),
         refusal: 404,
     },
-    Service {
+    FaultyChannel {
         kind: "discord",
         settings: |_| json!({ "kind": "discord", "urlSecret": "s" }),
         secret: |url| format!("{url}/api/webhooks/1/{CANARY}"),
         accepted: || Reply::json(200, r#"{"id":"1"}"#),
         refusal: 404,
     },
-    Service {
+    FaultyChannel {
         kind: "webhook",
         settings: |url| json!({ "kind": "webhook", "url": url, "signingSecret": "s" }),
         secret: |_| SIGNING_KEY.to_owned(),
         accepted: || Reply::json(204, ""),
         refusal: 410,
     },
-    Service {
+    FaultyChannel {
         kind: "apprise",
         settings: |url| json!({ "kind": "apprise", "url": format!("{url}/notify/home") }),
         secret: |_| "unused".to_owned(),
         accepted: || Reply::json(200, "{}"),
         refusal: 404,
     },
-    Service {
+    FaultyChannel {
         kind: "whatsapp",
         settings: |url| {
             json!({ "kind": "whatsapp", "url": url, "tokenSecret": "s", "phoneNumberId": "1",
@@ -90,7 +90,7 @@ const SERVICES: [Service; 7] = [
 /// An engine whose reports go to the service alone.
 async fn engine_with<'h>(
     home: &'h TestHome,
-    service: &Service,
+    service: &FaultyChannel,
     server: &FakeModel,
 ) -> EngineProcess<'h> {
     let engine = home.serve().await;
@@ -138,7 +138,7 @@ fn assert_no_secret(home: &TestHome, delivery: &Value, kind: &str) {
 
 #[tokio::test]
 async fn killed_engine_repeats_each_message_with_a_mark() {
-    for service in &SERVICES {
+    for service in &CHANNELS {
         let kind = service.kind;
         let server = FakeModel::replying([Reply::silent(), (service.accepted)()]);
         let home = TestHome::new();
@@ -159,7 +159,7 @@ async fn killed_engine_repeats_each_message_with_a_mark() {
 
 #[tokio::test]
 async fn lost_answer_of_each_channel_is_unconfirmed() {
-    for service in &SERVICES {
+    for service in &CHANNELS {
         let kind = service.kind;
         let server = FakeModel::replying([Reply::dropped()]);
         let home = TestHome::new();
@@ -174,7 +174,7 @@ async fn lost_answer_of_each_channel_is_unconfirmed() {
 
 #[tokio::test]
 async fn busy_service_of_each_channel_gets_the_message_once() {
-    for service in &SERVICES {
+    for service in &CHANNELS {
         for status in [429, 503] {
             let kind = service.kind;
             let server = FakeModel::replying([Reply::json(status, "{}"), (service.accepted)()]);
@@ -195,7 +195,7 @@ async fn busy_service_of_each_channel_gets_the_message_once() {
 
 #[tokio::test]
 async fn refusal_of_each_channel_has_a_reason_and_a_fallback() {
-    for service in &SERVICES {
+    for service in &CHANNELS {
         let kind = service.kind;
         let server = FakeModel::replying([Reply::json(service.refusal, "{}")]);
         let home = TestHome::new();

@@ -153,8 +153,7 @@ async fn unknown_key_is_reported_by_every_settings_command() {
     let home = TestHome::new().config(text);
     let evry =
         "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
-    let colour =
-        "colour (line 1) is not a setting and has no effect; known here: budget, channels, cron,";
+    let colour = "colour (line 1) is not a setting and has no effect; known here: budget, channels, computers, cron,";
     let off = home.rouse(["doctor"]);
     assert!(off.out.contains(evry) && off.out.contains(colour), "{off:#?}");
 

@@ -159,7 +159,8 @@ impl ChannelDirectory {
 
     /// The present route of `last`: the notification after the recipient was removed.
     fn last_route(&self) -> Route {
-        let known = self.last.as_ref().filter(|last| self.recipient(last).is_some());
+        let is_known = |last: &&Route| last.to.is_none() || self.recipient(last).is_some();
+        let known = self.last.as_ref().filter(is_known);
         known.cloned().unwrap_or_else(Route::notification)
     }
 

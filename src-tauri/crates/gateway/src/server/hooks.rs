@@ -98,8 +98,11 @@ async fn verify_secret_call(
         Err(error) => return Err(rpc_error_response(&error)),
     }
     let CompleteBody(body) = CompleteBody::from_request(request, state).await?;
-    let key = headers.get("idempotency-key").map(|key| checked_key(key.to_str().ok()));
-    Ok(VerifiedCall { job_id, body, key: key.transpose()? })
+    let key = match headers.get("idempotency-key") {
+        Some(key) => Some(checked_key(key.to_str().ok())?),
+        None => None,
+    };
+    Ok(VerifiedCall { job_id, body, key })
 }
 
 /// Judges a call by its signature alone. A missing header is an invalid one.

@@ -57,7 +57,26 @@ impl Components {
             notification_error: self.notification_error.clone(),
             closing: closing.clone(),
         };
-        Ok(Outbox { parts, timer: options.build_timer()?, signal: Arc::clone(&self.outbox) })
+        Ok(Outbox {
+            parts,
+            timer: options.build_timer()?,
+            signal: Arc::clone(&self.signals.outbox),
+        })
+    }
+
+    fn receiver(&self, gateway: &Gateway, closing: &CancellationToken) -> ReceiverParts {
+        ReceiverParts {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            settings: self.settings.watch(),
+            senders: Arc::clone(&self.senders),
+            channels: self.directory.channels.clone(),
+            gateway: gateway.clone(),
+            safety: Safety::new(Arc::clone(&self.book)),
+            status: Arc::clone(&self.receiver),
+            sent_requests: Arc::clone(&self.signals.sent_requests),
+            closing: closing.clone(),
+        }
     }
 
     /// Starts the background tasks of the engine.
@@ -68,18 +87,7 @@ impl Components {
         (scheduler, gateway): (&SchedulerHandle, &Gateway),
         closing: &CancellationToken,
     ) -> Result<Vec<JoinHandle<()>>, HostError> {
-        let receiver = ReceiverParts {
-            store: self.store.clone(),
-            clock: Arc::clone(&self.clock),
-            settings: self.settings.watch(),
-            senders: Arc::clone(&self.senders),
-            channels: self.directory.channels.clone(),
-            gateway: gateway.clone(),
-            safety: Safety::new(Arc::clone(&self.book)),
-            status: Arc::clone(&self.receiver),
-            approvals: Arc::clone(&self.approval_signal),
-            closing: closing.clone(),
-        };
+        let receiver = self.receiver(gateway, closing);
         let outbox = self.outbox(options, scheduler, closing)?;
         let retention = Retention {
             store: self.store.clone(),
@@ -112,11 +120,11 @@ impl Components {
             clock: Arc::clone(&self.clock),
             folder: self.backups(&options.home),
             marker: EngineMarker::of(&options.home),
-            committed: Arc::clone(&self.committed),
+            committed: Arc::clone(&self.signals.backups),
             closing: closing.clone(),
         };
         let memory_release = memory::release_when_idle(
-            Arc::clone(&self.activity),
+            Arc::clone(&self.signals.activity),
             self.store.clone(),
             closing.clone(),
         );

@@ -8,13 +8,13 @@
 
 mod agent_parts;
 mod background_tasks;
+mod commit_signals;
 mod servers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInstaller};
-use rouse_core::event::{Event, EventKind};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, DesktopApps, Devices, EngineInfo, EventBus, Extensions,
@@ -22,9 +22,9 @@ use rouse_gateway::{
 };
 use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
-use rouse_store::{EventListener, Store};
+use rouse_store::Store;
 use rouse_tools::{GatewayPorts, HttpConfig};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +44,7 @@ use crate::models::ModelCatalog;
 use crate::notifier;
 use crate::options::HostOptions;
 use crate::orphans::kill_orphan_commands;
-use crate::receiver::{ChannelService, DirectoryKeeper, ReceiverStatus};
+use crate::receiver::{ChannelPort, DirectoryKeeper, ReceiverStatus};
 use crate::retention::FinishedRuns;
 use crate::routines::{GatewayRoutines, RoutineLink};
 use crate::runner::{MainSessionWork, PayloadRunner};
@@ -52,6 +52,7 @@ use crate::secrets::{self, SecretVault};
 use crate::settings::LiveSettings;
 use crate::skills::skill_installer;
 use agent_parts::AgentParts;
+use commit_signals::CommitSignals;
 use servers::Servers;
 
 /// A running engine.
@@ -83,19 +84,11 @@ struct Components {
     book: Arc<SecretBook>,
     hooks: Hooks,
     model_is_awaited: watch::Sender<bool>,
-    outbox: Arc<Notify>,
+    signals: CommitSignals,
     directory: Arc<DirectoryKeeper>,
     senders: Arc<ChannelSenders>,
     receiver: Arc<ReceiverStatus>,
-    /// Notified after every change of an approval.
-    approval_signal: Arc<Notify>,
     finished_runs: Arc<FinishedRuns>,
-    /// Notified after every commit and every gateway call. Memory is released when activity stops.
-    activity: Arc<Notify>,
-    /// Notified after every commit, for backups.
-    committed: Arc<Notify>,
-    /// Notified after every commit, for the refresh of sign-ins.
-    sign_in_signal: Arc<Notify>,
     events: EventBus,
     live: LiveText,
     live_progress: LiveProgress,
@@ -146,7 +139,7 @@ impl Host {
         let mut tasks =
             components.spawn_tasks(&options.home, &options, (&scheduler, &gateway), &closing)?;
         let (store, clock) = (components.store.clone(), Arc::clone(&components.clock));
-        let committed = Arc::clone(&components.sign_in_signal);
+        let committed = Arc::clone(&components.signals.sign_ins);
         tasks.extend(servers.spawn_tasks(store, clock, committed, &closing));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
@@ -228,14 +221,9 @@ impl Components {
         // No secret is loaded yet, so none is reported as missing.
         let machine = MachineFacts { env: &env, zones: &zones, secrets: None };
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
-        let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
+        let (signals, events) = (CommitSignals::default(), EventBus::default());
         let finished_runs = Arc::new(FinishedRuns::default());
-        let commit_signals: [Arc<Notify>; 3] = std::array::from_fn(|_| Arc::default());
-        let [activity, committed, sign_in_signal] = commit_signals.clone();
-        let runs = Arc::clone(&finished_runs);
-        let approval_signal = Arc::new(Notify::new());
-        let row_signals = (Arc::clone(&outbox), Arc::clone(&approval_signal));
-        let listener = listener(events.clone(), row_signals, runs, commit_signals);
+        let listener = signals.listener(events.clone(), Arc::clone(&finished_runs));
         let store = Store::open(&home.database(), listener).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
@@ -264,7 +252,7 @@ impl Components {
         Ok(Self {
             directory: Arc::new(directory),
             receiver: Arc::default(),
-            approval_signal,
+            signals,
             senders: Arc::new(channel_senders(&settings, &book, &clock)),
             store,
             clock,
@@ -276,11 +264,7 @@ impl Components {
             book,
             hooks,
             model_is_awaited: watch::Sender::new(false),
-            outbox,
             finished_runs,
-            activity,
-            committed,
-            sign_in_signal,
             live_progress: LiveProgress::new(events.clone()),
             desktop_apps: DesktopApps::new(events.clone()),
             events,
@@ -316,7 +300,7 @@ impl Components {
             model: self.models.available(),
             model_is_awaited: self.model_is_awaited.clone(),
             channels: self.directory.channels.clone(),
-            outbox: Arc::clone(&self.outbox),
+            outbox: Arc::clone(&self.signals.outbox),
             config: scheduler_config(&self.settings.now()),
         };
         Ok(scheduler.start().await?)
@@ -366,15 +350,15 @@ impl Components {
             desktop_apps: self.desktop_apps.clone(),
             notification_error: self.notification_error.subscribe(),
             channels: self.directory.channels.clone(),
-            channel_access: Arc::new(self.channel_service()),
-            outbox: Arc::clone(&self.outbox),
-            activity: Arc::clone(&self.activity),
+            channel_access: Arc::new(self.channel_port()),
+            outbox: Arc::clone(&self.signals.outbox),
+            activity: Arc::clone(&self.signals.activity),
             engine,
         })
     }
 
-    fn channel_service(&self) -> ChannelService {
-        ChannelService {
+    fn channel_port(&self) -> ChannelPort {
+        ChannelPort {
             store: self.store.clone(),
             clock: Arc::clone(&self.clock),
             senders: Arc::clone(&self.senders),
@@ -474,24 +458,4 @@ async fn kill_late_commands(home: Home) {
     if let Err(error) = tokio::task::spawn_blocking(move || kill_orphan_commands(&home)).await {
         tracing::error!(%error, "the search for orphan processes failed");
     }
-}
-
-/// Publishes events to clients, and wakes the outbox for every new delivery and the receiver for every changed approval.
-fn listener(
-    events: EventBus,
-    (outbox, approvals): (Arc<Notify>, Arc<Notify>),
-    finished_runs: Arc<FinishedRuns>,
-    commit_signals: [Arc<Notify>; 3],
-) -> EventListener {
-    Arc::new(move |committed: &[Event]| {
-        finished_runs.count(committed);
-        commit_signals.iter().for_each(|signal| signal.notify_one());
-        if committed.iter().any(|event| event.kind == EventKind::Delivery) {
-            outbox.notify_one();
-        }
-        if committed.iter().any(|event| event.kind == EventKind::Approval) {
-            approvals.notify_one();
-        }
-        events.publish(committed);
-    })
 }

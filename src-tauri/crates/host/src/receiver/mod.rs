@@ -9,7 +9,7 @@ mod commands;
 mod directory;
 mod pairing;
 mod polling;
-mod service;
+mod channel_port;
 mod settling;
 mod status;
 mod updates;
@@ -29,8 +29,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::channels::ChannelSenders;
 use crate::config::Config;
 
+pub(crate) use channel_port::ChannelPort;
 pub(crate) use directory::DirectoryKeeper;
-pub(crate) use service::ChannelService;
 pub(crate) use status::ReceiverStatus;
 
 /// The parts of the receiver.
@@ -44,8 +44,8 @@ pub(crate) struct ReceiverParts {
     pub(crate) gateway: Gateway,
     pub(crate) safety: Safety,
     pub(crate) status: Arc<ReceiverStatus>,
-    /// Notified after a change of an approval.
-    pub(crate) approvals: Arc<Notify>,
+    /// Notified after a change of an approval or a delivery.
+    pub(crate) sent_requests: Arc<Notify>,
     pub(crate) closing: CancellationToken,
 }
 

@@ -26,7 +26,7 @@ const MAX_EDIT_AGE_MS: i64 = 24 * 3_600_000;
 const TYPING_PAUSE: Duration = Duration::from_millis(4_500);
 
 impl ReceiverParts {
-    /// Edits the messages of ended approvals, after each change of an approval.
+    /// Edits the messages of ended approvals, after each change of an approval or a delivery.
     pub(super) async fn keep_settled(self) {
         loop {
             let is_complete = match self.settle_all().await {
@@ -37,7 +37,7 @@ impl ReceiverParts {
                 }
             };
             tokio::select! {
-                () = self.approvals.notified() => {}
+                () = self.sent_requests.notified() => {}
                 () = pause(EDIT_PAUSE, &self.closing), if !is_complete => {}
             }
         }
@@ -68,6 +68,10 @@ impl ReceiverParts {
         let Some(delivery) = self.store.delivery(&outdated.delivery_id).await? else {
             return Ok(true);
         };
+        // An answer of the service may still bring the id of the message.
+        if delivery.settled_at.is_none() {
+            return Ok(false);
+        }
         let Some(message) = self.settled_message(&delivery).await? else { return Ok(true) };
         let Ok(channel) = self.telegram_channel(&delivery.route.channel).await else {
             return Ok(false);

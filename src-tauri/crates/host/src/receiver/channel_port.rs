@@ -21,7 +21,7 @@ const WELCOME: &str = "This chat is paired with Rouse. Reports and approval requ
                        the main session. Send /status, /runs or /stop.";
 
 /// Access of the gateway to the channels.
-pub(crate) struct ChannelService {
+pub(crate) struct ChannelPort {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) senders: Arc<ChannelSenders>,
@@ -29,7 +29,7 @@ pub(crate) struct ChannelService {
     pub(crate) status: Arc<ReceiverStatus>,
 }
 
-impl ChannelService {
+impl ChannelPort {
     fn kind(&self, name: &ChannelName) -> Option<ChannelKind> {
         self.directory.channels.now().channels.get(name).map(|entry| entry.kind)
     }
@@ -98,7 +98,7 @@ impl ChannelService {
     }
 }
 
-impl ChannelAccess for ChannelService {
+impl ChannelAccess for ChannelPort {
     fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move { self.senders.sender(name).await.err() })
     }
