@@ -38,3 +38,29 @@ test("pairing code is used once", async ({ page, rouse, browser, allow }) => {
   await stranger.goto(link);
   await expect(stranger.getByRole("alert")).toContainText("This code is used or expired.");
 });
+
+test.describe("phone", () => {
+  test.use({ hasModel: true, viewport: { width: 390, height: 844 } });
+
+  test("paired phone decides an approval under its name", async ({ page, rouse, allow }) => {
+    allow(expected);
+    const { links } = (await rouse.cli("devices", "pair", "--scope", "approve")) as { links: { url: string }[] };
+    await page.goto(links[0]?.url ?? "");
+    await page.getByRole("textbox", { name: "Name" }).fill("Anna's phone");
+    await page.getByRole("button", { name: "Pair", exact: true }).click();
+    await page.getByRole("navigation", { name: "Main" }).waitFor();
+    const call = JSON.stringify({ path: "notes/today.md", content: "dentist\n" });
+    const task = `Write it down.\nCALL write_file ${call}\nSAY Written.`;
+    const { job } = (await rouse.cli("cron", "add", "--name", "Notes", "--manual", "--message", task)) as {
+      job: { id: string };
+    };
+    await rouse.cli("cron", "run", job.id, "--force");
+    await page.getByRole("link", { name: /^Needs you/ }).click();
+    const card = page.getByRole("article", { name: "Approval: write_file in Notes" });
+    await expect(card.getByRole("region", { name: "Preview" })).toContainText("+dentist");
+    await expect(page.getByRole("group", { name: "Decision" })).not.toHaveAttribute("data-arming");
+    await page.screenshot({ path: test.info().outputPath("approval.png") });
+    await page.getByRole("button", { name: /^Allow once/ }).click();
+    await expect(page.getByText(/^Allowed once from Anna's phone/)).toBeVisible();
+  });
+});

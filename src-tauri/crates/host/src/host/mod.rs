@@ -111,6 +111,8 @@ impl Host {
             return Err(HostError::DatabaseMissing(reason));
         }
         kill_orphan_commands(&options.home);
+        // Before the first write, which begins a new log.
+        let wal_loss = engine_marker::wal_loss(&options.home);
         let components = Components::build(&options).await?;
         let started_at = components.clock.now();
         let (port, auth) = components.bind_port(&options).await?;
@@ -119,7 +121,7 @@ impl Host {
         gateway_ports.add(port.number());
         let AgentParts { agent, gate, servers } =
             components.build_agent(&options, gateway_ports)?;
-        let start_problem = start_problem(&options.home, &servers);
+        let start_problem = start_problem(wal_loss, &servers);
         let scheduler = components.start_scheduler(&options, agent).await?;
         first_start::prepare(&components.store, &scheduler, components.clock.as_ref()).await?;
         let port_notice = port_notice(&components.store, port.unavailable_port()).await?;
@@ -400,8 +402,7 @@ fn prepare_process(options: &HostOptions) {
 }
 
 /// The problems found at start, for the log and the status.
-fn start_problem(home: &Home, servers: &Servers) -> Option<String> {
-    let wal_loss = engine_marker::wal_loss(home);
+fn start_problem(wal_loss: Option<String>, servers: &Servers) -> Option<String> {
     #[cfg(unix)]
     let low_limit = crate::open_files::low_limit();
     #[cfg(not(unix))]
