@@ -13,12 +13,13 @@ mod old_data;
 use serde_json::{Map, Value};
 
 /// Patterns and masks of ids, paths and addresses.
-const PLACES: [(&str, &str); 5] = [
+const PLACES: [(&str, &str); 6] = [
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "[id]"),
     (r"\b[0-9a-f]{64}\b", "[digest]"),
     (r"\b[0-9a-f]{8}\b", "[id]"),
     (r"/[^ ]*/rouse-programs-[A-Za-z0-9]+", "[home]"),
     (r"127\.0\.0\.1:\d+", "[address]"),
+    (r"#pair=[A-Za-z0-9_-]{22}", "#pair=[code]"),
 ];
 
 /// Patterns and masks of instants and durations.
@@ -91,6 +92,7 @@ fn masked_field(key: &str, value: &Value) -> Value {
         "digest",
         "token",
         "secret",
+        "qrSvg",
         "uptimeMs",
         "databaseBytes",
         "freeBytes",
