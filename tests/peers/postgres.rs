@@ -93,7 +93,8 @@ fn is_root() -> bool {
 
 /// The folder of PostgreSQL's programs, which Debian installs outside `PATH`.
 fn programs_folder() -> PathBuf {
-    let has_server = |folder: &PathBuf| folder.join("initdb").is_file();
+    let needed = ["initdb", "pg_ctl", "psql"];
+    let has_server = |folder: &PathBuf| needed.iter().all(|program| folder.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let newest = versions.map(|version| version.path().join("bin")).filter(has_server).max();
