@@ -65,7 +65,7 @@ impl ReceiverParts {
             polls.retain(|name, _| wanted.contains(name));
             for name in wanted {
                 if polls.get(&name).is_none_or(|poll| poll.is_finished()) {
-                    let poll = tokio::spawn(self.clone().poll(name.clone()));
+                    let poll = tokio::spawn(self.clone().keep_poll(name.clone()));
                     polls.insert(name, AbortOnDropHandle::new(poll));
                 }
             }

@@ -10,6 +10,7 @@ use rouse_channels::{PollProblem, TelegramPoll, TelegramSettings};
 use rouse_core::channel::ChannelName;
 use rouse_gateway::wire::ReceivingState;
 use rouse_store::StoreError;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::ReceiverParts;
 use super::updates::ReceivedUpdate;
@@ -29,6 +30,10 @@ const PAUSES: [Duration; 5] = [
 
 /// The pause after a problem that only the person can end.
 const LONG_PAUSE: Duration = Duration::from_secs(600);
+
+/// The problem after a panic.
+const INTERNAL_ERROR: &str =
+    "An internal error ended the poll. The log has the details. Rouse polls again in a minute.";
 
 /// Conflicts until the long pause; another program may just be closing.
 const MAX_CONFLICTS: usize = 3;
@@ -69,8 +74,19 @@ struct OpenPoll {
 }
 
 impl ReceiverParts {
-    /// Polls until nobody may write to the channel any more.
-    pub(super) async fn poll(self, name: ChannelName) {
+    /// Polls until nobody may write to the channel any more. A panic is shown, and a new poll follows after a pause.
+    pub(super) async fn keep_poll(self, name: ChannelName) {
+        let poll = AbortOnDropHandle::new(tokio::spawn(self.clone().poll(name.clone())));
+        if let Err(error) = poll.await {
+            tracing::error!(%error, channel = %name, "the poll of a channel ended with a panic");
+            let (problem, now) = (INTERNAL_ERROR.to_owned(), self.clock.now());
+            self.status.set(&name, ReceivingState::Failed, Some(problem), now);
+            pause(PAUSES[PAUSES.len() - 1], &self.closing).await;
+        }
+        self.status.report_change();
+    }
+
+    async fn poll(self, name: ChannelName) {
         let (mut open, mut failures) = (None, 0);
         self.status.set(&name, ReceivingState::Connecting, None, self.clock.now());
         while self.is_awaited(&name) {
@@ -86,7 +102,6 @@ impl ReceiverParts {
                 }
             }
         }
-        self.status.report_change();
     }
 
     /// Polls once and handles the updates. A first poll also checks the connection.
