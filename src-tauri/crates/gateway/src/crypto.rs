@@ -1,8 +1,7 @@
-//! Random secrets, their hashes and constant-time comparison.
+//! Random secrets and constant-time comparison.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -11,14 +10,9 @@ pub(crate) fn random_secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
-/// 128 random bits as 22 characters of base64url, for a link.
-pub(crate) fn random_code() -> String {
+/// 128 random bits as 22 characters of base64url, for a link or a button.
+pub fn random_code() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(random_secret())[..16])
-}
-
-/// SHA-256 as lowercase hexadecimal text.
-pub(crate) fn sha256_hex(text: &str) -> String {
-    hex_digits(&Sha256::digest(text))
 }
 
 /// Equality in a time that depends on the lengths only.
@@ -36,11 +30,5 @@ mod tests {
         let is_base64url = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         assert!(first.len() == 22 && first.chars().all(is_base64url), "{first}");
         assert_ne!(first, second);
-    }
-
-    #[test]
-    fn hash_is_sha_256() {
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(sha256_hex(""), empty);
     }
 }

@@ -40,6 +40,7 @@ pub use context::{
     Backups, ChannelAccess, Context, EngineInfo, Extensions, Models, PlannedPackage, Secrets,
     ServerInspection, SettingsAccess,
 };
+pub use crypto::random_code;
 pub use desktop_apps::{DesktopApps, ShowError};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};

@@ -6,10 +6,9 @@
 use axum::body::Bytes;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use rouse_core::text::sha256_hex;
 use rouse_core::{JobId, UnixMs};
 use uuid::Uuid;
-
-use crate::crypto::sha256_hex;
 
 /// A received webhook with a signature as in Standard Webhooks.
 #[derive(Debug, Clone)]

@@ -5,7 +5,9 @@
 
 use rouse_store::WebhookSecret;
 
-use crate::crypto::{constant_time_eq, sha256_hex};
+use rouse_core::text::sha256_hex;
+
+use crate::crypto::constant_time_eq;
 
 /// Creates a secret.
 pub(crate) fn create_secret() -> String {

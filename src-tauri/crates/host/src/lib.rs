@@ -17,7 +17,6 @@ mod extensions;
 mod zip_archive;
 mod skills;
 mod conformance;
-mod random_code;
 mod outbox;
 mod receiver;
 mod retention;

@@ -760,7 +760,7 @@ export type ConfirmPairingParams = {
  */
 name: string, 
 /**
- * Whether the person who opened the link is the right one.
+ * True pairs the person of the pairing; false refuses the pairing.
  */
 accept: boolean, };
 

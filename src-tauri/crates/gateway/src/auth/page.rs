@@ -6,7 +6,7 @@
 //! another start is invalid.
 //! Pitfall: a proof that survives a restart; a listener at the port could replay it.
 
-use crate::crypto::sha256_hex;
+use rouse_core::text::sha256_hex;
 
 /// The page key of `session`, derived from the token.
 pub(super) fn page_key(token: &str, session: &str) -> String {

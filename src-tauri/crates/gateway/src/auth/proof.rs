@@ -4,7 +4,9 @@
 //! engine can hash the nonce with the token, and the hash reveals nothing about the token's 244 random bits.
 //! Pitfall: a hash without the port; a program at the old port could relay the nonce to the engine at its new port.
 
-use crate::crypto::{constant_time_eq, random_secret, sha256_hex};
+use rouse_core::text::sha256_hex;
+
+use crate::crypto::{constant_time_eq, random_secret};
 
 /// A challenge with a random nonce.
 pub(crate) struct Challenge(String);

@@ -11,9 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::UnixMs;
+use rouse_core::text::sha256_hex;
 
 use super::{MAX_ENTRIES, prune};
-use crate::crypto::sha256_hex;
 use crate::private_file::write_private;
 
 /// Idle timeout of a session.

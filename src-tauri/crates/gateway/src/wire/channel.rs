@@ -155,7 +155,7 @@ pub struct ChannelPairingResult {
 pub struct ConfirmPairingParams {
     /// Channel.
     pub name: String,
-    /// Whether the person who opened the link is the right one.
+    /// True pairs the person of the pairing; false refuses the pairing.
     pub accept: bool,
 }
 

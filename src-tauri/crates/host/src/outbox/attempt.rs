@@ -14,11 +14,11 @@ use rouse_core::decide::has_decision_buttons;
 use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
 use rouse_core::text::strip_quote;
 use rouse_core::time::QuietPolicy;
+use rouse_gateway::random_code;
 use rouse_store::{NewReplyButton, StoreError};
 
 use super::{OutboxParts, pause};
 use crate::notifier::NotifyError;
-use crate::random_code::random_code;
 
 /// The pause before the one repeat of a message without an answer, in milliseconds.
 const REPEAT_PAUSE_MS: i64 = 60_000;

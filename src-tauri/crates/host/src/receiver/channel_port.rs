@@ -9,12 +9,11 @@ use rouse_core::time::QuietPolicy;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, DeliveryId};
 use rouse_gateway::wire::{PairingState, PairingView, ReceivingView};
-use rouse_gateway::{ChannelAccess, ErrorCode, RpcError};
+use rouse_gateway::{ChannelAccess, ErrorCode, RpcError, random_code};
 use rouse_store::{Store, StoreError};
 
 use super::{DirectoryKeeper, ReceiverStatus};
 use crate::channels::ChannelSenders;
-use crate::random_code::random_code;
 
 /// The first message in a paired chat.
 const WELCOME: &str = "This chat is paired with Rouse. Reports and approval requests arrive here, and what you write goes to \

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::ReceiverParts;
 
-/// What the main session reads beside a text that somebody else may have written.
+/// The chat message beside a forwarded text, which arrives as an untrusted event.
 const FORWARDED: &str = "I forwarded the message above.";
 
 /// The answer to a button whose message is no longer current.

@@ -3,7 +3,7 @@
 //! Stores only the hash of a secret. A secret survives the deletion of the job, so that an undo restores the webhook; the
 //! next new secret deletes the secrets of missing jobs.
 
-use rouse_core::cause::body_hash;
+use rouse_core::text::sha256_hex;
 use rouse_core::{JobId, RunId, UnixMs};
 
 use crate::sql::{Durability, Store, StoreError, Transaction, from_columns, json_text};
@@ -99,7 +99,7 @@ impl Store {
         let call =
             self.fetch_optional::<(RunId, Option<String>, Option<String>)>("read the calls", query);
         Ok(call.await?.map(|(run_id, stored_hash, reason)| {
-            let has_same_body = stored_hash.is_none_or(|hash| hash == body_hash(body));
+            let has_same_body = stored_hash.is_none_or(|hash| hash == sha256_hex(body));
             PriorWebhookCall { run_id, has_same_body, reason }
         }))
     }
@@ -118,7 +118,7 @@ pub(crate) async fn put_webhook_call(
         .bind(call.key.as_str())
         .bind(call.run_id.as_str())
         .bind(now.0)
-        .bind(body_hash(&call.body))
+        .bind(sha256_hex(&call.body))
         .bind(call.reason.as_deref());
     tx.execute(query).await.map(drop)
 }

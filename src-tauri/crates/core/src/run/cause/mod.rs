@@ -9,13 +9,11 @@ mod pattern;
 mod sources;
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 pub use pattern::{MOST_BYTES, Pattern, PatternError, SearchBudget};
 pub use sources::{CRON, JOB, SOURCES, WAKE, WEBHOOK, event_fields};
 
 use crate::job::EventTrigger;
-use crate::text::hex_digits;
 use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
 
 /// The maximum chain of jobs that fire each other; a run beyond is skipped.
@@ -247,12 +245,6 @@ fn chain_after(run: &Run, before: Option<&Cause>) -> Vec<JobId> {
     let mut chain = before.map(|cause| cause.chain.clone()).unwrap_or_default();
     chain.extend(run.job_id.clone());
     chain
-}
-
-/// The SHA-256 of a webhook call, in hexadecimal digits.
-#[must_use]
-pub fn body_hash(body: &str) -> String {
-    hex_digits(&Sha256::digest(body))
 }
 
 fn plain_values(body: &str) -> Map<String, Value> {

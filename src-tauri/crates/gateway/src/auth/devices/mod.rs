@@ -22,9 +22,10 @@ use self::expiring_map::ExpiringMap;
 use self::signature::{is_public_key, is_signed, signed_text};
 use super::visible_name::{MAX_NAME_CHARS, visible_name};
 use crate::caller::DeviceCaller;
-use crate::crypto::{constant_time_eq, random_code, random_secret, sha256_hex};
+use crate::crypto::{constant_time_eq, random_code, random_secret};
 use crate::private_file::write_private;
 use crate::wire::{DeviceScope, DeviceSignIn, DeviceView, PairingOffer, PairingRequest};
+use rouse_core::text::sha256_hex;
 
 /// Lifetime of a pairing code.
 const PAIRING_LIFETIME_MS: i64 = 10 * 60_000;

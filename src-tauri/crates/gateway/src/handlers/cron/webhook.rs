@@ -11,13 +11,13 @@ use rouse_store::JobQuery;
 
 use super::job_lookup::find_job;
 use crate::context::Context;
-use crate::crypto::sha256_hex;
 use crate::error::{ErrorCode, RpcError};
 use crate::signed_webhook::{
     SignatureError, SignedMessage, create_signing_key, is_signing_key_name, signing_key_name,
 };
 use crate::webhook_secret::{create_secret, matches_secret};
 use crate::wire::{SecretView, WebhookParams, WebhookView};
+use rouse_core::text::sha256_hex;
 
 /// Creates the secret or signing key on the first call and on rotation. Only that response contains it.
 pub(crate) async fn webhook(
