@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
+use rouse_core::text::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use super::visible_name::{MAX_NAME_CHARS, visible_name};
 use crate::crypto::{constant_time_eq, random_secret};
 use crate::private_file::write_private;
 use crate::wire::{McpScope, McpTokenView};
-use rouse_core::text::sha256_hex;
 
 /// Begins every token, so that a scan for leaked secrets recognizes it.
 const TOKEN_PREFIX: &str = "rouse_mcp_";

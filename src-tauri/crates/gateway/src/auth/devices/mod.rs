@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rouse_core::UnixMs;
+use rouse_core::text::sha256_hex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +26,6 @@ use crate::caller::DeviceCaller;
 use crate::crypto::{constant_time_eq, random_code, random_secret};
 use crate::private_file::write_private;
 use crate::wire::{DeviceScope, DeviceSignIn, DeviceView, PairingOffer, PairingRequest};
-use rouse_core::text::sha256_hex;
 
 /// Lifetime of a pairing code.
 const PAIRING_LIFETIME_MS: i64 = 10 * 60_000;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use rouse_core::JobId;
 use rouse_core::job::{Job, ScheduleSpec};
 use rouse_core::text::percent_encode;
+use rouse_core::text::sha256_hex;
 use rouse_store::JobQuery;
 
 use super::job_lookup::find_job;
@@ -17,7 +18,6 @@ use crate::signed_webhook::{
 };
 use crate::webhook_secret::{create_secret, matches_secret};
 use crate::wire::{SecretView, WebhookParams, WebhookView};
-use rouse_core::text::sha256_hex;
 
 /// Creates the secret or signing key on the first call and on rotation. Only that response contains it.
 pub(crate) async fn webhook(
