@@ -113,14 +113,23 @@ impl Computers {
         self.lock().shown.as_deref() == name
     }
 
+    /// Engine of a connected computer.
+    ///
+    /// # Errors
+    /// The reason while the computer is not connected.
+    pub(crate) fn backend(&self, name: &str) -> Result<Backend, RpcError> {
+        let client = self.lock().client(name);
+        let backend = client.map(Backend::Remote);
+        backend.map_err(|problem| RpcError::new(ErrorCode::Internal, problem))
+    }
+
     /// Engine of the pages; none for the engine of this computer.
     ///
     /// # Errors
     /// The reason while the computer on show is not connected.
     pub(crate) fn shown_backend(&self) -> Result<Option<Backend>, RpcError> {
-        let client = self.lock().shown_client();
-        let backend = client.map(|client| client.map(Backend::Remote));
-        backend.map_err(|problem| RpcError::new(ErrorCode::Internal, problem))
+        let shown = self.lock().shown.clone();
+        shown.map(|name| self.backend(&name)).transpose()
     }
 
     /// State of the connection on show; none for this computer.
@@ -160,14 +169,13 @@ impl ComputersState {
         before != self.shown
     }
 
-    /// Client of the computer on show, or why it is not connected; none for this computer.
-    fn shown_client(&self) -> Result<Option<Client>, String> {
-        let Some(name) = &self.shown else { return Ok(None) };
+    /// Client of a computer, or why it is not connected.
+    fn client(&self, name: &str) -> Result<Client, String> {
         let Some(linked) = self.computers.get(name) else {
             return Err(format!("{name} is no longer in the settings. Choose another computer."));
         };
         match &linked.link {
-            LinkState::Connected => Ok(Some(linked.client.clone())),
+            LinkState::Connected => Ok(linked.client.clone()),
             LinkState::Connecting => Err(format!("Connecting to {name} …")),
             LinkState::Failed(reason) => Err(reason.clone()),
         }
@@ -251,7 +259,7 @@ async fn forward_messages(
                 let (backend, notifier) = (Backend::Remote(client.clone()), Arc::clone(notifier));
                 let name = name.to_owned();
                 tokio::spawn(async move {
-                    let shown = notifier.show_from(&name, &request).await;
+                    let shown = notifier.show_from(&name, &backend, &request).await;
                     report_notification(&backend, request, shown).await;
                 });
             }
@@ -275,7 +283,6 @@ mod tests {
     #[test]
     fn pages_follow_the_computer_on_show() {
         let mut state = state_with("box");
-        assert!(matches!(state.shown_client(), Ok(None)), "this computer");
         assert!(state.show(Some("box".to_owned())));
         assert!(!state.show(Some("box".to_owned())), "no change");
         assert!(state.show(None));
@@ -285,14 +292,13 @@ mod tests {
     #[test]
     fn calls_fail_with_the_reason_until_connected() {
         let mut state = state_with("box");
-        state.show(Some("box".to_owned()));
-        let problem = |state: &ComputersState| state.shown_client().expect_err("not connected");
+        let problem = |state: &ComputersState| state.client("box").expect_err("not connected");
         assert_eq!(problem(&state), "Connecting to box …");
         assert!(state.set_link("box", LinkState::Failed("No route.".to_owned())));
         assert_eq!(problem(&state), "No route.");
         assert!(state.set_link("box", LinkState::Connected));
         assert!(!state.set_link("box", LinkState::Connected), "no change");
-        assert!(matches!(state.shown_client(), Ok(Some(_))));
+        assert!(state.client("box").is_ok());
         state.computers.clear();
         assert!(problem(&state).contains("no longer in the settings"));
         assert!(!state.set_link("box", LinkState::Connecting));

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn button_link_round_trips_in_every_spelling() {
-        let buttons = ButtonTokens::default().issue(&ApprovalId::new("a"));
+        let buttons = ButtonTokens::default().issue(&ApprovalId::new("a"), None);
         for token in [buttons.allow, buttons.deny] {
             let pressed = Some(Link::Press(token.clone()));
             assert_eq!(Link::parse(&button_link(&token)), pressed);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::{ApprovalId, Clock as _, DeliveryId, UnixMs};
+use rouse_core::{Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
     ApprovalsDecideParams, ApprovalsDecideResult, ChangeResult, ConfigView, CronPauseParams,
@@ -17,6 +17,8 @@ use rouse_gateway::wire::{
     EventView, ManualRunMode, RunDetail, RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::{Notifier as _, SystemClock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
@@ -24,7 +26,9 @@ use tokio::sync::mpsc;
 use crate::backend::EngineHandle;
 use crate::computers::Computers;
 use crate::link::Link;
-use crate::notifier::{DesktopNotifier, Interaction, Subject, Toast, TokenResolution};
+use crate::notifier::{
+    DesktopNotifier, Interaction, PressedDecision, Subject, Toast, TokenResolution,
+};
 use crate::tray::command::{PauseFor, TrayCommand};
 use crate::tray::snapshot::{Stale, zone_of};
 use crate::tray::view::Tray;
@@ -72,7 +76,8 @@ impl Shell {
             }),
             TrayCommand::DecideApproval { id, is_allowed } => {
                 let route = UiRoute::approval(&id);
-                self.decide(&id, is_allowed, DecisionSurface::Tray, route);
+                let decision = PressedDecision { approval: id, computer: None, is_allowed };
+                self.decide(decision, DecisionSurface::Tray, route);
             }
             TrayCommand::Stop(run) => self.call_engine("stop", move |engine| async move {
                 engine
@@ -128,19 +133,7 @@ impl Shell {
         if let Some(stale) = Stale::by(event) {
             self.tray.refresh(stale);
         }
-        if let (EventKindView::Seen, Some(run)) =
-            (event.kind, event.data.get("runId").and_then(Value::as_str))
-        {
-            self.withdraw_notifications(run.to_owned(), i64::MAX);
-        }
-        // A decided approval needs no notification.
-        if let (EventKindView::Approval, Some(run)) =
-            (event.kind, event.data.get("runId").and_then(Value::as_str))
-            && event.data.get("state").is_some_and(|state| state != "pending")
-        {
-            // Keeps notifications that are newer than the decision.
-            self.withdraw_notifications(run.to_owned(), event.at_ms);
-        }
+        self.withdraw_settled(None, event);
         if matches!(event.kind, EventKindView::Reset | EventKindView::Config) {
             self.apply_computers();
         }
@@ -149,8 +142,9 @@ impl Shell {
         }
     }
 
-    /// Forwards an event of another computer to its page.
+    /// Forwards an event of another computer to its page and its notifications.
     pub(crate) fn forward_from(&self, computer: &str, event: &EventView) {
+        self.withdraw_settled(Some(computer), event);
         if self.computers.is_shown(Some(computer)) {
             self.send_to_page(event);
         }
@@ -186,11 +180,29 @@ impl Shell {
         }
     }
 
+    /// Withdraws the notifications of a run that was seen, or whose approval is decided.
+    fn withdraw_settled(&self, computer: Option<&str>, event: &EventView) {
+        let before = match event.kind {
+            EventKindView::Seen => i64::MAX,
+            // Keeps notifications that are newer than the decision.
+            EventKindView::Approval
+                if event.data.get("state").is_some_and(|state| state != "pending") =>
+            {
+                event.at_ms
+            }
+            _ => return,
+        };
+        if let Some(run) = event.data.get("runId").and_then(Value::as_str) {
+            self.withdraw_notifications(computer.map(str::to_owned), run.to_owned(), before);
+        }
+    }
+
     /// Withdraws the notifications of a run created before `before` (ms since 1970).
-    fn withdraw_notifications(&self, run: String, before: i64) {
-        let (engine, notifier) = (self.engine.clone(), Arc::clone(&self.notifier));
+    fn withdraw_notifications(&self, computer: Option<String>, run: String, before: i64) {
+        let (app, notifier) = (self.app.clone(), Arc::clone(&self.notifier));
         tauri::async_runtime::spawn(async move {
-            match engine.ask::<RunDetail>("runs.get", &RunRef { id: run }).await {
+            let shell = tauri::Manager::state::<Self>(&app);
+            match shell.ask::<RunDetail>(computer, "runs.get", &RunRef { id: run }).await {
                 Ok(detail) => {
                     let settled = detail.deliveries.into_iter();
                     for delivery in settled.filter(|delivery| delivery.created_at_ms < before) {
@@ -212,8 +224,8 @@ impl Shell {
                 self.show(Some(route));
             }
             Interaction::Press(token, route) => match self.notifier.resolve_button(&token) {
-                TokenResolution::Decision { approval, is_allowed } => {
-                    self.decide(&approval, is_allowed, DecisionSurface::Notification, route)
+                TokenResolution::Decision(decision) => {
+                    self.decide(decision, DecisionSurface::Notification, route)
                 }
                 TokenResolution::Used => {
                     tracing::debug!(%route, "notification button pressed again")
@@ -227,15 +239,16 @@ impl Shell {
     }
 
     /// Sends an approval decision; shows the page if it does not count.
-    fn decide(&self, id: &ApprovalId, is_allowed: bool, from: DecisionSurface, route: UiRoute) {
+    fn decide(&self, pressed: PressedDecision, from: DecisionSurface, route: UiRoute) {
+        let PressedDecision { approval, computer, is_allowed } = pressed;
         let decision =
             if is_allowed { DecisionDraft::Once } else { DecisionDraft::Deny { reason: None } };
-        let params = ApprovalsDecideParams { id: id.to_string(), decision, from };
-        let (app, engine) = (self.app.clone(), self.engine.clone());
+        let params = ApprovalsDecideParams { id: approval.to_string(), decision, from };
+        let app = self.app.clone();
         tauri::async_runtime::spawn(async move {
-            let decided: Result<ApprovalsDecideResult, _> =
-                engine.ask("approvals.decide", &params).await;
             let shell = tauri::Manager::state::<Self>(&app);
+            let decided: Result<ApprovalsDecideResult, _> =
+                shell.ask(computer, "approvals.decide", &params).await;
             match decided {
                 // The approval event withdraws the notification.
                 Ok(decided) if decided.applied => {}
@@ -246,6 +259,19 @@ impl Shell {
                 }
             }
         });
+    }
+
+    /// Calls a method of the engine of a computer; none is this one.
+    async fn ask<R: DeserializeOwned>(
+        &self,
+        computer: Option<String>,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<R, RpcError> {
+        match computer {
+            Some(name) => self.computers.backend(&name)?.ask(method, params).await,
+            None => self.engine.ask(method, params).await,
+        }
     }
 
     /// Notifies once that closing the window keeps Rouse running.

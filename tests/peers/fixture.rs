@@ -89,6 +89,12 @@ impl ScriptServer {
         Self { process, output, port }
     }
 
+    /// The next thing that the script prints.
+    pub(crate) fn next_record(&mut self) -> Value {
+        let line = self.output.next().expect("a record").expect("a text");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
     /// Ends the script. Returns what it printed since.
     pub(crate) fn stop(mut self) -> Vec<Value> {
         // The end of its input ends the script.

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use rouse_channels::{EmailChannel, EmailSettings};
 use rouse_core::channel::{Channel as _, ChannelMessage, EmailSecurity, MessageKind, SendOutcome};
 use rouse_core::{DeliveryId, RunId, UnixMs};
-use rouse_tests::{EngineBuilder, MINUTE, echo_job};
+use rouse_tests::{EngineBuilder, MINUTE, echo_job, remove_example_job};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::fixture::ScriptServer;
+use crate::served_engine::ServedEngine;
 
 /// The login of the server.
 const USER: &str = "rouse";
@@ -190,4 +191,31 @@ async fn unconfirmed_email_is_repeated_once_with_its_id() {
         plain.starts_with("Again, in case it did not arrive:")
     };
     assert!(!is_marked(first) && is_marked(repeat), "{received:#?}");
+}
+
+#[tokio::test]
+async fn killed_engine_repeats_the_email_with_a_mark() {
+    let mut server = SmtpPeer::start(EmailSecurity::None);
+    let home = tempfile::tempdir().expect("a folder");
+    let engine = ServedEngine::start(&home);
+    remove_example_job(&engine.client).await;
+    let mail = json!({
+        "kind": "email", "security": "none", "server": format!("127.0.0.1:{}", server.script.port),
+        "from": "rouse@example.org", "to": ["held@example.org"],
+    });
+    let patch = json!({ "channels": { "mail": mail }, "deliverTo": ["mail"] });
+    engine.call("config.patch", json!({ "patch": patch })).await;
+    let job = engine.call("cron.add", echo_job(&json!({ "kind": "manual" }))).await;
+    engine.call("cron.run", json!({ "id": job["job"]["id"], "mode": "force" })).await;
+    let first = server.script.next_record();
+    engine.kill();
+
+    let engine = ServedEngine::start(&home);
+    let repeat = server.script.next_record();
+    assert_eq!(first["id"], repeat["id"]);
+    let [first, repeat] = [&first, &repeat].map(|email| email["plain"].as_str().expect("a text"));
+    assert!(!first.contains("Again") && first.contains("hello"), "{first}");
+    assert!(repeat.starts_with("Again, in case it did not arrive:"), "{repeat}");
+    engine.kill();
+    assert_eq!(server.script.stop(), [] as [Value; 0], "no third e-mail");
 }

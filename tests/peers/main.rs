@@ -8,6 +8,7 @@ mod fixture;
 mod npm_servers;
 mod python_servers;
 mod http_server;
+mod served_engine;
 mod mail_server;
 mod apprise;
 mod conformance;

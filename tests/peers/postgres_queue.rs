@@ -10,42 +10,17 @@ use std::thread;
 use std::time::Duration;
 
 use rouse_gateway::Client;
-use rouse_tests::{SERVE, ServeProcess, echo_job, rouse_command};
+use rouse_tests::echo_job;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::fixture::python;
 use crate::holding_proxy::HoldingProxy;
 use crate::postgres::PostgresCluster;
+use crate::served_engine::ServedEngine;
 
 const ROWS: usize = 6;
 /// The time limit of a row, for a slow machine.
 const ROW_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// `rouse serve` over a data directory.
-struct QueueEngine {
-    _process: ServeProcess,
-    address: String,
-    client: Client,
-}
-
-impl QueueEngine {
-    fn start(home: &TempDir) -> Self {
-        let process = ServeProcess::start(rouse_command(home.path(), home.path()).args(SERVE));
-        let ready: Value = serde_json::from_str(&process.ready_line).expect("the engine is ready");
-        let address = ready["address"].as_str().expect("an address").to_owned();
-        let client = Client::find(home.path()).expect("a running engine");
-        Self { _process: process, address, client }
-    }
-
-    async fn call(&self, method: &str, params: Value) -> Value {
-        self.client.call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
-    }
-
-    fn kill(self) {
-        drop(self);
-    }
-}
 
 /// The environment of workers.
 struct WorkerSetup {
@@ -106,7 +81,7 @@ fn table_definition() -> String {
 }
 
 /// Adds the job of the page. Returns its id.
-async fn add_job(engine: &QueueEngine) -> String {
+async fn add_job(engine: &ServedEngine) -> String {
     let mut job = echo_job(&json!({ "kind": "webhook" }));
     job["policies"] = json!({ "overlap": "queue" });
     let view = engine.call("cron.add", job).await;
@@ -128,7 +103,7 @@ async fn each_row_fires_once_while_both_sides_are_killed() {
     let cluster = PostgresCluster::start();
     cluster.sql(&table_definition());
     let home = tempfile::tempdir().expect("a folder");
-    let engine = QueueEngine::start(&home);
+    let engine = ServedEngine::start(&home);
     let proxy = HoldingProxy::start(&engine.address);
     let job = add_job(&engine).await;
     let webhook = engine.call("cron.webhook", json!({ "id": job })).await;
@@ -159,7 +134,7 @@ async fn each_row_fires_once_while_both_sides_are_killed() {
     let call = proxy.wait_for_held();
     engine.kill();
     drop(call);
-    let engine = QueueEngine::start(&home);
+    let engine = ServedEngine::start(&home);
     proxy.set_engine(&engine.address);
     wait_for_rows(&lines, 2..=ROWS);
     drop(workers);

@@ -38,6 +38,8 @@ mod backups;
 mod damaged_database;
 mod crash_recovery;
 mod channel_faults;
+#[cfg(target_os = "linux")]
+mod wake_up;
 mod kills;
 mod concurrent_starts;
 mod soak;

@@ -36,11 +36,20 @@ impl Buttons {
     }
 }
 
+/// Decision of a pressed button.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PressedDecision {
+    pub(crate) approval: ApprovalId,
+    /// Computer of the approval; none for this one.
+    pub(crate) computer: Option<String>,
+    pub(crate) is_allowed: bool,
+}
+
 /// Result of resolving a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenResolution {
     /// Decides this approval.
-    Decision { approval: ApprovalId, is_allowed: bool },
+    Decision(PressedDecision),
     /// Already used.
     Used,
     /// Unknown.
@@ -56,35 +65,41 @@ pub(crate) struct ButtonTokens(Mutex<TokenTable>);
 
 #[derive(Debug, Default)]
 struct TokenTable {
-    open: HashMap<String, (ApprovalId, bool)>,
+    open: HashMap<String, PressedDecision>,
     used: VecDeque<String>,
 }
 
 impl ButtonTokens {
     /// Issues new tokens for an approval and invalidates the old tokens.
-    pub(crate) fn issue(&self, approval: &ApprovalId) -> Buttons {
+    pub(crate) fn issue(&self, approval: &ApprovalId, computer: Option<&str>) -> Buttons {
         let token = || uuid::Uuid::new_v4().simple().to_string();
         let buttons = Buttons { allow: token(), deny: token() };
+        let computer = computer.map(str::to_owned);
+        let decision = |is_allowed| {
+            let (approval, computer) = (approval.clone(), computer.clone());
+            PressedDecision { approval, computer, is_allowed }
+        };
         let open = &mut self.table().open;
-        open.retain(|_, (id, _)| id != approval);
-        open.insert(buttons.allow.clone(), (approval.clone(), true));
-        open.insert(buttons.deny.clone(), (approval.clone(), false));
+        open.retain(|_, decision| decision.approval != *approval);
+        open.insert(buttons.allow.clone(), decision(true));
+        open.insert(buttons.deny.clone(), decision(false));
         buttons
     }
 
     /// Resolves a token, once.
     pub(crate) fn take(&self, token: &str) -> TokenResolution {
         let mut table = self.table();
-        let Some((approval, is_allowed)) = table.open.get(token).cloned() else {
+        let Some(decision) = table.open.get(token).cloned() else {
             let was_used = table.used.iter().any(|used| used == token);
             return if was_used { TokenResolution::Used } else { TokenResolution::Unknown };
         };
-        let spent: Vec<String> =
-            table.open.extract_if(|_, (id, _)| *id == approval).map(|(token, _)| token).collect();
+        let is_spent = |open: &PressedDecision| open.approval == decision.approval;
+        let spent = table.open.extract_if(|_, open| is_spent(open)).map(|(token, _)| token);
+        let spent: Vec<String> = spent.collect();
         table.used.extend(spent);
         let too_many = table.used.len().saturating_sub(MAX_USED);
         table.used.drain(..too_many);
-        TokenResolution::Decision { approval, is_allowed }
+        TokenResolution::Decision(decision)
     }
 
     fn table(&self) -> MutexGuard<'_, TokenTable> {
@@ -96,14 +111,18 @@ impl ButtonTokens {
 mod tests {
     use super::*;
 
+    fn decision(id: &ApprovalId, is_allowed: bool) -> TokenResolution {
+        let (approval, computer) = (id.clone(), None);
+        TokenResolution::Decision(PressedDecision { approval, computer, is_allowed })
+    }
+
     #[test]
     fn token_resolves_once_and_invalidates_pair() {
         let (tokens, id) = (ButtonTokens::default(), ApprovalId::new("a"));
-        let buttons = tokens.issue(&id);
+        let buttons = tokens.issue(&id, None);
         assert_eq!(tokens.take("allow"), TokenResolution::Unknown, "a guess");
         assert_eq!(tokens.take(id.as_str()), TokenResolution::Unknown, "the id is not a token");
-        let denied = TokenResolution::Decision { approval: id, is_allowed: false };
-        assert_eq!(tokens.take(&buttons.deny), denied);
+        assert_eq!(tokens.take(&buttons.deny), decision(&id, false));
         assert_eq!(tokens.take(&buttons.deny), TokenResolution::Used);
         assert_eq!(tokens.take(&buttons.allow), TokenResolution::Used, "both buttons are spent");
     }
@@ -111,16 +130,25 @@ mod tests {
     #[test]
     fn reissued_approval_gets_new_tokens() {
         let (tokens, id) = (ButtonTokens::default(), ApprovalId::new("a"));
-        let (first, second) = (tokens.issue(&id), tokens.issue(&id));
+        let (first, second) = (tokens.issue(&id, None), tokens.issue(&id, None));
         assert_eq!(tokens.take(&first.allow), TokenResolution::Unknown);
-        let allowed = TokenResolution::Decision { approval: id, is_allowed: true };
-        assert_eq!(tokens.take(&second.allow), allowed);
+        assert_eq!(tokens.take(&second.allow), decision(&id, true));
+    }
+
+    #[test]
+    fn token_names_the_computer_of_its_approval() {
+        let (tokens, id) = (ButtonTokens::default(), ApprovalId::new("a"));
+        let buttons = tokens.issue(&id, Some("box"));
+        let TokenResolution::Decision(decision) = tokens.take(&buttons.allow) else {
+            panic!("a known token")
+        };
+        assert_eq!(decision.computer.as_deref(), Some("box"));
     }
 
     #[test]
     fn token_of_earlier_process_is_unknown() {
         let id = ApprovalId::new("a");
-        let old = ButtonTokens::default().issue(&id);
+        let old = ButtonTokens::default().issue(&id, None);
         assert_eq!(ButtonTokens::default().take(&old.allow), TokenResolution::Unknown);
     }
 
@@ -129,9 +157,8 @@ mod tests {
         let tokens = ButtonTokens::default();
         for number in 0..1_000 {
             let id = ApprovalId::new(number.to_string());
-            let token = tokens.issue(&id).allow;
-            let allowed = TokenResolution::Decision { approval: id, is_allowed: true };
-            assert_eq!(tokens.take(&token), allowed);
+            let token = tokens.issue(&id, None).allow;
+            assert_eq!(tokens.take(&token), decision(&id, true));
         }
         assert_eq!(tokens.table().used.len(), MAX_USED);
         assert!(tokens.table().open.is_empty());
@@ -140,7 +167,7 @@ mod tests {
     #[test]
     fn fixed_names_map_to_tokens() {
         let tokens = ButtonTokens::default();
-        let buttons = tokens.issue(&ApprovalId::new("a"));
+        let buttons = tokens.issue(&ApprovalId::new("a"), None);
         assert_eq!(buttons.clone().token_of(fixed::ALLOW), Some(buttons.allow.clone()));
         assert_eq!(buttons.clone().token_of(fixed::DENY), Some(buttons.deny.clone()));
         assert_eq!(buttons.token_of("com.apple.UNNotificationDismissActionIdentifier"), None);

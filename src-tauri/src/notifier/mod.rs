@@ -37,10 +37,10 @@ use rouse_gateway::wire::{
 };
 use rouse_host::{Notifier, NotifyError};
 
-pub(crate) use self::button_tokens::{ButtonTokens, Buttons, TokenResolution};
+pub(crate) use self::button_tokens::{ButtonTokens, Buttons, PressedDecision, TokenResolution};
 use self::pending_sends::PendingSends;
 pub(crate) use self::toast::{Clicks, Interaction, Subject, Toast};
-use crate::backend::EngineHandle;
+use crate::backend::{Backend, EngineHandle};
 use crate::ui_route::UiRoute;
 
 /// Notifications of this desktop.
@@ -49,6 +49,16 @@ pub(crate) struct DesktopNotifier {
     engine: EngineHandle,
     button_tokens: ButtonTokens,
     pending_sends: PendingSends,
+}
+
+/// Delivery of an engine, as shown.
+struct ShownDelivery<'a> {
+    id: &'a DeliveryId,
+    run: Option<&'a RunId>,
+    title: &'a str,
+    body: &'a str,
+    /// Name and engine of another computer.
+    computer: Option<(&'a str, &'a Backend)>,
 }
 
 impl DesktopNotifier {
@@ -67,48 +77,44 @@ impl DesktopNotifier {
         self.system.show(toast).await
     }
 
-    /// Shows a notification for a remote engine.
+    /// Shows a notification for a remote engine of this computer.
     pub(crate) async fn show_for(&self, request: &NotificationRequest) -> Result<(), NotifyError> {
-        let id = DeliveryId::new(request.delivery_id.as_str());
-        let run = request.run_id.as_deref().map(RunId::new);
-        self.show_delivery(&id, run.as_ref(), &request.title, &request.body).await
+        self.show_request(request, None).await
     }
 
-    /// Shows a notification of another computer. Without buttons: a click shows the page there.
+    /// Shows a notification of another computer. A click shows the page there.
     pub(crate) async fn show_from(
         &self,
         computer: &str,
+        engine: &Backend,
         request: &NotificationRequest,
+    ) -> Result<(), NotifyError> {
+        self.show_request(request, Some((computer, engine))).await
+    }
+
+    async fn show_request(
+        &self,
+        request: &NotificationRequest,
+        computer: Option<(&str, &Backend)>,
     ) -> Result<(), NotifyError> {
         let id = DeliveryId::new(request.delivery_id.as_str());
         let run = request.run_id.as_deref().map(RunId::new);
-        let toast = Toast {
-            opens: delivery_page(&id, run.as_ref()).on_computer(computer),
-            subject: Subject::Delivery(id),
-            title: format!("{computer}: {}", request.title),
-            body: request.body.clone(),
-            urgent: false,
-            buttons: None,
-        };
-        self.toast(toast).await
+        let (run, title, body) = (run.as_ref(), &request.title, &request.body);
+        self.show_delivery(ShownDelivery { id: &id, run, title, body, computer }).await
     }
 
-    async fn show_delivery(
-        &self,
-        id: &DeliveryId,
-        run: Option<&RunId>,
-        title: &str,
-        body: &str,
-    ) -> Result<(), NotifyError> {
+    async fn show_delivery(&self, delivery: ShownDelivery<'_>) -> Result<(), NotifyError> {
+        let ShownDelivery { id, run, title, body, computer } = delivery;
         self.pending_sends.start(id);
-        let detail = self.load_run(run).await;
+        let detail = self.load_run(run, computer.map(|(_, engine)| engine)).await;
+        let (name, page) = (computer.map(|(name, _)| name), delivery_page(id, run));
         let toast = Toast {
             subject: Subject::Delivery(id.clone()),
-            opens: delivery_page(id, run),
-            title: title.to_owned(),
+            opens: name.map_or(page.clone(), |name| page.on_computer(name)),
+            title: name.map_or(title.to_owned(), |name| format!("{name}: {title}")),
             body: body.to_owned(),
             urgent: detail.as_ref().is_some_and(is_urgent),
-            buttons: detail.as_ref().and_then(|run| self.buttons(run)),
+            buttons: detail.as_ref().and_then(|run| self.buttons(run, name)),
         };
         let shown = self.toast(toast).await;
         if self.pending_sends.finish(id) {
@@ -117,25 +123,31 @@ impl DesktopNotifier {
         shown
     }
 
-    /// Run of a notification; optional.
-    async fn load_run(&self, run: Option<&RunId>) -> Option<RunDetail> {
-        let run = run?;
-        match self.engine.ask::<RunDetail>("runs.get", &RunRef { id: run.to_string() }).await {
+    /// Run of a notification; optional. `engine` is that of another computer.
+    async fn load_run(&self, run: Option<&RunId>, engine: Option<&Backend>) -> Option<RunDetail> {
+        let params = RunRef { id: run?.to_string() };
+        let detail = match engine {
+            Some(engine) => engine.ask::<RunDetail>("runs.get", &params).await,
+            None => self.engine.ask::<RunDetail>("runs.get", &params).await,
+        };
+        match detail {
             Ok(detail) => Some(detail),
             Err(error) => {
-                tracing::warn!(%error, run_id = %run, "showing a notification without its run's state");
+                let run_id = &params.id;
+                tracing::warn!(%error, run_id, "showing a notification without its run's state");
                 None
             }
         }
     }
 
     /// Buttons for a single pending approval without a required review.
-    fn buttons(&self, run: &RunDetail) -> Option<Buttons> {
+    fn buttons(&self, run: &RunDetail, computer: Option<&str>) -> Option<Buttons> {
         let open = |approval: &&ApprovalView| approval.state == ApprovalStateKind::Pending;
         let mut open = run.approvals.iter().filter(open);
         match (open.next(), open.next()) {
             (Some(approval), None) if !approval.is_highest => {
-                Some(self.button_tokens.issue(&ApprovalId::new(approval.id.as_str())))
+                let id = ApprovalId::new(approval.id.as_str());
+                Some(self.button_tokens.issue(&id, computer))
             }
             _ => None,
         }
@@ -155,7 +167,8 @@ fn is_urgent(run: &RunDetail) -> bool {
 impl Notifier for DesktopNotifier {
     fn show<'a>(&'a self, delivery: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
         let Delivery { id, run_id, title, body, .. } = delivery;
-        Box::pin(self.show_delivery(id, run_id.as_ref(), title, body))
+        let run = run_id.as_ref();
+        Box::pin(self.show_delivery(ShownDelivery { id, run, title, body, computer: None }))
     }
 
     fn withdraw(&self, id: &DeliveryId) {

@@ -31,7 +31,9 @@ CONTENTS = {
 
 
 class Answers:
-    """Accepts, refuses or drops e-mail by its recipient."""
+    """Accepts, refuses or drops e-mail by its recipient, or leaves the first one without an answer."""
+
+    has_held = False
 
     async def handle_RCPT(self, server, session, envelope, address, options):
         answer = RECIPIENTS.get(name_of(address))
@@ -44,6 +46,9 @@ class Answers:
         print(json.dumps(record(server, session, envelope)), flush=True)
         if "dropped" in names:
             server.transport.abort()
+        if "held" in names and not self.has_held:
+            type(self).has_held = True
+            await asyncio.get_running_loop().create_future()
         return next((CONTENTS[name] for name in names if name in CONTENTS), "250 2.0.0 Queued")
 
 

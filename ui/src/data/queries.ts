@@ -184,6 +184,13 @@ export function useShellInfo() {
   return useQuery({ queryKey: keys.shell, queryFn: () => platform.shellInfo() });
 }
 
+/** True if the page can start the app at login: in the app, on the pages of this computer. */
+export function useCanStartAtLogin(): boolean {
+  const { capabilities } = usePlatform();
+  const { data: shell } = useShellInfo();
+  return capabilities.autostart && shell?.computer === null;
+}
+
 /** Status of a remote engine that this window is attached to; undefined otherwise. */
 export function useAttachedEngine(): SystemStatus | undefined {
   const { data: shell } = useShellInfo();

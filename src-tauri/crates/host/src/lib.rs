@@ -40,8 +40,6 @@ mod memory;
 mod redacted_index;
 mod orphans;
 mod error;
-#[cfg(all(test, target_os = "linux"))]
-mod test_bus;
 
 pub use backup::{
     Backup, BackupError, BackupFolder, RestoreError, RestoreReport, restore, workspace_of,

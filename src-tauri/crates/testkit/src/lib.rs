@@ -9,6 +9,7 @@ pub mod faulty_disk;
 pub mod scripted_model;
 pub mod fake_model;
 pub mod fake_telegram;
+mod test_bus;
 pub mod vendor;
 
 pub use clock::{ManualClock, ManualTimer};
@@ -16,3 +17,4 @@ pub use dice::Dice;
 pub use faulty_disk::FaultyDisk;
 pub use recorder::Recorder;
 pub use scripted_model::ScriptedModel;
+pub use test_bus::TestBus;

@@ -13,7 +13,7 @@ import { useDelivery } from "@/data/deliveries";
 import { useFirstJobs } from "@/data/jobs";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import { useProviders } from "@/data/queries";
+import { useCanStartAtLogin, useProviders } from "@/data/queries";
 import { ConnectModel } from "@/connect/ConnectModel";
 import { ModelTest } from "@/connect/ModelTest";
 import { canNotify, deliveryOutcome } from "@/domain/labels";
@@ -23,7 +23,7 @@ import type { SystemStatus } from "@/platform";
 import styles from "./FirstStart.module.css";
 
 export function FirstStart({ status }: { status: SystemStatus }) {
-  const { capabilities } = usePlatform();
+  const canStartAtLogin = useCanStartAtLogin();
   const dismiss = useCall("system.dismissFirstStart", [keys.status]);
   return (
     <section className={styles.card} aria-labelledby="first-start">
@@ -38,7 +38,7 @@ export function FirstStart({ status }: { status: SystemStatus }) {
         <ExampleStep status={status} />
         {canNotify(status.notifications) && <NotificationStep />}
         <ModelStep status={status} />
-        {capabilities.autostart && <AutostartStep />}
+        {canStartAtLogin && <AutostartStep />}
         <OwnJobStep status={status} />
       </ol>
     </section>

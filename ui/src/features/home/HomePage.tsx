@@ -100,7 +100,7 @@ function EngineNotices({ status, now }: { status: SystemStatus; now: number }) {
           {`Notifications are not delivered. ${status.notifications.reason ?? ""}`}
         </Notice>
       )}
-      {shell.data?.tray === false && <NoTrayNotice shell={shell.data} />}
+      {shell.data?.tray === false && shell.data.computer === null && <NoTrayNotice shell={shell.data} />}
       {!cron.enabled && (
         <Notice
           icon={Pause}

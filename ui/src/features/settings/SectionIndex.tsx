@@ -4,8 +4,7 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { type RefObject, useEffect, useRef } from "react";
 
-import { usePlatform } from "@/data/platform";
-import { useShellInfo } from "@/data/queries";
+import { useCanStartAtLogin, useShellInfo } from "@/data/queries";
 
 import styles from "./Settings.module.css";
 
@@ -37,10 +36,10 @@ interface Props {
 }
 
 export function SectionIndex({ onAgain }: Props) {
-  const { capabilities } = usePlatform();
+  const canStartAtLogin = useCanStartAtLogin();
   const { data: shell } = useShellInfo();
   const isAbsent = (id: string) =>
-    (id === "start-up" && !capabilities.autostart) || (id === "computers" && shell?.computer !== null);
+    (id === "start-up" && !canStartAtLogin) || (id === "computers" && shell?.computer !== null);
   const name = useLocation({ select: ({ hash }) => hash });
   const index = useRef<HTMLElement>(null);
   // Scrolls the current link into view on narrow screens.

@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 
-import { type ConfigView, errorCode, type ProviderView, type SkillView, RpcError } from "@/platform";
+import { type ConfigView, errorCode, type ProviderView, RpcError, type ShellInfo, type SkillView } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aConfig, aDelivery, aStatus } from "@/test/fixtures";
+import { aConfig, aDelivery, aShell, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 import { maxBytes, readTextFile } from "./importFile";
@@ -85,8 +85,14 @@ test("file reads as UTF-8 or reports why not", async () => {
   );
 });
 
+function inApp(shell: Partial<ShellInfo> = {}) {
+  const host = { ...hostWith(), capabilities: { window: true, autostart: true } };
+  host.shellInfo = () => Promise.resolve(aShell(shell));
+  return host;
+}
+
 test("each section is in the index in page order", async () => {
-  renderApp("/settings", { ...hostWith(), capabilities: { window: true, autostart: true } });
+  renderApp("/settings", inApp());
   const index = within(await screen.findByRole("navigation", { name: "Sections" }));
   const links = index.getAllByRole("link").map((link) => [link.getAttribute("href"), link.textContent]);
   const sections = [...document.querySelectorAll("main section[id]")].map((section) => [
@@ -94,7 +100,7 @@ test("each section is in the index in page order", async () => {
     section.getAttribute("aria-label"),
   ]);
   expect(links).toEqual(sections);
-  expect(links).toHaveLength(17);
+  expect(links).toHaveLength(18);
 });
 
 test("section address scrolls once the section exists", async () => {
@@ -425,14 +431,16 @@ test("starting with the computer is not offered in a browser", async () => {
 
 test("starting with the computer is switched through the platform", async () => {
   const set = vi.fn(() => Promise.resolve());
-  const inApp = {
-    ...hostWith(),
-    capabilities: { window: true, autostart: true },
-    autostart: { get: () => Promise.resolve(false), set },
-  };
-  const { user } = renderApp("/settings", inApp);
+  const host = { ...inApp(), autostart: { get: () => Promise.resolve(false), set } };
+  const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("switch", { name: "Start at login" }));
   expect(set).toHaveBeenCalledWith(true);
+});
+
+test("pages of another computer do not offer to start at login", async () => {
+  renderApp("/settings", inApp({ engine: "anotherComputer", computer: "box" }));
+  await screen.findByText("Theme");
+  expect(screen.queryByText("Start-up")).not.toBeInTheDocument();
 });
 
 test("secret saves with hosts, stays hidden and removal asks", async () => {

@@ -1,4 +1,4 @@
-/* Start at login; only in the app's window. */
+/* Start at login; only in the app's window, on the pages of this computer. */
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -6,6 +6,7 @@ import { Switch } from "@/components/Choice";
 import { isMac } from "@/components/Kbd";
 import { Section } from "@/components/Page";
 import { usePlatform } from "@/data/platform";
+import { useCanStartAtLogin } from "@/data/queries";
 
 import { SettingRow } from "./SettingRow";
 import styles from "./Settings.module.css";
@@ -16,8 +17,7 @@ const ELSEWHERE = isMac ? " System Settings → General → Login Items can bloc
 const HELP = `Jobs run only while Rouse is running. It stays in the tray.${ELSEWHERE}`;
 
 export function StartUpSection() {
-  const { capabilities } = usePlatform();
-  return capabilities.autostart ? <StartUp /> : null;
+  return useCanStartAtLogin() ? <StartUp /> : null;
 }
 
 function StartUp() {

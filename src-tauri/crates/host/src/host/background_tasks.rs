@@ -75,6 +75,7 @@ impl Components {
             safety: Safety::new(Arc::clone(&self.book)),
             status: Arc::clone(&self.receiver),
             sent_requests: Arc::clone(&self.signals.sent_requests),
+            machine_changed: Arc::clone(&self.machine_changed),
             closing: closing.clone(),
         }
     }
@@ -112,6 +113,7 @@ impl Components {
         let machine = machine::follow(
             SystemMachine::default(),
             scheduler.clone(),
+            Arc::clone(&self.machine_changed),
             self.settings.watch(),
             self.run_counter.clone(),
         );

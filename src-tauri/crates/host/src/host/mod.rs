@@ -24,7 +24,7 @@ use rouse_mcp::ServerPool;
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::Store;
 use rouse_tools::{GatewayPorts, HttpConfig};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -88,6 +88,8 @@ struct Components {
     directory: Arc<DirectoryKeeper>,
     senders: Arc<ChannelSenders>,
     receiver: Arc<ReceiverStatus>,
+    /// Notified after a wake-up of the computer.
+    machine_changed: Arc<Notify>,
     finished_runs: Arc<FinishedRuns>,
     events: EventBus,
     live: LiveText,
@@ -254,6 +256,7 @@ impl Components {
         Ok(Self {
             directory: Arc::new(directory),
             receiver: Arc::default(),
+            machine_changed: Arc::default(),
             signals,
             senders: Arc::new(channel_senders(&settings, &book, &clock)),
             store,

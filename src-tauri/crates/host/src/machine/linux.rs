@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::config::{ConfigFile, MachineFacts};
     use crate::machine::{RunCounter, keep_awake};
-    use crate::test_bus::TestBus;
+    use rouse_testkit::TestBus;
 
     /// A logind that hands out pipes and records the requested inhibitors.
     struct FakeLogind {

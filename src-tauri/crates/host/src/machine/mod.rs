@@ -22,8 +22,10 @@ pub(crate) use macos::SystemMachine;
 #[cfg(windows)]
 pub(crate) use windows::SystemMachine;
 
+use std::sync::Arc;
+
 use rouse_scheduler::SchedulerHandle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::config::Config;
 
@@ -55,23 +57,29 @@ impl Drop for CountedRun {
     }
 }
 
-/// Follows the system for the life of the host.
+/// Follows the system for the life of the host. `changed` is notified after each wake-up and zone change.
 pub(crate) async fn follow(
     system: SystemMachine,
     scheduler: SchedulerHandle,
+    changed: Arc<Notify>,
     settings: watch::Receiver<Config>,
     run_counter: RunCounter,
 ) {
     let (changes_tx, changes) = mpsc::unbounded_channel();
     tokio::join!(
         system.listen(&changes_tx),
-        forward_changes(changes, scheduler),
+        forward_changes(changes, scheduler, changed),
         keep_awake(&system, settings, run_counter)
     );
 }
 
-async fn forward_changes(mut changes: mpsc::UnboundedReceiver<()>, scheduler: SchedulerHandle) {
+async fn forward_changes(
+    mut changes: mpsc::UnboundedReceiver<()>,
+    scheduler: SchedulerHandle,
+    changed: Arc<Notify>,
+) {
     while changes.recv().await.is_some() {
+        changed.notify_one();
         if let Err(error) = scheduler.clock_changed().await {
             tracing::debug!(%error, "the scheduler stopped before a change reached it");
         }

@@ -46,6 +46,8 @@ pub(crate) struct ReceiverParts {
     pub(crate) status: Arc<ReceiverStatus>,
     /// Notified after a change of an approval or a delivery.
     pub(crate) sent_requests: Arc<Notify>,
+    /// Notified after a wake-up of the computer.
+    pub(crate) machine_changed: Arc<Notify>,
     pub(crate) closing: CancellationToken,
 }
 
@@ -73,6 +75,8 @@ impl ReceiverParts {
             tokio::select! {
                 () = self.status.changed() => {}
                 changed = self.settings.changed() => if changed.is_err() { return },
+                // A sleep cuts connections without a trace. A poll that ends early loses no update.
+                () = self.machine_changed.notified() => polls.clear(),
             }
         }
     }

@@ -60,7 +60,7 @@ mod tests {
     use zbus::fdo;
 
     use super::*;
-    use crate::test_bus::TestBus;
+    use rouse_testkit::TestBus;
 
     /// A Secret Service with one item in the given lock state.
     struct FakeKeyringBus {

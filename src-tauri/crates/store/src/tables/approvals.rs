@@ -8,7 +8,7 @@ use rouse_core::approval::{
 };
 use rouse_core::event::EventKind;
 use rouse_core::input_request::InputAnswer;
-use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
+use rouse_core::{ApprovalId, DeliveryId, JobId, RunId, UnixMs};
 use serde_json::json;
 
 use super::event_data::approval_event;
@@ -30,7 +30,8 @@ pub(crate) use approval_columns;
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', NULL, NULL, NULL, NULL, NULL, NULL, $15)"
+    ", lifetime_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', NULL, NULL, NULL, NULL,
+        NULL, NULL, $15, $16)"
 );
 pub(crate) const GET: &str =
     concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = $1");
@@ -76,15 +77,20 @@ pub(crate) const EXPIRE: &str = concat!(
     approval_columns!()
 );
 pub(crate) const DELAY_EXPIRY: &str = concat!(
-    "UPDATE approvals SET expires_at = $3 + (expires_at - coalesce($2, asked_at))
-     WHERE run_id = $1 AND state = 'pending' RETURNING ",
+    "UPDATE approvals SET expires_at = $2 + lifetime_ms WHERE run_id = $1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
-/// Approvals requested later than now. While their delivery is held, their lifetime begins with the end of the hold.
+/// The pending approvals that the delivery announces, unless another delivery of theirs has arrived.
+pub(crate) const DELAY_EXPIRY_OF_UNSEEN: &str = concat!(
+    "UPDATE approvals SET expires_at = $2 + lifetime_ms
+     WHERE state = 'pending' AND run_id = (SELECT run_id FROM outbox WHERE id = $1 AND kind = 'approval')
+        AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = approvals.run_id AND kind = 'approval'
+            AND outbox.state = 'delivered' AND outbox.id <> $1 AND outbox.created_at >= asked_at) RETURNING ",
+    approval_columns!()
+);
+/// Approvals requested later than now.
 pub(crate) const SHIFT: &str = concat!(
-    "UPDATE approvals SET asked_at = $1, expires_at = $1 + expires_at - coalesce(
-        (SELECT max(held_until) FROM outbox
-         WHERE outbox.run_id = approvals.run_id AND outbox.state = 'held' AND outbox.digest IS NULL), asked_at)
+    "UPDATE approvals SET asked_at = $1, expires_at = $1 + lifetime_ms
      WHERE state = 'pending' AND asked_at > $1 RETURNING ",
     approval_columns!()
 );
@@ -174,7 +180,8 @@ pub(crate) async fn insert_approval(
         .bind(approval.is_highest)
         .bind(approval.requested_at.0)
         .bind(approval.expires_at.0)
-        .bind(approval.input.as_ref().map(|input| json!(input).to_string()));
+        .bind(approval.input.as_ref().map(|input| json!(input).to_string()))
+        .bind(approval.expires_at.0 - approval.requested_at.0);
     tx.execute(query).await?;
     tx.emit(EventKind::Approval, approval_event(approval));
     Ok(())
@@ -237,16 +244,26 @@ pub(crate) async fn expire_pending(tx: &mut Transaction) -> Result<Vec<Approval>
     tx.fetch_all(sqlx::query(EXPIRE).bind(tx.now().0)).await
 }
 
-/// Begins the lifetime of a run's pending approvals anew at `from`, when their delivery is held or released. `before` is the
-/// end of an earlier hold. Events `approval`.
+/// Begins the lifetime of a run's pending approvals anew at `from`, when their delivery is held or released. Events
+/// `approval`.
 pub(crate) async fn delay_expiry(
     tx: &mut Transaction,
     run: &RunId,
-    before: Option<UnixMs>,
     from: UnixMs,
 ) -> Result<(), StoreError> {
-    let query = sqlx::query(DELAY_EXPIRY).bind(run.as_str());
-    change_approvals(tx, query.bind(before.map(|at| at.0)).bind(from.0)).await.map(drop)
+    let query = sqlx::query(DELAY_EXPIRY).bind(run.as_str()).bind(from.0);
+    change_approvals(tx, query).await.map(drop)
+}
+
+/// Begins the lifetime of the approvals that `delivery` announces at `from`, unless the person has seen them on another
+/// route. Events `approval`.
+pub(crate) async fn delay_expiry_of_unseen(
+    tx: &mut Transaction,
+    delivery: &DeliveryId,
+    from: UnixMs,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(DELAY_EXPIRY_OF_UNSEEN).bind(delivery.as_str()).bind(from.0);
+    change_approvals(tx, query).await.map(drop)
 }
 
 /// After a clock rollback, shifts approvals requested later than now, with unchanged lifetime. Returns whether there were

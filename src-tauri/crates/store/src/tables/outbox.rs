@@ -108,12 +108,12 @@ macro_rules! count_attempt {
         "attempts = attempts + CASE WHEN state = 'sending' THEN 0 ELSE 1 END"
     };
 }
-const SETTLE: &str = concat!(
+pub(crate) const SETTLE: &str = concat!(
     "UPDATE outbox SET state = $2, reason = $3, settled_at = $4, next_attempt_at = NULL, ",
     count_attempt!(),
     " WHERE id = $1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
 );
-const POSTPONE: &str = concat!(
+pub(crate) const POSTPONE: &str = concat!(
     "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END,
         reason = $2, next_attempt_at = $3, first_attempt_at = coalesce(first_attempt_at, $4), ",
     count_attempt!(),
@@ -237,71 +237,6 @@ impl Store {
         tx.commit().await
     }
 
-    /// Settles a delivery after an attempt; a digest with all its deliveries. Event `delivery`.
-    pub async fn settle_delivery(
-        &self,
-        id: &DeliveryId,
-        state: DeliveryState,
-        reason: Option<&str>,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        self.settle_with_fallback(id, (state, reason), None, now).await
-    }
-
-    /// Settles a delivery as failed and inserts the row that takes the message over, unless that row exists. Event
-    /// `delivery`.
-    pub async fn fail_delivery(
-        &self,
-        id: &DeliveryId,
-        reason: &str,
-        fallback: Option<&NewDelivery>,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        self.settle_with_fallback(id, (DeliveryState::Failed, Some(reason)), fallback, now).await
-    }
-
-    async fn settle_with_fallback(
-        &self,
-        id: &DeliveryId,
-        (state, reason): (DeliveryState, Option<&str>),
-        fallback: Option<&NewDelivery>,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let query =
-            sqlx::query(SETTLE).bind(id.as_str()).bind(state.name()).bind(reason).bind(now.0);
-        let durability = if fallback.is_some() { Durability::Full } else { Durability::Normal };
-        let mut tx = self.begin("save the attempt of a delivery", durability, now).await?;
-        let Some(run) = change_delivery(&mut tx, query, id, state).await? else {
-            return tx.roll_back().await;
-        };
-        let digested = sqlx::query(SETTLE_DIGESTED)
-            .bind(id.as_str())
-            .bind(state.name())
-            .bind(reason.unwrap_or("Announced in a digest with others."))
-            .bind(now.0);
-        let digested: Vec<(DeliveryId, Option<RunId>)> = tx.fetch_all(digested).await?;
-        for (id, run) in digested {
-            tx.emit(EventKind::Delivery, delivery_event(&id, run.as_ref(), state));
-        }
-        if let Some(fallback) = fallback {
-            enqueue_once(&mut tx, run.as_ref(), fallback).await?;
-        }
-        tx.commit().await
-    }
-
-    /// Postpones a delivery after an attempt that did not reach the recipient. Event `delivery`.
-    pub async fn postpone_delivery(
-        &self,
-        id: &DeliveryId,
-        reason: &str,
-        next_attempt_at: UnixMs,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason);
-        let query = query.bind(next_attempt_at.0).bind(now.0);
-        self.change_after_attempt(id, query, DeliveryState::Pending, now).await
-    }
-
     /// Records an attempt without an answer; one more attempt of the whole message follows at `next_attempt_at`. Event
     /// `delivery`.
     pub async fn mark_unconfirmed(
@@ -376,7 +311,7 @@ impl Store {
 }
 
 /// Executes an update of a delivery that returns the run, and emits the event; none without a change.
-async fn change_delivery(
+pub(crate) async fn change_delivery(
     tx: &mut Transaction,
     query: Query,
     id: &DeliveryId,

@@ -6,6 +6,7 @@ use rouse_core::approval::{
     Approval, ApprovalDecision, ApprovalScope, ApprovalState, ArgumentRule, Authorization,
     DecisionSurface, Fingerprint, GrantFolder, GrantScope, NewGrant, Surroundings,
 };
+use rouse_core::delivery::DeliveryState;
 use rouse_core::{ApprovalId, Outcome};
 
 use super::*;
@@ -528,4 +529,42 @@ async fn released_approval_keeps_lifetime_from_release() {
         let asked = fixture.store.pending_approvals().await.unwrap().remove(0);
         assert_eq!(asked.expires_at, NOW.plus_ms(ends + 30 * MINUTE), "let go at {let_go}");
     }
+}
+
+/// A laptop without a network requests at 03:00 over two channels; one of them arrives after two hours.
+#[tokio::test]
+async fn approval_lifetime_begins_with_first_delivery() {
+    let fixture = Fixture::new().await;
+    let run = running(&fixture).await;
+    let rows = delivery("d1").on_routes(vec![
+        Route::of(ChannelName::new("phone")),
+        Route::of(ChannelName::new("mail")),
+    ]);
+    let rows: Vec<NewDelivery> = rows
+        .into_iter()
+        .map(|row| NewDelivery { kind: MessageKind::Approval, ..row })
+        .collect();
+    let park = ParkRequest {
+        run_id: run.id,
+        approvals: vec![approval("a", "ls")],
+        usage: Usage::default(),
+        worked_ms: 0,
+        deliveries: rows.clone(),
+        now: NOW,
+    };
+    fixture.store.park_run(&park).await.unwrap();
+    let expiry_in_minutes = async || {
+        let pending = fixture.store.pending_approvals().await.unwrap().remove(0);
+        (pending.expires_at.0 - NOW.0) / MINUTE
+    };
+    let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE);
+
+    let (phone, mail) = (&rows[0].id, &rows[1].id);
+    fixture.store.postpone_delivery(phone, "No network.", at(60), at(1)).await.unwrap();
+    assert_eq!(expiry_in_minutes().await, 60 + 30);
+    fixture.store.settle_delivery(phone, DeliveryState::Delivered, None, at(120)).await.unwrap();
+    assert_eq!(expiry_in_minutes().await, 120 + 30);
+    fixture.store.postpone_delivery(mail, "Busy.", at(130), at(121)).await.unwrap();
+    fixture.store.settle_delivery(mail, DeliveryState::Delivered, None, at(130)).await.unwrap();
+    assert_eq!(expiry_in_minutes().await, 120 + 30, "the person has seen the request");
 }

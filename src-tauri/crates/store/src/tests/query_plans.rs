@@ -64,6 +64,8 @@ async fn approval_queries_use_indexes() {
     check(store, approvals::NEXT_EXPIRY, pending).await;
     check(store, approvals::EXPIRE, pending).await;
     check(store, approvals::PENDING_OF_JOB, pending).await;
+    let unseen = ["approvals_by_run (run_id=?)", "outbox_approvals (run_id=?)"];
+    check(store, approvals::DELAY_EXPIRY_OF_UNSEEN, &unseen).await;
     check_ordered(store, approvals::NEWEST, &["approvals_by_time"]).await;
     check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approve::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;

@@ -34,7 +34,6 @@ impl Store {
         let action = "adjust after the clock rollback";
         let mut tx = self.begin(action, Durability::Full, now).await?;
         let runs = tx.execute(sqlx::query(SHIFT_RUNS).bind(now.0)).await?;
-        // Before the held deliveries: the hold dates the lifetime of an approval.
         let has_approvals = shift_approvals(&mut tx).await?;
         let has_grants = shift_grants(&mut tx).await?;
         let latest_retry = now.plus_ms(max_retry_ms);

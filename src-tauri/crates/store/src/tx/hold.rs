@@ -18,11 +18,10 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut tx = self.begin("hold a delivery", Durability::Full, now).await?;
-        let before = held_until(&mut tx, id).await?;
         let runs = hold(&mut tx, id, until).await?;
         let Some(run) = runs.first() else { return tx.roll_back().await };
         if let Some(run) = run {
-            delay_expiry(&mut tx, run, before, until).await?;
+            delay_expiry(&mut tx, run, until).await?;
         }
         tx.commit().await
     }
@@ -42,8 +41,8 @@ impl Store {
         let until = held_until(&mut tx, id).await?;
         let runs = release_rows_of_message(&mut tx, id).await?;
         let Some(run) = runs.first() else { return tx.roll_back().await };
-        if let (Some(run), Some(until)) = (run, until.filter(|until| *until > now)) {
-            delay_expiry(&mut tx, run, Some(until), now).await?;
+        if let Some(run) = run.as_ref().filter(|_| until.is_some_and(|until| until > now)) {
+            delay_expiry(&mut tx, run, now).await?;
         }
         tx.commit().await
     }

@@ -9,6 +9,7 @@ pub(crate) mod prepared_claim;
 pub(crate) mod attempts;
 pub(crate) mod approve;
 pub(crate) mod hold;
+pub(crate) mod settle_delivery;
 pub(crate) mod finish;
 pub(crate) mod retention;
 pub(crate) mod clock_rollback;

@@ -4,14 +4,21 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 /// A D-Bus daemon that ends with the test.
-pub(crate) struct TestBus {
+#[derive(Debug)]
+pub struct TestBus {
     child: Child,
-    pub(crate) address: String,
+    /// The address for clients.
+    pub address: String,
     _folder: tempfile::TempDir,
 }
 
 impl TestBus {
-    pub(crate) fn start() -> Self {
+    /// Starts a system bus on which everybody may own each name.
+    ///
+    /// # Panics
+    /// If `dbus-daemon` is missing.
+    #[must_use]
+    pub fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("bus.conf");
         let listen = folder.path().join("bus").display().to_string();
