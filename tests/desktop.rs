@@ -8,6 +8,8 @@
 
 #[path = "desktop/fake_desktop.rs"]
 mod fake_desktop;
+#[path = "desktop/other_computer.rs"]
+mod other_computer;
 #[path = "desktop/screen.rs"]
 mod screen;
 #[path = "desktop/session.rs"]
@@ -16,7 +18,8 @@ mod session;
 mod tray;
 
 use fake_desktop::FakeDesktop;
-use rouse_gateway::EventStream;
+use other_computer::OtherComputer;
+use rouse_gateway::{Client, EventStream};
 use rouse_testkit::fake_model::FakeModel;
 use rouse_tests::{model_calling, model_settings};
 use serde_json::{Value, json};
@@ -214,17 +217,23 @@ async fn failure_is_urgent_until_its_run_is_seen() {
 }
 
 /// An agent job that writes a file in every run.
-async fn file_writer() -> (FakeModel, DesktopSession, Value) {
-    let call = json!({ "path": "note.md", "content": "hello" });
-    let server = model_calling(vec![("write_file", call)]);
-    let session = DesktopSession::start().await;
-    session.configure(&model_settings(&server));
-    let job = json!({
+fn model_writing_a_file() -> FakeModel {
+    model_calling(vec![("write_file", json!({ "path": "note.md", "content": "hello" }))])
+}
+
+fn file_job() -> Value {
+    json!({
         "name": "Writer",
         "schedule": { "kind": "manual" },
         "payload": { "kind": "agentTurn", "message": "Write it." },
-    });
-    (server, session, job)
+    })
+}
+
+async fn file_writer() -> (FakeModel, DesktopSession, Value) {
+    let server = model_writing_a_file();
+    let session = DesktopSession::start().await;
+    session.configure(&model_settings(&server));
+    (server, session, file_job())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -243,7 +252,7 @@ async fn approval_is_decided_in_notification_and_tray() {
         shown.body
     );
     // The app knows the notification's number after the delivery.
-    with_timeout("the delivery", wait_for_delivery(&session, &run)).await;
+    with_timeout("the delivery", wait_for_delivery(&session.client(), &run)).await;
     desktop.press(&shown, "Allow once").await;
     let result = desktop.next_notification().await;
     assert_eq!(result.body, "All done.");
@@ -269,6 +278,40 @@ async fn approval_is_decided_in_notification_and_tray() {
     let detail = session.call("runs.get", json!({ "id": run })).await;
     let approval = &detail["approvals"][0];
     assert_eq!((&approval["state"], &approval["decidedFrom"]), (&json!("denied"), &json!("tray")));
+    app.quit_from_tray(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approval_of_another_computer_is_decided_here() {
+    let (server, job) = (model_writing_a_file(), file_job());
+    let session = DesktopSession::start().await;
+    session.configure("[computers.box]\naddress = \"anna@box\"\n");
+    let other = OtherComputer::start(&model_settings(&server), &session.ssh()).await;
+    let mut events = other.events().await;
+    let (session, mut desktop, mut app, tray) = start_session_in_tray(session).await;
+    with_timeout("the app to attach", wait_for_screens(&mut events, 1)).await;
+    let id = other.call("cron.add", job).await["job"]["id"].clone();
+
+    let run = other.call("cron.run", json!({ "id": id, "mode": "force" })).await["runId"].clone();
+    let shown = loop {
+        let shown = desktop.next_notification().await;
+        // The example job of this computer may run meanwhile.
+        if shown.summary == "box: Writer" {
+            break shown;
+        }
+    };
+    assert!(shown.urgent && shown.body.contains("write_file on note.md."), "{}", shown.body);
+    with_timeout("the delivery", wait_for_delivery(&other.client, &run)).await;
+    desktop.press(&shown, "Allow once").await;
+    let result = desktop.next_notification().await;
+    assert_eq!((result.summary.as_str(), result.body.as_str()), ("box: Writer", "All done."));
+    let detail = other.call("runs.get", json!({ "id": run })).await;
+    assert_eq!(detail["approvals"][0]["decidedFrom"], "notification", "{detail:#}");
+
+    desktop.click(&result).await;
+    session.screen.wait_for_title("Writer · Rouse").await;
+    session.screen.save("another-computer");
+    other.call("runs.seen", json!({ "id": run })).await;
     app.quit_from_tray(&tray, "Quit Rouse (jobs will not run)").await;
 }
 
@@ -319,7 +362,7 @@ async fn attached_app_shows_serve_notifications() {
     let run = session.call("cron.run", now.clone()).await["runId"].clone();
     let shown = desktop.next_notification().await;
     assert_eq!((shown.app_name.as_str(), shown.summary.as_str()), ("Rouse", "Told by serve"));
-    let delivery = with_timeout("the delivery", wait_for_delivery(&session, &run)).await;
+    let delivery = with_timeout("the delivery", wait_for_delivery(&session.client(), &run)).await;
     assert_eq!(delivery["state"], "delivered", "{delivery}");
     desktop.click(&shown).await;
     session.screen.wait_for_title("Told by serve · Rouse").await;
@@ -335,7 +378,7 @@ async fn attached_app_shows_serve_notifications() {
     client.quit_from_tray(&tray, "Quit Rouse (jobs keep running)").await;
     with_timeout("the app to detach", wait_for_screens(&mut events, 0)).await;
     let run = session.call("cron.run", now).await["runId"].clone();
-    let delivery = with_timeout("the delivery", wait_for_delivery(&session, &run)).await;
+    let delivery = with_timeout("the delivery", wait_for_delivery(&session.client(), &run)).await;
     assert_eq!(delivery["state"], "suppressed", "no screen is attached: {delivery}");
 }
 
@@ -344,10 +387,10 @@ async fn wait_for_screens(events: &mut EventStream, count: u32) {
 }
 
 /// Waits until the delivery of `run` is settled.
-async fn wait_for_delivery(session: &DesktopSession, run: &Value) -> Value {
-    let mut events = session.events().await;
+async fn wait_for_delivery(client: &Client, run: &Value) -> Value {
+    let mut events = client.events(None).await.expect("a stream");
     loop {
-        let detail = session.call("runs.get", json!({ "id": run })).await;
+        let detail = client.call("runs.get", json!({ "id": run })).await.expect("a run");
         let delivery = detail["deliveries"][0].clone();
         if !delivery.is_null() && delivery["state"] != "pending" {
             return delivery;

@@ -136,6 +136,11 @@ impl DesktopSession {
         self.client().events(None).await.expect("a stream")
     }
 
+    /// The program that the app takes for `ssh`.
+    pub(crate) fn ssh(&self) -> PathBuf {
+        self.folder.path().join("ssh")
+    }
+
     /// Starts the app again; the second process forwards its arguments and exits.
     pub(crate) async fn start_again(&self, args: &[&str]) {
         let mut second = self.start_app(args);
@@ -149,7 +154,7 @@ impl DesktopSession {
         called.unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::find(&self.rouse_home).expect("the engine runs")
     }
 
@@ -172,6 +177,7 @@ impl DesktopSession {
             .env("XDG_RUNTIME_DIR", run)
             .env("ROUSE_HOME", &self.rouse_home)
             .env("ROUSE_LOG", "debug")
+            .env("ROUSE_SSH", self.ssh())
             .env("DISPLAY", &self.display)
             .env("DBUS_SESSION_BUS_ADDRESS", &self.bus_address)
             .env("GDK_BACKEND", "x11")
